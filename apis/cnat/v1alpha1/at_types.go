@@ -1,0 +1,194 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// KindAt is the kind of an At.
+const KindAt = "At"
+
+// At runs one command once, at one time. It is rendered to a Pod that waits
+// behind a scheduling gate; the controller removes the gate when the Pod is due.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=cnat,categories=gatehouse
+// +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.schedule`,description="When the command is due"
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the Ready condition"
+// +kubebuilder:printcolumn:name="Exit",type=integer,JSONPath=`.status.run.exitCode`,description="Exit code of the command"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Pod",type=string,priority=1,JSONPath=`.status.run.podName`
+// +kubebuilder:printcolumn:name="Suspended",type=boolean,priority=1,JSONPath=`.spec.suspend`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="must be at most 52 characters, so that the name of its Pod fits"
+type At struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is the command and when it runs.
+	// +required
+	Spec AtSpec `json:"spec,omitzero"`
+
+	// status is what the controller last observed.
+	// +optional
+	Status AtStatus `json:"status,omitzero"`
+}
+
+// AtSpec is a command and when it runs.
+type AtSpec struct {
+	// schedule is when the command is due: an RFC 3339 time with any offset, like
+	// 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00. The command never starts
+	// before it.
+	// +required
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:MaxLength=35
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	Schedule string `json:"schedule,omitempty"`
+
+	// command is run by `sh -c`.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	Command string `json:"command,omitempty"`
+
+	// image is the container image that the command runs in. It must have `sh`.
+	// +optional
+	// +kubebuilder:default="busybox:1.37"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+
+	// startingDeadlineSeconds is how many seconds after the schedule the command
+	// may still be started; later it is not run at all. Unset, there is no such
+	// deadline.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3153600000
+	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
+
+	// activeDeadlineSeconds is how many seconds the command may run, restarts
+	// included, before it is killed.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=2147483647
+	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
+
+	// restartPolicy says whether a command that exits non-zero is run again:
+	// OnFailure or Never.
+	// +optional
+	// +kubebuilder:default=OnFailure
+	// +kubebuilder:validation:Enum=OnFailure;Never
+	RestartPolicy corev1.RestartPolicy `json:"restartPolicy,omitempty"`
+
+	// suspend holds the gate while it is true. An At that is resumed after its
+	// schedule runs at once, unless its starting deadline has passed. It has no
+	// effect on a command that has started.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// env are environment variables of the command.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Env []corev1.EnvVar `json:"env,omitempty"`
+
+	// envFrom are ConfigMaps and Secrets whose keys become environment variables.
+	// +optional
+	// +listType=atomic
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// resources are the compute resources of the container.
+	// +optional
+	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
+
+	// serviceAccountName is the ServiceAccount that the command runs as. Its token
+	// is mounted only where this is set.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// AtPhase is where an At is in its life.
+//
+// +kubebuilder:validation:Enum=PENDING;RUNNING;DONE
+type AtPhase string
+
+const (
+	// AtPending is the phase of an At that has not started.
+	AtPending AtPhase = "PENDING"
+	// AtRunning is the phase of an At whose Pod was let go.
+	AtRunning AtPhase = "RUNNING"
+	// AtDone is the phase of an At that will not run again, whatever came of it.
+	AtDone AtPhase = "DONE"
+)
+
+// AtStatus is what the controller last observed.
+type AtStatus struct {
+	// observedGeneration is the metadata.generation that this status is of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// phase is PENDING before the command starts, RUNNING while it runs, and DONE
+	// afterwards, whatever came of it.
+	// +optional
+	Phase AtPhase `json:"phase,omitempty"`
+
+	// conditions are Ready and, where they apply, Reconciling and Stalled, and
+	// those that say what happened: Armed, Complete, Failed, Suspended.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// run is the one run of this spec.
+	// +optional
+	Run *AtRun `json:"run,omitempty"`
+}
+
+// AtRun is the one run of a spec.
+type AtRun struct {
+	// digest is the digest of the spec that this is the run of.
+	// +required
+	Digest string `json:"digest,omitempty"`
+
+	// podName is the name of the Pod that was armed for this run.
+	// +optional
+	PodName string `json:"podName,omitempty"`
+
+	// podUID is the UID of the Pod that was armed for this run: the only one that
+	// is ever let go.
+	// +optional
+	PodUID types.UID `json:"podUID,omitempty"`
+
+	// scheduledTime is when the run is due.
+	// +optional
+	ScheduledTime *metav1.Time `json:"scheduledTime,omitempty"`
+
+	// openedTime is when the gate was opened.
+	// +optional
+	OpenedTime *metav1.Time `json:"openedTime,omitempty"`
+
+	// finishedTime is when the command ended.
+	// +optional
+	FinishedTime *metav1.Time `json:"finishedTime,omitempty"`
+
+	// exitCode is the exit code of the command.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+}
+
+// AtList is a list of Ats.
+//
+// +kubebuilder:object:root=true
+type AtList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []At `json:"items"`
+}

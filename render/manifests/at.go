@@ -1,0 +1,90 @@
+package manifests
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+)
+
+// nobody is the user and group that a command runs as: the numeric IDs that
+// Linux distributions give to "nobody".
+const nobody = 65534
+
+// Schedule is the instant at which an At is due, in UTC.
+func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
+	due, err := time.Parse(time.RFC3339, spec.Schedule)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("spec.schedule: %q is not an RFC 3339 time: write it like 2026-01-31T09:00:00Z", spec.Schedule)
+	}
+	return due.UTC(), nil
+}
+
+// AtDigest is the digest of what a defaulted spec would run, and when. It leaves
+// out what only the controller acts on and may change while a Pod waits: suspend
+// and startingDeadlineSeconds.
+func AtDigest(spec cnatv1alpha1.AtSpec) string {
+	if due, err := Schedule(spec); err == nil {
+		spec.Schedule = due.Format(time.RFC3339Nano)
+	}
+	spec.Suspend = false
+	spec.StartingDeadlineSeconds = nil
+	return digest(spec)
+}
+
+// At is the Pod of a defaulted At. Its name is that of the At until SealPod
+// completes it.
+func At(at *cnatv1alpha1.At) []Object {
+	meta := objectMeta(at.ObjectMeta, "at", AtLabel, AtDigest(at.Spec))
+	// A Pod cannot be given its gate back, so a GitOps tool must not apply it
+	// again: Flux creates it once, Argo CD does not count it as unhealthy and
+	// syncs it last.
+	meta.Annotations["kustomize.toolkit.fluxcd.io/ssa"] = "IfNotPresent"
+	meta.Annotations["argocd.argoproj.io/ignore-healthcheck"] = "true"
+	meta.Annotations["argocd.argoproj.io/sync-wave"] = "1000"
+
+	return []Object{&corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: meta,
+		Spec: corev1.PodSpec{
+			SchedulingGates:              []corev1.PodSchedulingGate{{Name: ScheduleGate}},
+			RestartPolicy:                at.Spec.RestartPolicy,
+			ActiveDeadlineSeconds:        at.Spec.ActiveDeadlineSeconds,
+			ServiceAccountName:           at.Spec.ServiceAccountName,
+			AutomountServiceAccountToken: ptr.To(at.Spec.ServiceAccountName != ""),
+			EnableServiceLinks:           ptr.To(false),
+			SecurityContext:              podSecurity(nobody),
+			Containers: []corev1.Container{{
+				Name:            "command",
+				Image:           at.Spec.Image,
+				Command:         []string{"sh", "-c", at.Spec.Command},
+				Env:             at.Spec.Env,
+				EnvFrom:         at.Spec.EnvFrom,
+				Resources:       at.Spec.Resources,
+				SecurityContext: containerSecurity(),
+				// The end of the log of a command that failed shows in its status.
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+			}},
+		},
+	}}
+}
+
+// SealPod gives the Pod of an At its final name, <at>-<hash>: the hash is of all
+// that the Pod is, so that a Pod, which cannot be changed, never has to be. It
+// comes after everything else that may change the manifest.
+func SealPod(pod *unstructured.Unstructured) error {
+	content := pod.DeepCopy()
+	content.SetName("")
+	b, err := json.Marshal(content.Object)
+	if err != nil {
+		return fmt.Errorf("hash Pod %s: %w", pod.GetName(), err)
+	}
+	pod.SetName(pod.GetLabels()[AtLabel] + "-" + hash(b)[:10])
+	return nil
+}
