@@ -1,0 +1,351 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// sources are the kustomizations and manifests that a build starts from, as
+// people wrote them: where problems are found that kustomize would stop at, and
+// where the lines are that a problem of the built objects comes from.
+type sources struct {
+	tree      *tree
+	visited   map[string]bool
+	manifests []string // files of objects, in order
+	documents map[string][]document
+	problems  []Problem
+}
+
+// document is one object, or patch of an object, in a file.
+type document struct {
+	file   string
+	node   *yaml.Node // a mapping, or the list of a JSON 6902 patch
+	offset int        // lines of the file before the node's first
+	group  string
+	kind   string
+	name   string
+	ns     string
+	inline bool // a patch within a kustomization
+}
+
+func (d document) line(n *yaml.Node) int { return n.Line + d.offset }
+
+func (d document) object() string { return objectName(d.kind, d.ns, d.name) }
+
+// objectName is how people name an object: "Kind namespace/name".
+func objectName(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + " " + name
+	}
+	return kind + " " + namespace + "/" + name
+}
+
+func (s *sources) problem(file string, line int, format string, args ...any) {
+	s.problems = append(s.problems, Problem{File: relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// walk reads the kustomization of a folder and those that it builds on. What
+// cannot be built is noted as a problem and left out of the tree, so that the
+// build finds the problems of the rest.
+func (s *sources) walk(dir string) {
+	if s.visited[dir] {
+		return
+	}
+	s.visited[dir] = true
+	file := s.tree.kustomizationFile(dir)
+	if file == "" {
+		return // kustomize says which folder has none, or more than one
+	}
+	content, err := s.tree.ReadFile(file)
+	if err != nil {
+		s.problem(file, 0, "%v", err)
+		return
+	}
+	var root yaml.Node
+	var kustomization types.Kustomization
+	if err := yaml.Unmarshal(content, &root); err != nil {
+		s.problem(file, yamlLine(err), "malformed YAML: %s", yamlMessage(err))
+		return
+	}
+	if err := kustomization.Unmarshal(content); err != nil {
+		line := 0
+		if field := unknownField.FindStringSubmatch(err.Error()); field != nil && len(root.Content) > 0 {
+			if key, _ := mappingEntry(root.Content[0], field[1]); key != nil {
+				line = key.Line
+			}
+		}
+		s.problem(file, line, "%v", err)
+		return
+	}
+	if len(root.Content) > 0 && s.walkEntries(dir, file, root.Content[0]) {
+		if content, err = yaml.Marshal(&root); err == nil {
+			s.tree.with(file, content)
+		}
+	}
+}
+
+var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
+
+// loaded are the fields of a kustomization that load files of objects or folders
+// with another kustomization.
+var loaded = []string{"resources", "bases", "components", "generators", "transformers", "validators"}
+
+// walkEntries follows what a kustomization loads and drops what it must not. It
+// says whether it dropped anything.
+func (s *sources) walkEntries(dir, file string, kustomization *yaml.Node) (dropped bool) {
+	for _, field := range loaded {
+		_, list := mappingEntry(kustomization, field)
+		if list == nil || list.Kind != yaml.SequenceNode {
+			continue
+		}
+		list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool {
+			if strings.Contains(entry.Value, "\n") {
+				return false // a generator or transformer within the kustomization
+			}
+			ok := s.walkEntry(dir, file, entry)
+			dropped = dropped || !ok
+			return !ok
+		})
+	}
+	return dropped
+}
+
+// remote is what kustomize takes for something to fetch: a URL, a git
+// repository, or a user at a host.
+var remote = regexp.MustCompile(`(?i)^(git::|gh:|[a-z][a-z0-9+.-]*://|[a-z][a-z0-9-]*@|(www\.)?github\.com[:/])`)
+
+func (s *sources) walkEntry(dir, file string, entry *yaml.Node) bool {
+	if remote.MatchString(entry.Value) {
+		s.problem(file, entry.Line, "%s is remote: rendering reads only this repository; copy it here and write its path", entry.Value)
+		return false
+	}
+	resolved, isDir, err := s.tree.resolve(path.Join(dir, entry.Value))
+	switch {
+	case path.IsAbs(entry.Value):
+		s.problem(file, entry.Line, "%s is absolute: write a path relative to %s", entry.Value, relative(dir))
+	case err != nil:
+		s.problem(file, entry.Line, "%v", err)
+	case isDir:
+		s.walk(resolved)
+		return true
+	default:
+		if !slices.Contains(s.manifests, resolved) {
+			s.manifests = append(s.manifests, resolved)
+		}
+		return true
+	}
+	return false
+}
+
+// lint finds what kustomize stops at, one at a time, in the manifests: malformed
+// YAML and objects that are there twice. It leaves them out of the tree and says
+// whether it found any.
+func (s *sources) lint() bool {
+	before := len(s.problems)
+	first := map[string]document{}
+	for _, file := range s.manifests {
+		content, err := s.tree.ReadFile(file)
+		if err != nil {
+			s.problem(file, 0, "%v", err)
+			continue
+		}
+		var good [][]byte
+		found := len(s.problems)
+		for _, piece := range splitDocuments(content) {
+			documents, err := piece.parse(file)
+			if err != nil {
+				s.problem(file, yamlLine(err)+piece.offset, "malformed YAML: %s", yamlMessage(err))
+				continue
+			}
+			if !s.duplicate(first, documents) {
+				good = append(good, piece.content)
+			}
+		}
+		if len(s.problems) > found {
+			s.tree.with(file, bytes.Join(good, []byte("\n---\n")))
+		}
+	}
+	return len(s.problems) > before
+}
+
+// duplicate says whether one of the documents is in first already, and adds them.
+func (s *sources) duplicate(first map[string]document, documents []document) bool {
+	duplicate := false
+	for _, d := range documents {
+		// Two folders may each have such an object: kustomize may rename them.
+		id := strings.Join([]string{path.Dir(d.file), d.group, d.kind, d.ns, d.name}, " ")
+		if other, ok := first[id]; ok && d.name != "" {
+			s.problems = append(s.problems, Problem{
+				File: relative(d.file), Line: d.line(d.node), Object: d.object(),
+				Message: fmt.Sprintf("duplicate object: it is in %s:%d as well; remove or rename one", relative(other.file), other.line(other.node)),
+			})
+			duplicate = true
+			continue
+		}
+		first[id] = d
+	}
+	return duplicate
+}
+
+// of returns the documents of a file that are well formed.
+func (s *sources) of(file string) []document {
+	if documents, ok := s.documents[file]; ok {
+		return documents
+	}
+	var documents []document
+	if content, err := s.tree.onDisk(file); err == nil {
+		for _, piece := range splitDocuments(content) {
+			if parsed, err := piece.parse(file); err == nil {
+				documents = append(documents, parsed...)
+			}
+		}
+	}
+	s.documents[file] = documents
+	return documents
+}
+
+// piece is the text of one YAML document of a file.
+type piece struct {
+	content []byte
+	offset  int // lines of the file before it
+}
+
+var separator = regexp.MustCompile(`(?m)^---(\s.*)?$`)
+
+// splitDocuments splits a file so that one malformed document does not hide the
+// others.
+func splitDocuments(content []byte) []piece {
+	var pieces []piece
+	start, offset := 0, 0
+	cut := func(end, next int) {
+		pieces = append(pieces, piece{content[start:end], offset})
+		offset += bytes.Count(content[start:next], []byte("\n"))
+		start = next
+	}
+	for _, match := range separator.FindAllIndex(content, -1) {
+		cut(match[0], match[1])
+	}
+	cut(len(content), len(content))
+	return pieces
+}
+
+// parse returns the objects and patches of a piece.
+func (p piece) parse(file string) ([]document, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(p.content, &root); err != nil {
+		return nil, err
+	}
+	if len(root.Content) == 0 {
+		return nil, nil
+	}
+	var content any // finds what a tree of nodes does not: a key that is there twice
+	if err := root.Decode(&content); err != nil {
+		return nil, err
+	}
+	return documentsOf(document{file: file, node: root.Content[0], offset: p.offset}), nil
+}
+
+// documentsOf splits a document into the objects of a List, the patches of a
+// kustomization, or itself.
+func documentsOf(d document) []document {
+	d.kind, d.name, d.ns = stringAt(d.node, "kind"), stringAt(d.node, "metadata", "name"), stringAt(d.node, "metadata", "namespace")
+	if group, _, ok := strings.Cut(stringAt(d.node, "apiVersion"), "/"); ok {
+		d.group = group
+	}
+	if _, items := mappingEntry(d.node, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(d.kind, "List") {
+		var documents []document
+		for _, item := range items.Content {
+			documents = append(documents, documentsOf(document{file: d.file, node: item, offset: d.offset})...)
+		}
+		return documents
+	}
+	return append([]document{d}, inlinePatches(d)...)
+}
+
+// inlinePatches are the patches that a kustomization holds as text.
+func inlinePatches(kustomization document) []document {
+	_, patches := mappingEntry(kustomization.node, "patches")
+	if patches == nil {
+		return nil
+	}
+	var documents []document
+	for _, entry := range patches.Content {
+		_, text := mappingEntry(entry, "patch")
+		if text == nil {
+			continue
+		}
+		for _, piece := range splitDocuments([]byte(text.Value)) {
+			// The text of a block starts on the line after its indicator.
+			piece.offset += kustomization.line(text)
+			parsed, err := piece.parse(kustomization.file)
+			if err != nil {
+				continue
+			}
+			for _, d := range parsed {
+				d.inline = true
+				if d.kind == "" {
+					d.kind, d.name = stringAt(entry, "target", "kind"), stringAt(entry, "target", "name")
+				}
+				documents = append(documents, d)
+			}
+		}
+	}
+	return documents
+}
+
+// mappingEntry returns the key and value nodes of a key, or nil.
+func mappingEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
+	if node == nil || node.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key {
+			return node.Content[i], node.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+func stringAt(node *yaml.Node, keys ...string) string {
+	for _, key := range keys {
+		_, node = mappingEntry(node, key)
+	}
+	if node == nil {
+		return ""
+	}
+	return node.Value
+}
+
+var yamlPosition = regexp.MustCompile(`line (\d+)(: |, column \d+: )?`)
+
+// yamlLine is the line that a YAML error names, from 1; 0 where it names none.
+func yamlLine(err error) int {
+	if match := yamlPosition.FindStringSubmatch(err.Error()); match != nil {
+		line, _ := strconv.Atoi(match[1])
+		return line
+	}
+	return 0
+}
+
+// yamlMessage is a YAML error without its position, which is not the file's.
+func yamlMessage(err error) string {
+	var typeError *yaml.TypeError
+	message := err.Error()
+	if errors.As(err, &typeError) && len(typeError.Errors) > 0 {
+		message = typeError.Errors[0]
+	}
+	message = strings.TrimPrefix(strings.TrimPrefix(message, "yaml: "), "unmarshal errors:\n  ")
+	if at := yamlPosition.FindStringIndex(message); at != nil && at[0] == 0 {
+		message = message[at[1]:]
+	}
+	return message
+}

@@ -1,0 +1,184 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// validator finds what the API server would refuse, and what must not be in git.
+type validator struct {
+	kinds customKinds
+}
+
+// newValidator knows the kinds that are built in, those that this program brings,
+// and, before those, those that the environment defines.
+func newValidator(objects []object, report func(object, *field.Error)) *validator {
+	v := &validator{kinds: maps.Clone(embeddedKinds())}
+	for _, o := range objects {
+		if !isDefinition(o.Unstructured) {
+			continue
+		}
+		content, err := json.Marshal(o.Object)
+		if err != nil {
+			report(o, field.Invalid(nil, "", err.Error()))
+			continue
+		}
+		for _, err := range v.kinds.add(content) {
+			report(o, err)
+		}
+	}
+	return v
+}
+
+// check returns an object with its defaults filled in, and what is wrong with it.
+func (v *validator) check(u *unstructured.Unstructured) (*unstructured.Unstructured, field.ErrorList) {
+	gvk := u.GroupVersionKind()
+	if kind, ok := v.kinds[gvk]; ok {
+		return kind.check(u)
+	}
+	switch {
+	case isDefinition(u): // checked when it was added
+		return u, nil
+	case isEncrypted(u): // not what it will be
+		return u, nil
+	case hasPlainValues(u):
+		return u, field.ErrorList{field.Forbidden(field.NewPath(secretFields(u)[0]),
+			"the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead")}
+	case scheme.Scheme.IsVersionRegistered(gvk.GroupVersion()):
+		return u, checkBuiltin(u)
+	}
+	if versions := v.versions(gvk.GroupKind()); len(versions) > 0 {
+		return u, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), u.GetAPIVersion(), versions)}
+	}
+	return u, nil
+}
+
+// versions are the apiVersions of a custom kind that is known.
+func (v *validator) versions(kind apischema.GroupKind) []string {
+	var versions []string
+	for gvk := range v.kinds {
+		if gvk.GroupKind() == kind {
+			versions = append(versions, gvk.GroupVersion().String())
+		}
+	}
+	slices.Sort(versions)
+	return versions
+}
+
+var builtin = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+
+// checkBuiltin decodes an object of a built-in kind strictly.
+func checkBuiltin(u *unstructured.Unstructured) field.ErrorList {
+	gvk := u.GroupVersionKind()
+	if !scheme.Scheme.Recognizes(gvk) {
+		known := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(gvk.GroupVersion())))
+		return field.ErrorList{field.Invalid(field.NewPath("kind"), gvk.Kind, fmt.Sprintf("%s has no such kind%s", gvk.GroupVersion(), didYouMean(gvk.Kind, known)))}
+	}
+	content, err := json.Marshal(u.Object)
+	if err != nil {
+		return decodingErrors(err)
+	}
+	var errs field.ErrorList
+	if _, _, err := builtin.Decode(content, nil, nil); err != nil {
+		errs = decodingErrors(err)
+	}
+	meta := u.DeepCopy()
+	namespaced, _ := isNamespaced(u)
+	if namespaced && meta.GetNamespace() == "" {
+		meta.SetNamespace("default")
+	}
+	if !namespaced {
+		meta.SetNamespace("") // the API server ignores it
+	}
+	return append(errs, apivalidation.ValidateObjectMetaAccessor(meta, namespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))...)
+}
+
+// isNamespaced says whether objects of a built-in kind are in a namespace, and
+// whether the kind is known.
+func isNamespaced(u *unstructured.Unstructured) (namespaced, known bool) {
+	return openapi.IsNamespaceScoped(yaml.TypeMeta{APIVersion: u.GetAPIVersion(), Kind: u.GetKind()})
+}
+
+var goField = regexp.MustCompile(`cannot unmarshal (\S+) into Go struct field \w+\.(\S+) of type (\S+)`)
+
+// decodingErrors says of which fields an error of strict decoding is.
+func decodingErrors(err error) field.ErrorList {
+	messages := []string{err.Error()}
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		messages = messages[:0]
+		for _, e := range strict.Errors() {
+			messages = append(messages, e.Error())
+		}
+	}
+	var errs field.ErrorList
+	for _, message := range messages {
+		if match := unknownField.FindStringSubmatch(message); match != nil {
+			errs = append(errs, unknownFieldError(match[1], nil))
+		} else if match := goField.FindStringSubmatch(message); match != nil {
+			errs = append(errs, field.TypeInvalid(field.NewPath(match[2]), match[1], "must be of type "+match[3]))
+		} else {
+			errs = append(errs, field.Invalid(nil, "", message))
+		}
+	}
+	return errs
+}
+
+// unknown begins the detail of an error that is of a field's name, not its value.
+const unknown = "unknown field"
+
+// unknownFieldError is the error of a field that is none of those known.
+func unknownFieldError(path string, known []string) *field.Error {
+	keys := splitField(path)
+	hint := didYouMean(keys[len(keys)-1], known)
+	if hint == "" && len(known) > 0 {
+		slices.Sort(known)
+		hint = ": write one of " + strings.Join(known, ", ")
+	}
+	return field.Forbidden(field.NewPath(path), unknown+hint)
+}
+
+// message is an error as a person reads it, without what is in its position.
+func message(err *field.Error) string {
+	switch {
+	case strings.HasPrefix(err.Detail, unknown):
+		return fmt.Sprintf("%s %q%s", unknown, err.Field, strings.TrimPrefix(err.Detail, unknown))
+	case isRoot(err.Field):
+		return err.Detail
+	case strings.Contains(err.Detail, "must be of type date-time"):
+		return err.Error() + ": write an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
+	}
+	return err.Error()
+}
+
+// isRoot says whether the field of an error is the object itself.
+func isRoot(field string) bool { return field == "" || field == "<nil>" }
+
+// didYouMean is the hint at the known name that is nearest to a wrong one.
+func didYouMean(name string, known []string) string {
+	best, distance := "", 3
+	for _, k := range known {
+		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %q?", best)
+}
