@@ -7,7 +7,9 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -39,7 +41,7 @@ func selectEnvironments(t *tree, options Options) ([]string, error) {
 }
 
 // Environments are the names of the environments of the folder that holds
-// environments/: its folders with a kustomization, but for base.
+// environments/: its folders with a kustomization, but for base and components.
 func Environments(root string) ([]string, error) {
 	t, err := openTree(root)
 	if err != nil {
@@ -53,7 +55,7 @@ func Environments(root string) ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		dir := path.Join("/", environmentsFolder, entry.Name())
-		if environmentName.MatchString(entry.Name()) && entry.Name() != baseFolder && t.kustomizationFile(dir) != "" {
+		if environmentName.MatchString(entry.Name()) && entry.Name() != baseFolder && t.isBuildable(dir) {
 			names = append(names, entry.Name())
 		}
 	}
@@ -140,13 +142,17 @@ func (s *sources) override(v *validator, dir string, rendered []object) []object
 	if len(s.problems) > 0 {
 		return rendered // an override of half of the objects misses the others
 	}
+	kustomization := s.tree.kustomizationFile(dir)
 	overridden, err := override(s.tree, dir, rendered)
 	if err != nil {
-		s.problems = append(s.problems, s.explain(s.tree.kustomizationFile(dir), err))
+		s.problems = append(s.problems, s.explain(kustomization, err))
 		return rendered
 	}
 	s.validate(v, overridden)
-	s.problems = append(s.problems, contractProblems(rendered, overridden)...)
+	for _, change := range contractChanges(rendered, overridden) {
+		change.object.origin = kustomization
+		s.report(change.object, change.err)
+	}
 	return overridden
 }
 
@@ -173,10 +179,26 @@ func (s *sources) validate(v *validator, objects []object) []object {
 
 // report notes an error of an object as a problem, with its file and line.
 func (s *sources) report(o object, err *field.Error) {
-	at, value := err.Field, err.BadValue
-	if isRoot(at) {
-		at, value = "", nil
+	at, is := err.Field, written(err.BadValue)
+	switch {
+	case isRoot(at):
+		at, is = "", nil
+	case err.Type == field.ErrorTypeTypeInvalid:
+		is = ofType(err.BadValue)
+	case err.Type == field.ErrorTypeForbidden, err.Type == field.ErrorTypeRequired:
+		is = nil // the error is of the field, whatever its value
 	}
-	file, line := s.locate(o, at, value)
+	file, line := s.locate(o, at, is)
 	s.problems = append(s.problems, Problem{File: file, Line: line, Object: o.String(), Message: message(err)})
+}
+
+// ofType is the test for a value of a JSON type: what errors of a wrong type know
+// of the value.
+func ofType(name any) test {
+	tags := map[any]string{"string": "!!str", "integer": "!!int", "number": "!!int !!float", "bool": "!!bool", "boolean": "!!bool", "object": "!!map", "array": "!!seq", "null": "!!null"}
+	tag, ok := tags[name]
+	if !ok {
+		return nil
+	}
+	return func(node *yaml.Node) bool { return strings.Contains(tag, node.ShortTag()) }
 }

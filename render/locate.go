@@ -11,33 +11,41 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// test says whether a node may be what an error is about. Nil is a test that every
+// node passes.
+type test func(*yaml.Node) bool
+
+func (t test) passes(node *yaml.Node) bool { return node != nil && (t == nil || t(node)) }
+
 // locate returns the file and line that gave a field of a built object its value:
-// of a patch, a replicas: entry or the object itself; of the object, or of what
-// holds the field in it, where the field is nowhere. An empty field is the object.
-func (s *sources) locate(o object, field string, value any) (file string, line int) {
+// of the object itself, or of a patch or replicas: entry. Where there is no such
+// line, it is that of what would hold the field. An empty field is the object.
+func (s *sources) locate(o object, field string, is test) (file string, line int) {
 	keys := splitField(field)
 	own, found := s.document(o)
 	if found {
-		if node := nodeAt(own.node, keys); node != nil && hasValue(node, value) {
-			return relative(own.file), own.line(keyAt(own.node, keys))
+		if key, value := walkKeys(own.node, keys, is); is.passes(value) {
+			return relative(own.file), own.line(key)
 		}
 	}
 	if len(keys) > 0 {
 		for _, file := range slices.Sorted(maps.Keys(s.tree.read)) {
 			for _, d := range s.of(file) {
-				if node := changeOf(d, o, keys, value); node != nil {
+				if node := changeOf(d, o, keys, is); node != nil {
 					return relative(file), d.line(node)
 				}
 			}
 		}
 	}
-	if found {
-		for len(keys) > 0 && nodeAt(own.node, keys) == nil {
-			keys = keys[:len(keys)-1]
-		}
-		return relative(own.file), own.line(keyAt(own.node, keys))
+	if !found {
+		return relative(o.origin), s.generatorLine(o)
 	}
-	return relative(o.origin), 0
+	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
+		if key, _ := walkKeys(own.node, keys, nil); key != nil {
+			return relative(own.file), own.line(key)
+		}
+	}
+	return relative(own.file), own.line(own.node)
 }
 
 // document finds an object where it was written, also if its name was changed
@@ -64,12 +72,31 @@ func (s *sources) document(o object) (document, bool) {
 	return *renamed, true
 }
 
+// generatorLine is the line of the generator, in a kustomization, of an object; 0
+// where there is none.
+func (s *sources) generatorLine(o object) int {
+	for _, d := range s.of(o.origin) {
+		for _, field := range []string{"configMapGenerator", "secretGenerator"} {
+			_, generators := mappingEntry(d.node, field)
+			if generators == nil {
+				continue
+			}
+			for _, entry := range generators.Content {
+				if name := stringAt(entry, "name"); name != "" && strings.Contains(o.name(), name) {
+					return d.line(entry)
+				}
+			}
+		}
+	}
+	return 0
+}
+
 // changeOf returns the node of a document that gives a field of an object its
 // value, if the document is a patch or a kustomization that does.
-func changeOf(d document, o object, keys []string, value any) *yaml.Node {
-	if kind := stringAt(d.node, "kind"); isKustomization(d.file) && !d.inline && (kind == "" || kind == "Kustomization" || kind == "Component") {
-		if strings.Join(keys, ".") == "spec.size" || strings.Join(keys, ".") == "spec.replicas" {
-			return replicasEntry(d.node, o.name(), value)
+func changeOf(d document, o object, keys []string, is test) *yaml.Node {
+	if isKustomization(d.file) && !d.inline {
+		if field := strings.Join(keys, "."); field == "spec.size" || field == "spec.replicas" {
+			return replicasEntry(d.node, o.name(), is)
 		}
 		return nil
 	}
@@ -77,82 +104,92 @@ func changeOf(d document, o object, keys []string, value any) *yaml.Node {
 		return nil
 	}
 	if d.node.Kind == yaml.SequenceNode {
-		return jsonPatchOf(d.node, keys, value)
+		return jsonPatchOf(d.node, keys, is)
 	}
-	if node := nodeAt(d.node, keys); node != nil && hasValue(node, value) {
-		return keyAt(d.node, keys)
+	if key, value := walkKeys(d.node, keys, is); is.passes(value) {
+		return key
 	}
 	return nil
 }
 
-// jsonPatchOf returns the operation of a JSON 6902 patch that sets a field.
-func jsonPatchOf(operations *yaml.Node, keys []string, value any) *yaml.Node {
+// jsonPatchOf returns the operation of a JSON 6902 patch that sets or removes a
+// field.
+func jsonPatchOf(operations *yaml.Node, keys []string, is test) *yaml.Node {
 	for _, operation := range operations.Content {
-		_, set := mappingEntry(operation, "value")
-		if set == nil {
-			continue
-		}
 		prefix := strings.Split(strings.TrimPrefix(stringAt(operation, "path"), "/"), "/")
+		for i := range prefix {
+			prefix[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(prefix[i])
+		}
 		if len(prefix) > len(keys) || !slices.Equal(prefix, keys[:len(prefix)]) {
 			continue
 		}
-		if node := nodeAt(set, keys[len(prefix):]); node != nil && hasValue(node, value) {
-			return node
+		set, value := mappingEntry(operation, "value")
+		if set == nil && stringAt(operation, "op") == "remove" && is == nil {
+			return operation
+		}
+		if value == nil {
+			continue
+		}
+		key, value := walkKeys(value, keys[len(prefix):], is)
+		if is.passes(value) {
+			if len(prefix) == len(keys) {
+				return set
+			}
+			return key
 		}
 	}
 	return nil
 }
 
-func replicasEntry(kustomization *yaml.Node, name string, value any) *yaml.Node {
+func replicasEntry(kustomization *yaml.Node, name string, is test) *yaml.Node {
 	_, replicas := mappingEntry(kustomization, "replicas")
 	if replicas == nil {
 		return nil
 	}
 	for _, entry := range replicas.Content {
-		if count, node := mappingEntry(entry, "count"); count != nil && strings.Contains(name, stringAt(entry, "name")) && hasValue(node, value) {
+		if count, value := mappingEntry(entry, "count"); is.passes(value) && strings.Contains(name, stringAt(entry, "name")) {
 			return count
 		}
 	}
 	return nil
 }
 
-// hasValue says whether a node is written like a value. Where the value is not a
-// plain one, being there is enough.
-func hasValue(node *yaml.Node, value any) bool {
+// written is the test for a value, as it is written.
+func written(value any) test {
 	switch value.(type) {
 	case string, bool, int64, float64, int32, int:
-		return node.Kind != yaml.ScalarNode || node.Value == fmt.Sprint(value)
+		return func(node *yaml.Node) bool {
+			return node.Kind != yaml.ScalarNode || node.Value == fmt.Sprint(value)
+		}
 	}
-	return true
+	return nil
 }
 
-// nodeAt returns the value node at keys, or nil.
-func nodeAt(node *yaml.Node, keys []string) *yaml.Node {
-	_, value := walkKeys(node, keys)
-	return value
-}
-
-// keyAt returns the node whose line a person looks for: that of the key, where
-// the value has one.
-func keyAt(node *yaml.Node, keys []string) *yaml.Node {
-	key, _ := walkKeys(node, keys)
-	return key
-}
-
-func walkKeys(node *yaml.Node, keys []string) (key, value *yaml.Node) {
+// walkKeys returns the key and value nodes at keys, or nil; of a list whose index
+// is not among the keys, those of the first item that passes a test. An item of a
+// list is its own key.
+func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 	key, value = node, node
-	for _, k := range keys {
-		if value.Kind == yaml.SequenceNode {
-			i, err := strconv.Atoi(k)
-			if err != nil || i < 0 || i >= len(value.Content) {
+	for i, k := range keys {
+		if value.Kind != yaml.SequenceNode {
+			if key, value = mappingEntry(value, k); value == nil {
 				return nil, nil
 			}
-			key, value = value.Content[i], value.Content[i]
 			continue
 		}
-		if key, value = mappingEntry(value, k); value == nil {
-			return nil, nil
+		if index, err := strconv.Atoi(k); err == nil {
+			if index < 0 || index >= len(value.Content) {
+				return nil, nil
+			}
+			key, value = value.Content[index], value.Content[index]
+			continue
 		}
+		for _, item := range value.Content {
+			if key, value := walkKeys(item, keys[i:], is); is.passes(value) {
+				return key, value
+			}
+		}
+		return nil, nil
 	}
 	return key, value
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -77,13 +79,7 @@ func (s *sources) walk(dir string) {
 		return
 	}
 	if err := kustomization.Unmarshal(content); err != nil {
-		line := 0
-		if field := unknownField.FindStringSubmatch(err.Error()); field != nil && len(root.Content) > 0 {
-			if key, _ := mappingEntry(root.Content[0], field[1]); key != nil {
-				line = key.Line
-			}
-		}
-		s.problem(file, line, "%v", err)
+		s.kustomizationProblem(file, &root, err)
 		return
 	}
 	if len(root.Content) > 0 && s.walkEntries(dir, file, root.Content[0]) {
@@ -91,6 +87,25 @@ func (s *sources) walk(dir string) {
 			s.tree.with(file, content)
 		}
 	}
+}
+
+// kustomizationProblem notes why a kustomization cannot be read.
+func (s *sources) kustomizationProblem(file string, root *yaml.Node, err error) {
+	match := unknownField.FindStringSubmatch(err.Error())
+	if match == nil {
+		s.problem(file, 0, "%v", err)
+		return
+	}
+	line := 0
+	if key, _ := mappingEntry(root.Content[0], match[1]); key != nil {
+		line = key.Line
+	}
+	var known []string
+	for field := range reflect.TypeFor[types.Kustomization]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		known = append(known, name)
+	}
+	s.problem(file, line, "%s %q%s", unknown, match[1], didYouMean(match[1], known))
 }
 
 var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
@@ -132,6 +147,8 @@ func (s *sources) walkEntry(dir, file string, entry *yaml.Node) bool {
 	switch {
 	case path.IsAbs(entry.Value):
 		s.problem(file, entry.Line, "%s is absolute: write a path relative to %s", entry.Value, relative(dir))
+	case errors.Is(err, fs.ErrNotExist):
+		s.problem(file, entry.Line, "%s: no such file or folder in this repository", entry.Value)
 	case err != nil:
 		s.problem(file, entry.Line, "%v", err)
 	case isDir:
@@ -219,7 +236,7 @@ type piece struct {
 	offset  int // lines of the file before it
 }
 
-var separator = regexp.MustCompile(`(?m)^---(\s.*)?$`)
+var separator = regexp.MustCompile(`(?m)^---([ \t\r].*)?$`)
 
 // splitDocuments splits a file so that one malformed document does not hide the
 // others.
@@ -232,7 +249,7 @@ func splitDocuments(content []byte) []piece {
 		start = next
 	}
 	for _, match := range separator.FindAllIndex(content, -1) {
-		cut(match[0], match[1])
+		cut(match[0], match[0]+len("---"))
 	}
 	cut(len(content), len(content))
 	return pieces
@@ -347,5 +364,8 @@ func yamlMessage(err error) string {
 	if at := yamlPosition.FindStringIndex(message); at != nil && at[0] == 0 {
 		message = message[at[1]:]
 	}
-	return message
+	return otherLine.ReplaceAllString(message, "")
 }
+
+// otherLine is a second position in a YAML error, which is not the file's either.
+var otherLine = regexp.MustCompile(` at line \d+$`)

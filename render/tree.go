@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 )
 
 // maxFileSize bounds what is read of one file, in bytes.
@@ -64,6 +66,17 @@ func (t *tree) kustomizationFile(dir string) string {
 		}
 	}
 	return ""
+}
+
+// isBuildable says whether a folder has a kustomization that is not a component.
+func (t *tree) isBuildable(dir string) bool {
+	content, err := t.ReadFile(t.kustomizationFile(dir))
+	if err != nil {
+		return false
+	}
+	var kustomization types.TypeMeta
+	_ = yaml.Unmarshal(content, &kustomization) // what is malformed fails when it is built
+	return kustomization.Kind != types.ComponentKind
 }
 
 // with has a file stand in the tree.

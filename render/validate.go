@@ -90,23 +90,52 @@ func checkBuiltin(u *unstructured.Unstructured) field.ErrorList {
 		known := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(gvk.GroupVersion())))
 		return field.ErrorList{field.Invalid(field.NewPath("kind"), gvk.Kind, fmt.Sprintf("%s has no such kind%s", gvk.GroupVersion(), didYouMean(gvk.Kind, known)))}
 	}
-	content, err := json.Marshal(u.Object)
-	if err != nil {
-		return decodingErrors(err)
-	}
-	var errs field.ErrorList
-	if _, _, err := builtin.Decode(content, nil, nil); err != nil {
-		errs = decodingErrors(err)
-	}
-	meta := u.DeepCopy()
+	u = u.DeepCopy()
 	namespaced, _ := isNamespaced(u)
-	if namespaced && meta.GetNamespace() == "" {
-		meta.SetNamespace("default")
-	}
 	if !namespaced {
-		meta.SetNamespace("") // the API server ignores it
+		u.SetNamespace("") // the API server ignores it
+	} else if u.GetNamespace() == "" {
+		u.SetNamespace("default")
 	}
-	return append(errs, apivalidation.ValidateObjectMetaAccessor(meta, namespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))...)
+	errs := apivalidation.ValidateObjectMetaAccessor(u, namespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
+	return append(errs, decode(u)...)
+}
+
+// decode finds the fields of a built-in kind that are unknown or of a wrong type.
+// Decoding stops at the first of a wrong type: it goes on without that.
+func decode(u *unstructured.Unstructured) (errs field.ErrorList) {
+	for {
+		content, err := json.Marshal(u.Object)
+		if err != nil {
+			return append(errs, decodingErrors(err)...)
+		}
+		if _, _, err = builtin.Decode(content, nil, nil); err == nil {
+			return errs
+		}
+		found := decodingErrors(err)
+		errs = append(errs, found...)
+		if found[0].Type != field.ErrorTypeTypeInvalid || !remove(u.Object, splitField(found[0].Field)) {
+			return errs
+		}
+	}
+}
+
+// remove removes a field, in every item of the lists on the way to it.
+func remove(content any, keys []string) (removed bool) {
+	switch content := content.(type) {
+	case []any:
+		for _, item := range content {
+			removed = remove(item, keys) || removed
+		}
+	case map[string]any:
+		value, ok := content[keys[0]]
+		if ok && len(keys) == 1 {
+			delete(content, keys[0])
+			return true
+		}
+		return ok && remove(value, keys[1:])
+	}
+	return removed
 }
 
 // isNamespaced says whether objects of a built-in kind are in a namespace, and
@@ -153,15 +182,26 @@ func unknownFieldError(path string, known []string) *field.Error {
 	return field.Forbidden(field.NewPath(path), unknown+hint)
 }
 
+// plainer has, for a part of a message that speaks to programs, what to say to
+// people instead.
+var plainer = []struct{ part, instead string }{
+	{"must be of type date-time", "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"},
+	{"T[0-9]{2}:[0-9]{2}:[0-9]{2}", "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"},
+	{"([KMGTPE]i)|[numkMGTPE]", "must be a quantity, like 64Mi or 500m"},
+}
+
 // message is an error as a person reads it, without what is in its position.
 func message(err *field.Error) string {
-	switch {
-	case strings.HasPrefix(err.Detail, unknown):
+	if strings.HasPrefix(err.Detail, unknown) {
 		return fmt.Sprintf("%s %q%s", unknown, err.Field, strings.TrimPrefix(err.Detail, unknown))
-	case isRoot(err.Field):
+	}
+	if isRoot(err.Field) {
 		return err.Detail
-	case strings.Contains(err.Detail, "must be of type date-time"):
-		return err.Error() + ": write an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
+	}
+	for _, p := range plainer {
+		if strings.Contains(err.Detail, p.part) {
+			return field.Invalid(field.NewPath(err.Field), err.BadValue, p.instead).Error()
+		}
 	}
 	return err.Error()
 }

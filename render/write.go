@@ -31,7 +31,7 @@ const indexHeader = "# Written by gatehouse render, which owns the files listed 
 func index(names []string) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader)
-	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nsortOptions:\n  order: fifo\nresources:\n")
+	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n")
 	for _, name := range names {
 		b.WriteString("- " + name + "\n")
 	}
