@@ -87,6 +87,7 @@ func TestWriteStaysInItsFolder(t *testing.T) {
 		"linked environment": func(root string) error { return link(outside, root, "rendered/prod") },
 		"linked namespace":   func(root string) error { return link(filepath.Join(outside, "shop"), root, "rendered/prod/shop") },
 		"linked to sources":  func(root string) error { return link("../environments/prod", root, "rendered/prod") },
+		"linked inside":      func(root string) error { return link("../../environments", root, "rendered/prod/shop") },
 		"linked file": func(root string) error {
 			return link(filepath.Join(outside, "precious.yaml"), root, "rendered/prod/shop/configmap-same-0.yaml")
 		},
