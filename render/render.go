@@ -136,7 +136,7 @@ type environment struct {
 // compare plans what to write for each environment.
 func compare(root *os.Root, environments []*environment) (*Report, []*plan) {
 	report := &Report{Environments: []EnvironmentReport{}}
-	var plans []*plan
+	plans := make([]*plan, 0, len(environments))
 	for _, e := range environments {
 		f := folder{root: root, path: path.Join(renderedFolder, e.name)}
 		p, err := newPlan(f, e.files)

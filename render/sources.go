@@ -279,7 +279,7 @@ func documentsOf(d document) []document {
 		d.group = group
 	}
 	if _, items := mappingEntry(d.node, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(d.kind, "List") {
-		var documents []document
+		documents := make([]document, 0, len(items.Content))
 		for _, item := range items.Content {
 			documents = append(documents, documentsOf(document{file: d.file, node: item, offset: d.offset})...)
 		}

@@ -39,18 +39,18 @@ type tree struct {
 
 // openTree opens the folder dir. Close its disk after use.
 func openTree(dir string) (*tree, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
 	}
-	if real, err = filepath.Abs(real); err != nil {
+	if resolved, err = filepath.Abs(resolved); err != nil {
 		return nil, err
 	}
-	disk, err := os.OpenRoot(real)
+	disk, err := os.OpenRoot(resolved)
 	if err != nil {
 		return nil, err
 	}
-	return (&tree{dir: real, disk: disk}).fresh(), nil
+	return (&tree{dir: resolved, disk: disk}).fresh(), nil
 }
 
 // fresh is the tree as it is on disk, nothing standing in it.
@@ -86,7 +86,7 @@ func (t *tree) with(file string, content []byte) {
 
 // resolve follows the links of an absolute path of the tree and says whether it
 // is a folder. The error wraps fs.ErrNotExist where there is nothing.
-func (t *tree) resolve(name string) (resolved string, isDir bool, err error) {
+func (t *tree) resolve(name string) (resolvedPath string, isDir bool, err error) {
 	name = path.Clean("/" + filepath.ToSlash(name))
 	if _, ok := t.stand[name]; ok {
 		return name, false, nil
@@ -96,11 +96,11 @@ func (t *tree) resolve(name string) (resolved string, isDir bool, err error) {
 			return name, true, nil
 		}
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(t.dir, name))
+	resolved, err := filepath.EvalSymlinks(filepath.Join(t.dir, name))
 	if err != nil {
 		return "", false, &fs.PathError{Op: "open", Path: relative(name), Err: fs.ErrNotExist}
 	}
-	inside, err := filepath.Rel(t.dir, real)
+	inside, err := filepath.Rel(t.dir, resolved)
 	if err != nil || !filepath.IsLocal(inside) {
 		return "", false, fmt.Errorf("%s is a link that leads out of the folder that holds environments/", relative(name))
 	}

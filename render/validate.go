@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -97,19 +97,22 @@ func checkBuiltin(u *unstructured.Unstructured) field.ErrorList {
 	} else if u.GetNamespace() == "" {
 		u.SetNamespace("default")
 	}
-	errs := apivalidation.ValidateObjectMetaAccessor(u, namespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
+	errs := apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
 	return append(errs, decode(u)...)
 }
+
+// isPathSegment is the least that the API server asks of a name.
+func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // decode finds the fields of a built-in kind that are unknown or of a wrong type.
 // Decoding stops at the first of a wrong type: it goes on without that.
 func decode(u *unstructured.Unstructured) (errs field.ErrorList) {
 	for {
-		content, err := json.Marshal(u.Object)
+		encoded, err := json.Marshal(u.Object)
 		if err != nil {
 			return append(errs, decodingErrors(err)...)
 		}
-		if _, _, err = builtin.Decode(content, nil, nil); err == nil {
+		if _, _, err = builtin.Decode(encoded, nil, nil); err == nil {
 			return errs
 		}
 		found := decodingErrors(err)

@@ -49,7 +49,7 @@ not what rendering would write; 2 error, and then no file was changed.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return run(cmd, f) },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, f) },
 	}
 	cmd.Flags().StringArrayVarP(&f.Environments, "env", "e", nil, "an environment to render: a folder of environments/ (repeatable)")
 	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
@@ -65,7 +65,7 @@ not what rendering would write; 2 error, and then no file was changed.`,
 	return cmd
 }
 
-func run(cmd *cobra.Command, f flags) error {
+func runRender(cmd *cobra.Command, f flags) error {
 	if f.output != "text" && f.output != "json" {
 		return fmt.Errorf("--output %s: write text or json", f.output)
 	}

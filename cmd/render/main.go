@@ -12,25 +12,32 @@ import (
 )
 
 func main() {
+	os.Exit(run())
+}
+
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stayOffline()
-	err := newCommand().ExecuteContext(ctx)
+	err := stayOffline()
+	if err == nil {
+		err = newCommand().ExecuteContext(ctx)
+	}
 	var code exitCode
 	switch {
 	case errors.As(err, &code):
-		os.Exit(int(code))
+		return int(code)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(exitError)
+		return exitError
 	}
+	return 0
 }
 
 // stayOffline takes the network and other programs from this process. Render
 // needs neither, but kustomize, told to by a file that it loads, would use them.
-func stayOffline() {
+func stayOffline() error {
 	http.DefaultTransport = offline{}
-	os.Setenv("PATH", "")
+	return os.Setenv("PATH", "")
 }
 
 type offline struct{}

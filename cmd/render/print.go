@@ -56,11 +56,11 @@ func printDiff(w io.Writer, diff string, terminal bool) {
 	for line := range strings.Lines(diff) {
 		switch {
 		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-			header.Fprint(w, line)
+			_, _ = header.Fprint(w, line)
 		case strings.HasPrefix(line, "+"):
-			added.Fprint(w, line)
+			_, _ = added.Fprint(w, line)
 		case strings.HasPrefix(line, "-"):
-			removed.Fprint(w, line)
+			_, _ = removed.Fprint(w, line)
 		default:
 			fmt.Fprint(w, line)
 		}
