@@ -84,8 +84,8 @@ func TestSchedule(t *testing.T) {
 
 func TestMemcachedResources(t *testing.T) {
 	for spec, want := range map[string]string{
-		`{}`:                                     `{limits: {memory: 104Mi}, requests: {memory: 104Mi}}`,
-		`{resources: {requests: {cpu: 1}}}`:      `{limits: {memory: 104Mi}, requests: {cpu: 1, memory: 104Mi}}`,
+		`{}`:                                     `{limits: {memory: 150Mi}, requests: {memory: 150Mi}}`,
+		`{resources: {requests: {cpu: 1}}}`:      `{limits: {memory: 150Mi}, requests: {cpu: 1, memory: 150Mi}}`,
 		`{resources: {requests: {memory: 1Gi}}}`: `{requests: {memory: 1Gi}}`,
 		`{resources: {limits: {memory: 80Mi}}}`:  `{limits: {memory: 80Mi}}`,
 	} {
