@@ -45,7 +45,11 @@ bench: ## Print what rendering costs beside kustomize build
 	go run ./test/bench
 
 .PHONY: generate
-generate: ## Generate code, CRDs and the reference from apis/
+generate: ## Generate code, CRDs and the reference from apis/, RBAC from controller/
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/...
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
+	@# controller-gen lets a quantity have a fractional exponent, like 1E1.5, which no
+	@# client can read: one such object would hide all others from every watch.
+	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml
+	$(TOOL) controller-gen rbac:roleName=gatehouse-controller paths=./controller/... output:rbac:dir=environments/base/gatehouse
 	go run ./docs/reference > docs/reference.md

@@ -61,7 +61,7 @@ func At(at *cnatv1alpha1.At) []Object {
 			EnableServiceLinks:           ptr.To(false),
 			SecurityContext:              podSecurity(nobody),
 			Containers: []corev1.Container{{
-				Name:            "command",
+				Name:            CommandContainer,
 				Image:           at.Spec.Image,
 				Command:         []string{"sh", "-c", at.Spec.Command},
 				Env:             at.Spec.Env,

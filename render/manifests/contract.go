@@ -27,6 +27,9 @@ const (
 	// its Pods; its value is the name of the Memcached.
 	MemcachedLabel = "cache.example.com/memcached"
 
+	// CommandContainer is the container of an At's Pod that runs its command.
+	CommandContainer = "command"
+
 	// DigestAnnotation is on everything that was rendered; its value is the digest
 	// of the spec that it was rendered from (see AtDigest and MemcachedDigest).
 	DigestAnnotation = "gatehouse.example.com/digest"

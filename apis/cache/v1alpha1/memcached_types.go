@@ -150,7 +150,7 @@ type MemcachedStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// size is the number of Pods that the Deployment has.
+	// size is the number of Pods that the Deployment asks for.
 	// +optional
 	Size *int32 `json:"size,omitempty"`
 

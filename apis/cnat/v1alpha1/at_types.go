@@ -150,6 +150,13 @@ type AtStatus struct {
 	// run is the one run of this spec.
 	// +optional
 	Run *AtRun `json:"run,omitempty"`
+
+	// ran are the digests of the earlier specs of this At whose command was
+	// started, or may have been: the newest first, at most 32. A spec that comes
+	// back, as a revert brings it, does not run again.
+	// +optional
+	// +listType=atomic
+	Ran []string `json:"ran,omitempty"`
 }
 
 // AtRun is the one run of a spec.

@@ -130,6 +130,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: phase
       type:
         namedType: com.example.gatehouse.apis.cnat.v1alpha1.AtPhase
+    - name: ran
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
     - name: run
       type:
         namedType: com.example.gatehouse.apis.cnat.v1alpha1.AtRun

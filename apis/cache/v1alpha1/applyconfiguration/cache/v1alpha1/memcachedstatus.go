@@ -18,7 +18,7 @@ type MemcachedStatusApplyConfiguration struct {
 	// what the spec asks for is there) and, where they apply, Reconciling and
 	// Stalled.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// size is the number of Pods that the Deployment has.
+	// size is the number of Pods that the Deployment asks for.
 	Size *int32 `json:"size,omitempty"`
 	// readySize is the number of Pods that are ready.
 	ReadySize *int32 `json:"readySize,omitempty"`

@@ -22,6 +22,10 @@ type AtStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// run is the one run of this spec.
 	Run *AtRunApplyConfiguration `json:"run,omitempty"`
+	// ran are the digests of the earlier specs of this At whose command was
+	// started, or may have been: the newest first, at most 32. A spec that comes
+	// back, as a revert brings it, does not run again.
+	Ran []string `json:"ran,omitempty"`
 }
 
 // AtStatusApplyConfiguration constructs a declarative configuration of the AtStatus type for use with
@@ -64,5 +68,15 @@ func (b *AtStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApply
 // If called multiple times, the Run field is set to the value of the last call.
 func (b *AtStatusApplyConfiguration) WithRun(value *AtRunApplyConfiguration) *AtStatusApplyConfiguration {
 	b.Run = value
+	return b
+}
+
+// WithRan adds the given value to the Ran field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Ran field.
+func (b *AtStatusApplyConfiguration) WithRan(values ...string) *AtStatusApplyConfiguration {
+	for i := range values {
+		b.Ran = append(b.Ran, values[i])
+	}
 	return b
 }

@@ -1,0 +1,65 @@
+package at
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+)
+
+// Timers count elapsed time. When the wall clock is set forward, or a machine
+// sleeps, they fire late, so every second the two are compared.
+const (
+	clockCheck     = time.Second
+	clockTolerance = 10 * time.Millisecond
+)
+
+// clockSteps is a source that enqueues every At when the wall clock has got ahead
+// of elapsed time.
+func clockSteps(ats client.Reader) source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		go watchClock(ctx, clockCheck, time.Now, func() {
+			if err := enqueueAll(ctx, ats, queue); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Ats may open late: the clock was set")
+			}
+		})
+		return nil
+	})
+}
+
+// watchClock calls stepped when now, whose times have both clocks, has stepped
+// forward. It returns when ctx is done.
+func watchClock(ctx context.Context, every time.Duration, now func() time.Time, stepped func()) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for last := now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		current := now()
+		wall := current.Round(0).Sub(last.Round(0))
+		if wall-current.Sub(last) > clockTolerance {
+			stepped()
+		}
+		last = current
+	}
+}
+
+func enqueueAll(ctx context.Context, ats client.Reader, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	var list cnatv1alpha1.AtList
+	if err := ats.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package at
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/render/manifests"
+)
+
+// longestLog is how many bytes of the end of a failed command's log a message
+// takes over.
+const longestLog = 512
+
+// outcome is how a Pod ended.
+type outcome struct {
+	reason   string
+	message  string
+	exitCode *int32
+	finished time.Time
+}
+
+// outcomeOf is how a started Pod ended; nil while it has not.
+func outcomeOf(pod *corev1.Pod, now time.Time) *outcome {
+	ended := outcome{finished: now}
+	terminated := commandStatus(pod).State.Terminated
+	if terminated != nil {
+		ended.exitCode = ptr.To(terminated.ExitCode)
+		if !terminated.FinishedAt.IsZero() {
+			ended.finished = terminated.FinishedAt.Time
+		}
+	}
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		ended.reason, ended.message = ReasonComplete, fmt.Sprintf("The command succeeded in Pod %s", pod.Name)
+	case pod.Status.Phase != corev1.PodFailed:
+		return nil
+	case pod.Status.Reason == "DeadlineExceeded":
+		ended.reason, ended.message = ReasonActiveDeadlineExceeded, fmt.Sprintf("The command in Pod %s ran for longer than spec.activeDeadlineSeconds", pod.Name)
+	case terminated != nil && terminated.ExitCode != 0 && pod.Status.Reason == "":
+		ended.reason, ended.message = ReasonCommandFailed, fmt.Sprintf("The command in Pod %s exited with %d%s", pod.Name, terminated.ExitCode, endOfLog(terminated.Message))
+	default:
+		ended.reason, ended.message = ReasonPodFailed, fmt.Sprintf("Pod %s failed: %s %s", pod.Name, cmp.Or(pod.Status.Reason, "for no stated reason:"), cmp.Or(pod.Status.Message, "see its events"))
+	}
+	return &ended
+}
+
+func endOfLog(log string) string {
+	log = strings.TrimSpace(log)
+	if len(log) > longestLog {
+		log = strings.ToValidUTF8(log[len(log)-longestLog:], "")
+	}
+	if log == "" {
+		return ""
+	}
+	return ": " + log
+}
+
+// progressOf is the reason and message of a Pod that was started and has not
+// ended. What comes and goes while a Pod starts or restarts is not told apart.
+func progressOf(pod *corev1.Pod) (reason, message string) {
+	if len(pod.Spec.SchedulingGates) > 0 {
+		return ReasonGated, fmt.Sprintf("Pod %s waits for its scheduling gate %s", pod.Name, pod.Spec.SchedulingGates[0].Name)
+	}
+	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionFalse && scheduled.Reason == corev1.PodReasonUnschedulable {
+		return ReasonUnschedulable, fmt.Sprintf("No node takes Pod %s: see its events", pod.Name)
+	}
+	if waiting := commandStatus(pod).State.Waiting; waiting != nil {
+		switch waiting.Reason {
+		case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
+			return ReasonImageNotPulled, fmt.Sprintf("The image of Pod %s cannot be pulled: see its events", pod.Name)
+		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			return ReasonContainerNotCreated, fmt.Sprintf("The container of Pod %s cannot be created: see its events", pod.Name)
+		}
+	}
+	return ReasonRunning, fmt.Sprintf("Pod %s runs the command", pod.Name)
+}
+
+// openedTime is when the gate of a started Pod was opened: the scheduler takes a
+// Pod within moments of it.
+func openedTime(pod *corev1.Pod, now time.Time) time.Time {
+	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionTrue {
+		return scheduled.LastTransitionTime.Time
+	}
+	return now
+}
+
+func scheduledCondition(pod *corev1.Pod) corev1.PodCondition {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+	if i < 0 {
+		return corev1.PodCondition{}
+	}
+	return pod.Status.Conditions[i]
+}
+
+func commandStatus(pod *corev1.Pod) corev1.ContainerStatus {
+	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == manifests.CommandContainer })
+	if i < 0 {
+		return corev1.ContainerStatus{}
+	}
+	return pod.Status.ContainerStatuses[i]
+}

@@ -1,0 +1,48 @@
+package at
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/condition"
+)
+
+// report tells the log, the metrics and the events of a write that succeeded.
+func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision Decision) {
+	log := ctrl.LoggerFrom(ctx)
+	if pod := decision.Open; pod != nil {
+		delay := r.Clock.Now().Sub(decision.Due)
+		openDelay.Observe(delay.Seconds())
+		log.Info("Opened the gate", "pod", pod.Name, "due", decision.Due, "delay", delay.String())
+		r.Events.Eventf(at, pod, corev1.EventTypeNormal, "Opened", "Open", "Opened the gate of Pod %s", pod.Name)
+		return
+	}
+
+	before, after := readyOf(at.Status), readyOf(decision.Status)
+	if at.Status.Phase == decision.Status.Phase && before.Reason == after.Reason {
+		return
+	}
+	log.Info("Status changed", "phase", decision.Status.Phase, "reason", after.Reason, "message", after.Message)
+
+	ended := decision.Status.Phase == cnatv1alpha1.AtDone && after.Reason != ReasonAlreadyRan
+	if ended {
+		runs.WithLabelValues(after.Reason).Inc()
+	}
+	switch {
+	case meta.IsStatusConditionTrue(decision.Status.Conditions, condition.Stalled):
+		r.Events.Eventf(at, nil, corev1.EventTypeWarning, after.Reason, "Report", "%s", after.Message)
+	case ended:
+		r.Events.Eventf(at, nil, corev1.EventTypeNormal, after.Reason, "Report", "%s", after.Message)
+	}
+}
+
+func readyOf(status cnatv1alpha1.AtStatus) (ready struct{ Reason, Message string }) {
+	if c := meta.FindStatusCondition(status.Conditions, condition.Ready); c != nil {
+		ready.Reason, ready.Message = c.Reason, c.Message
+	}
+	return ready
+}

@@ -1,0 +1,102 @@
+package at
+
+import (
+	"context"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
+	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/render/manifests"
+)
+
+// fieldOwner owns the fields that the controller writes.
+const fieldOwner = client.FieldOwner("gatehouse-controller")
+
+// Server is what a Reconciler asks of the API server. Its errors are those of the
+// API server: both writes are a conflict unless the server holds the very version
+// of the object that they are given.
+type Server interface {
+	// Pods lists the Pods of an At from the cache. They must not be changed.
+	Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error)
+	// Pod reads a Pod from the API server itself.
+	Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
+	// Open removes the gate of a Pod, and nothing else.
+	Open(ctx context.Context, pod *corev1.Pod) error
+	// Apply makes a status that of an At.
+	Apply(ctx context.Context, at *cnatv1alpha1.At, status cnatv1alpha1.AtStatus) error
+}
+
+// server is a Server by way of a caching client and a reader that does not cache.
+type server struct {
+	client client.Client
+	live   client.Reader
+}
+
+func (s *server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := s.client.List(ctx, &pods, client.InNamespace(at.Namespace), client.MatchingFields{podsByAt: at.Name}, client.UnsafeDisableDeepCopy)
+	return pods.Items, err
+}
+
+func (s *server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	err := s.live.Get(ctx, key, &pod)
+	return &pod, err
+}
+
+func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+		"spec": map[string]any{"schedulingGates": []any{
+			map[string]any{"$patch": "delete", "name": manifests.ScheduleGate},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	// The answer is read into an object of its own: pod belongs to the cache.
+	target := &corev1.Pod{}
+	target.Namespace, target.Name = pod.Namespace, pod.Name
+	return s.client.Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, patch), fieldOwner)
+}
+
+func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, status cnatv1alpha1.AtStatus) error {
+	configuration := cnatac.At(at.Name, at.Namespace).
+		WithUID(at.UID).
+		WithResourceVersion(at.ResourceVersion).
+		WithStatus(statusConfiguration(status))
+	return s.client.Status().Apply(ctx, configuration, fieldOwner, client.ForceOwnership)
+}
+
+func statusConfiguration(status cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfiguration {
+	configuration := cnatac.AtStatus().
+		WithObservedGeneration(status.ObservedGeneration).
+		WithPhase(status.Phase).
+		WithConditions(condition.Configurations(status.Conditions)...).
+		WithRan(status.Ran...)
+	if run := status.Run; run != nil {
+		configuration.WithRun(&cnatac.AtRunApplyConfiguration{
+			Digest:        &run.Digest,
+			PodName:       orNil(run.PodName),
+			PodUID:        orNil(run.PodUID),
+			ScheduledTime: run.ScheduledTime,
+			OpenedTime:    run.OpenedTime,
+			FinishedTime:  run.FinishedTime,
+			ExitCode:      run.ExitCode,
+		})
+	}
+	return configuration
+}
+
+// orNil is a pointer to a value; nil where it is empty.
+func orNil[T ~string](value T) *T {
+	if value == "" {
+		return nil
+	}
+	return &value
+}
