@@ -27,6 +27,10 @@ func arrange(objects []object, scopes customKinds) ([]file, []Problem) {
 	var problems []Problem
 	for _, o := range objects {
 		name := path.Join(folderOf(o, scopes), baseName(o, shared[strings.ToLower(o.kind())]))
+		if !isOwnable(name) { // the names of a valid object make no other path
+			problems = append(problems, Problem{File: relative(o.origin), Object: o.String(), Message: "its kind, namespace or name make no file name: " + name})
+			continue
+		}
 		if other, ok := owners[name]; ok {
 			problems = append(problems, Problem{File: relative(o.origin), Object: o.String(),
 				Message: fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one", other, relative(other.origin), name)})

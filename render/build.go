@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -28,7 +30,14 @@ func (o object) kind() string      { return o.GetKind() }
 func (o object) group() string     { return o.GroupVersionKind().Group }
 func (o object) name() string      { return o.GetName() }
 func (o object) namespace() string { return o.GetNamespace() }
-func (o object) String() string    { return objectName(o.kind(), o.namespace(), o.name()) }
+
+// String is how people name the object; empty where there is none.
+func (o object) String() string {
+	if len(o.Object) == 0 {
+		return ""
+	}
+	return objectName(o.kind(), o.namespace(), o.name())
+}
 
 // id tells an object from all others of a cluster.
 func (o object) id() string {
@@ -42,7 +51,7 @@ func build(t *tree, dir, kustomization string) ([]object, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(t, dir)
+	resources, err := kustomize(t, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +69,18 @@ func build(t *tree, dir, kustomization string) ([]object, error) {
 	return objects, nil
 }
 
+// kustomize builds a folder. Some input that is wrong makes it panic.
+func kustomize(t *tree, dir string) (resources resmap.ResMap, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("cannot build this: %v", cause)
+		}
+	}()
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionUnspecified // as `kustomize build`: sortOptions are the user's
+	return krusty.MakeKustomizer(options).Run(t, dir)
+}
+
 // askForOrigins has the kustomization ask for the annotation that says which file
 // an object comes from, and says whether it did so already.
 func askForOrigins(t *tree, file string) (asked bool, err error) {
@@ -67,9 +88,12 @@ func askForOrigins(t *tree, file string) (asked bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var kustomization map[string]any
+	kustomization := map[string]any{}
 	if err := yaml.Unmarshal(content, &kustomization); err != nil {
 		return false, err
+	}
+	if len(kustomization) == 0 { // kustomize says so itself
+		return false, nil
 	}
 	metadata, _ := kustomization["buildMetadata"].([]any)
 	if slices.Contains(metadata, any(types.OriginAnnotations)) {
@@ -138,19 +162,23 @@ func (s *sources) explain(kustomization string, err error) Problem {
 	return p
 }
 
+var accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
+
 // rootMessage is what an error of kustomize says at its root, without the levels
 // of folders that led there.
 func rootMessage(err error) string {
+	if all := accumulated.FindAllStringSubmatch(err.Error(), -1); all != nil {
+		last := all[len(all)-1]
+		if _, rest, nested := strings.Cut(last[2], "accumulating resources from '"); nested {
+			last[2] = strings.Replace(rest, "':", ":", 1)
+		}
+		return last[1] + ": " + last[2]
+	}
 	for {
 		next := errors.Unwrap(err)
-		if next == nil {
-			break
+		if next == nil || errors.Is(next, fs.ErrNotExist) && next.Error() == fs.ErrNotExist.Error() {
+			return strings.Join(strings.Fields(err.Error()), " ")
 		}
 		err = next
 	}
-	message := err.Error()
-	if i := strings.LastIndex(message, "': "); i >= 0 && strings.Contains(message, "accumulat") {
-		message = message[i+len("': "):]
-	}
-	return message
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -22,6 +23,14 @@ var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 func selectEnvironments(t *tree, options Options) ([]string, error) {
 	var errs []error
 	names := slices.Clone(options.Environments)
+	if options.All {
+		all, err := Environments(options.Root)
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("%s/ has no environment: make a folder there with a kustomization.yaml", environmentsFolder)
+		}
+		errs = append(errs, err)
+		names = append(names, all...)
+	}
 	for _, name := range names {
 		if !environmentName.MatchString(name) {
 			errs = append(errs, fmt.Errorf("%q is not the name of an environment: write a folder of %s/, in lower case letters, digits and '-'", name, environmentsFolder))
@@ -30,11 +39,9 @@ func selectEnvironments(t *tree, options Options) ([]string, error) {
 		}
 	}
 	if options.All {
-		all, err := Environments(options.Root)
-		errs = append(errs, err)
 		old, err := renderedBefore(t)
 		errs = append(errs, err)
-		names = slices.Concat(names, all, old)
+		names = append(names, old...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), errors.Join(errs...)
@@ -55,7 +62,7 @@ func Environments(root string) ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		dir := path.Join("/", environmentsFolder, entry.Name())
-		if environmentName.MatchString(entry.Name()) && entry.Name() != baseFolder && t.isBuildable(dir) {
+		if entry.Name() != baseFolder && t.isBuildable(dir) {
 			names = append(names, entry.Name())
 		}
 	}
@@ -70,8 +77,8 @@ func renderedBefore(t *tree) ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		index := path.Join("/", renderedFolder, entry.Name(), indexFile)
-		if environmentName.MatchString(entry.Name()) && entry.Name() != baseFolder && t.Exists(index) {
+		index, err := t.ReadFile(path.Join("/", renderedFolder, entry.Name(), indexFile))
+		if err == nil && isIndex(index) && environmentName.MatchString(entry.Name()) && entry.Name() != baseFolder {
 			names = append(names, entry.Name())
 		}
 	}
@@ -89,12 +96,22 @@ func renderEnvironment(t *tree, name string, mayBeGone bool, progress func(envir
 		}
 		return e
 	}
-	s := &sources{tree: t, visited: map[string]bool{}, documents: map[string][]document{}}
+	dir, _, err := t.resolve(dir)
+	if err != nil {
+		e.problems = []Problem{{File: relative(dir), Message: err.Error()}}
+		return e
+	}
+	s := &sources{tree: t, visited: map[string]bool{}, documents: map[string][]document{}, isManifest: map[string]bool{}}
 	progress(name, "building")
 	objects := s.build(dir)
 	progress(name, "validating")
 	v := newValidator(objects, s.report)
 	stored := s.validate(v, objects)
+	for _, o := range objects {
+		for _, err := range posing(o) {
+			s.report(o, err)
+		}
+	}
 
 	progress(name, "expanding")
 	rendered, err := expand(stored)
@@ -105,8 +122,10 @@ func renderEnvironment(t *tree, name string, mayBeGone bool, progress func(envir
 	if err := seal(rendered); err != nil {
 		s.problem(dir, 0, "%v", err)
 	}
-	files, problems := arrange(slices.Concat(objects, rendered), v.kinds)
-	e.files, e.problems = files, sortProblems(append(s.problems, problems...))
+	if len(s.problems) == 0 {
+		e.files, s.problems = arrange(slices.Concat(objects, rendered), v.kinds)
+	}
+	e.problems = sortProblems(s.problems)
 	return e
 }
 
@@ -118,11 +137,11 @@ func (s *sources) build(dir string) []object {
 		s.problem(dir, 0, "no kustomization.yaml: write one that lists the resources of the environment")
 		return nil
 	}
-	s.walk(dir)
-	objects, err := build(s.tree, dir, kustomization)
-	if err != nil && s.lint() {
-		objects, err = build(s.tree, dir, kustomization)
+	if !s.walk(dir) {
+		return nil
 	}
+	s.lint()
+	objects, err := build(s.tree, dir, kustomization)
 	if len(s.problems) == 0 && err != nil {
 		s.problems = append(s.problems, s.explain(kustomization, err))
 	}
@@ -138,6 +157,10 @@ func (s *sources) override(v *validator, dir string, rendered []object) []object
 	if !s.tree.Exists(dir) {
 		return rendered
 	}
+	if s.tree.kustomizationFile(dir) == "" {
+		s.problem(dir, 0, "no kustomization.yaml: write one of kind Component")
+		return rendered
+	}
 	s.walk(dir)
 	if len(s.problems) > 0 {
 		return rendered // an override of half of the objects misses the others
@@ -149,9 +172,14 @@ func (s *sources) override(v *validator, dir string, rendered []object) []object
 		return rendered
 	}
 	s.validate(v, overridden)
-	for _, change := range contractChanges(rendered, overridden) {
-		change.object.origin = kustomization
-		s.report(change.object, change.err)
+	for i, errs := range contractErrors(rendered, overridden) {
+		of := object{&unstructured.Unstructured{}, kustomization}
+		if i >= 0 {
+			of.Unstructured = overridden[i].Unstructured
+		}
+		for _, err := range errs {
+			s.report(of, err)
+		}
 	}
 	return overridden
 }

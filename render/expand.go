@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
@@ -76,43 +75,6 @@ func withOrigins(overridden, rendered []object) []object {
 		}
 	}
 	return overridden
-}
-
-// change is what an override did to an object that it must not do.
-type change struct {
-	object object
-	err    *field.Error
-}
-
-// contractChanges are the changes of what an override must leave as it was:
-// without it the controller would not know the object, or a Pod would not wait.
-func contractChanges(rendered, overridden []object) []change {
-	after := map[string]object{}
-	for _, o := range overridden {
-		after[o.id()] = o
-	}
-	var changes []change
-	for _, before := range rendered {
-		o, ok := after[before.id()]
-		if !ok {
-			continue // removed
-		}
-		forbid := func(path *field.Path) {
-			changes = append(changes, change{o, field.Forbidden(path, "an override must not change this: the controller needs it")})
-		}
-		for _, label := range []string{manifests.AtLabel, manifests.MemcachedLabel} {
-			if o.GetLabels()[label] != before.GetLabels()[label] {
-				forbid(field.NewPath("metadata", "labels").Key(label))
-			}
-		}
-		if digest := manifests.DigestAnnotation; o.GetAnnotations()[digest] != before.GetAnnotations()[digest] {
-			forbid(field.NewPath("metadata", "annotations").Key(digest))
-		}
-		if isGated(before.Unstructured) && !isGated(o.Unstructured) {
-			forbid(field.NewPath("spec", "schedulingGates"))
-		}
-	}
-	return changes
 }
 
 // isGated says whether an object is a Pod that waits for its schedule.

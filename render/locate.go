@@ -28,14 +28,8 @@ func (s *sources) locate(o object, field string, is test) (file string, line int
 			return relative(own.file), own.line(key)
 		}
 	}
-	if len(keys) > 0 {
-		for _, file := range slices.Sorted(maps.Keys(s.tree.read)) {
-			for _, d := range s.of(file) {
-				if node := changeOf(d, o, keys, is); node != nil {
-					return relative(file), d.line(node)
-				}
-			}
-		}
+	if d, node := s.change(o, keys, is); node != nil {
+		return relative(d.file), d.line(node)
 	}
 	if !found {
 		return relative(o.origin), s.generatorLine(o)
@@ -46,6 +40,25 @@ func (s *sources) locate(o object, field string, is test) (file string, line int
 		}
 	}
 	return relative(own.file), own.line(own.node)
+}
+
+// change finds the node of a patch or replicas: entry that gave a field its value:
+// of several, that with the longest name in common with the object.
+func (s *sources) change(o object, keys []string, is test) (of document, at *yaml.Node) {
+	if len(keys) == 0 {
+		return of, nil
+	}
+	for _, file := range slices.Sorted(maps.Keys(s.tree.read)) {
+		for _, d := range s.of(file) {
+			if at != nil && len(d.name) <= len(of.name) {
+				continue
+			}
+			if node := changeOf(d, o, keys, is); node != nil {
+				of, at = d, node
+			}
+		}
+	}
+	return of, at
 }
 
 // document finds an object where it was written, also if its name was changed
@@ -100,7 +113,7 @@ func changeOf(d document, o object, keys []string, is test) *yaml.Node {
 		}
 		return nil
 	}
-	if d.kind != "" && d.kind != o.kind() || d.name != "" && !strings.Contains(o.name(), d.name) {
+	if d.kind != "" && d.kind != o.kind() || d.name != "" && !strings.Contains(o.name(), d.name) || d.ns != "" && d.ns != o.namespace() {
 		return nil
 	}
 	if d.node.Kind == yaml.SequenceNode {

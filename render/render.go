@@ -85,9 +85,12 @@ func (r *Report) Changed() bool {
 func Run(ctx context.Context, options Options) (*Report, error) {
 	t, err := openTree(options.Root)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
 	}
 	defer t.disk.Close()
+	if !t.IsDir("/" + environmentsFolder) {
+		return nil, fmt.Errorf("%s has no folder %s", t.dir, environmentsFolder)
+	}
 	names, err := selectEnvironments(t, options)
 	if err != nil {
 		return nil, err
@@ -102,7 +105,7 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 		}
 		rendered[i] = renderEnvironment(t.fresh(), name, !slices.Contains(options.Environments, name), options.Progress)
 	}
-	if !options.Check {
+	if !options.Check && !slices.ContainsFunc(rendered, (*environment).failed) {
 		unlock, err := lock(ctx, t.disk)
 		if err != nil {
 			return nil, err
@@ -132,6 +135,8 @@ type environment struct {
 	files    []file
 	problems []Problem
 }
+
+func (e *environment) failed() bool { return len(e.problems) > 0 }
 
 // compare plans what to write for each environment.
 func compare(root *os.Root, environments []*environment) (*Report, []*plan) {

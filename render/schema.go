@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -87,9 +88,29 @@ func (kinds customKinds) add(crd []byte) field.ErrorList {
 		if err != nil {
 			return field.ErrorList{field.Invalid(nil, "", err.Error())}
 		}
-		kinds[apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}] = kind
+		gvk := apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
+		if missing := kind.lacks(kinds[gvk]); len(missing) > 0 {
+			return field.ErrorList{field.Invalid(nil, "", fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", ")))}
+		}
+		kinds[gvk] = kind
 	}
 	return nil
+}
+
+// lacks are the fields of the spec that a kind should have, because the one that
+// comes with this program has them, and does not have.
+func (k *customKind) lacks(known *customKind) (missing []string) {
+	if known == nil {
+		return nil
+	}
+	has := k.structural.Properties["spec"].Properties
+	for name := range known.structural.Properties["spec"].Properties {
+		if _, ok := has[name]; !ok {
+			missing = append(missing, "spec."+name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
 }
 
 func newCustomKind(definition *apiextensions.CustomResourceDefinition, version string) (*customKind, error) {
@@ -121,11 +142,10 @@ func (k *customKind) check(u *unstructured.Unstructured) (*unstructured.Unstruct
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
 	defaulting.Default(stored.Object, k.structural)
 
-	if k.namespaced && stored.GetNamespace() == "" {
-		stored.SetNamespace("default")
-		defer stored.SetNamespace("")
+	errs = append(errs, checkMetadata(stored, k.namespaced)...)
+	for _, wrong := range apivalidation.NameIsDNSSubdomain(stored.GetName(), false) {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), stored.GetName(), wrong))
 	}
-	errs = append(errs, apivalidation.ValidateObjectMetaAccessor(stored, k.namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
 	errs = append(errs, validation.ValidateCustomResource(nil, stored.Object, k.validator)...)
 	errs = append(errs, objectmeta.Validate(nil, stored.Object, k.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, stored.Object)...)

@@ -22,9 +22,11 @@ import (
 type sources struct {
 	tree      *tree
 	visited   map[string]bool
-	manifests []string // files of objects, in order
+	manifests []string // files of objects, in order, each once
 	documents map[string][]document
 	problems  []Problem
+
+	isManifest map[string]bool
 }
 
 // document is one object, or patch of an object, in a file.
@@ -55,38 +57,77 @@ func (s *sources) problem(file string, line int, format string, args ...any) {
 	s.problems = append(s.problems, Problem{File: relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// walk reads the kustomization of a folder and those that it builds on. What
-// cannot be built is noted as a problem and left out of the tree, so that the
-// build finds the problems of the rest.
-func (s *sources) walk(dir string) {
+// walk reads the kustomization of a folder and those that it builds on, and says
+// whether it can be built. What cannot is noted as a problem and left out of the
+// tree, so that the build finds the problems of the rest.
+func (s *sources) walk(dir string) bool {
 	if s.visited[dir] {
-		return
+		return true
 	}
 	s.visited[dir] = true
 	file := s.tree.kustomizationFile(dir)
-	if file == "" {
-		return // kustomize says which folder has none, or more than one
-	}
 	content, err := s.tree.ReadFile(file)
 	if err != nil {
 		s.problem(file, 0, "%v", err)
-		return
+		return false
 	}
 	var root yaml.Node
 	var kustomization types.Kustomization
-	if err := yaml.Unmarshal(content, &root); err != nil {
+	err = yaml.Unmarshal(content, &root)
+	if err == nil {
+		err = finite(&root)
+	}
+	if err != nil {
 		s.problem(file, yamlLine(err), "malformed YAML: %s", yamlMessage(err))
-		return
+		return false
 	}
 	if err := kustomization.Unmarshal(content); err != nil {
 		s.kustomizationProblem(file, &root, err)
-		return
+		return false
 	}
 	if len(root.Content) > 0 && s.walkEntries(dir, file, root.Content[0]) {
 		if content, err = yaml.Marshal(&root); err == nil {
 			s.tree.with(file, content)
 		}
 	}
+	return true
+}
+
+// finite finds what a tree of nodes does not: a key that is there twice, an alias
+// of what holds it, and aliases that stand for more than a file can say. It looks
+// into text that is YAML again, as an inline patch is.
+func finite(node *yaml.Node) error {
+	var content any
+	if err := node.Decode(&content); err != nil {
+		return err
+	}
+	return finiteText(content)
+}
+
+func finiteText(content any) error {
+	switch content := content.(type) {
+	case map[string]any:
+		for _, value := range content {
+			if err := finiteText(value); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, value := range content {
+			if err := finiteText(value); err != nil {
+				return err
+			}
+		}
+	case string:
+		var node yaml.Node
+		if !strings.Contains(content, "*") || yaml.Unmarshal([]byte(content), &node) != nil || len(node.Content) == 0 {
+			return nil
+		}
+		if node.Content[0].Kind != yaml.ScalarNode { // which would be this text again
+			return finite(&node)
+		}
+	}
+	return nil
 }
 
 // kustomizationProblem notes why a kustomization cannot be read.
@@ -110,64 +151,148 @@ func (s *sources) kustomizationProblem(file string, root *yaml.Node, err error) 
 
 var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
 
-// loaded are the fields of a kustomization that load files of objects or folders
-// with another kustomization.
-var loaded = []string{"resources", "bases", "components", "generators", "transformers", "validators"}
+// loads is a field of a kustomization that names files to load.
+type loads struct {
+	field string
+	key   string // of an item, that has the path; empty where the item is the path
+	is    loadKind
+}
 
-// walkEntries follows what a kustomization loads and drops what it must not. It
-// says whether it dropped anything.
+type loadKind int
+
+const (
+	objects             loadKind = iota // a file of objects, or a folder with a kustomization
+	kustomizationFolder                 // a folder with a kustomization
+	patch                               // a file of YAML
+	data                                // a file of anything, maybe behind a name: name=file
+)
+
+var loaded = []loads{
+	{"resources", "", objects}, {"bases", "", objects}, {"components", "", kustomizationFolder},
+	{"generators", "", objects}, {"transformers", "", objects}, {"validators", "", objects},
+	{"patches", "path", patch}, {"patchesJson6902", "path", patch}, {"patchesStrategicMerge", "", patch},
+	{"replacements", "path", patch}, {"configurations", "", patch}, {"crds", "", patch},
+	{"configMapGenerator", "files", data}, {"configMapGenerator", "envs", data}, {"configMapGenerator", "env", data},
+	{"secretGenerator", "files", data}, {"secretGenerator", "envs", data}, {"secretGenerator", "env", data},
+}
+
+// walkEntries follows what a kustomization loads and drops what cannot be loaded.
+// It says whether it dropped anything.
 func (s *sources) walkEntries(dir, file string, kustomization *yaml.Node) (dropped bool) {
-	for _, field := range loaded {
-		_, list := mappingEntry(kustomization, field)
+	for _, l := range loaded {
+		_, list := mappingEntry(kustomization, l.field)
 		if list == nil || list.Kind != yaml.SequenceNode {
 			continue
 		}
 		list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool {
-			if strings.Contains(entry.Value, "\n") {
-				return false // a generator or transformer within the kustomization
+			for _, path := range paths(entry, l.key) {
+				if !s.walkPath(dir, file, path, l.is) {
+					dropped = true
+					return true
+				}
 			}
-			ok := s.walkEntry(dir, file, entry)
-			dropped = dropped || !ok
-			return !ok
+			return false
 		})
 	}
 	return dropped
+}
+
+// paths are the paths in an entry, or in the value of one of its keys.
+func paths(entry *yaml.Node, key string) []*yaml.Node {
+	if key != "" {
+		_, entry = mappingEntry(entry, key)
+	}
+	switch {
+	case entry == nil:
+		return nil
+	case entry.Kind == yaml.SequenceNode:
+		return entry.Content
+	}
+	return []*yaml.Node{entry}
 }
 
 // remote is what kustomize takes for something to fetch: a URL, a git
 // repository, or a user at a host.
 var remote = regexp.MustCompile(`(?i)^(git::|gh:|[a-z][a-z0-9+.-]*://|[a-z][a-z0-9-]*@|(www\.)?github\.com[:/])`)
 
-func (s *sources) walkEntry(dir, file string, entry *yaml.Node) bool {
-	if remote.MatchString(entry.Value) {
-		s.problem(file, entry.Line, "%s is remote: rendering reads only this repository; copy it here and write its path", entry.Value)
+// walkPath follows a path that a kustomization loads, and says whether it can be.
+func (s *sources) walkPath(dir, file string, entry *yaml.Node, is loadKind) bool {
+	name := entry.Value
+	if strings.Contains(name, "\n") || name == "" {
+		return true // within the kustomization
+	}
+	if _, after, ok := strings.Cut(name, "="); ok && is == data {
+		name = after
+	}
+	if remote.MatchString(name) {
+		s.problem(file, entry.Line, "%s is remote: rendering reads only this repository; copy it here and write its path", name)
 		return false
 	}
-	resolved, isDir, err := s.tree.resolve(path.Join(dir, entry.Value))
+	resolved, isDir, err := s.tree.resolve(path.Join(dir, name))
 	switch {
-	case path.IsAbs(entry.Value):
-		s.problem(file, entry.Line, "%s is absolute: write a path relative to %s", entry.Value, relative(dir))
+	case path.IsAbs(name):
+		s.problem(file, entry.Line, "%s is absolute: write a path relative to %s", name, relative(dir))
 	case errors.Is(err, fs.ErrNotExist):
-		s.problem(file, entry.Line, "%s: no such file or folder in this repository", entry.Value)
+		s.problem(file, entry.Line, "%s: no such file or folder in this repository", name)
 	case err != nil:
 		s.problem(file, entry.Line, "%v", err)
+	case isDir && is != objects && is != kustomizationFolder:
+		s.problem(file, entry.Line, "%s is a folder: write the path of a file", name)
+	case isDir && s.tree.kustomizationFile(resolved) == "":
+		s.problem(file, entry.Line, "%s has no kustomization.yaml: write one there, or list its files here", name)
 	case isDir:
-		s.walk(resolved)
-		return true
+		return s.walk(resolved)
+	case is == kustomizationFolder:
+		s.problem(file, entry.Line, "%s is a file: write the path of a folder with a kustomization.yaml", name)
+	case !strings.HasPrefix(resolved, dir+"/"):
+		s.problem(file, entry.Line, "%s is outside %s: kustomize loads only what is below the kustomization; make a folder with a kustomization.yaml of it", name, relative(dir))
 	default:
-		if !slices.Contains(s.manifests, resolved) {
-			s.manifests = append(s.manifests, resolved)
-		}
-		return true
+		return s.walkFile(resolved, is)
 	}
 	return false
 }
 
-// lint finds what kustomize stops at, one at a time, in the manifests: malformed
-// YAML and objects that are there twice. It leaves them out of the tree and says
-// whether it found any.
-func (s *sources) lint() bool {
+// walkFile looks at a file that is there before kustomize does.
+func (s *sources) walkFile(file string, is loadKind) bool {
+	switch is {
+	case objects:
+		if !s.isManifest[file] {
+			s.isManifest[file] = true
+			s.manifests = append(s.manifests, file)
+		}
+	case patch:
+		return s.isWellFormed(file)
+	}
+	return true
+}
+
+// isWellFormed says whether a file is YAML, or notes why it is not.
+func (s *sources) isWellFormed(file string) bool {
+	content, err := s.tree.ReadFile(file)
+	if err != nil {
+		s.problem(file, 0, "%v", err)
+		return false
+	}
 	before := len(s.problems)
+	for _, piece := range splitDocuments(content) {
+		if _, err := piece.parse(file); err != nil {
+			s.malformed(file, piece, err)
+		}
+	}
+	return len(s.problems) == before
+}
+
+func (s *sources) malformed(file string, p piece, err error) {
+	line := yamlLine(err)
+	if line > 0 {
+		line += p.offset
+	}
+	s.problem(file, line, "malformed YAML: %s", yamlMessage(err))
+}
+
+// lint finds what kustomize stops at, one at a time, or hangs on, in the manifests:
+// malformed YAML and objects that are there twice. It leaves them out of the tree.
+func (s *sources) lint() {
 	first := map[string]document{}
 	for _, file := range s.manifests {
 		content, err := s.tree.ReadFile(file)
@@ -180,7 +305,7 @@ func (s *sources) lint() bool {
 		for _, piece := range splitDocuments(content) {
 			documents, err := piece.parse(file)
 			if err != nil {
-				s.problem(file, yamlLine(err)+piece.offset, "malformed YAML: %s", yamlMessage(err))
+				s.malformed(file, piece, err)
 				continue
 			}
 			if !s.duplicate(first, documents) {
@@ -191,7 +316,6 @@ func (s *sources) lint() bool {
 			s.tree.with(file, bytes.Join(good, []byte("\n---\n")))
 		}
 	}
-	return len(s.problems) > before
 }
 
 // duplicate says whether one of the documents is in first already, and adds them.
@@ -264,8 +388,7 @@ func (p piece) parse(file string) ([]document, error) {
 	if len(root.Content) == 0 {
 		return nil, nil
 	}
-	var content any // finds what a tree of nodes does not: a key that is there twice
-	if err := root.Decode(&content); err != nil {
+	if err := finite(&root); err != nil {
 		return nil, err
 	}
 	return documentsOf(document{file: file, node: root.Content[0], offset: p.offset}), nil
@@ -301,8 +424,10 @@ func inlinePatches(kustomization document) []document {
 			continue
 		}
 		for _, piece := range splitDocuments([]byte(text.Value)) {
-			// The text of a block starts on the line after its indicator.
-			piece.offset += kustomization.line(text)
+			piece.offset += kustomization.line(text) - 1
+			if text.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+				piece.offset++ // the text of a block starts on the next line
+			}
 			parsed, err := piece.parse(kustomization.file)
 			if err != nil {
 				continue

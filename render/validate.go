@@ -52,21 +52,59 @@ func (v *validator) check(u *unstructured.Unstructured) (*unstructured.Unstructu
 	if kind, ok := v.kinds[gvk]; ok {
 		return kind.check(u)
 	}
+	if errs := checkType(u); len(errs) > 0 {
+		return u, errs
+	}
 	switch {
 	case isDefinition(u): // checked when it was added
 		return u, nil
-	case isEncrypted(u): // not what it will be
-		return u, nil
-	case hasPlainValues(u):
-		return u, field.ErrorList{field.Forbidden(field.NewPath(secretFields(u)[0]),
-			"the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead")}
-	case scheme.Scheme.IsVersionRegistered(gvk.GroupVersion()):
+	case isSecret(u):
+		return u, checkSecret(u)
+	case scheme.Scheme.IsGroupRegistered(gvk.Group):
 		return u, checkBuiltin(u)
 	}
 	if versions := v.versions(gvk.GroupKind()); len(versions) > 0 {
 		return u, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), u.GetAPIVersion(), versions)}
 	}
-	return u, nil
+	return u, append(v.misspelled(gvk), checkMetadata(u, u.GetNamespace() != "")...)
+}
+
+var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+
+// checkType finds what keeps an object from having a kind.
+func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
+	if u.GetAPIVersion() == "" {
+		errs = append(errs, field.Required(field.NewPath("apiVersion"), "write one like v1 or apps/v1"))
+	}
+	if !kindName.MatchString(u.GetKind()) {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be letters and digits, like ConfigMap"))
+	}
+	return errs
+}
+
+// misspelled is the error of a kind that is none of those of one of our groups.
+func (v *validator) misspelled(gvk apischema.GroupVersionKind) field.ErrorList {
+	var known []string
+	for k := range embeddedKinds() {
+		if k.Group == gvk.Group {
+			known = append(known, k.Kind)
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(field.NewPath("kind"), gvk.Kind, known)}
+}
+
+// checkMetadata checks what the metadata of every object has in common.
+func checkMetadata(u *unstructured.Unstructured, namespaced bool) field.ErrorList {
+	u = u.DeepCopy()
+	if !namespaced {
+		u.SetNamespace("") // the API server ignores it
+	} else if u.GetNamespace() == "" {
+		u.SetNamespace("default")
+	}
+	return apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
 }
 
 // versions are the apiVersions of a custom kind that is known.
@@ -86,19 +124,19 @@ var builtin = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict)
 // checkBuiltin decodes an object of a built-in kind strictly.
 func checkBuiltin(u *unstructured.Unstructured) field.ErrorList {
 	gvk := u.GroupVersionKind()
+	if !scheme.Scheme.IsVersionRegistered(gvk.GroupVersion()) {
+		var versions []string
+		for _, version := range scheme.Scheme.PrioritizedVersionsForGroup(gvk.Group) {
+			versions = append(versions, version.String())
+		}
+		return field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), u.GetAPIVersion(), versions)}
+	}
 	if !scheme.Scheme.Recognizes(gvk) {
 		known := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(gvk.GroupVersion())))
 		return field.ErrorList{field.Invalid(field.NewPath("kind"), gvk.Kind, fmt.Sprintf("%s has no such kind%s", gvk.GroupVersion(), didYouMean(gvk.Kind, known)))}
 	}
-	u = u.DeepCopy()
 	namespaced, _ := isNamespaced(u)
-	if !namespaced {
-		u.SetNamespace("") // the API server ignores it
-	} else if u.GetNamespace() == "" {
-		u.SetNamespace("default")
-	}
-	errs := apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
-	return append(errs, decode(u)...)
+	return append(checkMetadata(u, namespaced), decode(u)...)
 }
 
 // isPathSegment is the least that the API server asks of a name.
@@ -107,6 +145,7 @@ func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentN
 // decode finds the fields of a built-in kind that are unknown or of a wrong type.
 // Decoding stops at the first of a wrong type: it goes on without that.
 func decode(u *unstructured.Unstructured) (errs field.ErrorList) {
+	u = u.DeepCopy()
 	for {
 		encoded, err := json.Marshal(u.Object)
 		if err != nil {
@@ -163,7 +202,7 @@ func decodingErrors(err error) field.ErrorList {
 		if match := unknownField.FindStringSubmatch(message); match != nil {
 			errs = append(errs, unknownFieldError(match[1], nil))
 		} else if match := goField.FindStringSubmatch(message); match != nil {
-			errs = append(errs, field.TypeInvalid(field.NewPath(match[2]), match[1], "must be of type "+match[3]))
+			errs = append(errs, field.TypeInvalid(field.NewPath(match[2]), match[1], fmt.Sprintf("must be of type %s, not %s", match[3], match[1])))
 		} else {
 			errs = append(errs, field.Invalid(nil, "", message))
 		}
@@ -201,10 +240,20 @@ func message(err *field.Error) string {
 	if isRoot(err.Field) {
 		return err.Detail
 	}
+	err.Detail = strings.ReplaceAll(err.Detail, err.Field+" in body ", "")
 	for _, p := range plainer {
 		if strings.Contains(err.Detail, p.part) {
 			return field.Invalid(field.NewPath(err.Field), err.BadValue, p.instead).Error()
 		}
+	}
+	switch err.BadValue.(type) {
+	case map[string]any, []any: // too much to say again
+		if err.Type != field.ErrorTypeDuplicate {
+			return err.Field + ": " + err.Detail
+		}
+	}
+	if err.Type == field.ErrorTypeTypeInvalid {
+		return err.Field + ": " + err.Detail // what it calls the value is its type
 	}
 	return err.Error()
 }

@@ -20,7 +20,7 @@ import (
 
 // The kustomization.yaml of a rendered environment is the index of what render
 // owns there: the files that it lists, and itself. Nothing else in the folder is
-// ever changed or removed.
+// ever changed or removed, but for the temporary files of runs that were killed.
 
 const indexFile = "kustomization.yaml"
 
@@ -36,6 +36,13 @@ func index(names []string) []byte {
 		b.WriteString("- " + name + "\n")
 	}
 	return b.Bytes()
+}
+
+// isIndex says whether a kustomization is one that render wrote, also if a merge
+// left its marks there, or git the line ends of another system.
+func isIndex(content []byte) bool {
+	first, _, _ := bytes.Cut(content, []byte("\n"))
+	return string(bytes.TrimSpace(first)) == strings.TrimSpace(indexHeader) || bytes.HasPrefix(first, []byte("<<<<<<< "))
 }
 
 // readIndex returns the files that an index lists. It reads line by line, so that
@@ -67,24 +74,26 @@ type folder struct {
 
 // read returns the content of a file of the folder, nil where there is none.
 func (f folder) read(name string) ([]byte, error) {
-	for part := path.Join(f.path, name); part != "."; part = path.Dir(part) {
-		info, err := f.root.Lstat(part)
+	target := path.Join(f.path, name)
+	for i, c := range target + "/" {
+		if c != '/' {
+			continue
+		}
+		info, err := f.root.Lstat(target[:i])
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			continue
+			return nil, nil
 		case err != nil:
 			return nil, err
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it", part)
-		case part == path.Join(f.path, name) && !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is not a file: move it away", part)
+			return nil, fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it", target[:i])
+		case i < len(target) && !info.IsDir():
+			return nil, fmt.Errorf("%s is not a folder: move it away", target[:i])
+		case i == len(target) && !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is not a file: move it away", target)
 		}
 	}
-	content, err := f.root.ReadFile(path.Join(f.path, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return content, err
+	return f.root.ReadFile(target)
 }
 
 // plan is what writing would change in a folder.
@@ -106,7 +115,7 @@ func newPlan(f folder, files []file) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old != nil && !bytes.HasPrefix(old, []byte(indexHeader)) && !bytes.HasPrefix(old, []byte("<<<<<<< ")) {
+	if old != nil && !isIndex(old) {
 		return nil, fmt.Errorf("%s was not written by render: move it away", path.Join(f.path, indexFile))
 	}
 	owned := readIndex(old)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 func main() {
@@ -16,11 +14,10 @@ func main() {
 }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	err := stayOffline()
 	if err == nil {
-		err = newCommand().ExecuteContext(ctx)
+		// No signal is caught: a run that is killed leaves what the next completes.
+		err = newCommand().ExecuteContext(context.Background())
 	}
 	var code exitCode
 	switch {
