@@ -119,13 +119,20 @@ func finiteText(content any) error {
 			}
 		}
 	case string:
-		var node yaml.Node
-		if !strings.Contains(content, "*") || yaml.Unmarshal([]byte(content), &node) != nil || len(node.Content) == 0 {
-			return nil
-		}
-		if node.Content[0].Kind != yaml.ScalarNode { // which would be this text again
-			return finite(&node)
-		}
+		return finiteYAML(content)
+	}
+	return nil
+}
+
+// finiteYAML is finiteText of what text holds, if that is YAML.
+func finiteYAML(text string) error {
+	if !strings.Contains(text, "*") {
+		return nil
+	}
+	var node yaml.Node
+	err := yaml.Unmarshal([]byte(text), &node)
+	if err == nil && len(node.Content) > 0 && node.Content[0].Kind != yaml.ScalarNode { // which would be this text again
+		return finite(&node)
 	}
 	return nil
 }
@@ -224,32 +231,43 @@ func (s *sources) walkPath(dir, file string, entry *yaml.Node, is loadKind) bool
 	if _, after, ok := strings.Cut(name, "="); ok && is == data {
 		name = after
 	}
-	if remote.MatchString(name) {
-		s.problem(file, entry.Line, "%s is remote: rendering reads only this repository; copy it here and write its path", name)
-		return false
-	}
-	resolved, isDir, err := s.tree.resolve(path.Join(dir, name))
+	resolved, isDir, wrong := s.resolve(dir, name)
 	switch {
-	case path.IsAbs(name):
-		s.problem(file, entry.Line, "%s is absolute: write a path relative to %s", name, relative(dir))
-	case errors.Is(err, fs.ErrNotExist):
-		s.problem(file, entry.Line, "%s: no such file or folder in this repository", name)
-	case err != nil:
-		s.problem(file, entry.Line, "%v", err)
+	case wrong != "":
 	case isDir && is != objects && is != kustomizationFolder:
-		s.problem(file, entry.Line, "%s is a folder: write the path of a file", name)
+		wrong = name + " is a folder: write the path of a file"
 	case isDir && s.tree.kustomizationFile(resolved) == "":
-		s.problem(file, entry.Line, "%s has no kustomization.yaml: write one there, or list its files here", name)
+		wrong = name + " has no kustomization.yaml: write one there, or list its files here"
 	case isDir:
 		return s.walk(resolved)
 	case is == kustomizationFolder:
-		s.problem(file, entry.Line, "%s is a file: write the path of a folder with a kustomization.yaml", name)
+		wrong = name + " is a file: write the path of a folder with a kustomization.yaml"
 	case !strings.HasPrefix(resolved, dir+"/"):
-		s.problem(file, entry.Line, "%s is outside %s: kustomize loads only what is below the kustomization; make a folder with a kustomization.yaml of it", name, relative(dir))
+		wrong = fmt.Sprintf("%s is outside %s: kustomize loads only what is below the kustomization; make a folder with a kustomization.yaml of it", name, relative(dir))
 	default:
 		return s.walkFile(resolved, is)
 	}
+	s.problem(file, entry.Line, "%s", wrong)
 	return false
+}
+
+// resolve finds a path that is written in a kustomization, or says what is wrong
+// with it.
+func (s *sources) resolve(dir, name string) (resolved string, isDir bool, wrong string) {
+	if remote.MatchString(name) {
+		return "", false, name + " is remote: rendering reads only this repository; copy it here and write its path"
+	}
+	if path.IsAbs(name) {
+		return "", false, fmt.Sprintf("%s is absolute: write a path relative to %s", name, relative(dir))
+	}
+	resolved, isDir, err := s.tree.resolve(path.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, name + ": no such file or folder in this repository"
+	}
+	if err != nil {
+		return "", false, err.Error()
+	}
+	return resolved, isDir, ""
 }
 
 // walkFile looks at a file that is there before kustomize does.

@@ -125,9 +125,10 @@ var builtin = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict)
 func checkBuiltin(u *unstructured.Unstructured) field.ErrorList {
 	gvk := u.GroupVersionKind()
 	if !scheme.Scheme.IsVersionRegistered(gvk.GroupVersion()) {
-		var versions []string
-		for _, version := range scheme.Scheme.PrioritizedVersionsForGroup(gvk.Group) {
-			versions = append(versions, version.String())
+		served := scheme.Scheme.PrioritizedVersionsForGroup(gvk.Group)
+		versions := make([]string, len(served))
+		for i, version := range served {
+			versions[i] = version.String()
 		}
 		return field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), u.GetAPIVersion(), versions)}
 	}
