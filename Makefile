@@ -38,7 +38,7 @@ controlplane: bin/etcd bin/kube-apiserver bin/kubectl
 endif
 
 CONTROLPLANE := go build -C test/controlplane -trimpath -o $(CURDIR)/bin
-KUBERNETES := $(shell sed -n 's/^\tk8s.io\/kubernetes v/v/p' test/controlplane/go.mod)
+KUBERNETES := $(shell sed -n 's/^\tk8s.io\/kubernetes \(v[^ ]*\).*/\1/p' test/controlplane/go.mod)
 
 bin/etcd: test/controlplane/go.mod
 	$(CONTROLPLANE)/etcd -ldflags '-s -w' go.etcd.io/etcd/server/v3
