@@ -53,3 +53,33 @@ generate: ## Generate code, CRDs and the reference from apis/, RBAC from control
 	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml
 	$(TOOL) controller-gen rbac:roleName=gatehouse-controller paths=./controller/... output:rbac:dir=environments/base/gatehouse
 	go run ./docs/reference > docs/reference.md
+
+
+IMAGE ?= gatehouse-controller:dev
+
+.PHONY: run
+run: ## Run the controller against the current kubeconfig
+	go run ./cmd/controller --metrics-bind-address=0 --zap-encoder=console
+
+.PHONY: image
+image: ## Write bin/controller.tar, a static image for `docker load` or `ctr images import`
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/image/controller ./cmd/controller
+	cmd/controller/image.sh bin/image $(IMAGE) bin/controller.tar
+
+# The programs that tests run against are built once, unless KUBEBUILDER_ASSETS
+# names a folder that has them.
+.PHONY: controlplane
+controlplane: ## Build the control plane for tests: etcd, kube-apiserver and kubectl
+test: controlplane
+ifndef KUBEBUILDER_ASSETS
+controlplane: bin/etcd bin/kube-apiserver bin/kubectl
+endif
+
+CONTROLPLANE := go build -C test/controlplane -trimpath -o $(CURDIR)/bin
+KUBERNETES := $(shell sed -n 's/^\tk8s.io\/kubernetes \(v[^ ]*\).*/\1/p' test/controlplane/go.mod)
+
+bin/etcd: test/controlplane/go.mod
+	$(CONTROLPLANE)/etcd -ldflags '-s -w' go.etcd.io/etcd/server/v3
+
+bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
+	$(CONTROLPLANE)/$(@F) -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' k8s.io/kubernetes/cmd/$(@F)

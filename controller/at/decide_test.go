@@ -1,0 +1,219 @@
+package at
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/render/manifests"
+)
+
+var due = time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
+
+func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
+	at := &cnatv1alpha1.At{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "at", Generation: 7},
+		Spec:       cnatv1alpha1.AtSpec{Schedule: "2026-01-31T10:00:00+01:00", Command: "echo YAY", Image: "busybox", RestartPolicy: corev1.RestartPolicyOnFailure},
+	}
+	for _, change := range changes {
+		change(at)
+	}
+	return at
+}
+
+// podFor is a gated Pod of an At.
+func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
+	pod := manifests.At(at)[0].(*corev1.Pod)
+	pod.Name, pod.UID = "pod-"+string(uid), uid
+	for _, change := range changes {
+		change(pod)
+	}
+	return *pod
+}
+
+func open(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil }
+
+func ended(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { open(pod); pod.Status.Phase = phase }
+}
+
+func created(t time.Time) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(t) }
+}
+
+// with gives an At the status that a decision of an earlier moment made.
+func with(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
+	return func(at *cnatv1alpha1.At) {
+		at.Status.Phase = phase
+		at.Status.Run = &cnatv1alpha1.AtRun{
+			Digest: manifests.AtDigest(at.Spec), PodName: "pod-" + string(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
+		}
+	}
+}
+
+func suspended(since time.Time) func(*cnatv1alpha1.At) {
+	return func(at *cnatv1alpha1.At) {
+		at.Status.Conditions = []metav1.Condition{{Type: Suspended, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}}
+	}
+}
+
+func suspend(at *cnatv1alpha1.At) { at.Spec.Suspend = true }
+func deadline(seconds int64) func(*cnatv1alpha1.At) {
+	return func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = &seconds }
+}
+
+func TestDecide(t *testing.T) {
+	const (
+		pending = cnatv1alpha1.AtPending
+		running = cnatv1alpha1.AtRunning
+		done    = cnatv1alpha1.AtDone
+	)
+	plain := newAt()
+	other := newAt(func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" })
+	early, late := due.Add(-time.Hour), due.Add(time.Hour)
+	type pods = []corev1.Pod
+
+	for name, test := range map[string]struct {
+		at     *cnatv1alpha1.At
+		pods   pods
+		now    time.Time
+		open   types.UID // nothing else is checked then
+		phase  cnatv1alpha1.AtPhase
+		reason string
+		run    types.UID
+		wake   time.Time
+	}{
+		"no Pod":                                        {at: newAt(), now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
+		"a Pod of another spec":                         {at: newAt(), pods: pods{podFor(other, "x")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"no Pod and a deadline":                         {at: newAt(deadline(5)), now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(5*time.Second + 1)},
+		"a Pod":                                         {at: newAt(), pods: pods{podFor(plain, "a")}, now: early, phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"a Pod that is going":                           {at: newAt(), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: early, phase: pending, reason: ReasonRenderingStale, wake: early.Add(time.Minute)},
+		"two Pods":                                      {at: newAt(), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"a Pod, late":                                   {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonArmed, run: "a"},
+		"armed, a nanosecond early":                     {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"armed, due":                                    {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, open: "a"},
+		"armed, due, beside an older one":               {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, open: "a"},
+		"armed, due, at the deadline":                   {at: newAt(with(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), open: "a"},
+		"armed, due, past the deadline":                 {at: newAt(with(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"no Pod, past the deadline":                     {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
+		"armed, due, the Pod is going":                  {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: due, phase: pending, run: "a"},
+		"armed, due, suspended":                         {at: newAt(with(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
+		"armed, due, suspended, a deadline":             {at: newAt(with(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
+		"armed, due, resumed: says so first":            {at: newAt(with(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonArmed, run: "a"},
+		"the armed Pod is gone, early":                  {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"the armed Pod is gone, early, no other":        {at: newAt(with(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
+		"the armed Pod is gone, due":                    {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"the armed Pod is gone, suspended all the time": {at: newAt(with(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
+		"the armed Pod is gone, suspended since due":    {at: newAt(with(pending, "a"), suspend, suspended(due)), pods: pods{podFor(plain, "b")}, now: late, phase: done, reason: ReasonPodLost, run: "a"},
+		"opened, not recorded":                          {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"opened by somebody, early":                     {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: running, reason: ReasonRunning, run: "a"},
+		"another Pod of this spec runs":                 {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
+		"a Pod of another spec runs":                    {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, open: "a"},
+		"recorded, the cache lags":                      {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a")}, now: due, phase: running, run: "a"},
+		"running, the Pod is gone":                      {at: newAt(with(running, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"running, suspended":                            {at: newAt(with(running, "a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"succeeded":                                     {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"failed":                                        {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
+		"succeeded, never recorded":                     {at: newAt(), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"done, a new Pod":                               {at: newAt(with(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
+		"done, a new Pod that somebody opened":          {at: newAt(with(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
+		"thought missed, but it started":                {at: newAt(with(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
+		"invalid":                                       {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
+		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{manifests.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
+		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{manifests.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decision := decide(test.at, test.pods, test.now, time.Minute)
+			var opened types.UID
+			if decision.Open != nil {
+				opened = decision.Open.UID
+			}
+			if opened != test.open {
+				t.Fatalf("opens %q, want %q", opened, test.open)
+			}
+			if test.open != "" {
+				return
+			}
+			status := decision.Status
+			if status.Phase != test.phase {
+				t.Errorf("phase %s, want %s", status.Phase, test.phase)
+			}
+			if got := readyOf(status).Reason; got != test.reason {
+				t.Errorf("reason %s, want %s", got, test.reason)
+			}
+			if got := ptr.Deref(status.Run, cnatv1alpha1.AtRun{}).PodUID; got != test.run {
+				t.Errorf("run of %q, want %q", got, test.run)
+			}
+			if !decision.Wake.Equal(test.wake) {
+				t.Errorf("wakes at %s, want %s", decision.Wake, test.wake)
+			}
+			if status.ObservedGeneration != 7 {
+				t.Errorf("observed generation %d", status.ObservedGeneration)
+			}
+		})
+	}
+}
+
+// An edited At remembers what its earlier spec may have run.
+func TestDecideRemembers(t *testing.T) {
+	edit := func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" }
+	plain := newAt()
+	for name, test := range map[string]struct {
+		at       *cnatv1alpha1.At
+		pods     []corev1.Pod
+		now      time.Time
+		remember bool
+	}{
+		"never armed":          {newAt(edit), nil, due, false},
+		"armed, early":         {newAt(with(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due.Add(-1), false},
+		"armed, due":           {newAt(with(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due, true},
+		"armed, held till now": {newAt(with(cnatv1alpha1.AtPending, "a"), suspended(due.Add(-time.Second)), edit), []corev1.Pod{podFor(plain, "a")}, due, false},
+		"opened early":         {newAt(with(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a", open)}, due.Add(-1), true},
+		"running":              {newAt(with(cnatv1alpha1.AtRunning, "a"), edit), nil, due, true},
+		"done":                 {newAt(with(cnatv1alpha1.AtDone, "a"), edit), nil, due, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran := decide(test.at, test.pods, test.now, time.Minute).Status.Ran
+			if got := len(ran) == 1 && ran[0] == manifests.AtDigest(plain.Spec); got != test.remember {
+				t.Errorf("ran %v", ran)
+			}
+		})
+	}
+}
+
+func TestRememberKeepsTheNewest(t *testing.T) {
+	var ran []string
+	for i := range 40 {
+		ran = remember(ran, string(rune('A'+i)))
+	}
+	if ran = remember(ran, "Z"); len(ran) != 32 || ran[0] != "Z" || ran[1] != "h" {
+		t.Errorf("ran %v", ran)
+	}
+}
+
+// What was rendered late is waited for, and then no more, until it comes or the
+// At is edited.
+func TestDecideGracePeriod(t *testing.T) {
+	at := newAt()
+	step := func(now time.Time, stalled bool) {
+		t.Helper()
+		at.Status = decide(at, nil, now, time.Minute).Status
+		if got := meta.IsStatusConditionTrue(at.Status.Conditions, condition.Stalled); got != stalled {
+			t.Errorf("at %s: stalled %t", now.Sub(due), got)
+		}
+	}
+	step(due, false)
+	step(due.Add(time.Minute-1), false)
+	step(due.Add(time.Minute), true)
+	step(due.Add(time.Hour), true)
+	at.Generation++
+	step(due.Add(2*time.Hour), false)
+	step(due.Add(2*time.Hour+time.Minute), true)
+}

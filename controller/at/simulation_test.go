@@ -1,0 +1,140 @@
+package at
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/render/manifests"
+)
+
+// This is the Server that a simulatedController has: reads from a cache that lags,
+// writes that conflict as those of an API server do, and that fail.
+
+var (
+	ats  = schema.GroupResource{Resource: "ats"}
+	pods = schema.GroupResource{Resource: "pods"}
+)
+
+func (c *simulatedController) Pods(context.Context, types.NamespacedName) ([]corev1.Pod, error) {
+	var list []corev1.Pod
+	for _, pod := range c.world.past[c.seesPods].pods {
+		list = append(list, pod)
+	}
+	return list, nil
+}
+
+func (c *simulatedController) Pod(_ context.Context, key types.NamespacedName) (*corev1.Pod, error) {
+	pod, ok := c.world.now().pods[key.Name]
+	if !ok {
+		return nil, apierrors.NewNotFound(pods, key.Name)
+	}
+	return &pod, nil
+}
+
+// Open asserts what the whole is for.
+func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
+	w := c.world
+	held, ok := w.now().pods[pod.Name]
+	switch {
+	case c.fails == before:
+		return errTimeout
+	case !ok:
+		return apierrors.NewNotFound(pods, pod.Name)
+	case held.UID != pod.UID || held.ResourceVersion != pod.ResourceVersion:
+		return apierrors.NewConflict(pods, pod.Name, nil)
+	}
+
+	digest := held.Annotations[manifests.DigestAnnotation]
+	if !gated(&held) {
+		c.t.Fatalf("Pod %s is opened again", held.UID)
+	}
+	if w.clock.Now().Before(w.dues[digest]) {
+		c.t.Fatalf("opened at %s, due at %s", w.clock.Now(), w.dues[digest])
+	}
+	if !w.armed[held.UID] {
+		c.t.Fatalf("opened Pod %s, which no status ever named", held.UID)
+	}
+	if w.starts[digest]++; w.starts[digest] > 1 {
+		c.t.Fatalf("%s starts twice", digest)
+	}
+	if at := w.past[c.seesAt].at; at != nil {
+		w.origin[digest] = at.UID
+	}
+	held.Spec.SchedulingGates = nil
+	w.write(func(s *state) { held.ResourceVersion = w.version(); s.pods[held.Name] = held })
+	if c.fails == after {
+		return errTimeout
+	}
+	return nil
+}
+
+func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) error {
+	w, held := c.world, c.world.now().at
+	switch {
+	case c.fails == before:
+		return errTimeout
+	case held == nil:
+		return apierrors.NewNotFound(ats, at.Name)
+	case held.UID != at.UID || held.ResourceVersion != at.ResourceVersion:
+		return apierrors.NewConflict(ats, at.Name, nil)
+	case same(held.Status, next):
+		c.t.Fatalf("a write that changes nothing: %+v", next)
+	}
+	written := held.DeepCopy()
+	written.Status = *next.DeepCopy()
+	c.checkStatus(written)
+	if run := next.Run; run != nil && run.PodUID != "" {
+		w.armed[run.PodUID] = true
+	}
+	w.write(func(s *state) { written.ResourceVersion = w.version(); s.at = written })
+	w.forget()
+	if c.fails == after {
+		return errTimeout
+	}
+	return nil
+}
+
+// checkStatus asserts that kstatus reads a status as it is meant.
+func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
+	conditions := at.Status.Conditions
+	meanings := map[string]status.Status{condition.Ready: status.CurrentStatus, condition.Reconciling: status.InProgressStatus, condition.Stalled: status.FailedStatus}
+	var said []string
+	for conditionType := range meanings {
+		if meta.IsStatusConditionTrue(conditions, conditionType) {
+			said = append(said, conditionType)
+		}
+	}
+	if len(said) != 1 {
+		c.t.Fatalf("says %v: %+v", said, at.Status)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(at)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	computed, err := status.Compute(&unstructured.Unstructured{Object: content})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if at.Status.ObservedGeneration == at.Generation && computed.Status != meanings[said[0]] {
+		c.t.Fatalf("kstatus computes %s: %+v", computed.Status, at.Status)
+	}
+	if !slices.Contains([]cnatv1alpha1.AtPhase{cnatv1alpha1.AtPending, cnatv1alpha1.AtRunning, cnatv1alpha1.AtDone}, at.Status.Phase) {
+		c.t.Fatalf("phase %q", at.Status.Phase)
+	}
+}
+
+// silence is an event recorder that records nothing.
+type silence struct{}
+
+func (silence) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}

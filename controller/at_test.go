@@ -1,0 +1,383 @@
+package controller_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	. "example.com/gatehouse/controller/at"
+	"example.com/gatehouse/render/manifests"
+)
+
+const (
+	pending = cnatv1alpha1.AtPending
+	running = cnatv1alpha1.AtRunning
+	done    = cnatv1alpha1.AtDone
+)
+
+func TestAtRuns(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	at := w.at("yay", 2*time.Second)
+	pod := w.syncPod(at)
+	armed := w.awaitAt(at, pending, ReasonArmed)
+	if armed.Status.Run.PodUID != pod.UID || armed.Status.Run.PodName != pod.Name {
+		t.Errorf("armed %+v, want Pod %s %s", armed.Status.Run, pod.Name, pod.UID)
+	}
+	w.gateIs(pod, true)
+
+	due, err := manifests.Schedule(at.Spec)
+	w.must(err)
+	w.eventually("the gate opens", func() error {
+		before := time.Now()
+		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(pod), pod))
+		if len(pod.Spec.SchedulingGates) > 0 {
+			if time.Since(due) > time.Second {
+				t.Fatalf("closed at %s, due at %s", before, due)
+			}
+			return fmt.Errorf("closed")
+		}
+		return nil
+	})
+	if time.Now().Before(due) {
+		t.Errorf("open before %s", due)
+	}
+	w.awaitAt(at, running, ReasonRunning)
+	w.podStatus(pod, exited(0))
+	ended := w.awaitAt(at, done, ReasonComplete)
+	if run := ended.Status.Run; ptr.Deref(run.ExitCode, -1) != 0 || run.FinishedTime == nil || run.OpenedTime == nil || run.OpenedTime.Time.Before(due.Truncate(time.Second)) {
+		t.Errorf("run is %+v", run)
+	}
+	w.must(w.Delete(w.ctx, pod))
+	again := w.syncPod(at)
+	time.Sleep(300 * time.Millisecond)
+	w.gateIs(again, true)
+	w.awaitAt(at, done, ReasonComplete)
+	w.awaitEvents(at, "Opened", ReasonComplete)
+}
+
+// awaitEvents waits for events about an At in the events.k8s.io API.
+func (w *world) awaitEvents(at *cnatv1alpha1.At, reasons ...string) {
+	w.Helper()
+	clients, err := kubernetes.NewForConfig(server.Admin)
+	w.must(err)
+	w.eventually("events", func() error {
+		list, err := clients.EventsV1().Events(w.namespace).List(w.ctx, metav1.ListOptions{})
+		w.must(err)
+		for _, reason := range reasons {
+			if !hasEvent(list.Items, at, reason) {
+				return fmt.Errorf("no event %s in %v", reason, list.Items)
+			}
+		}
+		return nil
+	})
+}
+
+func hasEvent(events []eventsv1.Event, at *cnatv1alpha1.At, reason string) bool {
+	for _, e := range events {
+		if e.Regarding.Name == at.Name && e.Regarding.Kind == "At" && e.Reason == reason && e.ReportingController == "gatehouse-controller" {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAtWritesOnceATransition(t *testing.T) {
+	w := newWorld(t)
+	at := w.at("few", 3*time.Second)
+	pod := w.syncPod(at)
+	watcher, err := w.Client.(client.WithWatch).Watch(w.ctx, &cnatv1alpha1.AtList{}, client.InNamespace(w.namespace))
+	w.must(err)
+	defer watcher.Stop()
+	w.start()
+	w.awaitAt(at, pending, ReasonArmed)
+	w.awaitAt(at, running, ReasonRunning)
+	w.podStatus(pod, func(s *corev1.PodStatus) { s.Phase = corev1.PodRunning })
+	w.podStatus(pod, exited(0))
+	w.awaitAt(at, done, ReasonComplete)
+	time.Sleep(300 * time.Millisecond)
+	versions := 0
+	for len(watcher.ResultChan()) > 0 {
+		<-watcher.ResultChan()
+		versions++
+	}
+	if versions > 4 { // created, armed, running, done
+		t.Errorf("the At had %d versions", versions)
+	}
+}
+
+func TestAtOutcomes(t *testing.T) {
+	for name, test := range map[string]struct {
+		status   func(*corev1.PodStatus)
+		reason   string
+		exitCode *int32
+	}{
+		"command": {exited(3), ReasonCommandFailed, ptr.To[int32](3)},
+		"deadline": {func(s *corev1.PodStatus) {
+			s.Phase, s.Reason = corev1.PodFailed, "DeadlineExceeded"
+		}, ReasonActiveDeadlineExceeded, nil},
+		"evicted": {func(s *corev1.PodStatus) { s.Phase, s.Reason = corev1.PodFailed, "Evicted" }, ReasonPodFailed, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.start()
+			at := w.at("fails", -time.Minute)
+			pod := w.syncPod(at)
+			w.awaitAt(at, running, ReasonRunning)
+			w.podStatus(pod, test.status)
+			ended := w.awaitAt(at, done, test.reason)
+			if got := ended.Status.Run.ExitCode; ptr.Deref(got, -1) != ptr.Deref(test.exitCode, -1) {
+				t.Errorf("exit code %v", got)
+			}
+			if !meta.IsStatusConditionTrue(ended.Status.Conditions, Failed) {
+				t.Errorf("not Failed: %v", ended.Status.Conditions)
+			}
+			if message := meta.FindStatusCondition(ended.Status.Conditions, "Ready").Message; name == "command" && !strings.HasSuffix(message, "the end of the log") {
+				t.Errorf("message %q lacks the log", message)
+			}
+		})
+	}
+}
+
+func TestAtProgress(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	at := w.at("slow", -time.Minute)
+	pod := w.syncPod(at)
+	w.awaitAt(at, running, ReasonRunning)
+	scheduled := func(status corev1.ConditionStatus, reason string) func(*corev1.PodStatus) {
+		return func(s *corev1.PodStatus) {
+			s.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: status, Reason: reason}}
+		}
+	}
+	w.podStatus(pod, scheduled(corev1.ConditionFalse, corev1.PodReasonUnschedulable))
+	w.awaitAt(at, running, ReasonUnschedulable)
+	w.podStatus(pod, scheduled(corev1.ConditionTrue, ""))
+	w.awaitAt(at, running, ReasonRunning)
+	w.podStatus(pod, func(s *corev1.PodStatus) {
+		s.ContainerStatuses = []corev1.ContainerStatus{{Name: manifests.CommandContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+	})
+	w.awaitAt(at, running, ReasonImageNotPulled)
+}
+
+func TestAtStaleRendering(t *testing.T) {
+	w := newWorld(t)
+	w.grace = 2 * time.Second
+	w.start()
+	at := w.at("stale", time.Hour)
+	w.awaitAt(at, pending, ReasonPodMissing)
+	pod := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonArmed)
+
+	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec.Schedule = "2020-01-01T00:00:00Z" })
+	waiting := w.awaitAt(at, pending, ReasonRenderingStale)
+	if !meta.IsStatusConditionTrue(waiting.Status.Conditions, "Reconciling") {
+		t.Errorf("not Reconciling at first: %v", waiting.Status.Conditions)
+	}
+	w.eventually("Stalled after the grace period", func() error {
+		if current := w.awaitAt(at, pending, ReasonRenderingStale); !meta.IsStatusConditionTrue(current.Status.Conditions, "Stalled") {
+			return fmt.Errorf("%v", current.Status.Conditions)
+		}
+		return nil
+	})
+	w.gateIs(pod, true)
+	next := w.syncPod(at)
+	w.awaitAt(at, running, ReasonRunning)
+	w.gateIs(next, false)
+	w.gateIs(pod, true)
+}
+
+func TestAtScheduleIsBroughtForwardAndPutOff(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	at := w.at("moves", time.Second)
+	first := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonArmed)
+	edit(w, at, func(at *cnatv1alpha1.At) {
+		at.Spec.Schedule = time.Now().Add(time.Hour).Format(time.RFC3339Nano)
+	})
+	w.syncPod(at)
+	w.awaitAt(at, pending, ReasonArmed)
+	time.Sleep(1200 * time.Millisecond)
+	w.gateIs(first, true)
+	edit(w, at, func(at *cnatv1alpha1.At) {
+		at.Spec.Schedule = time.Now().Add(500 * time.Millisecond).In(time.FixedZone("", 5400)).Format(time.RFC3339Nano)
+	})
+	third := w.syncPod(at)
+	w.awaitAt(at, running, ReasonRunning)
+	w.gateIs(third, false)
+}
+
+func TestAtSuspended(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	suspend := func(at *cnatv1alpha1.At) { at.Spec.Suspend = true }
+	resume := func(at *cnatv1alpha1.At) { at.Spec.Suspend = false }
+
+	at := w.at("held", -time.Minute, suspend)
+	pod := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonSuspended)
+	time.Sleep(200 * time.Millisecond)
+	w.gateIs(pod, true)
+	edit(w, at, resume)
+	w.awaitAt(at, running, ReasonRunning)
+
+	late := w.at("late", time.Second, suspend, func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = ptr.To[int64](1) })
+	latePod := w.syncPod(late)
+	w.awaitAt(late, done, ReasonDeadlineMissed)
+	edit(w, late, resume)
+	w.awaitAt(late, done, ReasonDeadlineMissed)
+	w.gateIs(latePod, true)
+}
+
+// A Pod that goes away before it is due is replaced; while the At is suspended,
+// also after.
+func TestAtPodIsReplacedBeforeItStarts(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	at := w.at("upgraded", 2*time.Second, func(at *cnatv1alpha1.At) { at.Spec.Suspend = true })
+	old := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonSuspended)
+	next := w.syncPod(at, "-v2")
+	w.must(w.Delete(w.ctx, old))
+	w.awaitArmed(at, next)
+
+	due, err := manifests.Schedule(at.Spec)
+	w.must(err)
+	time.Sleep(time.Until(due) + 100*time.Millisecond)
+	last := w.syncPod(at, "-v3")
+	w.must(w.Delete(w.ctx, next))
+	w.awaitArmed(at, last)
+	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec.Suspend = false })
+	w.awaitAt(at, running, ReasonRunning)
+	w.gateIs(last, false)
+}
+
+func (w *world) awaitArmed(at *cnatv1alpha1.At, pod *corev1.Pod) {
+	w.Helper()
+	w.eventually("Pod "+pod.Name+" is armed", func() error {
+		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(at), at))
+		if run := at.Status.Run; run == nil || run.PodUID != pod.UID {
+			return fmt.Errorf("run is %+v", run)
+		}
+		return nil
+	})
+}
+
+func TestAtPodLost(t *testing.T) {
+	w := newWorld(t)
+	stop := w.start()
+	at := w.at("lost", 1500*time.Millisecond)
+	pod := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonArmed)
+	stop()
+	// While no controller is there, the Pod may have been opened, run and been
+	// deleted: who knows.
+	due, err := manifests.Schedule(at.Spec)
+	w.must(err)
+	time.Sleep(time.Until(due) + 100*time.Millisecond)
+	w.must(w.Delete(w.ctx, pod))
+	again := w.syncPod(at)
+	w.start()
+	w.awaitAt(at, done, ReasonPodLost)
+	w.gateIs(again, true)
+}
+
+// An At that is deleted and created again adopts the Pod that runs.
+func TestAtRecreated(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	at := w.at("again", -time.Minute)
+	pod := w.syncPod(at)
+	w.awaitAt(at, running, ReasonRunning)
+	w.must(w.Delete(w.ctx, at))
+	spare := w.syncPod(at, "-spare")
+	at.ObjectMeta = metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}
+	w.must(w.Create(w.ctx, at))
+	w.awaitAt(at, running, ReasonRunning)
+	w.podStatus(pod, exited(0))
+	w.awaitAt(at, done, ReasonComplete)
+	w.gateIs(spare, true)
+}
+
+// A spec that comes back does not run again.
+func TestAtReverted(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	at := w.at("revert", -time.Minute)
+	first := at.Spec
+	pod := w.syncPod(at)
+	w.awaitAt(at, running, ReasonRunning)
+	w.podStatus(pod, exited(0))
+	w.awaitAt(at, done, ReasonComplete)
+
+	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" })
+	w.must(w.Delete(w.ctx, pod))
+	w.syncPod(at)
+	w.awaitAt(at, running, ReasonRunning)
+
+	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec = first })
+	again := w.syncPod(at)
+	w.awaitAt(at, done, ReasonAlreadyRan)
+	w.gateIs(again, true)
+}
+
+func TestAtTwoControllers(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	w.start()
+	const count = 20
+	due := time.Now().Add(2 * time.Second)
+	ats, pods := make([]*cnatv1alpha1.At, count), make([]*corev1.Pod, count)
+	for i := range ats {
+		ats[i] = w.at(fmt.Sprint("two-", i), time.Until(due))
+		pods[i] = w.syncPod(ats[i])
+		w.syncPod(ats[i], "-b")
+	}
+	for i, at := range ats {
+		running := w.awaitAt(at, running, ReasonRunning)
+		if running.Status.Run.PodUID != pods[i].UID {
+			pods[i].Name = running.Status.Run.PodName
+		}
+		w.podStatus(pods[i], exited(0))
+		w.awaitAt(at, done, ReasonComplete)
+	}
+	var all corev1.PodList
+	w.must(w.List(w.ctx, &all, client.InNamespace(w.namespace)))
+	open := map[string]int{}
+	for _, pod := range all.Items {
+		if len(pod.Spec.SchedulingGates) == 0 {
+			open[pod.Labels[manifests.AtLabel]]++
+		}
+	}
+	for _, at := range ats {
+		if open[at.Name] != 1 {
+			t.Errorf("At %s has %d open Pods", at.Name, open[at.Name])
+		}
+	}
+}
+
+// A refusal of the API server shows in the status, and ends when it ends.
+func TestAtOpenRefused(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	at := w.at("refused", 2*time.Second)
+	pod := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonArmed)
+	w.denyGates()
+	w.awaitAt(at, pending, ReasonOpenRefused)
+	w.gateIs(pod, true)
+	w.allowGates()
+	w.awaitAt(at, running, ReasonRunning)
+}

@@ -1,0 +1,88 @@
+package controller_test
+
+import (
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/condition"
+)
+
+// checkEveryVersion checks the status of every version of every object that the
+// API server has until the test ends.
+func (w *world) checkEveryVersion(admin client.WithWatch) {
+	for _, list := range []client.ObjectList{&cnatv1alpha1.AtList{}, &cachev1alpha1.MemcachedList{}} {
+		watcher, err := admin.Watch(w.ctx, list, client.InNamespace(w.namespace))
+		w.must(err)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			last := map[string][]metav1.Condition{}
+			for event := range watcher.ResultChan() {
+				if event.Type == watch.Added || event.Type == watch.Modified {
+					w.checkVersion(event.Object.(client.Object), last)
+				}
+			}
+		}()
+		w.Cleanup(func() { watcher.Stop(); <-done })
+	}
+}
+
+func (w *world) checkVersion(object client.Object, last map[string][]metav1.Condition) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		w.Error(err)
+		return
+	}
+	var typed struct {
+		Status struct {
+			ObservedGeneration int64              `json:"observedGeneration"`
+			Conditions         []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &typed); err != nil {
+		w.Error(err)
+		return
+	}
+	conditions := typed.Status.Conditions
+	if len(conditions) == 0 { // not reconciled yet
+		return
+	}
+	problem := func(text string) { w.Errorf("%s: %v", text, content["status"]) }
+
+	computed, err := status.Compute(&unstructured.Unstructured{Object: content})
+	if err != nil {
+		problem(err.Error())
+		return
+	}
+	trueOf := map[string]status.Status{condition.Ready: status.CurrentStatus, condition.Reconciling: status.InProgressStatus, condition.Stalled: status.FailedStatus}
+	count := 0
+	for conditionType, want := range trueOf {
+		if !meta.IsStatusConditionTrue(conditions, conditionType) {
+			continue
+		}
+		count++
+		if typed.Status.ObservedGeneration == object.GetGeneration() && computed.Status != want {
+			problem("kstatus computes " + computed.Status.String())
+		}
+	}
+	if count != 1 {
+		problem("want exactly one of Ready, Reconciling and Stalled to be True")
+	}
+	for _, c := range conditions {
+		if c.ObservedGeneration != typed.Status.ObservedGeneration {
+			problem(c.Type + " is of another generation")
+		}
+		if before := meta.FindStatusCondition(last[string(object.GetUID())], c.Type); before != nil &&
+			before.Status == c.Status && !before.LastTransitionTime.Equal(&c.LastTransitionTime) {
+			problem(c.Type + " keeps its status but not its lastTransitionTime")
+		}
+	}
+	last[string(object.GetUID())] = conditions
+}

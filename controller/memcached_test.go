@@ -1,0 +1,111 @@
+package controller_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	. "example.com/gatehouse/controller/memcached"
+	"example.com/gatehouse/render/manifests"
+)
+
+func TestMemcached(t *testing.T) {
+	w := newWorld(t)
+	w.grace = 2 * time.Second
+	w.start()
+	m := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{Size: 2}}
+	w.must(w.Create(w.ctx, m))
+	w.awaitMemcached(m, ReasonDeploymentMissing, "Reconciling")
+	w.awaitMemcached(m, ReasonDeploymentMissing, "Stalled")
+
+	w.sync(m)
+	w.awaitMemcached(m, ReasonRollingOut, "Reconciling")
+	w.rollOut(m, 2)
+	w.memcachedPod(m, "b", true)
+	w.awaitMemcached(m, ReasonRollingOut, "Reconciling", Available, Degraded)
+	w.memcachedPod(m, "a", true)
+	ready := w.awaitMemcached(m, ReasonReady, "Ready", Available)
+	if got := ready.Status.Nodes; !slices.Equal(got, []string{"a", "b"}) || *ready.Status.Size != 2 || *ready.Status.ReadySize != 2 {
+		t.Errorf("status is %+v", ready.Status)
+	}
+
+	w.deploymentStatus(m, func(s *appsv1.DeploymentStatus) {
+		s.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
+	})
+	w.must(w.Delete(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}}))
+	w.awaitMemcached(m, ReasonPodsNotReady, "Reconciling", Available, Degraded)
+	w.memcachedPod(m, "c", true)
+	w.awaitMemcached(m, ReasonReady, "Ready", Available)
+
+	edit(w, m, func(m *cachev1alpha1.Memcached) { m.Spec.Threads = 8 })
+	w.awaitMemcached(m, ReasonRenderingStale, "Reconciling", Available)
+	w.awaitMemcached(m, ReasonRenderingStale, "Stalled", Available)
+	w.must(w.Delete(w.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cache"}}))
+	w.awaitMemcached(m, ReasonDeploymentMissing, "Stalled", Available)
+	w.sync(m)
+	w.deploymentStatus(m, func(s *appsv1.DeploymentStatus) {
+		s.ObservedGeneration = 1
+		s.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
+	})
+	w.awaitMemcached(m, ReasonRolloutFailed, "Stalled", Available)
+}
+
+// awaitMemcached waits until the Ready condition of a Memcached has a reason and
+// the conditions that are True are those given, Progressing aside.
+func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, conditions ...string) *cachev1alpha1.Memcached {
+	w.Helper()
+	current := &cachev1alpha1.Memcached{}
+	w.eventually(fmt.Sprint("Memcached is ", reason, conditions), func() error {
+		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(m), current))
+		for _, c := range []string{"Ready", "Reconciling", "Stalled", Available, Degraded} {
+			want := slices.Contains(conditions, c) || c == Degraded && !slices.Contains(conditions, Available)
+			if reasonOf(current.Status.Conditions) != reason || meta.IsStatusConditionTrue(current.Status.Conditions, c) != want {
+				return fmt.Errorf("is %+v", current.Status)
+			}
+		}
+		return nil
+	})
+	return current
+}
+
+// rollOut plays the controller of Deployments.
+func (w *world) rollOut(m *cachev1alpha1.Memcached, replicas int32) {
+	w.Helper()
+	w.deploymentStatus(m, func(s *appsv1.DeploymentStatus) {
+		s.ObservedGeneration, s.Replicas, s.UpdatedReplicas = 1, replicas, replicas
+	})
+}
+
+func (w *world) deploymentStatus(m *cachev1alpha1.Memcached, change func(*appsv1.DeploymentStatus)) {
+	w.Helper()
+	deployment := &appsv1.Deployment{}
+	w.eventually("write Deployment status", func() error {
+		if err := w.Get(w.ctx, client.ObjectKeyFromObject(m), deployment); err != nil {
+			return err
+		}
+		change(&deployment.Status)
+		return w.Status().Update(w.ctx, deployment)
+	})
+}
+
+func (w *world) memcachedPod(m *cachev1alpha1.Memcached, name string, ready bool) {
+	w.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{manifests.MemcachedLabel: m.Name}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
+	w.must(w.Create(w.ctx, pod))
+	if ready {
+		w.podStatus(pod, func(s *corev1.PodStatus) {
+			s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/render/manifests"
+)
+
+// What the controller must not do, the API server refuses: here with the
+// controller's own RBAC, and by the policy alone in
+// TestPolicyHoldsWhateverRBACAllows.
+func TestControllerMayOnlyOpenGates(t *testing.T) {
+	w := newWorld(t)
+	at := w.at("held", 1e12)
+	pod := w.gatedTwice(at)
+	controller, err := client.New(server.Controller, client.Options{Scheme: w.Scheme()})
+	w.must(err)
+	w.refusesAllButTheGate(controller, pod)
+
+	at.Spec.Command = "echo other"
+	at.ManagedFields = nil
+	for what, err := range map[string]error{
+		"create a Pod":   controller.Create(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}),
+		"delete a Pod":   controller.Delete(w.ctx, pod),
+		"update a Pod":   controller.Update(w.ctx, pod),
+		"edit an At":     controller.Update(w.ctx, at),
+		"patch an At":    controller.Patch(w.ctx, at, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`))),
+		"delete an At":   controller.Delete(w.ctx, at),
+		"read a Secret":  controller.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "s"}, &corev1.Secret{}),
+		"list the nodes": controller.List(w.ctx, &corev1.NodeList{}),
+	} {
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v, want Forbidden", what, err)
+		}
+	}
+}
+
+// With every right there is, the policy alone refuses the same.
+func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
+	w := newWorld(t)
+	pod := w.gatedTwice(w.at("held", 1e12))
+	controller := w.impersonate("system:serviceaccount:gatehouse-system:gatehouse-controller")
+	w.refusesAllButTheGate(controller, pod)
+
+	mine := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	ephemeral := pod.DeepCopy()
+	ephemeral.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e", Image: "i"}}}
+	for what, err := range map[string]error{
+		"create":               controller.Create(w.ctx, mine),
+		"delete":               controller.Delete(w.ctx, pod),
+		"bind":                 controller.SubResource("binding").Create(w.ctx, pod, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}),
+		"write the status":     controller.Status().Patch(w.ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`))),
+		"add an ephemeral one": controller.SubResource("ephemeralcontainers").Update(w.ctx, ephemeral),
+	} {
+		w.deniedByPolicy(what, err)
+	}
+}
+
+// refusesAllButTheGate tries every change that the API server would let an
+// administrator make of a gated Pod, and then the one that is allowed.
+func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) {
+	w.Helper()
+	for what, patch := range map[string]string{
+		"image":                `[{"op":"replace","path":"/spec/containers/0/image","value":"evil"}]`,
+		"init image":           `[{"op":"replace","path":"/spec/initContainers/0/image","value":"evil"}]`,
+		"label":                `[{"op":"add","path":"/metadata/labels/a","value":"b"}]`,
+		"annotation":           `[{"op":"add","path":"/metadata/annotations/a","value":"b"}]`,
+		"lost annotation":      `[{"op":"remove","path":"/metadata/annotations"}]`,
+		"finalizer":            `[{"op":"add","path":"/metadata/finalizers","value":["a.example/b"]}]`,
+		"owner":                `[{"op":"add","path":"/metadata/ownerReferences","value":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}]`,
+		"deadline":             `[{"op":"add","path":"/spec/activeDeadlineSeconds","value":1}]`,
+		"toleration":           `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`,
+		"node selector":        `[{"op":"add","path":"/spec/nodeSelector","value":{"a":"b"}}]`,
+		"affinity":             `[{"op":"add","path":"/spec/affinity","value":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}}]`,
+		"the other gate":       `[{"op":"remove","path":"/spec/schedulingGates/1"}]`,
+		"both gates":           `[{"op":"remove","path":"/spec/schedulingGates"}]`,
+		"the gate and a label": `[{"op":"remove","path":"/spec/schedulingGates/0"},{"op":"add","path":"/metadata/labels/a","value":"b"}]`,
+	} {
+		jsonPatch := client.RawPatch(types.JSONPatchType, []byte(patch))
+		w.deniedByPolicy(what, controller.Patch(w.ctx, pod.DeepCopy(), jsonPatch))
+		// The case is worth something only as far as an administrator could.
+		if err := w.Patch(w.ctx, pod.DeepCopy(), jsonPatch, client.DryRunAll); err != nil {
+			w.Errorf("%s: the administrator: %v", what, err)
+		}
+	}
+	// A command is immutable for everybody.
+	command := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/containers/0/command","value":["evil"]}]`))
+	if err := controller.Patch(w.ctx, pod.DeepCopy(), command); err == nil {
+		w.Error("the command changed")
+	}
+	// Another Pod of the same name, as when one was deleted and created again, is
+	// not opened, and the controller learns why.
+	for metadata, is := range map[string]func(error) bool{
+		`{"uid":"00000000-0000-0000-0000-000000000000"}`:                       apierrors.IsInvalid,
+		`{"uid":"00000000-0000-0000-0000-000000000000","resourceVersion":"1"}`: apierrors.IsConflict,
+	} {
+		patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"metadata":`+metadata+`,"spec":{"schedulingGates":[{"$patch":"delete","name":"`+manifests.ScheduleGate+`"}]}}`))
+		if err := controller.Patch(w.ctx, pod.DeepCopy(), patch); !is(err) {
+			w.Errorf("%s: %v", metadata, err)
+		}
+	}
+	gate := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/schedulingGates/0"}]`))
+	if err := controller.Patch(w.ctx, pod.DeepCopy(), gate, client.DryRunAll); err != nil {
+		w.Errorf("the gate: %v", err)
+	}
+}
+
+func (w *world) deniedByPolicy(what string, err error) {
+	w.Helper()
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'gatehouse-controller'") {
+		w.Errorf("%s: %v, want the policy to refuse", what, err)
+	}
+}
+
+// gatedTwice creates the Pod of an At with a gate of somebody else, a toleration
+// and an init container.
+func (w *world) gatedTwice(at *cnatv1alpha1.At) *corev1.Pod {
+	w.Helper()
+	pod := manifests.At(at)[0].(*corev1.Pod)
+	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "other.example/gate"})
+	pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i"}}
+	pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
+	w.must(w.Create(w.ctx, pod))
+	return pod
+}
+
+// impersonate returns a client of a user in the group of administrators.
+func (w *world) impersonate(user string) client.Client {
+	w.Helper()
+	cfg := *server.Admin
+	cfg.Impersonate.UserName = user
+	cfg.Impersonate.Groups = []string{"system:masters"}
+	c, err := client.New(&cfg, client.Options{Scheme: w.Scheme()})
+	w.must(err)
+	return c
+}
+
+// denyGates has a policy refuse that gates of this namespace open.
+func (w *world) denyGates() {
+	w.Helper()
+	clients, err := kubernetes.NewForConfig(server.Admin)
+	w.must(err)
+	_, err = clients.AdmissionregistrationV1().ValidatingAdmissionPolicies().Create(w.ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+				},
+			}}},
+			Validations: []admissionregistrationv1.Validation{{Expression: "request.namespace != '" + w.namespace + "'"}},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	_, err = clients.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(w.ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+}
+
+func (w *world) allowGates() {
+	w.Helper()
+	clients, err := kubernetes.NewForConfig(server.Admin)
+	w.must(err)
+	w.must(clients.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
+	w.must(clients.AdmissionregistrationV1().ValidatingAdmissionPolicies().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
+}

@@ -1,0 +1,79 @@
+// Package apiserver has tests run against a real API server that holds Gatehouse's
+// kinds, its RBAC and its admission policy.
+package apiserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Server is an API server with etcd and nothing else: no scheduler, no kubelet,
+// no garbage collector. Tests write what those would.
+type Server struct {
+	// Admin may do everything.
+	Admin *rest.Config
+	// Controller is the identity that the controller has in a cluster.
+	Controller *rest.Config
+}
+
+// Run starts a Server, runs the tests of a package and exits. It is the TestMain of
+// a package; server is set before its tests run. Without KUBEBUILDER_ASSETS the
+// programs are those that `make controlplane` built.
+func Run(m *testing.M, server *Server) {
+	code, err := run(m, server)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "apiserver:", err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M, server *Server) (code int, err error) {
+	environment := &envtest.Environment{
+		CRDDirectoryPaths:     []string{path("apis/crds")},
+		ErrorIfCRDPathMissing: true,
+		BinaryAssetsDirectory: assets(),
+	}
+	server.Admin, err = environment.Start()
+	if err != nil {
+		return 0, fmt.Errorf("start the API server: %w (run `make controlplane`, or set KUBEBUILDER_ASSETS)", err)
+	}
+	defer func() {
+		if stopErr := environment.Stop(); err == nil && stopErr != nil {
+			err = fmt.Errorf("stop the API server: %w", stopErr)
+		}
+	}()
+	server.Admin.QPS = -1
+
+	user, err := environment.AddUser(envtest.User{
+		Name:   "system:serviceaccount:gatehouse-system:gatehouse-controller",
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:gatehouse-system"},
+	}, nil)
+	if err != nil {
+		return 0, fmt.Errorf("add the controller's user: %w", err)
+	}
+	server.Controller = user.Config()
+	if err := install(server); err != nil {
+		return 0, fmt.Errorf("install the controller's manifests: %w", err)
+	}
+	return m.Run(), nil
+}
+
+func assets() string {
+	if folder := os.Getenv("KUBEBUILDER_ASSETS"); folder != "" {
+		return folder
+	}
+	return path("bin")
+}
+
+// path is a path of the repository.
+func path(name string) string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..", filepath.FromSlash(name))
+}

@@ -1,0 +1,90 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/render/manifests"
+)
+
+// installed are the manifests that say what the controller may do.
+var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml"}
+
+func install(server *Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	admin, err := client.New(server.Admin, client.Options{})
+	if err != nil {
+		return err
+	}
+	if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gatehouse-system"}}); err != nil {
+		return err
+	}
+	for _, file := range installed {
+		if err := create(ctx, admin, path("environments/base/gatehouse/"+file)); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return awaitPolicy(ctx, server, admin)
+}
+
+func create(ctx context.Context, admin client.Client, file string) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		switch err := decoder.Decode(object); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := admin.Create(ctx, object); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitPolicy waits until the API server enforces the policy: it takes a moment to
+// compile it.
+func awaitPolicy(ctx context.Context, server *Server, admin client.Client) error {
+	controller, err := client.New(server.Controller, client.Options{})
+	if err != nil {
+		return err
+	}
+	probe := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system", Name: "probe"},
+		Spec: corev1.PodSpec{
+			SchedulingGates: []corev1.PodSchedulingGate{{Name: manifests.ScheduleGate}},
+			Containers:      []corev1.Container{{Name: "c", Image: "i"}},
+		},
+	}
+	if err := admin.Create(ctx, probe); err != nil {
+		return err
+	}
+	err = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`))
+		err := controller.Patch(ctx, probe.DeepCopy(), patch, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy"), nil
+	})
+	if err != nil {
+		return fmt.Errorf("await the admission policy: %w", err)
+	}
+	return admin.Delete(ctx, probe)
+}
