@@ -64,6 +64,8 @@ func suspended(since time.Time) func(*cnatv1alpha1.At) {
 	}
 }
 
+func finished(at *cnatv1alpha1.At) { at.Status.Run.FinishedTime = ptr.To(metav1.NewTime(due)) }
+
 func suspend(at *cnatv1alpha1.At) { at.Spec.Suspend = true }
 func deadline(seconds int64) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = &seconds }
@@ -122,6 +124,7 @@ func TestDecide(t *testing.T) {
 		"succeeded":                                     {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
 		"failed":                                        {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
 		"succeeded, never recorded":                     {at: newAt(), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"done, its Pod is there":                        {at: newAt(with(done, "a"), finished), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
 		"done, a new Pod":                               {at: newAt(with(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
 		"done, a new Pod that somebody opened":          {at: newAt(with(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
 		"thought missed, but it started":                {at: newAt(with(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},

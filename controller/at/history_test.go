@@ -2,6 +2,7 @@ package at
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,16 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/render/manifests"
 )
+
+// A failure prints the seed to repeat it with; -rapid.checks and -rapid.steps, on
+// the command line, go further.
+func init() {
+	for name, value := range map[string]string{"rapid.checks": "10000", "rapid.steps": "100", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+}
 
 // TestHistories drives two controllers at once through random histories of edits,
 // syncs, deletions, restarts, stale caches, failing writes and a clock that steps,
