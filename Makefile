@@ -83,3 +83,8 @@ bin/etcd: test/controlplane/go.mod
 
 bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
 	$(CONTROLPLANE)/$(@F) -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' k8s.io/kubernetes/cmd/$(@F)
+
+.PHONY: e2e
+e2e: ## Run everything on the cluster that KUBECONFIG names
+	go build -o bin/controller ./cmd/controller
+	go test -tags e2e -count 1 -v ./test/e2e
