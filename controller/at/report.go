@@ -16,7 +16,9 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision D
 	log := ctrl.LoggerFrom(ctx)
 	if pod := decision.Open; pod != nil {
 		delay := r.Clock.Now().Sub(decision.Due)
-		openDelay.Observe(delay.Seconds())
+		if armed := meta.FindStatusCondition(at.Status.Conditions, Armed); armed != nil && !armed.LastTransitionTime.After(decision.Due) {
+			openDelay.Observe(delay.Seconds()) // others were not to be opened at that instant
+		}
 		log.Info("Opened the gate", "pod", pod.Name, "due", decision.Due, "delay", delay.String())
 		return // the event waits until that is recorded: others may be due as well
 	}
