@@ -8,8 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -379,4 +381,21 @@ func TestAtOpenRefused(t *testing.T) {
 	w.gateIs(pod, true)
 	w.allowGates()
 	w.awaitAt(at, running, ReasonRunning)
+}
+
+// A quantity that no client can read would hide every At from every watch.
+func TestAtUnreadableQuantities(t *testing.T) {
+	w := newWorld(t)
+	for _, spec := range []string{
+		`"resources": {"limits": {"memory": "1E1.5"}}`,
+		`"resources": {"requests": {"cpu": "1e999999999999999999999"}}`,
+		`"env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1E.5"}}}]`,
+	} {
+		at := &unstructured.Unstructured{}
+		w.must(at.UnmarshalJSON([]byte(`{"apiVersion": "cnat.programming-kubernetes.info/v1alpha1", "kind": "At", "metadata": {"name": "bad", "namespace": "` +
+			w.namespace + `"}, "spec": {"schedule": "2030-01-01T00:00:00Z", "command": "a", ` + spec + `}}`)))
+		if err := w.Create(w.ctx, at); !apierrors.IsInvalid(err) {
+			t.Errorf("%s: %v, want it refused", spec, err)
+		}
+	}
 }

@@ -86,9 +86,25 @@ func clientConfig(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
+// newClient returns a client whose requests go over HTTP/1.1, each of those at one
+// time on a connection of its own: a thousand gates open in two thirds of the time
+// that they take on the one connection of HTTP/2. Watches stay with HTTP/2, which
+// notices when its connection is dead.
+func newClient(cfg *rest.Config, options client.Options) (client.Client, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.NextProtos = []string{"http/1.1"}
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	options.HTTPClient = httpClient
+	return client.New(cfg, options)
+}
+
 func managerOptions(options Options) ctrl.Options {
 	return ctrl.Options{
-		Scheme: scheme(),
+		Scheme:    scheme(),
+		NewClient: newClient,
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(options.Namespaces),
 			DefaultTransform:  cache.TransformStripManagedFields(),

@@ -67,30 +67,36 @@ func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
 }
 
 // refusesAllButTheGate tries every change that the API server would let an
-// administrator make of a gated Pod, and then the one that is allowed.
+// administrator make of a gated Pod, alone and together with the one change that
+// is allowed, and then that one.
 func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) {
 	w.Helper()
-	for what, patch := range map[string]string{
-		"image":                `[{"op":"replace","path":"/spec/containers/0/image","value":"evil"}]`,
-		"init image":           `[{"op":"replace","path":"/spec/initContainers/0/image","value":"evil"}]`,
-		"label":                `[{"op":"add","path":"/metadata/labels/a","value":"b"}]`,
-		"annotation":           `[{"op":"add","path":"/metadata/annotations/a","value":"b"}]`,
-		"lost annotation":      `[{"op":"remove","path":"/metadata/annotations"}]`,
-		"finalizer":            `[{"op":"add","path":"/metadata/finalizers","value":["a.example/b"]}]`,
-		"owner":                `[{"op":"add","path":"/metadata/ownerReferences","value":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}]`,
-		"deadline":             `[{"op":"add","path":"/spec/activeDeadlineSeconds","value":1}]`,
-		"toleration":           `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`,
-		"node selector":        `[{"op":"add","path":"/spec/nodeSelector","value":{"a":"b"}}]`,
-		"affinity":             `[{"op":"add","path":"/spec/affinity","value":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}}]`,
-		"the other gate":       `[{"op":"remove","path":"/spec/schedulingGates/1"}]`,
-		"both gates":           `[{"op":"remove","path":"/spec/schedulingGates"}]`,
-		"the gate and a label": `[{"op":"remove","path":"/spec/schedulingGates/0"},{"op":"add","path":"/metadata/labels/a","value":"b"}]`,
+	const gate = `{"op":"remove","path":"/spec/schedulingGates/0"}`
+	for what, change := range map[string]string{
+		"image":           `{"op":"replace","path":"/spec/containers/0/image","value":"evil"}`,
+		"init image":      `{"op":"replace","path":"/spec/initContainers/0/image","value":"evil"}`,
+		"label":           `{"op":"add","path":"/metadata/labels/a","value":"b"}`,
+		"annotation":      `{"op":"add","path":"/metadata/annotations/a","value":"b"}`,
+		"lost annotation": `{"op":"remove","path":"/metadata/annotations"}`,
+		"finalizer":       `{"op":"add","path":"/metadata/finalizers","value":["a.example/b"]}`,
+		"owner":           `{"op":"add","path":"/metadata/ownerReferences","value":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}`,
+		"deadline":        `{"op":"add","path":"/spec/activeDeadlineSeconds","value":1}`,
+		"toleration":      `{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}`,
+		"node selector":   `{"op":"add","path":"/spec/nodeSelector","value":{"a":"b"}}`,
+		"affinity":        `{"op":"add","path":"/spec/affinity","value":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}}`,
+		"the other gate":  `{"op":"remove","path":"/spec/schedulingGates/0"}`, // once the first is gone
 	} {
-		jsonPatch := client.RawPatch(types.JSONPatchType, []byte(patch))
-		w.deniedByPolicy(what, controller.Patch(w.ctx, pod.DeepCopy(), jsonPatch))
-		// The case is worth something only as far as an administrator could.
-		if err := w.Patch(w.ctx, pod.DeepCopy(), jsonPatch, client.DryRunAll); err != nil {
-			w.Errorf("%s: the administrator: %v", what, err)
+		alone := "[" + change + "]"
+		if what == "the other gate" {
+			alone = `[{"op":"remove","path":"/spec/schedulingGates/1"}]`
+		}
+		for _, patch := range []string{alone, "[" + gate + "," + change + "]"} {
+			jsonPatch := client.RawPatch(types.JSONPatchType, []byte(patch))
+			w.deniedByPolicy(patch, controller.Patch(w.ctx, pod.DeepCopy(), jsonPatch))
+			// The case is worth something only as far as an administrator could.
+			if err := w.Patch(w.ctx, pod.DeepCopy(), jsonPatch, client.DryRunAll); err != nil {
+				w.Errorf("%s: the administrator: %v", patch, err)
+			}
 		}
 	}
 	// A command is immutable for everybody.
@@ -109,8 +115,7 @@ func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) 
 			w.Errorf("%s: %v", metadata, err)
 		}
 	}
-	gate := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/schedulingGates/0"}]`))
-	if err := controller.Patch(w.ctx, pod.DeepCopy(), gate, client.DryRunAll); err != nil {
+	if err := controller.Patch(w.ctx, pod.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte("["+gate+"]")), client.DryRunAll); err != nil {
 		w.Errorf("the gate: %v", err)
 	}
 }

@@ -36,9 +36,8 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger := zap.New(zap.UseFlagOptions(&logging))
-			ctrl.SetLogger(logger)
-			klog.SetLogger(logger) // what client-go says, of leader election for one
+			ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+			klog.SetLogger(ctrl.Log)
 			return run(cmd.Context(), options)
 		},
 	}
@@ -50,7 +49,7 @@ func command() *cobra.Command {
 	flags.StringVar(&options.ProbeAddress, "health-probe-bind-address", ":8081", "`host:port` that serves /healthz and /readyz; 0 for none")
 	flags.BoolVar(&options.EnableHTTP2, "enable-http2", false, "serve metrics over HTTP/2 too")
 	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "watch these `namespaces` only")
-	flags.IntVar(&options.Concurrency, "concurrency", 32, "reconcile this many objects of a kind at a time")
+	flags.IntVar(&options.Concurrency, "concurrency", 20, "reconcile this many objects of a kind at a time")
 	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute, "how long what was rendered from a spec may be missing before its object is stalled")
 	ctrlconfig.RegisterFlags(goFlags)
 	logging.BindFlags(goFlags)

@@ -24,7 +24,7 @@ const (
 // of elapsed time.
 func clockSteps(ats client.Reader) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		go watchClock(ctx, clockCheck, time.Now, func() {
+		go watchClock(ctx, clockCheck, clocks(), func() {
 			if err := enqueueAll(ctx, ats, queue); err != nil {
 				ctrl.LoggerFrom(ctx).Error(err, "Ats may open late: the clock was set")
 			}
@@ -33,23 +33,31 @@ func clockSteps(ats client.Reader) source.Source {
 	})
 }
 
-// watchClock calls stepped when now, whose times have both clocks, has stepped
-// forward. It returns when ctx is done.
-func watchClock(ctx context.Context, every time.Duration, now func() time.Time, stepped func()) {
+// clocks returns a function that reads both clocks at one moment.
+func clocks() func() (wall time.Time, elapsed time.Duration) {
+	start := time.Now()
+	return func() (time.Time, time.Duration) {
+		now := time.Now()
+		return now.Round(0), now.Sub(start) // Round drops the elapsed time that now carries
+	}
+}
+
+// watchClock calls stepped whenever the wall clock has got ahead of elapsed time.
+// It returns when ctx is done.
+func watchClock(ctx context.Context, every time.Duration, read func() (time.Time, time.Duration), stepped func()) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for last := now(); ; {
+	for lastWall, lastElapsed := read(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		current := now()
-		wall := current.Round(0).Sub(last.Round(0))
-		if wall-current.Sub(last) > clockTolerance {
+		wall, elapsed := read()
+		if wall.Sub(lastWall)-(elapsed-lastElapsed) > clockTolerance {
 			stepped()
 		}
-		last = current
+		lastWall, lastElapsed = wall, elapsed
 	}
 }
 

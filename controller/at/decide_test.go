@@ -71,6 +71,19 @@ func deadline(seconds int64) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = &seconds }
 }
 
+// trimmed are Pods as the cache holds them.
+func trimmed(t *testing.T, pods []corev1.Pod) []corev1.Pod {
+	var list []corev1.Pod
+	for _, pod := range pods {
+		pod, err := trim(pod.DeepCopy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, *pod.(*corev1.Pod))
+	}
+	return list
+}
+
 func TestDecide(t *testing.T) {
 	const (
 		pending = cnatv1alpha1.AtPending
@@ -133,7 +146,7 @@ func TestDecide(t *testing.T) {
 		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{manifests.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decision := decide(test.at, test.pods, test.now, time.Minute)
+			decision := decide(test.at, trimmed(t, test.pods), test.now, time.Minute)
 			var opened types.UID
 			if decision.Open != nil {
 				opened = decision.Open.UID

@@ -14,7 +14,7 @@ import (
 var (
 	openDelay = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "gatehouse_at_open_delay_seconds",
-		Help:    "Time from the instant at which an At is due until its gate is open.",
+		Help:    "Time from the instant at which an At is due until its gate is open, of Ats that were armed by then.",
 		Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 300, 1800},
 	})
 	runs = prometheus.NewCounterVec(prometheus.CounterOpts{

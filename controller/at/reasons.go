@@ -2,8 +2,9 @@ package at
 
 // The conditions of an At beside those of kstatus.
 const (
-	// Armed is True when one Pod, behind its gate, was chosen to run the command;
-	// Unknown while it is awaited, False when it did not come.
+	// Armed is True when one Pod, behind its gate, was chosen to run the command
+	// when it is due; Unknown while such a Pod is awaited; False when none came, or
+	// spec.suspend holds it.
 	Armed = "Armed"
 	// Suspended is True while spec.suspend holds the gate.
 	Suspended = "Suspended"

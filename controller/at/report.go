@@ -16,10 +16,11 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision D
 	log := ctrl.LoggerFrom(ctx)
 	if pod := decision.Open; pod != nil {
 		delay := r.Clock.Now().Sub(decision.Due)
-		openDelay.Observe(delay.Seconds())
+		if armed := meta.FindStatusCondition(at.Status.Conditions, Armed); armed != nil && !armed.LastTransitionTime.After(decision.Due) {
+			openDelay.Observe(delay.Seconds()) // others were not to be opened at that instant
+		}
 		log.Info("Opened the gate", "pod", pod.Name, "due", decision.Due, "delay", delay.String())
-		r.Events.Eventf(at, pod, corev1.EventTypeNormal, "Opened", "Open", "Opened the gate of Pod %s", pod.Name)
-		return
+		return // the event waits until that is recorded: others may be due as well
 	}
 
 	before, after := readyOf(at.Status), readyOf(decision.Status)
@@ -35,6 +36,8 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision D
 	switch {
 	case meta.IsStatusConditionTrue(decision.Status.Conditions, condition.Stalled):
 		r.Events.Eventf(at, nil, corev1.EventTypeWarning, after.Reason, "Report", "%s", after.Message)
+	case at.Status.Phase != cnatv1alpha1.AtRunning && decision.Status.Phase == cnatv1alpha1.AtRunning:
+		r.Events.Eventf(at, nil, corev1.EventTypeNormal, "Opened", "Open", "The gate of Pod %s is open", decision.Status.Run.PodName)
 	case ended:
 		r.Events.Eventf(at, nil, corev1.EventTypeNormal, after.Reason, "Report", "%s", after.Message)
 	}

@@ -49,14 +49,16 @@ func (s *snapshot) await(grace time.Duration) Decision {
 func (s *snapshot) hold(pod *corev1.Pod) Decision {
 	s.arm(pod)
 	set := s.conditions()
-	s.addArmed(set)
-	s.addSuspended(set)
 	var wake time.Time
 	switch {
 	case s.at.Spec.Suspend:
-		set.Ready(ReasonSuspended, fmt.Sprintf("Pod %s is held until spec.suspend is false", pod.Name))
+		message := fmt.Sprintf("Pod %s is held until spec.suspend is false", pod.Name)
+		set.Add(Armed, metav1.ConditionFalse, ReasonSuspended, message)
+		s.addSuspended(set)
+		set.Ready(ReasonSuspended, message)
 		wake = justAfter(s.deadline())
 	default:
+		s.addArmed(set)
 		set.Ready(ReasonArmed, fmt.Sprintf("Pod %s starts at %s", pod.Name, s.due.Format(time.RFC3339Nano)))
 		if s.now.Before(s.due) { // later, it is the status written now that wakes
 			wake = s.due

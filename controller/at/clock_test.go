@@ -1,0 +1,37 @@
+package at
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func TestWatchClock(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	steps := []time.Duration{0, 0, time.Hour, 0, -time.Hour, clockTolerance, clockTolerance + 1}
+	wall, elapsed, stepped := due, time.Duration(0), []int{}
+	read := func() (time.Time, time.Duration) {
+		if len(steps) == 0 {
+			cancel()
+			return wall, elapsed
+		}
+		wall, elapsed = wall.Add(time.Second+steps[0]), elapsed+time.Second
+		steps = steps[1:]
+		return wall, elapsed
+	}
+	watchClock(ctx, time.Microsecond, read, func() { stepped = append(stepped, len(steps)) })
+	if len(stepped) != 2 || stepped[0] != 4 || stepped[1] != 0 {
+		t.Errorf("noticed with %v readings to come, want those of the two steps forward, 4 and 0", stepped)
+	}
+}
+
+func TestClocksRunTogether(t *testing.T) {
+	read := clocks()
+	wall, elapsed := read()
+	time.Sleep(20 * time.Millisecond)
+	laterWall, laterElapsed := read()
+	if drift := laterWall.Sub(wall) - (laterElapsed - elapsed); drift.Abs() > clockTolerance {
+		t.Errorf("drift of %s", drift)
+	}
+}
