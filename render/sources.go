@@ -168,19 +168,19 @@ type loads struct {
 type loadKind int
 
 const (
-	objects             loadKind = iota // a file of objects, or a folder with a kustomization
-	kustomizationFolder                 // a folder with a kustomization
-	patch                               // a file of YAML
-	data                                // a file of anything, maybe behind a name: name=file
+	loadObjects loadKind = iota // a file of objects, or a folder with a kustomization
+	loadFolder                  // a folder with a kustomization
+	loadYAML                    // a file of YAML
+	loadAny                     // a file of anything, maybe behind a name: name=file
 )
 
 var loaded = []loads{
-	{"resources", "", objects}, {"bases", "", objects}, {"components", "", kustomizationFolder},
-	{"generators", "", objects}, {"transformers", "", objects}, {"validators", "", objects},
-	{"patches", "path", patch}, {"patchesJson6902", "path", patch}, {"patchesStrategicMerge", "", patch},
-	{"replacements", "path", patch}, {"configurations", "", patch}, {"crds", "", patch},
-	{"configMapGenerator", "files", data}, {"configMapGenerator", "envs", data}, {"configMapGenerator", "env", data},
-	{"secretGenerator", "files", data}, {"secretGenerator", "envs", data}, {"secretGenerator", "env", data},
+	{"resources", "", loadObjects}, {"bases", "", loadObjects}, {"components", "", loadFolder},
+	{"generators", "", loadObjects}, {"transformers", "", loadObjects}, {"validators", "", loadObjects},
+	{"patches", "path", loadYAML}, {"patchesJson6902", "path", loadYAML}, {"patchesStrategicMerge", "", loadYAML},
+	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML},
+	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadAny}, {"configMapGenerator", "env", loadAny},
+	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadAny}, {"secretGenerator", "env", loadAny},
 }
 
 // walkEntries follows what a kustomization loads and drops what cannot be loaded.
@@ -228,19 +228,19 @@ func (s *sources) walkPath(dir, file string, entry *yaml.Node, is loadKind) bool
 	if strings.Contains(name, "\n") || name == "" {
 		return true // within the kustomization
 	}
-	if _, after, ok := strings.Cut(name, "="); ok && is == data {
+	if _, after, ok := strings.Cut(name, "="); ok && is == loadAny {
 		name = after
 	}
 	resolved, isDir, wrong := s.resolve(dir, name)
 	switch {
 	case wrong != "":
-	case isDir && is != objects && is != kustomizationFolder:
+	case isDir && is != loadObjects && is != loadFolder:
 		wrong = name + " is a folder: write the path of a file"
 	case isDir && s.tree.kustomizationFile(resolved) == "":
 		wrong = name + " has no kustomization.yaml: write one there, or list its files here"
 	case isDir:
 		return s.walk(resolved)
-	case is == kustomizationFolder:
+	case is == loadFolder:
 		wrong = name + " is a file: write the path of a folder with a kustomization.yaml"
 	case !strings.HasPrefix(resolved, dir+"/"):
 		wrong = fmt.Sprintf("%s is outside %s: kustomize loads only what is below the kustomization; make a folder with a kustomization.yaml of it", name, relative(dir))
@@ -273,12 +273,12 @@ func (s *sources) resolve(dir, name string) (resolved string, isDir bool, wrong 
 // walkFile looks at a file that is there before kustomize does.
 func (s *sources) walkFile(file string, is loadKind) bool {
 	switch is {
-	case objects:
+	case loadObjects:
 		if !s.isManifest[file] {
 			s.isManifest[file] = true
 			s.manifests = append(s.manifests, file)
 		}
-	case patch:
+	case loadYAML:
 		return s.isWellFormed(file)
 	}
 	return true
