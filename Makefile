@@ -1,21 +1,59 @@
-# What people do here. `make help` lists it.
+# What people do here; `make help` lists it.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+ENV ?= prod
+
 # The tools are pinned in test/tools; go builds them once and caches them.
 TOOL := go tool -modfile=test/tools/go.mod
 
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: render
+render: ## Write rendered/ENV (default: prod)
+	go run ./cmd/render --env $(ENV)
+
+.PHONY: render-all
+render-all: ## Write all of rendered/
+	go run ./cmd/render --all
+
+.PHONY: check
+check: ## Fail with a diff unless rendered/ and generated files are up to date
+	go run ./cmd/render --all --check
+	$(MAKE) --no-print-directory generate
+	git diff --exit-code -- apis docs
+
+.PHONY: test
+test: ## Run the tests
+	go test ./...
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target for FUZZTIME (default: 30s)
+	for target in FuzzRender FuzzSchedule FuzzIndex; do go test ./render -run '^$$' -fuzz "^$$target$$" -fuzztime $${FUZZTIME:-30s}; done
+
+.PHONY: lint
+lint: ## Lint
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: bench
+bench: ## Print what rendering costs beside kustomize build
+	go build -o bin/render ./cmd/render
+	go build -modfile=test/tools/go.mod -o bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
+	go run ./test/bench
+
 .PHONY: generate
-generate: ## Generate deepcopy, apply configurations and CRDs from apis/, RBAC from controller/
+generate: ## Generate code, CRDs and the reference from apis/, RBAC from controller/
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/...
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
 	@# controller-gen lets a quantity have a fractional exponent, like 1E1.5, which no
 	@# client can read: one such object would hide all others from every watch.
 	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml
 	$(TOOL) controller-gen rbac:roleName=gatehouse-controller paths=./controller/... output:rbac:dir=environments/base/gatehouse
+	go run ./docs/reference > docs/reference.md
 
-# ---- controller ----
 
 IMAGE ?= gatehouse-controller:dev
 
@@ -45,3 +83,8 @@ bin/etcd: test/controlplane/go.mod
 
 bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
 	$(CONTROLPLANE)/$(@F) -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' k8s.io/kubernetes/cmd/$(@F)
+
+.PHONY: e2e
+e2e: ## Run everything on the cluster that KUBECONFIG names
+	go build -o bin/controller ./cmd/controller
+	go test -tags e2e -count 1 -v ./test/e2e

@@ -27,7 +27,7 @@ type Decision struct {
 // decide says how a Memcached is. There may be no Deployment.
 func decide(m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
 	nodes := readyNodes(pods)
-	ready := int32(len(nodes))
+	ready := int32(len(nodes)) // #nosec G115 -- a cluster has fewer Pods
 	set := condition.NewSet(m.Status.Conditions, m.Generation, now)
 	addAvailable(set, ready)
 	addDegraded(set, ready, m.Spec.Size)

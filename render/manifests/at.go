@@ -3,6 +3,7 @@ package manifests
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,15 @@ import (
 // nobody is the user and group that a command runs as: the numeric IDs that
 // Linux distributions give to "nobody".
 const nobody = 65534
+
+// AtPodAnnotations are for the tools that sync the Pod of an At. It cannot be given
+// its gate back, so it must not be applied again: Flux creates it once, Argo CD
+// does not count it as unhealthy and syncs it last.
+var AtPodAnnotations = map[string]string{
+	"argocd.argoproj.io/ignore-healthcheck": "true",
+	"argocd.argoproj.io/sync-wave":          "1000",
+	"kustomize.toolkit.fluxcd.io/ssa":       "IfNotPresent",
+}
 
 // Schedule is the instant at which an At is due, in UTC.
 func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
@@ -42,12 +52,7 @@ func AtDigest(spec cnatv1alpha1.AtSpec) string {
 // completes it.
 func At(at *cnatv1alpha1.At) []Object {
 	meta := objectMeta(at.ObjectMeta, "at", AtLabel, AtDigest(at.Spec))
-	// A Pod cannot be given its gate back, so a GitOps tool must not apply it
-	// again: Flux creates it once, Argo CD does not count it as unhealthy and
-	// syncs it last.
-	meta.Annotations["kustomize.toolkit.fluxcd.io/ssa"] = "IfNotPresent"
-	meta.Annotations["argocd.argoproj.io/ignore-healthcheck"] = "true"
-	meta.Annotations["argocd.argoproj.io/sync-wave"] = "1000"
+	maps.Copy(meta.Annotations, AtPodAnnotations)
 
 	return []Object{&corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},

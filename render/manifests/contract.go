@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,10 +86,18 @@ func recommendedLabels(name, kind string) map[string]string {
 	}
 }
 
-// isBookkeeping says whether an annotation is a tool's note about one object,
-// which would be wrong on another.
+// bookkeeping are the prefixes of annotations that are about one object, of or for
+// a tool, and would be wrong on another: what forces or hooks an At must not reach
+// its Pod.
+var bookkeeping = []string{
+	"alpha.config.kubernetes.io/",
+	"argocd.argoproj.io/",
+	"config.kubernetes.io/",
+	"internal.config.kubernetes.io/",
+	"kubectl.kubernetes.io/",
+	"kustomize.toolkit.fluxcd.io/",
+}
+
 func isBookkeeping(annotation string) bool {
-	return annotation == "kubectl.kubernetes.io/last-applied-configuration" ||
-		strings.HasPrefix(annotation, "config.kubernetes.io/") ||
-		strings.HasPrefix(annotation, "internal.config.kubernetes.io/")
+	return slices.ContainsFunc(bookkeeping, func(prefix string) bool { return strings.HasPrefix(annotation, prefix) })
 }

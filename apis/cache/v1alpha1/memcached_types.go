@@ -63,20 +63,20 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// memoryLimit is the memory that each Pod has for items, at least 1Mi. It
+	// memoryLimit is the memory that each Pod has for items, at least 2Mi. It
 	// becomes memcached's `--memory-limit`, in whole MiB, rounded down. The
 	// container requests, and is limited to, this and what memcached needs beside
 	// it for its hash table, connections and threads.
 	// +optional
 	// +kubebuilder:default="64Mi"
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('1Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="must be a quantity from 1Mi to 1Ti, like 64Mi"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('2Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="must be a quantity from 2Mi to 1Ti, like 64Mi"
 	MemoryLimit *resource.Quantity `json:"memoryLimit,omitempty"`
 
 	// maxConnections is the most connections that each Pod accepts at a time. It
 	// becomes `--conn-limit`.
 	// +optional
 	// +kubebuilder:default=1024
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=32
 	// +kubebuilder:validation:Maximum=1000000
 	MaxConnections int32 `json:"maxConnections,omitempty"`
 

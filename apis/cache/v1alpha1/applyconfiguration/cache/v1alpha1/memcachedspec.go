@@ -20,7 +20,7 @@ type MemcachedSpecApplyConfiguration struct {
 	// name, `memcached`, and must understand the long options of memcached 1.5 and
 	// later.
 	Image *string `json:"image,omitempty"`
-	// memoryLimit is the memory that each Pod has for items, at least 1Mi. It
+	// memoryLimit is the memory that each Pod has for items, at least 2Mi. It
 	// becomes memcached's `--memory-limit`, in whole MiB, rounded down. The
 	// container requests, and is limited to, this and what memcached needs beside
 	// it for its hash table, connections and threads.

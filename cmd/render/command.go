@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render"
+)
+
+// The exit codes are those of `kubectl diff` and `diff`.
+const (
+	exitDiffers = 1
+	exitError   = 2
+)
+
+// exitCode ends the program without another word.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+type flags struct {
+	render.Options
+	output string
+}
+
+func newCommand() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "render (--env NAME... | --all)",
+		Short: "Write the manifests of environments",
+		Long: `Render builds environments/NAME with kustomize, expands the Memcached and At
+objects in it, checks everything as the API server would, and writes one object a
+file to rendered/NAME, for Argo CD or Flux to sync.
+
+Exit codes: 0 done, or with --check nothing to do; 1 with --check, rendered/ is
+not what rendering would write; 2 error, and then no file was changed.`,
+		Example: `  # Write rendered/prod
+  render --env prod
+
+  # In CI: fail with a diff unless what is committed is what is rendered
+  render --all --check
+
+  # The files that were written, for a script
+  render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, f) },
+	}
+	cmd.Flags().StringArrayVarP(&f.Environments, "env", "e", nil, "an environment to render: a folder of environments/ (repeatable)")
+	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
+	cmd.Flags().StringVar(&f.Root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
+	cmd.Flags().BoolVar(&f.Check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
+	cmd.MarkFlagsMutuallyExclusive("env", "all")
+	cmd.MarkFlagsOneRequired("env", "all")
+	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagDirname("root")
+	cmd.AddCommand(newVersionCommand())
+	return cmd
+}
+
+func runRender(cmd *cobra.Command, f flags) error {
+	if f.output != "text" && f.output != "json" {
+		return fmt.Errorf("--output %s: write text or json", f.output)
+	}
+	if err := f.findRoot(); err != nil {
+		return err
+	}
+	p := newProgress(cmd.ErrOrStderr())
+	f.Progress = p.step
+	report, err := render.Run(cmd.Context(), f.Options)
+	p.stop()
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		encoder := json.NewEncoder(cmd.OutOrStdout())
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(report)
+	} else {
+		err = printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), report, f.Check)
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Failed():
+		return exitCode(exitError)
+	case f.Check && report.Changed():
+		return exitCode(exitDiffers)
+	}
+	return nil
+}
+
+func (f *flags) findRoot() (err error) {
+	if f.Root == "" {
+		f.Root, err = render.FindRoot(".")
+	}
+	return err
+}
+
+func completeEnvironments(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	root, _ := cmd.Flags().GetString("root")
+	f := flags{Options: render.Options{Root: root}}
+	if f.findRoot() != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := render.Environments(f.Root)
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				return errors.New("this program was built without its version")
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "render %s %s\n", info.Main.Version, info.GoVersion)
+			return err
+		},
+	}
+}

@@ -1,0 +1,145 @@
+package render
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aymanbagabas/go-udiff"
+	"golang.org/x/tools/txtar"
+)
+
+// write writes the files of an archive below a new folder, or below dir.
+func write(t *testing.T, archive string, dir ...string) string {
+	t.Helper()
+	root := append(dir, t.TempDir())[0]
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		name := filepath.Join(root, f.Name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// run renders all environments below root.
+func run(t *testing.T, root string) *Report {
+	t.Helper()
+	report, err := Run(t.Context(), Options{Root: root, All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// mustRun renders all environments, which have no problems.
+func mustRun(t *testing.T, root string) *Report {
+	t.Helper()
+	report := run(t, root)
+	for _, problem := range problemsOf(report) {
+		t.Error(problem)
+	}
+	return report
+}
+
+func problemsOf(report *Report) (problems []string) {
+	for _, e := range report.Environments {
+		for _, p := range e.Errors {
+			problems = append(problems, p.String())
+		}
+	}
+	return problems
+}
+
+// snapshot is what is in a folder, as an archive: the target of each link, the
+// content of each file.
+func snapshot(t *testing.T, dir string) string {
+	t.Helper()
+	archive := &txtar.Archive{}
+	err := filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		inside, _ := filepath.Rel(dir, name)
+		if target, err := os.Readlink(name); err == nil {
+			archive.Files = append(archive.Files, txtar.File{Name: inside, Data: []byte("link to " + target + "\n")})
+			return nil
+		}
+		content, err := os.ReadFile(name)
+		archive.Files = append(archive.Files, txtar.File{Name: inside, Data: content})
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(txtar.Format(archive))
+}
+
+func equal(t *testing.T, what, want, got string) {
+	t.Helper()
+	want, got = strings.TrimSpace(want), strings.TrimSpace(got)
+	if want != got {
+		t.Errorf("%s:\n%s", what, udiff.Unified("want", "got", want+"\n", got+"\n"))
+	}
+}
+
+// update has the golden files say what is, for a person to review.
+var update = flag.Bool("update", false, "rewrite testdata with what rendering gives")
+
+// golden runs a test for each archive that matches: an input, and below expected
+// what comes of it.
+func golden(t *testing.T, pattern, expected string, actual func(t *testing.T, root string) *txtar.Archive) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, want := &txtar.Archive{Comment: archive.Comment}, &txtar.Archive{}
+			for _, f := range archive.Files {
+				if strings.HasPrefix(f.Name, expected) {
+					want.Files = append(want.Files, f)
+				} else {
+					input.Files = append(input.Files, f)
+				}
+			}
+			got := actual(t, write(t, string(txtar.Format(input))))
+			if *update {
+				input.Files = append(input.Files, got.Files...)
+				if err := os.WriteFile(file, txtar.Format(input), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			equal(t, file, string(txtar.Format(want)), string(txtar.Format(got)))
+		})
+	}
+}
+
+func TestRender(t *testing.T) {
+	golden(t, "testdata/*.txtar", "rendered/", func(t *testing.T, root string) *txtar.Archive {
+		mustRun(t, root)
+		rendered := txtar.Parse([]byte(snapshot(t, root)))
+		rendered.Files = slices.DeleteFunc(rendered.Files, func(f txtar.File) bool { return !strings.HasPrefix(f.Name, "rendered/") })
+		return rendered
+	})
+}
+
+func TestProblems(t *testing.T) {
+	golden(t, "testdata/problems/*.txtar", "problems", func(t *testing.T, root string) *txtar.Archive {
+		before := snapshot(t, root)
+		problems := problemsOf(run(t, root))
+		equal(t, "a run with problems changed files", before, snapshot(t, root))
+		return &txtar.Archive{Files: []txtar.File{{Name: "problems", Data: []byte(strings.Join(problems, "\n") + "\n")}}}
+	})
+}
