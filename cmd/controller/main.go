@@ -36,14 +36,9 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-<<<<<<< HEAD
-			ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
-			klog.SetLogger(ctrl.Log)
-=======
 			logger := zap.New(zap.UseFlagOptions(&logging))
 			ctrl.SetLogger(logger)
 			klog.SetLogger(logger) // what client-go says, of leader election for one
->>>>>>> controller
 			return run(cmd.Context(), options)
 		},
 	}

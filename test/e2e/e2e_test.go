@@ -109,12 +109,17 @@ func TestKill(t *testing.T) {
 	_ = first.Process.Kill()
 	_ = first.Wait()
 
-	begin := time.Now().Add(15 * time.Second).Truncate(time.Second)
+	var zero strings.Builder
+	for i := range ats {
+		fmt.Fprintf(&zero, "set at-%d 0 0 1\r\n0\r\n", i)
+	}
+	c.memcached(counter, zero.String())
+
+	begin := time.Now().Add(10 * time.Second).Truncate(time.Second)
 	due := map[string]time.Time{}
 	for i := range ats {
 		name := fmt.Sprintf("at-%d", i)
 		due[name] = begin.Add(over * time.Duration(i) / ats).Truncate(time.Second)
-		c.memcached(counter, fmt.Sprintf("set %s 0 0 1\r\n0\r\n", name))
 		c.createAt("e2e-kill", name, due[name])
 	}
 	c.killControllers(kubeconfig, begin.Add(over))
