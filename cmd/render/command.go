@@ -57,7 +57,6 @@ not what rendering would write; 2 error, and then no file was changed.`,
 	cmd.Flags().BoolVar(&f.Check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
 	cmd.MarkFlagsMutuallyExclusive("env", "all")
-	cmd.MarkFlagsOneRequired("env", "all")
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("root")
@@ -68,6 +67,9 @@ not what rendering would write; 2 error, and then no file was changed.`,
 func runRender(cmd *cobra.Command, f flags) error {
 	if f.output != "text" && f.output != "json" {
 		return fmt.Errorf("--output %s: write text or json", f.output)
+	}
+	if len(f.Environments) == 0 && !f.All {
+		return errors.New("which environment? write --env NAME, or --all")
 	}
 	if err := f.findRoot(); err != nil {
 		return err
