@@ -51,14 +51,17 @@ func (w *world) checkVersion(object client.Object, last map[string][]metav1.Cond
 		return
 	}
 	conditions := typed.Status.Conditions
-	if len(conditions) == 0 { // not reconciled yet
-		return
-	}
 	problem := func(text string) { w.Errorf("%s: %v", text, content["status"]) }
 
 	computed, err := status.Compute(&unstructured.Unstructured{Object: content})
 	if err != nil {
 		problem(err.Error())
+		return
+	}
+	if typed.Status.ObservedGeneration == -1 { // not reconciled yet
+		if computed.Status != status.InProgressStatus || len(conditions) > 0 {
+			problem("kstatus computes " + computed.Status.String() + " before the controller looked")
+		}
 		return
 	}
 	trueOf := map[string]status.Status{condition.Ready: status.CurrentStatus, condition.Reconciling: status.InProgressStatus, condition.Stalled: status.FailedStatus}

@@ -33,6 +33,9 @@ func (s *snapshot) invalid(err error) Decision {
 
 // await: there is no Pod to arm.
 func (s *snapshot) await(grace time.Duration) Decision {
+	if until := condition.Settling(s.at, s.at.Status.ObservedGeneration, s.now); !until.IsZero() {
+		return Decision{Status: s.at.Status, Due: s.due, Wake: until}
+	}
 	reason, message := ReasonPodMissing, "The cluster has no Pod of this At: render the environment, commit and sync"
 	if len(s.pods) > 0 {
 		reason, message = ReasonRenderingStale, fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync", s.pods[len(s.pods)-1].Name)

@@ -38,8 +38,10 @@ type Memcached struct {
 	// +kubebuilder:default={}
 	Spec MemcachedSpec `json:"spec,omitzero"`
 
-	// status is what the controller last observed.
+	// status is what the controller last observed. Before it looked,
+	// observedGeneration is -1, so that nobody takes the object for reconciled.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status MemcachedStatus `json:"status,omitzero"`
 }
 

@@ -35,8 +35,10 @@ type At struct {
 	// +required
 	Spec AtSpec `json:"spec,omitzero"`
 
-	// status is what the controller last observed.
+	// status is what the controller last observed. Before it looked,
+	// observedGeneration is -1, so that nobody takes the object for reconciled.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status AtStatus `json:"status,omitzero"`
 }
 
@@ -68,7 +70,7 @@ type AtSpec struct {
 	// may still be started; later it is not run at all. Unset, there is no such
 	// deadline.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3153600000
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 

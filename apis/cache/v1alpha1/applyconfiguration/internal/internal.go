@@ -42,6 +42,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: status
       type:
         namedType: com.example.gatehouse.apis.cache.v1alpha1.MemcachedStatus
+      default:
+        observedGeneration: -1
 - name: com.example.gatehouse.apis.cache.v1alpha1.MemcachedExporter
   map:
     fields:

@@ -41,6 +41,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: status
       type:
         namedType: com.example.gatehouse.apis.cnat.v1alpha1.AtStatus
+      default:
+        observedGeneration: -1
 - name: com.example.gatehouse.apis.cnat.v1alpha1.AtPhase
   scalar: string
 - name: com.example.gatehouse.apis.cnat.v1alpha1.AtRun

@@ -23,7 +23,8 @@ type MemcachedApplyConfiguration struct {
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the cache that is wanted.
 	Spec *MemcachedSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what the controller last observed.
+	// status is what the controller last observed. Before it looked,
+	// observedGeneration is -1, so that nobody takes the object for reconciled.
 	Status *MemcachedStatusApplyConfiguration `json:"status,omitempty"`
 }
 

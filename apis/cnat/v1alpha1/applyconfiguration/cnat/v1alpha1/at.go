@@ -22,7 +22,8 @@ type AtApplyConfiguration struct {
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the command and when it runs.
 	Spec *AtSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what the controller last observed.
+	// status is what the controller last observed. Before it looked,
+	// observedGeneration is -1, so that nobody takes the object for reconciled.
 	Status *AtStatusApplyConfiguration `json:"status,omitempty"`
 }
 
