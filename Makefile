@@ -39,10 +39,18 @@ lint: ## Lint
 	$(TOOL) golangci-lint run ./...
 
 .PHONY: bench
-bench: ## Print what rendering costs beside kustomize build
+bench: bench-render bench-controller ## Print what rendering and the controller cost beside their peers
+
+.PHONY: bench-render
+bench-render: ## Print what rendering costs beside kustomize build
 	go build -o bin/render ./cmd/render
 	go build -modfile=test/tools/go.mod -o bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
-	go run ./test/bench
+	go run ./test/bench/render
+
+.PHONY: bench-controller
+bench-controller: ## Print what the controller costs beside CronJob, on the cluster that KUBECONFIG names
+	go build -o bin/controller ./cmd/controller
+	go run ./test/bench/controller
 
 .PHONY: generate
 generate: ## Generate code, CRDs and the reference from apis/, RBAC from controller/

@@ -58,6 +58,24 @@ func TestMemcached(t *testing.T) {
 	w.awaitMemcached(m, ReasonRolloutFailed, "Stalled", Available)
 }
 
+func TestMemcachedWritesOnceAStep(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	m := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "few"}, Spec: cachev1alpha1.MemcachedSpec{Size: 2}}
+	versions := w.countVersions(&cachev1alpha1.MemcachedList{})
+	w.must(w.Create(w.ctx, m))
+	w.sync(m)
+	w.awaitMemcached(m, ReasonRollingOut, "Reconciling")
+	w.rollOut(m, 2)
+	w.memcachedPod(m, "a", true)
+	w.memcachedPod(m, "b", true)
+	w.awaitMemcached(m, ReasonReady, "Ready", Available)
+	time.Sleep(1500 * time.Millisecond)
+	if got := versions(); got != 3 { // created, rolling out, ready
+		t.Errorf("the Memcached had %d versions", got)
+	}
+}
+
 // awaitMemcached waits until the Ready condition of a Memcached has a reason and
 // the conditions that are True are those given, Progressing aside.
 func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, conditions ...string) *cachev1alpha1.Memcached {

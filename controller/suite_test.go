@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/render/manifests"
 	"example.com/gatehouse/test/apiserver"
+	"example.com/gatehouse/test/cluster"
 )
 
 var server apiserver.Server
@@ -109,17 +111,10 @@ func (w *world) at(name string, due time.Duration, change ...func(*cnatv1alpha1.
 // Pod ends in suffix, as if a renderer of another version had made it.
 func (w *world) sync(object client.Object, suffix ...string) []*unstructured.Unstructured {
 	w.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	w.must(err)
-	u := &unstructured.Unstructured{Object: content}
-	gvk, err := w.GroupVersionKindFor(object)
-	w.must(err)
-	u.SetGroupVersionKind(gvk)
-	rendered, err := manifests.Expand(u)
+	rendered, err := cluster.Rendered(object, w.Scheme())
 	w.must(err)
 	for _, r := range rendered {
 		if r.GetKind() == "Pod" {
-			w.must(manifests.SealPod(r))
 			r.SetName(r.GetName() + strings.Join(suffix, ""))
 		}
 		if r.GetKind() == "Pod" || r.GetKind() == "Deployment" {
@@ -173,6 +168,21 @@ func exited(code int32) func(*corev1.PodStatus) {
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: "the end of the log", FinishedAt: metav1.Now()}},
 		}}
 	}
+}
+
+// countVersions counts the versions of all objects of a kind from now on.
+func (w *world) countVersions(list client.ObjectList) func() int64 {
+	w.Helper()
+	watcher, err := w.Client.(client.WithWatch).Watch(w.ctx, list, client.InNamespace(w.namespace))
+	w.must(err)
+	w.Cleanup(watcher.Stop)
+	var count atomic.Int64
+	go func() {
+		for range watcher.ResultChan() {
+			count.Add(1)
+		}
+	}()
+	return count.Load
 }
 
 func (w *world) eventually(what string, try func() error) {

@@ -177,6 +177,36 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// The Pod of a new At is awaited for a moment before anything is written.
+func TestDecideSettling(t *testing.T) {
+	at := newAt(func(at *cnatv1alpha1.At) {
+		at.CreationTimestamp = metav1.NewTime(due)
+		at.Status.ObservedGeneration = -1
+	})
+	for name, test := range map[string]struct {
+		pods   []corev1.Pod
+		now    time.Time
+		reason string
+		wake   time.Time
+	}{
+		"created":                      {nil, due, "", due.Add(2 * time.Second)},
+		"a moment later":               {nil, due.Add(2*time.Second - 1), "", due.Add(2 * time.Second)},
+		"for too long":                 {nil, due.Add(2 * time.Second), ReasonPodMissing, due.Add(time.Minute + 2*time.Second)},
+		"created by a clock ahead":     {nil, due.Add(-time.Hour), ReasonPodMissing, due.Add(time.Minute - time.Hour)},
+		"the Pod comes, and it is due": {[]corev1.Pod{podFor(at, "a")}, due.Add(time.Second), ReasonArmed, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decision := decide(at, test.pods, test.now, time.Minute)
+			if got := readyOf(decision.Status).Reason; got != test.reason || !decision.Wake.Equal(test.wake) {
+				t.Errorf("%q until %s, want %q until %s", got, decision.Wake, test.reason, test.wake)
+			}
+			if test.reason == "" && !same(at.Status, decision.Status) {
+				t.Errorf("writes %+v", decision.Status)
+			}
+		})
+	}
+}
+
 // An edited At remembers what its earlier spec may have run.
 func TestDecideRemembers(t *testing.T) {
 	edit := func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" }

@@ -125,8 +125,11 @@ func (w *simulation) createAt(t *rapid.T) {
 	}
 	w.created++
 	w.put(&cnatv1alpha1.At{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "at", UID: types.UID(fmt.Sprint("at-", w.created))},
-		Spec:       drawSpec(t),
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "at", UID: types.UID(fmt.Sprint("at-", w.created)), CreationTimestamp: *wholeSeconds(w.clock.Now()),
+		},
+		Spec:   drawSpec(t),
+		Status: cnatv1alpha1.AtStatus{ObservedGeneration: -1},
 	})
 }
 

@@ -50,19 +50,26 @@ func (s *server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod
 }
 
 func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
-		"spec": map[string]any{"schedulingGates": []any{
-			map[string]any{"$patch": "delete", "name": manifests.ScheduleGate},
-		}},
-	})
+	patch, err := OpenPatch(pod)
 	if err != nil {
 		return err
 	}
 	// The answer is read into an object of its own: pod belongs to the cache.
 	target := &corev1.Pod{}
 	target.Namespace, target.Name = pod.Namespace, pod.Name
-	return s.client.Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, patch), fieldOwner)
+	return s.client.Patch(ctx, target, patch, fieldOwner)
+}
+
+// OpenPatch is the patch that removes the gate of a Pod. It is a conflict unless the
+// server holds the very version of the Pod that it is given.
+func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+		"spec": map[string]any{"schedulingGates": []any{
+			map[string]any{"$patch": "delete", "name": manifests.ScheduleGate},
+		}},
+	})
+	return client.RawPatch(types.StrategicMergePatchType, patch), err
 }
 
 func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, status cnatv1alpha1.AtStatus) error {

@@ -33,7 +33,7 @@ func (s *snapshot) invalid(err error) Decision {
 
 // await: there is no Pod to arm.
 func (s *snapshot) await(grace time.Duration) Decision {
-	if until := condition.Settling(s.at, s.at.Status.ObservedGeneration, s.now); !until.IsZero() {
+	if until := s.settling(); !until.IsZero() {
 		return Decision{Status: s.at.Status, Due: s.due, Wake: until}
 	}
 	reason, message := ReasonPodMissing, "The cluster has no Pod of this At: render the environment, commit and sync"
@@ -46,6 +46,18 @@ func (s *snapshot) await(grace time.Duration) Decision {
 	status := s.status(cnatv1alpha1.AtPending, set)
 	status.Run = nil
 	return Decision{Status: status, Due: s.due, Wake: earliest(ends, justAfter(s.deadline()))}
+}
+
+// settling returns until when a new At is not told that its Pod is missing: one sync
+// brings the two one after the other, and one write is enough. Meanwhile its
+// observedGeneration is -1, which nobody takes for reconciled.
+func (s *snapshot) settling() (until time.Time) {
+	const longest = 2 * time.Second
+	until = s.at.CreationTimestamp.Add(longest)
+	if wait := until.Sub(s.now); s.at.Status.ObservedGeneration > 0 || wait <= 0 || wait > longest {
+		return time.Time{}
+	}
+	return until
 }
 
 // hold: the Pod is armed and stays behind its gate.

@@ -73,22 +73,6 @@ func (s *Set) Stalled(reason, message string) {
 	s.Add(Stalled, metav1.ConditionTrue, reason, message)
 }
 
-// settling is how long a new object may be without what is rendered from it before
-// its status says so: one sync brings the two one after the other, so that one
-// write says what two would. Meanwhile its observedGeneration is -1, which nobody
-// takes for reconciled.
-const settling = 2 * time.Second
-
-// Settling returns until when the status of an object is left unwritten for what is
-// not there yet; zero if that time is over.
-func Settling(object metav1.Object, observedGeneration int64, now time.Time) (until time.Time) {
-	until = object.GetCreationTimestamp().Add(settling)
-	if wait := until.Sub(now); observedGeneration > 0 || wait <= 0 || wait > settling {
-		return time.Time{}
-	}
-	return until
-}
-
 // Await says that conditionType waits for what somebody else brings: Unknown and
 // reconciling for a grace period, then False and stalled, until it comes or the
 // object changes. It returns when the grace period ends, or zero once it has.

@@ -15,7 +15,7 @@ import (
 const podsByMemcached = "memcached"
 
 func memcachedOf(object client.Object) []string {
-	return []string{object.GetLabels()[manifests.MemcachedLabel]}
+	return []string{servedBy(object)}
 }
 
 // DeploymentCache has a cache hold the Deployments of Memcacheds only, and of

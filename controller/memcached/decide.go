@@ -26,9 +26,6 @@ type Decision struct {
 
 // decide says how a Memcached is. There may be no Deployment.
 func decide(m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
-	if until := condition.Settling(m, m.Status.ObservedGeneration, now); deployment == nil && !until.IsZero() {
-		return Decision{Status: m.Status, Wake: until}
-	}
 	nodes := readyNodes(pods)
 	ready := int32(len(nodes)) // #nosec G115 -- a cluster has fewer Pods
 	set := condition.NewSet(m.Status.Conditions, m.Generation, now)

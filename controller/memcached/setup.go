@@ -6,10 +6,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -37,14 +39,35 @@ func Setup(ctx context.Context, mgr ctrl.Manager, pods cache.Cache, grace time.D
 		Events: mgr.GetEventRecorder(string(fieldOwner)),
 	}
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&cachev1alpha1.Memcached{}).
-		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(requestOf[client.Object])).
-		WatchesRawSource(source.Kind(pods, &corev1.Pod{}, handler.TypedEnqueueRequestsFromMapFunc(requestOf[*corev1.Pod]))).
+		Named("memcached").
+		Watches(&cachev1alpha1.Memcached{}, enqueueSoon(client.Object.GetName)).
+		Watches(&appsv1.Deployment{}, enqueueSoon(servedBy[client.Object])).
+		WatchesRawSource(source.Kind(pods, &corev1.Pod{}, enqueueSoon(servedBy[*corev1.Pod]))).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), reconciler))
 }
 
-// requestOf is for the Memcached that an object was rendered from.
-func requestOf[T client.Object](_ context.Context, object T) []reconcile.Request {
-	key := client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[manifests.MemcachedLabel]}
-	return []reconcile.Request{{NamespacedName: key}}
+// gather is for how long what happens to a Memcached, its Deployment and its Pods is
+// gathered: a sync or a rollout changes many of them within moments, and one status
+// says it all.
+const gather = time.Second
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// enqueueSoon handles every event of an object by a request, a moment later, for the
+// Memcached that has this name.
+func enqueueSoon[T client.Object](name func(T) string) handler.TypedEventHandler[T, reconcile.Request] {
+	enqueue := func(object T, q queue) {
+		key := client.ObjectKey{Namespace: object.GetNamespace(), Name: name(object)}
+		q.AddAfter(reconcile.Request{NamespacedName: key}, gather)
+	}
+	return handler.TypedFuncs[T, reconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[T], q queue) { enqueue(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[T], q queue) { enqueue(e.ObjectNew, q) },
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[T], q queue) { enqueue(e.Object, q) },
+	}
+}
+
+// servedBy is the name of the Memcached that an object was rendered from.
+func servedBy[T client.Object](object T) string {
+	return object.GetLabels()[manifests.MemcachedLabel]
 }

@@ -24,17 +24,18 @@ import (
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/test/cluster"
 )
 
 // TestDev syncs dev and looks at what its users look at.
 func TestDev(t *testing.T) {
-	c := newCluster(t)
-	c.sync("dev")
-	c.controller(c.kubeconfig())
+	w := newWorld(t)
+	w.sync("dev")
+	w.controller(w.kubeconfig())
 
 	var at cnatv1alpha1.At
-	c.eventually("At is DONE", 2*time.Minute, func(ctx context.Context) error {
-		err := c.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "example-at"}, &at)
+	w.eventually("At is DONE", 2*time.Minute, func(ctx context.Context) error {
+		err := w.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "example-at"}, &at)
 		if err == nil && at.Status.Phase != cnatv1alpha1.AtDone {
 			err = fmt.Errorf("status: %+v", at.Status)
 		}
@@ -43,28 +44,28 @@ func TestDev(t *testing.T) {
 	if code := at.Status.Run.ExitCode; code == nil || *code != 0 {
 		t.Errorf("exit code of the At: %v", code)
 	}
-	if logs := c.logs("shop", at.Status.Run.PodName); !slices.Equal(logs, []string{"YAY"}) {
+	if logs := w.logs("shop", at.Status.Run.PodName); !slices.Equal(logs, []string{"YAY"}) {
 		t.Errorf("the command printed %q", logs)
 	}
-	c.isCurrent(&at)
+	w.isCurrent(&at)
 
-	cache := c.readyMemcached("memcached-sample", "")
+	cache := w.readyMemcached("memcached-sample", "")
 	node := cache.Status.Nodes[0]
-	address := c.forward("shop", node, 11211)
-	if got := c.memcached(address, "set greeting 0 0 5\r\nhello\r\nget greeting\r\n"); got != "STORED\r\nVALUE greeting 0 5\r\nhello\r\nEND\r\n" {
+	address := w.forward("shop", node, 11211)
+	if got := w.memcached(address, "set greeting 0 0 5\r\nhello\r\nget greeting\r\n"); got != "STORED\r\nVALUE greeting 0 5\r\nhello\r\nEND\r\n" {
 		t.Errorf("memcached answered %q", got)
 	}
-	must(t, c.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: node}}))
-	c.isCurrent(c.readyMemcached("memcached-sample", node))
+	must(t, w.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: node}}))
+	w.isCurrent(w.readyMemcached("memcached-sample", node))
 }
 
 // readyMemcached waits until a Memcached is Ready with Pods that are not the one
 // that is gone.
-func (c *cluster) readyMemcached(name, gone string) *cachev1alpha1.Memcached {
-	c.Helper()
+func (w *world) readyMemcached(name, gone string) *cachev1alpha1.Memcached {
+	w.Helper()
 	cache := &cachev1alpha1.Memcached{}
-	c.eventually("Memcached is Ready", 2*time.Minute, func(ctx context.Context) error {
-		if err := c.Get(ctx, client.ObjectKey{Namespace: "shop", Name: name}, cache); err != nil {
+	w.eventually("Memcached is Ready", 2*time.Minute, func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKey{Namespace: "shop", Name: name}, cache); err != nil {
 			return err
 		}
 		s := cache.Status
@@ -79,18 +80,18 @@ func (c *cluster) readyMemcached(name, gone string) *cachev1alpha1.Memcached {
 
 // isCurrent checks that kstatus, with which GitOps tools wait, takes an object for
 // done.
-func (c *cluster) isCurrent(object client.Object) {
-	c.Helper()
-	gvk, err := c.GroupVersionKindFor(object)
-	must(c.T, err)
+func (w *world) isCurrent(object client.Object) {
+	w.Helper()
+	gvk, err := w.GroupVersionKindFor(object)
+	must(w.T, err)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	must(c.T, err)
+	must(w.T, err)
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(gvk)
 	result, err := kstatus.Compute(u)
-	must(c.T, err)
+	must(w.T, err)
 	if result.Status != kstatus.CurrentStatus {
-		c.Errorf("kstatus of %s %s: %s: %s", gvk.Kind, object.GetName(), result.Status, result.Message)
+		w.Errorf("kstatus of %s %s: %s: %s", gvk.Kind, object.GetName(), result.Status, result.Message)
 	}
 }
 
@@ -99,13 +100,13 @@ func (c *cluster) isCurrent(object client.Object) {
 // E2E_RESTART_APISERVER says how. Every command counts itself in a memcached.
 func TestKill(t *testing.T) {
 	const ats, over = 60, 60 * time.Second
-	c := newCluster(t)
-	c.sync("dev")
-	kubeconfig := c.kubeconfig()
-	c.namespace("e2e-kill")
-	first := c.controller(kubeconfig)
-	node := c.readyMemcached("memcached-sample", "").Status.Nodes[0]
-	counter := c.forward("shop", node, 11211)
+	w := newWorld(t)
+	w.sync("dev")
+	kubeconfig := w.kubeconfig()
+	w.namespace("e2e-kill")
+	first := w.controller(kubeconfig)
+	node := w.readyMemcached("memcached-sample", "").Status.Nodes[0]
+	counter := w.forward("shop", node, 11211)
 	_ = first.Process.Kill()
 	_ = first.Wait()
 
@@ -113,23 +114,23 @@ func TestKill(t *testing.T) {
 	for i := range ats {
 		fmt.Fprintf(&zero, "set at-%d 0 0 1\r\n0\r\n", i)
 	}
-	c.memcached(counter, zero.String())
+	w.memcached(counter, zero.String())
 
 	begin := time.Now().Add(10 * time.Second).Truncate(time.Second)
 	due := map[string]time.Time{}
 	for i := range ats {
 		name := fmt.Sprintf("at-%d", i)
 		due[name] = begin.Add(over * time.Duration(i) / ats).Truncate(time.Second)
-		c.createAt("e2e-kill", name, due[name])
+		w.createAt("e2e-kill", name, due[name])
 	}
-	c.killControllers(kubeconfig, begin.Add(over))
-	c.controller(kubeconfig)
-	counter = c.forward("shop", node, 11211) // the first did not outlive the API server
+	w.killControllers(kubeconfig, begin.Add(over))
+	w.controller(kubeconfig)
+	counter = w.forward("shop", node, 11211) // the first did not outlive the API server
 
 	for name := range due {
-		c.eventually(name+" is DONE", 2*time.Minute, func(ctx context.Context) error {
+		w.eventually(name+" is DONE", 2*time.Minute, func(ctx context.Context) error {
 			var at cnatv1alpha1.At
-			if err := c.Get(ctx, client.ObjectKey{Namespace: "e2e-kill", Name: name}, &at); err != nil {
+			if err := w.Get(ctx, client.ObjectKey{Namespace: "e2e-kill", Name: name}, &at); err != nil {
 				return err
 			}
 			if at.Status.Phase != cnatv1alpha1.AtDone {
@@ -137,18 +138,17 @@ func TestKill(t *testing.T) {
 			}
 			return nil
 		})
-		if got := c.memcached(counter, "get "+name+"\r\n"); !strings.Contains(got, "\r\n1\r\n") {
+		if got := w.memcached(counter, "get "+name+"\r\n"); !strings.Contains(got, "\r\n1\r\n") {
 			t.Errorf("%s did not run exactly once: its counter is %q", name, got)
 		}
-		c.ranOnceInTime(name, due[name])
+		w.ranOnceInTime(name, due[name])
 	}
 }
 
 // createAt creates an At and its Pod, whose command counts itself and says when.
-func (c *cluster) createAt(namespace, name string, due time.Time) {
-	c.Helper()
+func (w *world) createAt(namespace, name string, due time.Time) {
+	w.Helper()
 	at := &cnatv1alpha1.At{
-		TypeMeta:   metav1.TypeMeta{APIVersion: cnatv1alpha1.SchemeGroupVersion.String(), Kind: cnatv1alpha1.KindAt},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: cnatv1alpha1.AtSpec{
 			Schedule:      due.UTC().Format(time.RFC3339),
@@ -157,23 +157,20 @@ func (c *cluster) createAt(namespace, name string, due time.Time) {
 			RestartPolicy: corev1.RestartPolicyNever,
 		},
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(at)
-	must(c.T, err)
-	pods, err := manifests.Expand(&unstructured.Unstructured{Object: content})
-	must(c.T, err)
-	must(c.T, manifests.SealPod(pods[0]))
-	must(c.T, c.Create(c.Context(), at))
-	must(c.T, c.Create(c.Context(), pods[0]))
+	must(w.T, w.Create(w.Context(), at))
+	pods, err := cluster.Rendered(at, w.Scheme())
+	must(w.T, err)
+	must(w.T, w.Create(w.Context(), pods[0]))
 }
 
 // killControllers runs two controllers until an instant, and kills each after a
 // moment.
-func (c *cluster) killControllers(kubeconfig string, until time.Time) {
-	c.Helper()
+func (w *world) killControllers(kubeconfig string, until time.Time) {
+	w.Helper()
 	restartAt := time.Now().Add(time.Until(until) / 2)
 	kills := 0
 	for time.Now().Before(until) {
-		one, two := c.controller(kubeconfig), c.controller(kubeconfig)
+		one, two := w.controller(kubeconfig), w.controller(kubeconfig)
 		for _, victim := range []*exec.Cmd{one, two} {
 			time.Sleep(300*time.Millisecond + rand.N(2*time.Second))
 			_ = victim.Process.Kill()
@@ -182,25 +179,25 @@ func (c *cluster) killControllers(kubeconfig string, until time.Time) {
 		}
 		if command := os.Getenv("E2E_RESTART_APISERVER"); command != "" && time.Now().After(restartAt) {
 			out, err := exec.Command("sh", "-c", command).CombinedOutput()
-			c.Logf("restart of the API server: %v %s", err, out)
+			w.Logf("restart of the API server: %v %s", err, out)
 			restartAt = until.Add(time.Hour) // once
 		}
 	}
-	c.Logf("killed %d controllers", kills)
+	w.Logf("killed %d controllers", kills)
 }
 
 // ranOnceInTime checks what the one Pod of an At printed: when it ran.
-func (c *cluster) ranOnceInTime(name string, due time.Time) {
-	c.Helper()
+func (w *world) ranOnceInTime(name string, due time.Time) {
+	w.Helper()
 	var pods corev1.PodList
-	must(c.T, c.List(c.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{manifests.AtLabel: name}))
+	must(w.T, w.List(w.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{manifests.AtLabel: name}))
 	if len(pods.Items) != 1 {
-		c.Errorf("%s has %d Pods", name, len(pods.Items))
+		w.Errorf("%s has %d Pods", name, len(pods.Items))
 		return
 	}
-	lines := c.logs("e2e-kill", pods.Items[0].Name)
+	lines := w.logs("e2e-kill", pods.Items[0].Name)
 	started, err := strconv.ParseInt(strings.TrimSpace(lines[0]), 10, 64)
 	if err != nil || started < due.Unix() {
-		c.Errorf("%s was due at %d and printed %q", name, due.Unix(), lines)
+		w.Errorf("%s was due at %d and printed %q", name, due.Unix(), lines)
 	}
 }

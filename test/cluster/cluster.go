@@ -1,0 +1,108 @@
+// Package cluster prepares a cluster for what runs Gatehouse in one: end-to-end
+// tests and benchmarks.
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
+	"github.com/fluxcd/pkg/ssa"
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+)
+
+// Cluster is the cluster that KUBECONFIG names, with the rights that it gives.
+type Cluster struct {
+	client.WithWatch
+	Config *rest.Config
+}
+
+// Connect connects to the cluster that KUBECONFIG names.
+func Connect() (*Cluster, error) {
+	scheme := apiruntime.NewScheme()
+	for _, add := range []func(*apiruntime.Scheme) error{clientgoscheme.AddToScheme, cachev1alpha1.AddToScheme, cnatv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	return &Cluster{WithWatch: c, Config: config}, err
+}
+
+// Sync applies folders of a rendered environment as Flux does, but for the
+// controller's Deployment: who calls it runs the controller.
+func (c *Cluster) Sync(ctx context.Context, environment, folders string) error {
+	files, err := filepath.Glob(filepath.Join(repository(), "rendered", environment, folders, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	var objects []*unstructured.Unstructured
+	for _, file := range files {
+		content, err := os.ReadFile(file) // #nosec G304 -- of this repository
+		if err != nil {
+			return err
+		}
+		object, err := ssautils.ReadObject(bytes.NewReader(content))
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if object.GetKind() != "Deployment" || object.GetName() != "gatehouse-controller" {
+			objects = append(objects, object)
+		}
+	}
+	options := ssa.DefaultApplyOptions()
+	options.IfNotPresentSelector = map[string]string{"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
+	poller := polling.NewStatusPoller(c, c.RESTMapper(), polling.Options{})
+	manager := ssa.NewResourceManager(c, poller, ssa.Owner{Field: "gatehouse-test", Group: "gatehouse.example.com"})
+	_, err = manager.ApplyAllStaged(ctx, objects, options)
+	return err
+}
+
+// ControllerKubeconfig writes a kubeconfig file with the identity that the
+// controller has in the cluster. Its token is good for an hour.
+func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string) error {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system", Name: "gatehouse-controller"}}
+	token := &authenticationv1.TokenRequest{}
+	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
+		return err
+	}
+	config := rest.CopyConfig(c.Config)
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return err
+	}
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: token.Status.Token}},
+		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
+		CurrentContext: "x",
+	}, file)
+}
+
+// repository is the folder of the repository.
+func repository() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}

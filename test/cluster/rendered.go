@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"example.com/gatehouse/render/manifests"
+)
+
+// Rendered is what an At or a Memcached, as the API server defaulted it, renders
+// to.
+func Rendered(object client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(object, scheme)
+	if err != nil {
+		return nil, err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+	source := &unstructured.Unstructured{Object: content}
+	source.SetGroupVersionKind(gvk)
+	rendered, err := manifests.Expand(source)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rendered {
+		if r.GetKind() == "Pod" {
+			if err := manifests.SealPod(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rendered, nil
+}
