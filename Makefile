@@ -5,12 +5,15 @@ SHELL := bash
 
 ENV ?= prod
 
+# How the controller is built for its image, and wherever it is run or measured.
+controller = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(1) ./cmd/controller
+
 # The tools are pinned in test/tools; go builds them once and caches them.
 TOOL := go tool -modfile=test/tools/go.mod
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: render
 render: ## Write rendered/ENV (default: prod)
@@ -48,9 +51,9 @@ bench-render: ## Print what rendering costs beside kustomize build
 	go run ./test/bench/render
 
 .PHONY: bench-controller
-bench-controller: ## Print what the controller costs beside CronJob, on the cluster that KUBECONFIG names
-	go build -o bin/controller ./cmd/controller
-	go run ./test/bench/controller
+bench-controller: ## Print what the controller costs beside its peers, on the cluster that KUBECONFIG names; BENCH has flags
+	$(call controller,bin/controller)
+	go run ./test/bench/controller $(BENCH)
 
 .PHONY: generate
 generate: ## Generate code, CRDs and the reference from apis/, RBAC from controller/
@@ -71,7 +74,7 @@ run: ## Run the controller against the current kubeconfig
 
 .PHONY: image
 image: ## Write bin/controller.tar, a static image for `docker load` or `ctr images import`
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/image/controller ./cmd/controller
+	$(call controller,bin/image/controller)
 	cmd/controller/image.sh bin/image $(IMAGE) bin/controller.tar
 
 # The programs that tests run against are built once, unless KUBEBUILDER_ASSETS
@@ -94,5 +97,5 @@ bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
 
 .PHONY: e2e
 e2e: ## Run everything on the cluster that KUBECONFIG names
-	go build -o bin/controller ./cmd/controller
+	$(call controller,bin/controller)
 	go test -tags e2e -count 1 -v ./test/e2e

@@ -40,25 +40,29 @@ func Setup(ctx context.Context, mgr ctrl.Manager, pods cache.Cache, grace time.D
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("memcached").
-		Watches(&cachev1alpha1.Memcached{}, enqueueSoon(client.Object.GetName)).
-		Watches(&appsv1.Deployment{}, enqueueSoon(servedBy[client.Object])).
-		WatchesRawSource(source.Kind(pods, &corev1.Pod{}, enqueueSoon(servedBy[*corev1.Pod]))).
+		Watches(&cachev1alpha1.Memcached{}, enqueueAfter(soon, client.Object.GetName)).
+		Watches(&appsv1.Deployment{}, enqueueAfter(soon, servedBy[client.Object])).
+		WatchesRawSource(source.Kind(pods, &corev1.Pod{}, enqueueAfter(later, servedBy[*corev1.Pod]))).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), reconciler))
 }
 
-// gather is for how long what happens to a Memcached, its Deployment and its Pods is
-// gathered: a sync or a rollout changes many of them within moments, and one status
-// says it all.
-const gather = time.Second
+// A sync or a rollout changes a Memcached, its Deployment and its Pods many times
+// within moments, and one status written after them says it all. What becomes of Pods
+// is in the status of the Deployment soon after: only when one Pod takes the place of
+// another may it not be.
+const (
+	soon  = time.Second
+	later = 10 * time.Second
+)
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// enqueueSoon handles every event of an object by a request, a moment later, for the
-// Memcached that has this name.
-func enqueueSoon[T client.Object](name func(T) string) handler.TypedEventHandler[T, reconcile.Request] {
+// enqueueAfter handles every event of an object by a request, some time later, for
+// the Memcached that has this name.
+func enqueueAfter[T client.Object](delay time.Duration, name func(T) string) handler.TypedEventHandler[T, reconcile.Request] {
 	enqueue := func(object T, q queue) {
 		key := client.ObjectKey{Namespace: object.GetNamespace(), Name: name(object)}
-		q.AddAfter(reconcile.Request{NamespacedName: key}, gather)
+		q.AddAfter(reconcile.Request{NamespacedName: key}, delay)
 	}
 	return handler.TypedFuncs[T, reconcile.Request]{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[T], q queue) { enqueue(e.Object, q) },

@@ -43,8 +43,9 @@ func main() {
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx, flag.Args()); err != nil {
+	err := b.run(ctx, flag.Args())
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -103,10 +104,10 @@ func (b *bench) install(ctx context.Context) error {
 }
 
 // in runs a measurement in a namespace of its own, that is gone afterwards.
-func (b *bench) in(ctx context.Context, namespace string, measure func(ctx context.Context, namespace string) error) (err error) {
+func (b *bench) in(ctx context.Context, measure func(ctx context.Context, namespace string) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx) // what was watched there is watched no more
 	defer cancel()
-	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gatehouse-bench"}}
 	if err := b.Create(ctx, object); err != nil {
 		return err
 	}
@@ -115,14 +116,14 @@ func (b *bench) in(ctx context.Context, namespace string, measure func(ctx conte
 			err = deleteErr
 		}
 	}()
-	account := client.ObjectKey{Namespace: namespace, Name: "default"}
+	account := client.ObjectKey{Namespace: object.Name, Name: "default"}
 	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		return b.Get(ctx, account, &corev1.ServiceAccount{}) == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("await the ServiceAccount of namespace %s: %w", namespace, err)
+		return fmt.Errorf("await the ServiceAccount of namespace %s: %w", object.Name, err)
 	}
-	return measure(ctx, namespace)
+	return measure(ctx, object.Name)
 }
 
 // deleteNamespace waits until a namespace is gone: what is deleted there would

@@ -16,7 +16,7 @@ import (
 // them, all; and that of one that starts when they are there.
 func (b *bench) measureMemory(ctx context.Context) error {
 	fmt.Println("Memory while Ats wait")
-	return b.in(ctx, "gatehouse-bench", func(ctx context.Context, namespace string) error {
+	return b.in(ctx, func(ctx context.Context, namespace string) error {
 		p, err := start(ctx, b.program, "--kubeconfig", b.kubeconfig)
 		if err != nil {
 			return err

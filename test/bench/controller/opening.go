@@ -35,7 +35,7 @@ func (b *bench) measureOpening(ctx context.Context) error {
 		{"Gatehouse", b.openAll},
 		{"CronJob", b.runCronJobs},
 	} {
-		err := b.in(ctx, "gatehouse-bench", func(ctx context.Context, namespace string) error {
+		err := b.in(ctx, func(ctx context.Context, namespace string) error {
 			delays, err := peer.delay(ctx, namespace)
 			if err != nil {
 				return fmt.Errorf("%s: %w", peer.name, err)

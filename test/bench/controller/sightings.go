@@ -16,13 +16,8 @@ import (
 // their keys.
 type sightings struct {
 	mutex    sync.Mutex
-	first    map[string]sighting
+	first    map[string]time.Time
 	modified atomic.Int64 // versions of all objects after their first
-}
-
-type sighting struct {
-	time    time.Time
-	version string // the resourceVersion that was as wanted
 }
 
 // watch watches a namespace. key names what an object stands for if it is as
@@ -36,7 +31,7 @@ func (b *bench) watch(ctx context.Context, kind client.Object, namespace string,
 	if err != nil {
 		return nil, err
 	}
-	s := &sightings{first: map[string]sighting{}}
+	s := &sightings{first: map[string]time.Time{}}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { s.add(object.(client.Object), key) },
 		UpdateFunc: func(_, object any) {
@@ -59,7 +54,7 @@ func (s *sightings) add(object client.Object, key func(client.Object) string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if _, seen := s.first[name]; name != "" && !seen {
-		s.first[name] = sighting{now, object.GetResourceVersion()}
+		s.first[name] = now
 	}
 }
 
@@ -87,9 +82,9 @@ func (s *sightings) count() int {
 func (s *sightings) after(instant time.Time) []time.Duration {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	var delays []time.Duration
+	delays := make([]time.Duration, 0, len(s.first))
 	for _, first := range s.first {
-		delays = append(delays, first.time.Sub(instant))
+		delays = append(delays, first.Sub(instant))
 	}
 	return delays
 }
