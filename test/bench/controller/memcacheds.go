@@ -78,7 +78,7 @@ func (b *bench) measureStatus(ctx context.Context, namespace string, m manager) 
 		return err
 	}
 	defer p.stop()
-	before, err := p.requests()
+	before, err := p.requests(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,11 +103,11 @@ func (b *bench) measureStatus(ctx context.Context, namespace string, m manager) 
 	}
 	took := time.Since(began)
 	time.Sleep(10 * time.Second) // what is written last
-	return b.printStatus(p, m.name, before, available, took)
+	return b.printStatus(ctx, p, m.name, before, available, took)
 }
 
-func (b *bench) printStatus(p *process, name string, before map[string]float64, available *sightings, took time.Duration) error {
-	after, err := p.requests()
+func (b *bench) printStatus(ctx context.Context, p *process, name string, before map[string]float64, available *sightings, took time.Duration) error {
+	after, err := p.requests(ctx)
 	if err != nil {
 		return err
 	}

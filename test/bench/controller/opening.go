@@ -121,7 +121,7 @@ func (b *bench) openAll(ctx context.Context, namespace string) ([]time.Duration,
 		return nil, err
 	}
 	defer p.stop()
-	before, err := p.requests()
+	before, err := p.requests(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (b *bench) openAll(ctx context.Context, namespace string) ([]time.Duration,
 		return nil, err
 	}
 	time.Sleep(5 * time.Second) // events are written last
-	after, err := p.requests()
+	after, err := p.requests(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -37,8 +37,8 @@ func start(ctx context.Context, program string, args ...string) (*process, error
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-		_, err := p.requests()
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		_, err := p.requests(ctx)
 		return err == nil, nil
 	})
 	if err != nil {
@@ -55,8 +55,12 @@ func (p *process) stop() {
 }
 
 // requests are those that the process has sent to the API server, by method.
-func (p *process) requests() (map[string]float64, error) {
-	response, err := http.Get(p.metrics) //nolint:noctx,gosec // it is on this machine
+func (p *process) requests(ctx context.Context) (map[string]float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.metrics, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request) // #nosec G704 -- to this machine
 	if err != nil {
 		return nil, err
 	}
