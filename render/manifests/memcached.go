@@ -113,8 +113,8 @@ func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 		}, spec.Args...),
 		Ports:           []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       memcachedResources(spec),
-		ReadinessProbe:  tcpProbe(memcachedPort),
-		LivenessProbe:   tcpProbe(memcachedPort),
+		ReadinessProbe:  tcpProbe(memcachedPort, 2),
+		LivenessProbe:   tcpProbe(memcachedPort, 10),
 		SecurityContext: security,
 	}
 }
@@ -134,10 +134,13 @@ func exporterContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 	}
 }
 
-func tcpProbe(port string) *corev1.Probe {
-	return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{
-		TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(port)},
-	}}
+// tcpProbe connects to a port every so many seconds. One that is refused because the
+// program does not listen yet is the wait for the next.
+func tcpProbe(port string, periodSeconds int32) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(port)}},
+		PeriodSeconds: periodSeconds,
+	}
 }
 
 func memcachedService(m *cachev1alpha1.Memcached, meta metav1.ObjectMeta, selector map[string]string) *corev1.Service {
