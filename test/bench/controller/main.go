@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -136,4 +137,17 @@ func (b *bench) deleteNamespace(namespace *corev1.Namespace) error {
 	return wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return apierrors.IsNotFound(b.Get(ctx, client.ObjectKeyFromObject(namespace), &corev1.Namespace{})), nil
 	})
+}
+
+// atOnce is how many requests are sent at one time, by the controller too.
+const atOnce = 20
+
+// each calls a function for every number below n, atOnce at a time.
+func (b *bench) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range n {
+		group.Go(func() error { return do(ctx, i) })
+	}
+	return group.Wait()
 }

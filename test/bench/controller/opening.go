@@ -6,22 +6,17 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/at"
 	"example.com/gatehouse/test/cluster"
 )
-
-// atOnce is how many requests are sent at one time, by the controller too.
-const atOnce = 20
 
 // measureOpening prints how long after the instant at which they are all due Pods
 // may be scheduled, as a watch sees it.
@@ -55,18 +50,7 @@ func (b *bench) measureOpening(ctx context.Context) error {
 // patchAll opens the gates of Pods by nothing but the patches that the controller
 // sends: the most that the API server lets anybody do.
 func (b *bench) patchAll(ctx context.Context, namespace string) ([]time.Duration, error) {
-	pods := make([]*corev1.Pod, b.due)
-	err := b.each(ctx, b.due, func(ctx context.Context, i int) error {
-		rendered, err := cluster.Rendered(newAt(namespace, i, time.Now()), b.Scheme())
-		if err != nil {
-			return err
-		}
-		if err := b.Create(ctx, rendered[0]); err != nil {
-			return err
-		}
-		pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: rendered[0].GetName(), UID: rendered[0].GetUID(), ResourceVersion: rendered[0].GetResourceVersion()}}
-		return nil
-	})
+	pods, err := b.createPods(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -78,15 +62,14 @@ func (b *bench) patchAll(ctx context.Context, namespace string) ([]time.Duration
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(5 * time.Second)
-
+	time.Sleep(5 * time.Second) // what the Pods' creation set off is over
 	instant := time.Now()
 	err = b.each(ctx, b.due, func(ctx context.Context, i int) error {
-		patch, err := at.OpenPatch(pods[i])
+		patch, err := at.OpenPatch(&pods[i])
 		if err != nil {
 			return err
 		}
-		return controller.Patch(ctx, pods[i].DeepCopy(), patch)
+		return controller.Patch(ctx, &pods[i], patch)
 	})
 	if err != nil {
 		return nil, err
@@ -95,6 +78,22 @@ func (b *bench) patchAll(ctx context.Context, namespace string) ([]time.Duration
 		return nil, err
 	}
 	return opened.after(instant), nil
+}
+
+// createPods creates the Pods of Ats that are not there, and returns them.
+func (b *bench) createPods(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+	pods := make([]corev1.Pod, b.due)
+	err := b.each(ctx, b.due, func(ctx context.Context, i int) error {
+		rendered, err := cluster.Rendered(newAt(namespace, i, time.Now()), b.Scheme())
+		if err != nil {
+			return err
+		}
+		if err := b.Create(ctx, rendered[0]); err != nil {
+			return err
+		}
+		return runtime.DefaultUnstructuredConverter.FromUnstructured(rendered[0].Object, &pods[i])
+	})
+	return pods, err
 }
 
 // controllerClient is a client like that of the controller: its identity, and a
@@ -172,36 +171,6 @@ func (b *bench) createAts(ctx context.Context, namespace string, first, n int, d
 	})
 }
 
-// runCronJobs has Kubernetes itself run a CronJob for each At.
-func (b *bench) runCronJobs(ctx context.Context, namespace string) ([]time.Duration, error) {
-	instant := time.Now().Add(70*time.Second + time.Duration(b.due)*10*time.Millisecond).Truncate(time.Minute)
-	pods, err := b.watch(ctx, &corev1.Pod{}, namespace, func(o client.Object) string { return o.GetLabels()[batchv1.JobNameLabel] })
-	if err != nil {
-		return nil, err
-	}
-	err = b.each(ctx, b.due, func(ctx context.Context, i int) error { return b.Create(ctx, newCronJob(namespace, i, instant)) })
-	if err != nil {
-		return nil, err
-	}
-	if time.Now().After(instant) {
-		return nil, fmt.Errorf("the cluster took too long to create %d CronJobs", b.due)
-	}
-	if err := pods.await(ctx, "Pods of CronJobs", b.due); err != nil {
-		return nil, err
-	}
-	return pods.after(instant), nil
-}
-
-// each calls a function for every number below n, atOnce at a time.
-func (b *bench) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range n {
-		group.Go(func() error { return do(ctx, i) })
-	}
-	return group.Wait()
-}
-
 func newAt(namespace string, i int, due time.Time) *cnatv1alpha1.At {
 	return &cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("at-%d", i)},
@@ -214,29 +183,6 @@ func newAt(namespace string, i int, due time.Time) *cnatv1alpha1.At {
 	}
 }
 
-func newCronJob(namespace string, i int, due time.Time) *batchv1.CronJob {
-	due = due.UTC()
-	return &batchv1.CronJob{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("cron-%d", i)},
-		Spec: batchv1.CronJobSpec{
-			Schedule: fmt.Sprintf("%d %d * * *", due.Minute(), due.Hour()),
-			TimeZone: ptr.To("Etc/UTC"),
-			JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever,
-				Containers:    []corev1.Container{{Name: "command", Image: "busybox:1.37", Command: []string{"sh", "-c", "echo YAY"}}},
-			}}}},
-		},
-	}
-}
-
 func nameIfOpen(o client.Object) string {
 	return nameIf(o, len(o.(*corev1.Pod).Spec.SchedulingGates) == 0)
-}
-
-// nameIf is the name of an object if a condition holds.
-func nameIf(o client.Object, holds bool) string {
-	if !holds {
-		return ""
-	}
-	return o.GetName()
 }

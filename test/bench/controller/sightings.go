@@ -88,3 +88,11 @@ func (s *sightings) after(instant time.Time) []time.Duration {
 	}
 	return delays
 }
+
+// nameIf is the name of an object if a condition holds.
+func nameIf(o client.Object, holds bool) string {
+	if !holds {
+		return ""
+	}
+	return o.GetName()
+}

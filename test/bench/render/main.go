@@ -35,6 +35,7 @@ type input struct {
 var inputs = []input{
 	{"this repository's prod", repository},
 	{"1,000 CRs in 200 folders", func(root string) error { return folders(root, 1000, 200) }},
+	{"the same, every Deployment overridden", overridden},
 	{"4,000 CRs in 200 folders", func(root string) error { return folders(root, 4000, 200) }},
 	{"4,000 CRs in one file", func(root string) error { return folders(root, 4000, 1) }},
 }
@@ -120,6 +121,21 @@ func folders(root string, n, folders int) error {
 		}
 	}
 	return writeFile(filepath.Join(root, "environments/prod/kustomization.yaml"), top.String())
+}
+
+// overridden is 1,000 CRs in 200 folders, and a patch of what they are rendered to,
+// which is nothing that kustomize could do.
+func overridden(root string) error {
+	const component = `kind: Component
+apiVersion: kustomize.config.k8s.io/v1alpha1
+patches:
+- target: {kind: Deployment}
+  patch: '[{"op": "add", "path": "/spec/template/spec/priorityClassName", "value": "high"}]'
+`
+	if err := folders(root, 1000, 200); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(root, "environments/prod/overrides/kustomization.yaml"), component)
 }
 
 func resource(i int) string {
