@@ -9,10 +9,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -38,8 +40,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, pods cache.Cache, grace time.D
 		Grace:  grace,
 		Events: mgr.GetEventRecorder(string(fieldOwner)),
 	}
+	// For names the kind in the logs; it would handle events at once.
+	never := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("memcached").
+		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(never)).
 		Watches(&cachev1alpha1.Memcached{}, enqueueAfter(soon, client.Object.GetName)).
 		Watches(&appsv1.Deployment{}, enqueueAfter(soon, servedBy[client.Object])).
 		WatchesRawSource(source.Kind(pods, &corev1.Pod{}, enqueueAfter(later, servedBy[*corev1.Pod]))).
