@@ -5,6 +5,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,8 +36,12 @@ type Cluster struct {
 	Config *rest.Config
 }
 
-// Connect connects to the cluster that KUBECONFIG names.
+// Connect connects to the cluster that KUBECONFIG names. Without it, it is an error:
+// thousands of objects must not get into whatever cluster is the default.
 func Connect() (*Cluster, error) {
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		return nil, errors.New("set KUBECONFIG to the cluster to run in: one for tests, it fills with their objects")
+	}
 	scheme := apiruntime.NewScheme()
 	for _, add := range []func(*apiruntime.Scheme) error{clientgoscheme.AddToScheme, cachev1alpha1.AddToScheme, cnatv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
