@@ -35,7 +35,9 @@ test: ## Run the tests
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME (default: 30s)
-	for target in FuzzRender FuzzSchedule FuzzIndex; do go test ./render -run '^$$' -fuzz "^$$target$$" -fuzztime $${FUZZTIME:-30s}; done
+	go test ./render -run '^$$' -fuzz FuzzRender -fuzztime $${FUZZTIME:-30s}
+	go test ./render/check -run '^$$' -fuzz FuzzSchedule -fuzztime $${FUZZTIME:-30s}
+	go test ./render/tree -run '^$$' -fuzz FuzzIndex -fuzztime $${FUZZTIME:-30s}
 
 .PHONY: lint
 lint: ## Lint

@@ -18,7 +18,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	. "example.com/gatehouse/controller/at"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 const (
@@ -38,7 +38,7 @@ func TestAtRuns(t *testing.T) {
 	}
 	w.gateIs(pod, true)
 
-	due, err := manifests.Schedule(at.Spec)
+	due, err := kinds.Schedule(at.Spec)
 	w.must(err)
 	w.eventually("the gate opens", func() error {
 		before := time.Now()
@@ -160,7 +160,7 @@ func TestAtProgress(t *testing.T) {
 	w.podStatus(pod, scheduled(corev1.ConditionTrue, ""))
 	w.awaitAt(at, running, ReasonRunning)
 	w.podStatus(pod, func(s *corev1.PodStatus) {
-		s.ContainerStatuses = []corev1.ContainerStatus{{Name: manifests.CommandContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+		s.ContainerStatuses = []corev1.ContainerStatus{{Name: kinds.CommandContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	})
 	w.awaitAt(at, running, ReasonImageNotPulled)
 }
@@ -247,7 +247,7 @@ func TestAtPodIsReplacedBeforeItStarts(t *testing.T) {
 	w.must(w.Delete(w.ctx, old))
 	w.awaitArmed(at, next)
 
-	due, err := manifests.Schedule(at.Spec)
+	due, err := kinds.Schedule(at.Spec)
 	w.must(err)
 	time.Sleep(time.Until(due) + 100*time.Millisecond)
 	last := w.syncPod(at, "-v3")
@@ -278,7 +278,7 @@ func TestAtPodLost(t *testing.T) {
 	stop()
 	// While no controller is there, the Pod may have been opened, run and been
 	// deleted: who knows.
-	due, err := manifests.Schedule(at.Spec)
+	due, err := kinds.Schedule(at.Spec)
 	w.must(err)
 	time.Sleep(time.Until(due) + 100*time.Millisecond)
 	w.must(w.Delete(w.ctx, pod))
@@ -352,7 +352,7 @@ func TestAtTwoControllers(t *testing.T) {
 	open := map[string]int{}
 	for _, pod := range all.Items {
 		if len(pod.Spec.SchedulingGates) == 0 {
-			open[pod.Labels[manifests.AtLabel]]++
+			open[pod.Labels[kinds.AtLabel]]++
 		}
 	}
 	for _, at := range ats {

@@ -14,7 +14,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	. "example.com/gatehouse/controller/memcached"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 func TestMemcached(t *testing.T) {
@@ -118,7 +118,7 @@ func (w *world) deploymentStatus(m *cachev1alpha1.Memcached, change func(*appsv1
 func (w *world) memcachedPod(m *cachev1alpha1.Memcached, name string, ready bool) {
 	w.Helper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{manifests.MemcachedLabel: m.Name}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{kinds.MemcachedLabel: m.Name}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
 	w.must(w.Create(w.ctx, pod))

@@ -18,7 +18,7 @@ import (
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/test/apiserver"
 	"example.com/gatehouse/test/cluster"
 )
@@ -164,7 +164,7 @@ func exited(code int32) func(*corev1.PodStatus) {
 			status.Phase = corev1.PodFailed
 		}
 		status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name:  manifests.CommandContainer,
+			Name:  kinds.CommandContainer,
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: "the end of the log", FinishedAt: metav1.Now()}},
 		}}
 	}

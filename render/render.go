@@ -4,221 +4,226 @@
 package render
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
+	"example.com/gatehouse/render/build"
+	"example.com/gatehouse/render/check"
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
 )
 
-const (
-	environmentsFolder = "environments"
-	renderedFolder     = "rendered"
-)
-
-// Options say what to render.
-type Options struct {
-	// Root is the folder that holds environments/.
-	Root string
-	// Environments are the names of environments.
-	Environments []string
-	// All adds every environment that there is, and those that were rendered and
-	// are no more.
-	All bool
-	// Check writes nothing; the report has the differences.
-	Check bool
-	// Progress, if set, is told what is being done.
-	Progress func(environment, step string)
+// Rendering is a rendered environment.
+type Rendering struct {
+	// Environment is its name.
+	Environment string
+	// Objects are what was written and what was rendered from it, in apply order.
+	Objects []object.Object
+	// Files have one object each, in the same order.
+	Files []tree.File
+	// Sources are the files that it was made from, relative to the root.
+	Sources []string
 }
 
-// Report is what was done.
-type Report struct {
-	Environments []EnvironmentReport `json:"environments"`
-}
+// overridesFolder is the folder of an environment with a component that overrides
+// what was rendered.
+const overridesFolder = "overrides"
 
-// EnvironmentReport is what was done for one environment. Paths are relative to
-// the root, with slashes.
-type EnvironmentReport struct {
-	Name string `json:"name"`
-	// Objects is how many objects the environment has.
-	Objects int `json:"objects"`
-	// Written are the files that are new or changed.
-	Written []string `json:"written"`
-	// Unchanged are the files that were right already.
-	Unchanged []string `json:"unchanged"`
-	// Pruned are the files that are rendered no more.
-	Pruned []string `json:"pruned"`
-	// Errors are why nothing was written, in any environment.
-	Errors []Problem `json:"errors"`
-
-	// Diff is a unified diff of all that was written and pruned, or would be.
-	Diff string `json:"diff,omitempty"`
-}
-
-// Failed says whether any environment has errors.
-func (r *Report) Failed() bool {
-	for _, e := range r.Environments {
-		if len(e.Errors) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// Changed says whether any file is, or would be, written or pruned.
-func (r *Report) Changed() bool {
-	for _, e := range r.Environments {
-		if len(e.Written)+len(e.Pruned) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// Run renders environments. What is wrong with them is in the report, all of it,
-// and then nothing is written; an error is for what keeps Run from finding out.
-func Run(ctx context.Context, options Options) (*Report, error) {
-	t, err := openTree(options.Root)
+// Render renders an environment: build, check, expand, override, check, lay out. Its
+// problems are all that keep it from being rendered, in the order of files. Progress
+// is told what is being done.
+func Render(repository *Repository, environment string, progress func(step string)) (*Rendering, []object.Problem) {
+	files := repository.fileSystem()
+	folder, _, err := files.Resolve(path.Join("/", environmentsFolder, environment))
 	if err != nil {
-		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
+		return nil, []object.Problem{{File: path.Join(environmentsFolder, environment), Message: err.Error()}}
 	}
-	defer t.disk.Close()
-	if !t.IsDir("/" + environmentsFolder) {
-		return nil, fmt.Errorf("%s has no folder %s", t.dir, environmentsFolder)
+	r := &renderer{overrides: path.Join(folder, overridesFolder)}
+
+	progress("reading")
+	folders := []string{folder}
+	switch {
+	case !files.Exists(r.overrides):
+		r.overrides = ""
+	case files.KustomizationFile(r.overrides) == "":
+		r.problems = append(r.problems, object.Problem{File: source.Relative(r.overrides), Message: "no kustomization.yaml: write one of kind Component"})
+	default:
+		folders = append(folders, r.overrides)
 	}
-	names, err := selectEnvironments(t, options)
-	if err != nil {
-		return nil, err
+	r.sources = source.Read(files, scaleFields(), folders...)
+	r.problems = append(r.problems, r.sources.Problems...)
+
+	progress("building")
+	written := r.build(folder)
+
+	progress("validating")
+	written, stored := r.check(written)
+
+	progress("expanding")
+	rendered := r.override(r.expand(stored))
+
+	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
+	if len(r.problems) == 0 {
+		rendering.Objects, rendering.Files = r.files(slices.Concat(written, rendered))
 	}
-	if options.Progress == nil {
-		options.Progress = func(string, string) {}
+	if len(r.problems) > 0 {
+		return nil, object.SortProblems(r.problems)
 	}
-	rendered := make([]*environment, len(names))
-	for i, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	return rendering, nil
+}
+
+// renderer renders one environment and collects what is wrong.
+type renderer struct {
+	sources   *source.Sources
+	overrides string // the folder; empty where there is none
+	checker   *check.Checker
+	problems  []object.Problem
+}
+
+// report notes problems with objects, with their files and lines.
+func (r *renderer) report(problems []object.Problem) {
+	for _, p := range problems {
+		if p.File == "" {
+			p = r.sources.Locate(p)
 		}
-		rendered[i] = renderEnvironment(t.fresh(), name, !slices.Contains(options.Environments, name), options.Progress)
+		r.problems = append(r.problems, p)
 	}
-	if !options.Check && !slices.ContainsFunc(rendered, (*environment).failed) {
-		unlock, err := lock(ctx, t.disk)
-		if err != nil {
-			return nil, err
+}
+
+// build builds the environment, as far as it can be.
+func (r *renderer) build(folder string) []object.Object {
+	if !r.sources.CanBuild(folder) {
+		return nil
+	}
+	objects, problems := build.Folder(r.sources, folder)
+	if len(r.sources.Problems) == 0 {
+		r.report(problems)
+	}
+	return objects
+}
+
+// check returns the objects, each once, and those that are valid, defaults filled in.
+// It reports what is wrong with the others.
+func (r *renderer) check(built []object.Object) (written, stored []object.Object) {
+	checker, problems := check.New(built)
+	r.checker = checker
+	r.report(problems)
+	for _, p := range r.place(built) {
+		written = append(written, p.Object)
+	}
+	stored, problems = checker.Objects(written)
+	r.report(problems)
+	r.report(check.ReservedFields(written))
+	return written, stored
+}
+
+// expand returns what valid, defaulted objects are rendered to, several at a time.
+// Each has the origin of the object that it was rendered from.
+func (r *renderer) expand(stored []object.Object) []object.Object {
+	expanded := make([][]object.Object, len(stored))
+	errs := make([]error, len(stored))
+	parallel.For(len(stored), func(i int) {
+		objects, err := kinds.Expand(stored[i].Unstructured)
+		errs[i] = err
+		for _, u := range objects {
+			expanded[i] = append(expanded[i], object.Object{Unstructured: u, Origin: stored[i].Origin})
 		}
-		defer unlock()
+	})
+	r.reportErrors(stored, errs)
+	return slices.Concat(expanded...)
+}
+
+// override builds what was rendered with the environment's overrides, if it has any,
+// and checks what comes of it. It completes the names of what was rendered.
+func (r *renderer) override(rendered []object.Object) []object.Object {
+	if r.overrides != "" && len(r.problems) == 0 { // an override of half of the objects misses the others
+		unchanged, overridden, problems := build.Override(r.sources, r.overrides, rendered)
+		r.report(problems)
+		if len(problems) > 0 {
+			return rendered
+		}
+		_, problems = r.checker.Objects(overridden)
+		r.report(problems)
+		all := slices.Concat(unchanged, overridden)
+		r.reportOverridden(check.Overridden(rendered, all))
+		rendered = all
 	}
-	report, plans := compare(t.disk, rendered)
-	if report.Failed() {
-		return report, nil
+	errs := make([]error, len(rendered))
+	parallel.For(len(rendered), func(i int) { errs[i] = kinds.HashName(rendered[i].Unstructured) })
+	r.reportErrors(rendered, errs)
+	return rendered
+}
+
+// reportOverridden reports what overrides must not do, where they do it.
+func (r *renderer) reportOverridden(problems []object.Problem) {
+	for _, p := range problems {
+		p.Subject.Origin = r.sources.Kustomizations[r.overrides].File
+		r.report([]object.Problem{p})
 	}
-	for i, p := range plans {
-		if options.Check {
-			report.Environments[i].Diff = p.diff()
+}
+
+// place returns objects with their files, and reports and leaves out those whose file
+// is another's.
+func (r *renderer) place(objects []object.Object) (placed []tree.Placed) {
+	for _, p := range tree.Layout(objects, r.checker.IsNamespaced) {
+		if p.Taken != nil {
+			r.reportDuplicate(p)
 			continue
 		}
-		options.Progress(names[i], "writing")
-		if err := errors.Join(p.folder.clean(), p.apply(ctx)); err != nil {
-			return nil, fmt.Errorf("write %s: %w", p.folder.path, err)
+		placed = append(placed, p)
+	}
+	return placed
+}
+
+// reportDuplicate reports an object whose file is another's.
+func (r *renderer) reportDuplicate(p tree.Placed) {
+	problem := r.sources.Locate(object.NewProblem(p.Object, "", object.Value{}, ""))
+	other := r.sources.Locate(object.NewProblem(*p.Taken, "", object.Value{}, ""))
+	if other.File > problem.File || other.File == problem.File && other.Line > problem.Line {
+		problem, other = other, problem
+	}
+	problem.Message = object.Duplicate(other.Position()).Message
+	if problem.Object != other.Object {
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one", other.Object, other.Position(), p.Path)
+	}
+	r.report([]object.Problem{problem})
+}
+
+// files returns the objects in apply order, and a file for each.
+func (r *renderer) files(objects []object.Object) (kept []object.Object, files []tree.File) {
+	placed := r.place(objects)
+	kept, files = make([]object.Object, len(placed)), make([]tree.File, len(placed))
+	errs := make([]error, len(placed))
+	parallel.For(len(placed), func(i int) {
+		kept[i], files[i].Path = placed[i].Object, placed[i].Path
+		files[i].Content, errs[i] = placed[i].YAML()
+		if !tree.IsOwnable(placed[i].Path) { // the names of a valid object make no such path
+			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)
+		}
+	})
+	r.reportErrors(kept, errs)
+	return kept, files
+}
+
+// reportErrors reports the errors of objects.
+func (r *renderer) reportErrors(objects []object.Object, errs []error) {
+	for i, err := range errs {
+		if err != nil {
+			r.report([]object.Problem{object.NewProblem(objects[i], "", object.Value{}, err.Error())})
 		}
 	}
-	return report, nil
 }
 
-// environment is a rendered environment: files in apply order, or problems.
-type environment struct {
-	name     string
-	files    []file
-	problems []Problem
-}
-
-func (e *environment) failed() bool { return len(e.problems) > 0 }
-
-// compare plans what to write for each environment.
-func compare(root *os.Root, environments []*environment) (*Report, []*plan) {
-	report := &Report{Environments: []EnvironmentReport{}}
-	plans := make([]*plan, 0, len(environments))
-	for _, e := range environments {
-		f := folder{root: root, path: path.Join(renderedFolder, e.name)}
-		p, err := newPlan(f, e.files)
-		if err != nil && len(e.problems) == 0 {
-			for line := range strings.Lines(err.Error()) {
-				e.problems = append(e.problems, Problem{Message: strings.TrimSpace(line)})
-			}
-		}
-		plans = append(plans, p)
-		report.Environments = append(report.Environments, e.report(p))
-	}
-	return report, plans
-}
-
-func (e *environment) report(p *plan) EnvironmentReport {
-	r := EnvironmentReport{Name: e.name, Objects: len(e.files), Written: []string{}, Unchanged: []string{}, Pruned: []string{}, Errors: []Problem{}}
-	if len(e.problems) > 0 {
-		r.Errors = e.problems
-		return r
-	}
-	full := func(name string) string { return path.Join(p.folder.path, name) }
-	for _, file := range p.write {
-		r.Written = append(r.Written, full(file.path))
-	}
-	for _, name := range p.unchanged {
-		r.Unchanged = append(r.Unchanged, full(name))
-	}
-	for _, name := range p.prune {
-		r.Pruned = append(r.Pruned, full(name))
-	}
-	if old, ok := p.before[indexFile]; ok && p.index != nil {
-		r.Written = append(r.Written, full(indexFile))
-	} else if ok && old != nil {
-		r.Pruned = append(r.Pruned, full(indexFile))
-	} else if p.index != nil {
-		r.Unchanged = append(r.Unchanged, full(indexFile))
-	}
-	return r
-}
-
-// diff is a unified diff of what the plan changes, as `git apply` takes it.
-func (p *plan) diff() string {
-	var b strings.Builder
-	for _, file := range append(p.write, file{indexFile, p.index}) {
-		if old, ok := p.before[file.path]; ok {
-			b.WriteString(p.fileDiff(file.path, old, file.content))
+// scaleFields are the fields that `replicas:` of a kustomization sets.
+func scaleFields() (fields []string) {
+	for _, kind := range kinds.All {
+		if kind.ScaleField != "" {
+			fields = append(fields, kind.ScaleField)
 		}
 	}
-	for _, name := range p.prune {
-		b.WriteString(p.fileDiff(name, p.before[name], nil))
-	}
-	return b.String()
-}
-
-func (p *plan) fileDiff(name string, before, after []byte) string {
-	from, to := "a/"+path.Join(p.folder.path, name), "b/"+path.Join(p.folder.path, name)
-	if before == nil {
-		from = os.DevNull
-	}
-	if after == nil {
-		to = os.DevNull
-	}
-	return udiff.Unified(from, to, string(before), string(after))
-}
-
-// FindRoot is the folder at or above dir that holds environments/.
-func FindRoot(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	for at := dir; ; at = filepath.Dir(at) {
-		if info, err := os.Stat(filepath.Join(at, environmentsFolder)); err == nil && info.IsDir() {
-			return at, nil
-		}
-		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no folder %s at or above %s: name the folder that holds it with --root", environmentsFolder, dir)
-		}
-	}
+	return fields
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -28,29 +29,62 @@ func write(t *testing.T, archive string, dir ...string) string {
 	return root
 }
 
+// plan renders environments below root and plans what to write.
+func plan(ctx context.Context, root string, selection Selection) (*Update, error) {
+	repository, err := Open(root)
+	if err != nil {
+		return nil, err
+	}
+	defer repository.Close()
+	return NewUpdate(ctx, repository, selection, func(string, string) {})
+}
+
+// update renders environments below root and writes them, if they have no problems.
+func update(ctx context.Context, root string, selection Selection) (*Update, error) {
+	repository, err := Open(root)
+	if err != nil {
+		return nil, err
+	}
+	defer repository.Close()
+	unlock, err := repository.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	u, err := NewUpdate(ctx, repository, selection, func(string, string) {})
+	if err != nil {
+		return nil, err
+	}
+	defer u.Close()
+	if u.Failed() {
+		return u, nil
+	}
+	return u, u.Apply(ctx)
+}
+
 // run renders all environments below root.
-func run(t *testing.T, root string) *Report {
+func run(t *testing.T, root string) *Update {
 	t.Helper()
-	report, err := Run(t.Context(), Options{Root: root, All: true})
+	u, err := update(t.Context(), root, Selection{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report
+	return u
 }
 
 // mustRun renders all environments, which have no problems.
-func mustRun(t *testing.T, root string) *Report {
+func mustRun(t *testing.T, root string) *Update {
 	t.Helper()
-	report := run(t, root)
-	for _, problem := range problemsOf(report) {
+	u := run(t, root)
+	for _, problem := range problemsOf(u) {
 		t.Error(problem)
 	}
-	return report
+	return u
 }
 
-func problemsOf(report *Report) (problems []string) {
-	for _, e := range report.Environments {
-		for _, p := range e.Errors {
+func problemsOf(u *Update) (problems []string) {
+	for _, e := range u.Environments {
+		for _, p := range e.Problems {
 			problems = append(problems, p.String())
 		}
 	}
@@ -90,7 +124,7 @@ func equal(t *testing.T, what, want, got string) {
 }
 
 // update has the golden files say what is, for a person to review.
-var update = flag.Bool("update", false, "rewrite testdata with what rendering gives")
+var rewrite = flag.Bool("update", false, "rewrite testdata with what rendering gives")
 
 // golden runs a test for each archive that matches: an input, and below expected
 // what comes of it.
@@ -114,7 +148,7 @@ func golden(t *testing.T, pattern, expected string, actual func(t *testing.T, ro
 				}
 			}
 			got := actual(t, write(t, string(txtar.Format(input))))
-			if *update {
+			if *rewrite {
 				input.Files = append(input.Files, got.Files...)
 				if err := os.WriteFile(file, txtar.Format(input), 0o644); err != nil {
 					t.Fatal(err)

@@ -12,13 +12,17 @@ import (
 // rendered to as many objects.
 func TestRepository(t *testing.T) {
 	const root = ".."
-	report, err := Run(t.Context(), Options{Root: root, All: true, Check: true})
+	u, err := plan(t.Context(), root, Selection{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range report.Environments {
-		if e.Diff != "" || len(e.Errors) > 0 {
-			t.Errorf("%s is not what rendering writes: make render\n%v%s", e.Name, e.Errors, e.Diff)
+	defer u.Close()
+	for _, e := range u.Environments {
+		if len(e.Problems) > 0 {
+			t.Fatal(e.Problems)
+		}
+		if diff := e.Plan.Diff(); diff != "" {
+			t.Errorf("%s is not what rendering writes: make render\n%s", e.Name, diff)
 		}
 		objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "rendered", e.Name))
 		if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -23,7 +22,9 @@ type exitCode int
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 type flags struct {
-	render.Options
+	render.Selection
+	root   string
+	check  bool
 	output string
 }
 
@@ -51,10 +52,10 @@ not what rendering would write; 2 error, and then no file was changed.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, f) },
 	}
-	cmd.Flags().StringArrayVarP(&f.Environments, "env", "e", nil, "an environment to render: a folder of environments/ (repeatable)")
+	cmd.Flags().StringArrayVarP(&f.Names, "env", "e", nil, "an environment to render: a folder of environments/ (repeatable)")
 	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
-	cmd.Flags().StringVar(&f.Root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
-	cmd.Flags().BoolVar(&f.Check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
+	cmd.Flags().StringVar(&f.root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
+	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
 	cmd.MarkFlagsMutuallyExclusive("env", "all")
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
@@ -68,51 +69,79 @@ func runRender(cmd *cobra.Command, f flags) error {
 	if f.output != "text" && f.output != "json" {
 		return fmt.Errorf("--output %s: write text or json", f.output)
 	}
-	if len(f.Environments) == 0 && !f.All {
+	if len(f.Names) == 0 && !f.All {
 		return errors.New("which environment? write --env NAME, or --all")
 	}
-	if err := f.findRoot(); err != nil {
-		return err
-	}
-	p := newProgress(cmd.ErrOrStderr())
-	f.Progress = p.step
-	report, err := render.Run(cmd.Context(), f.Options)
-	p.stop()
+	repository, err := openRepository(f.root)
 	if err != nil {
 		return err
 	}
+	defer repository.Close()
+	update, err := updateRendered(cmd, repository, f)
+	if err != nil {
+		return err
+	}
+	defer update.Close()
 	if f.output == "json" {
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(report)
+		err = printJSON(cmd.OutOrStdout(), newReport(update, f.check))
 	} else {
-		err = printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), report, f.Check)
+		err = printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), newReport(update, f.check), f.check)
 	}
 	switch {
 	case err != nil:
 		return err
-	case report.Failed():
+	case update.Failed():
 		return exitCode(exitError)
-	case f.Check && report.Changed():
+	case f.check && update.Changes():
 		return exitCode(exitDiffers)
 	}
 	return nil
 }
 
-func (f *flags) findRoot() (err error) {
-	if f.Root == "" {
-		f.Root, err = render.FindRoot(".")
+// updateRendered renders environments and, but for a check, writes them.
+func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags) (*render.Update, error) {
+	p := newProgress(cmd.ErrOrStderr())
+	defer p.stop()
+	if !f.check {
+		p.step("waiting for another run")
+		unlock, err := repository.Lock(cmd.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
 	}
-	return err
+	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) { p.step(environment + ": " + step) })
+	if err != nil || f.check || update.Failed() {
+		return update, err
+	}
+	p.step("writing")
+	if err := update.Apply(cmd.Context()); err != nil {
+		update.Close()
+		return nil, err
+	}
+	return update, nil
+}
+
+// openRepository opens the repository in a folder or, without one, that at or above
+// the working folder.
+func openRepository(root string) (*render.Repository, error) {
+	if root == "" {
+		var err error
+		if root, err = render.FindRoot("."); err != nil {
+			return nil, err
+		}
+	}
+	return render.Open(root)
 }
 
 func completeEnvironments(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	root, _ := cmd.Flags().GetString("root")
-	f := flags{Options: render.Options{Root: root}}
-	if f.findRoot() != nil {
+	repository, err := openRepository(root)
+	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _ := render.Environments(f.Root)
+	defer repository.Close()
+	names, _ := repository.Environments()
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 

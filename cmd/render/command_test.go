@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"example.com/gatehouse/render"
 )
 
 func repository(t *testing.T) string {
@@ -65,7 +63,7 @@ func TestExitCodes(t *testing.T) {
 func TestJSON(t *testing.T) {
 	root := repository(t)
 	out, _, code, err := execute("--all", "--root", root, "-o", "json")
-	var report render.Report
+	var report report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}

@@ -12,19 +12,17 @@ import (
 	"github.com/fatih/color"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
-
-	"example.com/gatehouse/render"
 )
 
 // printReport prints what was done to out: the diff of a check, or a summary; and
 // errors to errOut.
-func printReport(out, errOut io.Writer, report *render.Report, check bool) error {
+func printReport(out, errOut io.Writer, r report, check bool) error {
 	w := bufio.NewWriter(out)
-	if report.Failed() {
-		printErrors(errOut, report)
+	if r.failed() {
+		printErrors(errOut, r)
 		return nil
 	}
-	for _, e := range report.Environments {
+	for _, e := range r.Environments {
 		if check {
 			printDiff(w, e.Diff, isTerminal(out))
 			continue
@@ -34,9 +32,9 @@ func printReport(out, errOut io.Writer, report *render.Report, check bool) error
 	return w.Flush()
 }
 
-func printErrors(w io.Writer, report *render.Report) {
+func printErrors(w io.Writer, r report) {
 	total := 0
-	for _, e := range report.Environments {
+	for _, e := range r.Environments {
 		for _, problem := range e.Errors {
 			fmt.Fprintln(w, problem)
 		}
@@ -116,10 +114,10 @@ func (p *progress) show(w io.Writer) {
 }
 
 // step notes what is being done.
-func (p *progress) step(environment, step string) {
+func (p *progress) step(doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.doing = environment + ": " + step
+	p.doing = doing
 	if p.bar != nil {
 		p.bar.Describe(p.doing)
 	}

@@ -7,20 +7,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // podsByAt is the index of Pods by the name of the At that they were rendered from.
 const podsByAt = "at"
 
 func atOf(pod client.Object) []string {
-	return []string{pod.GetLabels()[manifests.AtLabel]}
+	return []string{pod.GetLabels()[kinds.AtLabel]}
 }
 
 // PodCache has the cache hold the Pods of Ats only, and of those only what
 // decisions are made from.
 func PodCache() cache.ByObject {
-	label, err := labels.Parse(manifests.AtLabel) // that it exists
+	label, err := labels.Parse(kinds.AtLabel) // that it exists
 	if err != nil {                               // it is a constant
 		panic(err)
 	}
@@ -40,8 +40,8 @@ func trim(object any) (any, error) {
 			ResourceVersion:   pod.ResourceVersion,
 			CreationTimestamp: pod.CreationTimestamp,
 			DeletionTimestamp: pod.DeletionTimestamp,
-			Labels:            map[string]string{manifests.AtLabel: pod.Labels[manifests.AtLabel]},
-			Annotations:       map[string]string{manifests.DigestAnnotation: pod.Annotations[manifests.DigestAnnotation]},
+			Labels:            map[string]string{kinds.AtLabel: pod.Labels[kinds.AtLabel]},
+			Annotations:       map[string]string{kinds.DigestAnnotation: pod.Annotations[kinds.DigestAnnotation]},
 		},
 		Spec:   corev1.PodSpec{SchedulingGates: pod.Spec.SchedulingGates},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message},

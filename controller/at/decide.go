@@ -12,7 +12,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/condition"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // Decision is what one snapshot of an At and its Pods calls for: one write at
@@ -39,7 +39,7 @@ type Decision struct {
 //     Server), so a stale cache or a second controller cannot undo the first two.
 func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
 	s := newSnapshot(at, pods, now)
-	due, err := manifests.Schedule(at.Spec)
+	due, err := kinds.Schedule(at.Spec)
 	if err != nil {
 		return s.invalid(err)
 	}
@@ -95,7 +95,7 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time) *snapsho
 		return cmp.Compare(a.Name, b.Name)
 	})
 
-	s.run.Digest = manifests.AtDigest(at.Spec)
+	s.run.Digest = kinds.AtDigest(at.Spec)
 	switch last := at.Status.Run; {
 	case last == nil:
 	case last.Digest == s.run.Digest:
@@ -150,7 +150,7 @@ func (s *snapshot) present(run cnatv1alpha1.AtRun) bool { return s.podOf(run) !=
 func (s *snapshot) firstPod(matches func(*corev1.Pod) bool) *corev1.Pod {
 	for i := range s.pods {
 		pod := &s.pods[i]
-		if pod.Annotations[manifests.DigestAnnotation] == s.run.Digest && matches(pod) {
+		if pod.Annotations[kinds.DigestAnnotation] == s.run.Digest && matches(pod) {
 			return pod
 		}
 	}
@@ -211,7 +211,7 @@ func (s *snapshot) arm(pod *corev1.Pod) {
 // gated says whether the controller's gate is still on a Pod.
 func gated(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool {
-		return gate.Name == manifests.ScheduleGate
+		return gate.Name == kinds.ScheduleGate
 	})
 }
 

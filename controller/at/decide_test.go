@@ -12,7 +12,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/condition"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 var due = time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
@@ -30,7 +30,7 @@ func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 
 // podFor is a gated Pod of an At.
 func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
-	pod := manifests.At(at)[0].(*corev1.Pod)
+	pod := kinds.At(at)[0].(*corev1.Pod)
 	pod.Name, pod.UID = "pod-"+string(uid), uid
 	for _, change := range changes {
 		change(pod)
@@ -53,7 +53,7 @@ func with(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		at.Status.Phase = phase
 		at.Status.Run = &cnatv1alpha1.AtRun{
-			Digest: manifests.AtDigest(at.Spec), PodName: "pod-" + string(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
+			Digest: kinds.AtDigest(at.Spec), PodName: "pod-" + string(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
 		}
 	}
 }
@@ -142,8 +142,8 @@ func TestDecide(t *testing.T) {
 		"done, a new Pod that somebody opened":          {at: newAt(with(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
 		"thought missed, but it started":                {at: newAt(with(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
 		"invalid":                                       {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
-		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{manifests.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
-		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{manifests.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
+		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
+		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			decision := decide(test.at, trimmed(t, test.pods), test.now, time.Minute)
@@ -227,7 +227,7 @@ func TestDecideRemembers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := decide(test.at, test.pods, test.now, time.Minute).Status.Ran
-			if got := len(ran) == 1 && ran[0] == manifests.AtDigest(plain.Spec); got != test.remember {
+			if got := len(ran) == 1 && ran[0] == kinds.AtDigest(plain.Spec); got != test.remember {
 				t.Errorf("ran %v", ran)
 			}
 		})

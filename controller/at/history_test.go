@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // A failure prints the seed to repeat it with; -rapid.checks and -rapid.steps, on
@@ -136,11 +136,11 @@ func (w *simulation) createAt(t *rapid.T) {
 // put stores an At whose spec changed.
 func (w *simulation) put(at *cnatv1alpha1.At) {
 	at.Generation++
-	instant, err := manifests.Schedule(at.Spec)
+	instant, err := kinds.Schedule(at.Spec)
 	if err != nil {
 		panic(err)
 	}
-	w.dues[manifests.AtDigest(at.Spec)] = instant
+	w.dues[kinds.AtDigest(at.Spec)] = instant
 	w.write(func(s *state) { at.ResourceVersion = w.version(); s.at = at })
 }
 
@@ -181,7 +181,7 @@ func (w *simulation) deleteAt(t *rapid.T) {
 // What a GitOps tool, a kubelet and a clock do.
 
 func (w *simulation) podName(at *cnatv1alpha1.At) string {
-	return fmt.Sprint("at-", manifests.AtDigest(at.Spec)[7:17], "-", w.renderer)
+	return fmt.Sprint("at-", kinds.AtDigest(at.Spec)[7:17], "-", w.renderer)
 }
 
 // sync creates the Pod of the current spec where it is not, and prunes the others.
@@ -192,7 +192,7 @@ func (w *simulation) sync(t *rapid.T) {
 	}
 	name := w.podName(at)
 	if _, there := w.now().pods[name]; !there {
-		pod := manifests.At(at)[0].(*corev1.Pod)
+		pod := kinds.At(at)[0].(*corev1.Pod)
 		w.created++
 		pod.Name, pod.UID = name, types.UID(fmt.Sprint("pod-", w.created))
 		pod.CreationTimestamp = metav1.NewTime(w.clock.Now())
@@ -230,7 +230,7 @@ func (w *simulation) deletePod(t *rapid.T) {
 func (w *simulation) forget() {
 	for digest := range w.starts {
 		gone := !slices.ContainsFunc(slices.Collect(maps.Values(w.now().pods)), func(pod corev1.Pod) bool {
-			return pod.Annotations[manifests.DigestAnnotation] == digest && !gated(&pod)
+			return pod.Annotations[kinds.DigestAnnotation] == digest && !gated(&pod)
 		})
 		if at := w.now().at; gone && (at == nil || at.UID != w.origin[digest]) && !recorded(at, digest) {
 			delete(w.starts, digest)

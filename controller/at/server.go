@@ -11,7 +11,7 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
 	"example.com/gatehouse/controller/condition"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // fieldOwner owns the fields that the controller writes.
@@ -66,7 +66,7 @@ func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 		"spec": map[string]any{"schedulingGates": []any{
-			map[string]any{"$patch": "delete", "name": manifests.ScheduleGate},
+			map[string]any{"$patch": "delete", "name": kinds.ScheduleGate},
 		}},
 	})
 	return client.RawPatch(types.StrategicMergePatchType, patch), err

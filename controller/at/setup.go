@@ -15,7 +15,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/gauge"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // Setup adds the controller of Ats to a manager, whose cache holds Pods as
@@ -46,6 +46,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, grace time.Duration) error {
 
 // requestOfPod is for the At that a Pod was rendered from.
 func requestOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: pod.GetLabels()[manifests.AtLabel]}
+	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: pod.GetLabels()[kinds.AtLabel]}
 	return []reconcile.Request{{NamespacedName: key}}
 }

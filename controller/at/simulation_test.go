@@ -15,7 +15,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/condition"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // This is the Server that a simulatedController has: reads from a cache that lags,
@@ -55,7 +55,7 @@ func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
 		return apierrors.NewConflict(pods, pod.Name, nil)
 	}
 
-	digest := held.Annotations[manifests.DigestAnnotation]
+	digest := held.Annotations[kinds.DigestAnnotation]
 	if !gated(&held) {
 		c.t.Fatalf("Pod %s is opened again", held.UID)
 	}

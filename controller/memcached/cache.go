@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // podsByMemcached is the index of Pods by the name of the Memcached that they serve.
@@ -30,7 +30,7 @@ func PodCache() cache.ByObject {
 }
 
 func labelled() labels.Selector {
-	label, err := labels.Parse(manifests.MemcachedLabel) // that it exists
+	label, err := labels.Parse(kinds.MemcachedLabel) // that it exists
 	if err != nil {                                      // it is a constant
 		panic(err)
 	}
@@ -47,7 +47,7 @@ func trimDeployment(object any) (any, error) {
 		Spec:       appsv1.DeploymentSpec{Replicas: deployment.Spec.Replicas},
 		Status:     deployment.Status,
 	}
-	trimmed.Annotations = map[string]string{manifests.DigestAnnotation: deployment.Annotations[manifests.DigestAnnotation]}
+	trimmed.Annotations = map[string]string{kinds.DigestAnnotation: deployment.Annotations[kinds.DigestAnnotation]}
 	return trimmed, nil
 }
 
@@ -73,6 +73,6 @@ func trimMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 		ResourceVersion:   m.ResourceVersion,
 		Generation:        m.Generation,
 		DeletionTimestamp: m.DeletionTimestamp,
-		Labels:            map[string]string{manifests.MemcachedLabel: m.Labels[manifests.MemcachedLabel]},
+		Labels:            map[string]string{kinds.MemcachedLabel: m.Labels[kinds.MemcachedLabel]},
 	}
 }

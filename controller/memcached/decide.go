@@ -12,7 +12,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	"example.com/gatehouse/controller/condition"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // Decision is what one snapshot of a Memcached, its Deployment and its Pods calls
@@ -66,7 +66,7 @@ func addProgress(set *condition.Set, m *cachev1alpha1.Memcached, deployment *app
 	case deployment == nil:
 		return set.Await(Progressing, ReasonDeploymentMissing, fmt.Sprintf(
 			"The cluster has no Deployment %s: render the environment, commit and sync", m.Name), grace)
-	case deployment.Annotations[manifests.DigestAnnotation] != manifests.MemcachedDigest(m.Spec):
+	case deployment.Annotations[kinds.DigestAnnotation] != kinds.MemcachedDigest(m.Spec):
 		return set.Await(Progressing, ReasonRenderingStale, fmt.Sprintf(
 			"Deployment %s was rendered from another spec of this Memcached: render the environment, commit and sync", m.Name), grace)
 	case sizeOf(deployment) != m.Spec.Size:

@@ -14,7 +14,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	"example.com/gatehouse/controller/condition"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 func newMemcached() *cachev1alpha1.Memcached {
@@ -26,7 +26,7 @@ func newMemcached() *cachev1alpha1.Memcached {
 
 // rolledOut is the Deployment of newMemcached with all its Pods.
 func rolledOut(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
-	d := manifests.Memcached(newMemcached())[0].(*appsv1.Deployment)
+	d := kinds.Memcached(newMemcached())[0].(*appsv1.Deployment)
 	d.Generation = 1
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2}
 	for _, change := range changes {
@@ -66,7 +66,7 @@ func TestDecide(t *testing.T) {
 	}{
 		"no Deployment":                    {nil, nil, ReasonDeploymentMissing, []string{Degraded, condition.Reconciling}},
 		"no Deployment, but Pods":          {nil, readyPods("a", "b"), ReasonDeploymentMissing, []string{Available, condition.Reconciling}},
-		"another spec's":                   {rolledOut(func(d *appsv1.Deployment) { d.Annotations[manifests.DigestAnnotation] = "x" }), readyPods("a", "b"), ReasonRenderingStale, []string{Available, condition.Reconciling}},
+		"another spec's":                   {rolledOut(func(d *appsv1.Deployment) { d.Annotations[kinds.DigestAnnotation] = "x" }), readyPods("a", "b"), ReasonRenderingStale, []string{Available, condition.Reconciling}},
 		"scaled":                           {rolledOut(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](1) }), readyPods("a"), ReasonScaled, []string{Available, Degraded, condition.Reconciling}},
 		"created":                          {rolledOut(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), nil, ReasonRollingOut, []string{Progressing, Degraded, condition.Reconciling}},
 		"first Pods start":                 {rolledOut(), unready, ReasonRollingOut, []string{Progressing, Degraded, condition.Reconciling}},

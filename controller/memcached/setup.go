@@ -20,7 +20,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	"example.com/gatehouse/controller/gauge"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // Setup adds the controller of Memcacheds to a manager, whose cache holds
@@ -77,5 +77,5 @@ func enqueueAfter[T client.Object](delay time.Duration, name func(T) string) han
 
 // servedBy is the name of the Memcached that an object was rendered from.
 func servedBy[T client.Object](object T) string {
-	return object.GetLabels()[manifests.MemcachedLabel]
+	return object.GetLabels()[kinds.MemcachedLabel]
 }

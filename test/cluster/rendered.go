@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 )
 
 // Rendered is what an At or a Memcached, as the API server defaulted it, renders
@@ -22,15 +22,13 @@ func Rendered(object client.Object, scheme *runtime.Scheme) ([]*unstructured.Uns
 	}
 	source := &unstructured.Unstructured{Object: content}
 	source.SetGroupVersionKind(gvk)
-	rendered, err := manifests.Expand(source)
+	rendered, err := kinds.Expand(source)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rendered {
-		if r.GetKind() == "Pod" {
-			if err := manifests.SealPod(r); err != nil {
-				return nil, err
-			}
+		if err := kinds.HashName(r); err != nil {
+			return nil, err
 		}
 	}
 	return rendered, nil

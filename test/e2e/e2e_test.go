@@ -23,7 +23,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/manifests"
+	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/test/cluster"
 )
 
@@ -190,7 +190,7 @@ func (w *world) killControllers(kubeconfig string, until time.Time) {
 func (w *world) ranOnceInTime(name string, due time.Time) {
 	w.Helper()
 	var pods corev1.PodList
-	must(w.T, w.List(w.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{manifests.AtLabel: name}))
+	must(w.T, w.List(w.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{kinds.AtLabel: name}))
 	if len(pods.Items) != 1 {
 		w.Errorf("%s has %d Pods", name, len(pods.Items))
 		return

@@ -1,0 +1,74 @@
+package build
+
+import (
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
+)
+
+// Folder builds the kustomization in a folder of sources.
+func Folder(s *source.Sources, folder string) (objects []object.Object, problems []object.Problem) {
+	k := s.Kustomizations[folder]
+	var err error
+	isolate(func() { objects, err = folderObjects(s, k) })
+	switch {
+	case err != nil:
+		return nil, []object.Problem{explain(s, k.File, err)}
+	case len(objects) == 0:
+		return nil, []object.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
+	}
+	return objects, nil
+}
+
+// folderObjects builds a folder in parts, or as a whole where it has none or one of
+// them fails: then the whole is the judge of what is wrong.
+func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object, error) {
+	for _, k := range s.Kustomizations {
+		if len(k.OpenAPI) > 0 { // it would stay for the next build
+			defer openapi.ResetOpenAPI()
+			break
+		}
+	}
+	if d := divide(s, k.Folder); d != nil {
+		return d.build()
+	}
+	return run(s.FS, *k)
+}
+
+// build builds the parts of a division, after what cannot be parted. Where a part
+// fails it is built again with that: either both fail, and that is the error, or the
+// division was wrong.
+func (d *division) build() ([]object.Object, error) {
+	objects, err := d.run(d.rest)
+	if err != nil {
+		return nil, err
+	}
+	built, failed := d.runParts()
+	if failed != nil {
+		if _, err := d.run(d.rest.with(failed)); err != nil {
+			return nil, err
+		}
+		return run(d.sources.FS, *d.sources.Kustomizations[d.folder])
+	}
+	for _, part := range built {
+		objects = append(objects, part...)
+	}
+	return objects, nil
+}
+
+// runParts builds the parts, several at a time. It returns the first that fails.
+func (d *division) runParts() (built [][]object.Object, failed *part) {
+	openapi.Schema() // its first use is not safe for several at a time
+	defer mute()()
+	built = make([][]object.Object, len(d.parts))
+	errs := make([]error, len(d.parts))
+	parallel.For(len(d.parts), func(i int) { built[i], errs[i] = d.run(d.parts[i]) })
+	for i, err := range errs {
+		if err != nil {
+			return nil, d.parts[i]
+		}
+	}
+	return built, nil
+}

@@ -1,0 +1,229 @@
+package build
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/source"
+)
+
+// kustomize compares every object with every other, often, so its time is the square
+// of their number. The objects of our kinds, the specs, are by far the most, and
+// nothing refers to them. So they are built apart, a few at a time, by the same
+// kustomizations less what concerns other objects. What a spec may refer to is built
+// along with it; where anything might make a spec depend on another object, it is
+// built with the rest, and where that cannot be told, everything is built as a whole.
+
+const (
+	// partSize is how many specs are built at a time. A part of few costs what
+	// kustomize takes to start, one of many the square of their number.
+	partSize = 32
+	// minSpecs is from how many specs on a build is divided.
+	minSpecs = 3 * partSize
+)
+
+// division is a build in parts.
+type division struct {
+	sources *source.Sources
+	folder  string // whose kustomization is built
+
+	reached   map[string]*source.Kustomization // by folder: all that the build loads
+	loaders   map[string][]string              // folders that load a folder, or a file as a resource
+	manifests []*source.Manifest               // that are loaded
+	size      map[string]int                   // of manifests, by file, in texts
+	referents *referents
+	// By folder of a kustomization:
+	patches    map[string]patches
+	affixes    map[string][]affix
+	namespaces map[string][]string
+
+	rest  *part
+	parts []*part
+}
+
+// part is some of the documents that a build loads: specs, and what they may refer
+// to. The rest is all that is in no part.
+type part struct {
+	texts     map[string][]*source.Text // by file
+	referents map[*referent]bool
+	isRest    bool
+}
+
+// divide divides the build of a folder; nil where it has to be built as a whole.
+func divide(s *source.Sources, folder string) *division {
+	if countSpecs(s) < minSpecs {
+		return nil
+	}
+	d := &division{
+		sources: s, folder: folder,
+		reached: map[string]*source.Kustomization{}, loaders: map[string][]string{}, size: map[string]int{},
+		affixes: map[string][]affix{}, namespaces: map[string][]string{},
+	}
+	d.reach(folder)
+	for _, m := range s.Manifests {
+		if d.size[m.File] = len(m.Texts); len(d.loaders[m.File]) > 0 {
+			d.manifests = append(d.manifests, m)
+		}
+	}
+	if !d.isDivisible() || !d.readConfigurations() || !d.readPatches() || !d.findReferents() {
+		return nil
+	}
+	d.distribute()
+	return d
+}
+
+func countSpecs(s *source.Sources) (count int) {
+	for _, m := range s.Manifests {
+		for _, text := range m.Texts {
+			if isSpec(text) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// isSpec says whether a text is one object of a kind that users write.
+func isSpec(text *source.Text) bool {
+	return len(text.Objects) == 1 && kinds.Find(schema.FromAPIVersionAndKind(text.Objects[0].APIVersion, text.Objects[0].Kind)) != nil
+}
+
+// specKinds are the kinds of specs, whatever their groups.
+var specKinds = func() (names []string) {
+	for _, k := range kinds.All {
+		names = append(names, k.GVK.Kind)
+	}
+	return names
+}()
+
+// reach finds the kustomizations that a folder's loads, and who loads what.
+func (d *division) reach(folder string) {
+	if d.reached[folder] != nil {
+		return
+	}
+	k := d.sources.Kustomizations[folder]
+	d.reached[folder] = k
+	for _, entry := range slices.Concat(k.Resources, k.Components) {
+		loaded := k.Paths[entry]
+		d.loaders[loaded] = append(d.loaders[loaded], folder)
+		if d.sources.Kustomizations[loaded] != nil {
+			d.reach(loaded)
+		}
+	}
+}
+
+// isDivisible says whether no kustomization does what may concern every object.
+func (d *division) isDivisible() bool {
+	for _, k := range d.reached {
+		switch {
+		case len(k.Vars)+len(k.Crds)+len(k.OpenAPI)+len(k.HelmCharts) > 0, k.HelmGlobals != nil,
+			slices.Contains(k.BuildMetadata, types.TransformerAnnotations),
+			k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix+k.Namespace != "",
+			mentionsKustomize(k.CommonAnnotations):
+			return false
+		}
+	}
+	for _, m := range d.manifests {
+		for _, text := range m.Texts {
+			if isSpec(text) && !isPlain(text.Objects[0]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isPlain says whether a spec has a name and asks nothing of kustomize.
+func isPlain(spec source.Document) bool {
+	return spec.Name != "" && !mentionsKustomize(spec.Annotations())
+}
+
+// mentionsKustomize says whether an annotation is one that kustomize acts on: it
+// might drop an object, or change its name.
+func mentionsKustomize(annotations map[string]string) bool {
+	for key := range annotations {
+		if strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/") {
+			return true
+		}
+	}
+	return false
+}
+
+// isClosed says whether what a folder loads may depend on other objects there: its
+// kustomization, or one that loads it, does more than change one object at a time.
+func (d *division) isClosed(folder string) bool {
+	k := d.reached[folder]
+	return doesMore(k) ||
+		slices.ContainsFunc(k.Components, func(entry string) bool { return doesMore(d.reached[k.Paths[entry]]) }) ||
+		slices.ContainsFunc(d.loaders[folder], d.isClosed)
+}
+
+func doesMore(k *source.Kustomization) bool {
+	return len(k.Replacements)+len(k.Transformers)+len(k.Generators)+len(k.Validators) > 0
+}
+
+// distribute puts every document into a part, or into the rest.
+func (d *division) distribute() {
+	d.rest = &part{texts: map[string][]*source.Text{}, isRest: true}
+	awaited := d.awaitedNames()
+	size := partSize
+	for _, m := range d.manifests {
+		isClosed := slices.ContainsFunc(d.loaders[m.File], d.isClosed)
+		for _, text := range m.Texts {
+			if !isSpec(text) || isClosed || d.isAwaited(awaited, text.Objects[0]) {
+				d.rest.add(m.File, text)
+				continue
+			}
+			referents := d.referentsOf(m.File, text.Objects[0])
+			if slices.ContainsFunc(slices.Collect(maps.Keys(referents)), func(r *referent) bool { return r.isClosed }) {
+				d.rest.add(m.File, text)
+				continue
+			}
+			if size == partSize {
+				d.parts = append(d.parts, &part{texts: map[string][]*source.Text{}, referents: map[*referent]bool{}})
+				size = 0
+			}
+			d.parts[len(d.parts)-1].addSpec(m.File, text, referents)
+			size++
+		}
+	}
+}
+
+// isAwaited says whether one of names is one that a document has while it is built.
+func (d *division) isAwaited(names map[string]bool, document source.Document) bool {
+	return len(names) > 0 && slices.ContainsFunc(d.namesOf(document.File, document.Name), func(name string) bool { return names[name] })
+}
+
+func (p *part) add(file string, text *source.Text) {
+	p.texts[file] = append(p.texts[file], text)
+}
+
+// addSpec adds a spec and what it may refer to.
+func (p *part) addSpec(file string, spec *source.Text, referents map[*referent]bool) {
+	p.add(file, spec)
+	for r := range referents {
+		if !p.referents[r] && r.text != nil && !slices.Contains(p.texts[r.file], r.text) {
+			p.add(r.file, r.text)
+		}
+		p.referents[r] = true
+	}
+}
+
+// with returns the rest with the specs of a part.
+func (p *part) with(specs *part) *part {
+	both := &part{texts: maps.Clone(p.texts), isRest: true}
+	for file, texts := range specs.texts {
+		both.texts[file] = slices.Clip(both.texts[file])
+		for _, text := range texts {
+			if isSpec(text) {
+				both.add(file, text)
+			}
+		}
+	}
+	return both
+}

@@ -1,0 +1,98 @@
+package build
+
+import (
+	"errors"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/source"
+)
+
+var (
+	// resID is how kustomize writes the ID of an object in its errors:
+	// Deployment.v1.apps/web.shop.
+	resID = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)\.[^/\s]+/([^\s;'"\]]+)\.(\[noNs\]|[a-z0-9-]+)`)
+
+	// registered is the error of an object that is there twice.
+	registered = regexp.MustCompile(`already registered id|produces ID conflict`)
+
+	// recursed is how kustomize leads to a folder that an error is in, and before it
+	// why the folder is no file.
+	recursed = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
+
+	// accumulated is how it leads to a file.
+	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
+)
+
+// explain is the problem that an error of kustomize is about.
+func explain(s *source.Sources, kustomization string, err error) object.Problem {
+	message := strings.TrimPrefix(rootMessage(err), "/")
+	p := object.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
+	match := resID.FindStringSubmatch(message)
+	if match == nil {
+		return p
+	}
+	id := object.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
+	found := s.Find(id)
+	if registered.MatchString(message) {
+		return duplicate(p, id, found)
+	}
+	if len(found) > 0 {
+		last := found[len(found)-1]
+		p.Object = last.ID.String()
+		p.File, p.Line = last.Position()
+	}
+	return p
+}
+
+// duplicate is the problem of an object that is there twice, in found or, if its name
+// or namespace changed since, elsewhere.
+func duplicate(p object.Problem, id object.ID, found []source.Document) object.Problem {
+	if len(found) > 1 {
+		return source.DuplicateProblem(found[len(found)-1], found[0])
+	}
+	p.Object = id.String()
+	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"
+	return p
+}
+
+// rootMessage is what an error of kustomize says at its root, without the levels of
+// folders that led there.
+func rootMessage(err error) string {
+	text, quoted := unquoteComponents(err.Error())
+	text = recursed.ReplaceAllString(text, "")
+	if all := accumulated.FindAllStringSubmatch(text, -1); all != nil {
+		last := all[len(all)-1]
+		return last[1] + ": " + last[2]
+	}
+	for !quoted {
+		next := errors.Unwrap(err)
+		if next == nil || errors.Is(next, fs.ErrNotExist) && next.Error() == fs.ErrNotExist.Error() {
+			text = recursed.ReplaceAllString(err.Error(), "")
+			break
+		}
+		err = next
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// inComponent is how kustomize quotes an error in a component.
+var inComponent = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
+
+// unquoteComponents returns the error in the innermost component that a text quotes.
+func unquoteComponents(text string) (unquoted string, quoted bool) {
+	for {
+		match := inComponent.FindStringSubmatch(text)
+		if match == nil {
+			return text, quoted
+		}
+		inner, err := strconv.Unquote(match[1])
+		if err != nil {
+			return text, quoted
+		}
+		text, quoted = inner, true
+	}
+}

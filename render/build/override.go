@@ -1,0 +1,175 @@
+package build
+
+import (
+	"bytes"
+	"errors"
+	"path"
+	"reflect"
+	"slices"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
+)
+
+// overrideFolder is the folder of a build in which rendered objects meet the
+// component that overrides them. It is nowhere on disk.
+const overrideFolder = "/.gatehouse"
+
+// Override builds rendered objects with the component in a folder of sources. It
+// returns apart those that the component cannot change.
+func Override(s *source.Sources, folder string, rendered []object.Object) (unchanged, overridden []object.Object, problems []object.Problem) {
+	k := s.Kustomizations[folder]
+	var err error
+	isolate(func() { unchanged, overridden, err = overrideParts(s.FS, k, rendered) })
+	if err != nil {
+		return nil, nil, []object.Problem{explain(s, k.File, err)}
+	}
+	return unchanged, withOrigins(overridden, rendered), nil
+}
+
+// overrideParts hands kustomize only the objects that a component may change, and a
+// few at a time, where it changes one at a time: kustomize compares every object with
+// every other.
+func overrideParts(fs *source.FileSystem, component *source.Kustomization, rendered []object.Object) (unchanged, overridden []object.Object, err error) {
+	c, err := newChanges(fs, component)
+	if err != nil || c == nil { // it does more, or kustomize is about to say what is wrong
+		overridden, err = override(fs, component, rendered)
+		return nil, overridden, err
+	}
+	var named, selected []object.Object
+	for _, o := range rendered {
+		switch {
+		case c.names(o):
+			named = append(named, o)
+		case c.selects(o):
+			selected = append(selected, o)
+		default:
+			unchanged = append(unchanged, o)
+		}
+	}
+	if !c.changeIdentity {
+		if overridden, err = override(fs, component, named); err != nil {
+			return nil, nil, err
+		}
+		if others, err := c.override(selected); err == nil {
+			return unchanged, append(overridden, others...), nil
+		}
+	}
+	// Whatever is wrong with some, it is the same with all of them.
+	overridden, err = override(fs, component, slices.Concat(named, selected))
+	return unchanged, overridden, err
+}
+
+// override has kustomize build objects with a component.
+func override(fs *source.FileSystem, component *source.Kustomization, objects []object.Object) ([]object.Object, error) {
+	var resources bytes.Buffer
+	for _, o := range objects {
+		content, err := o.YAML()
+		if err != nil {
+			return nil, err
+		}
+		resources.WriteString("---\n")
+		resources.Write(content)
+	}
+	k := source.Kustomization{Folder: overrideFolder, File: path.Join(overrideFolder, "kustomization.yaml")}
+	k.Components = []string{path.Join("..", component.Folder)}
+	files := map[string][]byte{}
+	if len(objects) > 0 {
+		k.Resources = []string{"rendered.yaml"}
+		files[path.Join(overrideFolder, "rendered.yaml")] = resources.Bytes()
+	}
+	var err error
+	if files[k.File], err = yaml.Marshal(k.Kustomization); err != nil {
+		return nil, err
+	}
+	return run(fs.With(files), k)
+}
+
+// changes are what a component of nothing but patches changes.
+type changes struct {
+	fs             *source.FileSystem
+	component      source.Kustomization
+	targeted       []types.Patch
+	targets        []*types.SelectorRegex
+	named          []object.ID // kinds and names
+	changeIdentity bool
+}
+
+// newChanges returns nil where there is more than patches in a component.
+func newChanges(fs *source.FileSystem, component *source.Kustomization) (*changes, error) {
+	rest := component.Kustomization
+	rest.TypeMeta, rest.MetaData, rest.Patches = types.TypeMeta{}, nil, nil
+	if !reflect.DeepEqual(rest, types.Kustomization{}) {
+		return nil, nil
+	}
+	c := &changes{fs: fs, component: *component}
+	for _, p := range component.Patches {
+		read, err := readPatch(fs, component, p)
+		if err != nil {
+			return nil, err
+		}
+		c.changeIdentity = c.changeIdentity || read.changesIdentity()
+		if p.Target == nil {
+			for _, d := range read.documents {
+				c.named = append(c.named, object.ID{Kind: d.Kind, Name: d.Name})
+			}
+			continue
+		}
+		target, err := types.NewSelectorRegex(p.Target)
+		if err != nil {
+			return nil, err
+		}
+		c.targeted, c.targets = append(c.targeted, p), append(c.targets, target)
+	}
+	return c, nil
+}
+
+// names says whether a patch without a target may be of an object.
+func (c *changes) names(o object.Object) bool {
+	return slices.Contains(c.named, object.ID{Kind: o.GetKind(), Name: o.GetName()})
+}
+
+// selects says whether the target of a patch may select an object.
+func (c *changes) selects(o object.Object) bool {
+	gvk := o.GroupVersionKind()
+	return slices.ContainsFunc(c.targets, func(target *types.SelectorRegex) bool {
+		return target.MatchGvk(resid.Gvk{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}) && target.MatchName(o.GetName())
+	})
+}
+
+// override overrides objects that only targets select, some at a time.
+func (c *changes) override(objects []object.Object) ([]object.Object, error) {
+	component := c.component
+	component.Patches = c.targeted
+	content, err := yaml.Marshal(component.Kustomization)
+	if err != nil {
+		return nil, err
+	}
+	fs := c.fs.With(map[string][]byte{component.File: content})
+	chunks := slices.Collect(slices.Chunk(objects, partSize))
+	overridden := make([][]object.Object, len(chunks))
+	defer mute()()
+	errs := make([]error, len(chunks))
+	parallel.For(len(chunks), func(i int) { overridden[i], errs[i] = override(fs, &component, chunks[i]) })
+	return slices.Concat(overridden...), errors.Join(errs...)
+}
+
+// withOrigins gives overridden objects the origin of the rendered ones that they
+// were.
+func withOrigins(overridden, rendered []object.Object) []object.Object {
+	origins := map[object.ID]string{}
+	for _, o := range rendered {
+		origins[o.ID()] = o.Origin
+	}
+	for i, o := range overridden {
+		if origin, ok := origins[o.ID()]; ok {
+			overridden[i].Origin = origin
+		}
+	}
+	return overridden
+}

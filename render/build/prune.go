@@ -1,0 +1,198 @@
+package build
+
+import (
+	"os"
+	"slices"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/source"
+)
+
+// run builds a part: of objects beside its specs the rest has the right ones.
+func (d *division) run(p *part) ([]object.Object, error) {
+	pruned := pruning{division: d, part: p, needed: map[string]bool{}, files: map[string][]byte{}}
+	pruned.findNeeded()
+	root, ok, err := pruned.prune(d.folder)
+	if err != nil || !ok {
+		return nil, err
+	}
+	objects, err := run(d.sources.FS.With(pruned.files), *root)
+	if !p.isRest {
+		objects = slices.DeleteFunc(objects, func(o object.Object) bool { return kinds.Find(o.GroupVersionKind()) == nil })
+	}
+	return objects, err
+}
+
+// pruning takes from the kustomizations of a build what a part does without.
+type pruning struct {
+	*division
+	part   *part
+	needed map[string]bool   // folders
+	files  map[string][]byte // what stands in for kustomizations and manifests
+}
+
+// findNeeded finds the folders that a part needs: those of its documents and of what
+// it generates, and of the configurations, which concern all.
+func (p *pruning) findNeeded() {
+	for file := range p.part.texts {
+		p.needAll(p.loaders[file])
+	}
+	for r := range p.part.referents {
+		if r.folder != "" {
+			p.needAll([]string{r.folder})
+		}
+	}
+	for folder, k := range p.reached {
+		if len(k.Configurations) > 0 {
+			p.needAll([]string{folder})
+		}
+	}
+}
+
+// needAll marks folders, those that load them, and their components as needed.
+func (p *pruning) needAll(folders []string) {
+	for _, folder := range folders {
+		if p.needed[folder] {
+			continue
+		}
+		p.needed[folder] = true
+		p.needAll(p.loaders[folder])
+		k := p.reached[folder]
+		for _, entry := range k.Components {
+			p.needAll([]string{k.Paths[entry]})
+		}
+	}
+}
+
+// prune prunes the kustomization of a folder and those that it loads. It says whether
+// anything is left to load.
+func (p *pruning) prune(folder string) (*source.Kustomization, bool, error) {
+	k := *p.reached[folder]
+	var err error
+	keep := func(entry string) bool {
+		loaded, ok := k.Paths[entry], false
+		switch {
+		case err != nil:
+			return false
+		case p.reached[loaded] == nil:
+			return p.keepFile(loaded)
+		case p.part.isRest || p.needed[loaded]:
+			_, ok, err = p.prune(loaded)
+		}
+		return ok
+	}
+	before := len(k.Resources) + len(k.Components)
+	k.Resources, k.Components = filter(k.Resources, keep), filter(k.Components, keep)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !p.part.isRest:
+		p.pruneOthers(&k)
+	case isIdle(&k):
+		return nil, false, nil
+	case before == len(k.Resources)+len(k.Components):
+		return &k, true, nil // as it is written
+	}
+	if k.CheckEmpty() != nil {
+		return nil, false, nil
+	}
+	p.files[k.File], err = yaml.Marshal(k.Kustomization)
+	return &k, true, err
+}
+
+// keepFile makes of a file what a part has of it, and says whether that is anything.
+func (p *pruning) keepFile(file string) bool {
+	texts := p.part.texts[file]
+	if len(texts) != p.size[file] {
+		p.files[file] = source.Join(texts)
+	}
+	return len(texts) > 0
+}
+
+// isIdle says whether a kustomization that is left of the rest does nothing: all that
+// it might do is to change objects that it does not have.
+func isIdle(k *source.Kustomization) bool {
+	idle := types.Kustomization{
+		TypeMeta: k.TypeMeta, MetaData: k.MetaData, Namespace: k.Namespace, NamePrefix: k.NamePrefix, NameSuffix: k.NameSuffix,
+		Labels: k.Labels, CommonAnnotations: k.CommonAnnotations, Images: k.Images,
+		BuildMetadata: k.BuildMetadata, SortOptions: k.SortOptions, GeneratorOptions: k.GeneratorOptions,
+	}
+	left, err := yaml.Marshal(k.Kustomization)
+	if err != nil {
+		return false
+	}
+	nothing, err := yaml.Marshal(idle)
+	return err == nil && string(left) == string(nothing)
+}
+
+// pruneOthers takes from a kustomization what concerns objects that are not in the
+// part.
+func (p *pruning) pruneOthers(k *source.Kustomization) {
+	k.Replicas, k.Replacements, k.Generators, k.Transformers, k.Validators = nil, nil, nil, nil, nil
+	generated, names := map[string]bool{}, map[string]bool{}
+	for r := range p.part.referents {
+		if r.folder == k.Folder {
+			generated[r.names[0]] = true
+		}
+		for _, name := range r.names {
+			names[name] = true
+		}
+	}
+	k.ConfigMapGenerator = filter(k.ConfigMapGenerator, func(g types.ConfigMapArgs) bool { return generated[g.Name] })
+	k.SecretGenerator = filter(k.SecretGenerator, func(g types.SecretArgs) bool { return generated[g.Name] })
+
+	patches := p.patches[k.Folder]
+	keep := func(one patch) bool { return p.concerns(one, names) }
+	k.PatchesStrategicMerge = nil
+	for _, one := range filter(patches.strategicMerge, keep) {
+		k.PatchesStrategicMerge = append(k.PatchesStrategicMerge, types.PatchStrategicMerge(one.Path+one.Patch.Patch))
+	}
+	k.Patches = written(filter(patches.targeted, keep))
+	k.PatchesJson6902 = written(filter(patches.json6902, keep))
+}
+
+// concerns says whether a patch may change an object of the part: a spec, or one of
+// the names that the specs refer to.
+func (p *pruning) concerns(one patch, names map[string]bool) bool {
+	if one.kind != nil {
+		return one.maySelect(specKinds) || len(names) > 0 && one.maySelect(p.division.referents.kinds)
+	}
+	return slices.ContainsFunc(one.documents, func(d source.Document) bool {
+		return names[d.Name] && slices.Contains(p.division.referents.kinds, d.Kind)
+	})
+}
+
+func written(list []patch) (patches []types.Patch) {
+	for _, p := range list {
+		patches = append(patches, p.Patch)
+	}
+	return patches
+}
+
+// filter returns the items that are to be kept, nil where there are none.
+func filter[T any](list []T, keep func(T) bool) (kept []T) {
+	for _, item := range list {
+		if keep(item) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// mute keeps kustomize from saying of every part what it said of the rest.
+func mute() (unmute func()) {
+	stderr := os.Stderr
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return func() {}
+	}
+	os.Stderr = null
+	return func() {
+		os.Stderr = stderr
+		_ = null.Close()
+	}
+}

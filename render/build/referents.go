@@ -1,0 +1,219 @@
+package build
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/source"
+)
+
+// referents are the objects whose names specs may hold, which kustomize keeps in step
+// with what it makes of the names: ConfigMaps, Secrets and what else the
+// configurations of kustomize say.
+type referents struct {
+	kinds  []string
+	byName map[inNamespace][]*referent
+	// patched are the values that patches give specs.
+	patched []string
+}
+
+// referent is an object that specs may refer to.
+type referent struct {
+	names      []string // that it has while it is built
+	namespaces []string // that it may end in
+	isClosed   bool     // see division.isClosed
+
+	// It is written in a text of a file, or generated in a folder.
+	file   string
+	text   *source.Text
+	folder string
+}
+
+// inNamespace is a name in a namespace, in anyNamespace for that in all of them.
+type inNamespace struct{ namespace, name string }
+
+// fieldSpecs is what concerns names in a configuration of kustomize.
+type fieldSpecs struct {
+	NamePrefix    types.FsSlice `json:"namePrefix"`
+	NameSuffix    types.FsSlice `json:"nameSuffix"`
+	NameReference []struct {
+		resid.Gvk `json:",inline"`
+		Referrers types.FsSlice `json:"fieldSpecs"`
+	} `json:"nameReference"`
+}
+
+// findReferents finds what specs may refer to, and says whether that can be told.
+func (d *division) findReferents() bool {
+	if len(d.referents.kinds) == 0 {
+		return true
+	}
+	if !d.findGenerated() {
+		return false
+	}
+	d.findWritten()
+	d.findPatched()
+	return true
+}
+
+// readConfigurations reads what kinds specs refer to, and says whether kustomize is
+// told nothing else of the names of specs.
+func (d *division) readConfigurations() bool {
+	d.referents = &referents{byName: map[inNamespace][]*referent{}}
+	for _, k := range d.reached {
+		for _, entry := range k.Configurations {
+			content, err := d.sources.FS.ReadFile(k.Paths[entry])
+			var specs fieldSpecs
+			if err != nil || yaml.Unmarshal(content, &specs) != nil || !d.referents.addKinds(specs) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// findGenerated finds the referents that kustomizations generate.
+func (d *division) findGenerated() bool {
+	for folder, k := range d.reached {
+		isClosed := d.isClosed(folder)
+		if isClosed && len(k.Transformers)+len(k.Generators)+len(k.Validators) > 0 {
+			return false // they may make referents, or rename them
+		}
+		for _, g := range generators(k) {
+			namespaces := d.namespacesIn(folder, g.Namespace)
+			if g.Behavior != "" && g.Behavior != types.BehaviorCreate.String() && slices.Contains(namespaces, defaultNamespace) {
+				namespaces = []string{anyNamespace} // it stays in that of what it changes
+			}
+			d.referents.add(&referent{names: d.namesIn(folder, g.Name), namespaces: namespaces, isClosed: isClosed, folder: folder})
+		}
+	}
+	return true
+}
+
+func generators(k *source.Kustomization) (all []types.GeneratorArgs) {
+	for _, g := range k.ConfigMapGenerator {
+		all = append(all, g.GeneratorArgs)
+	}
+	for _, g := range k.SecretGenerator {
+		all = append(all, g.GeneratorArgs)
+	}
+	return all
+}
+
+// findWritten finds the referents among the documents.
+func (d *division) findWritten() {
+	for _, m := range d.manifests {
+		isClosed := slices.ContainsFunc(d.loaders[m.File], d.isClosed)
+		for _, text := range m.Texts {
+			for _, o := range text.Objects {
+				if !slices.Contains(d.referents.kinds, o.Kind) {
+					continue
+				}
+				// What is in one text with a spec cannot be built without it.
+				withSpec := slices.ContainsFunc(text.Objects, func(o source.Document) bool { return slices.Contains(specKinds, o.Kind) })
+				d.referents.add(&referent{names: d.namesOf(m.File, o.Name), namespaces: d.namespacesOf(m.File, o), isClosed: isClosed || withSpec, file: m.File, text: text})
+			}
+		}
+	}
+}
+
+// addKinds adds the kinds whose names a configuration says specs hold, and says
+// whether it leaves the names of specs alone.
+func (r *referents) addKinds(specs fieldSpecs) bool {
+	if len(specs.NamePrefix)+len(specs.NameSuffix) > 0 {
+		return false
+	}
+	for _, reference := range specs.NameReference {
+		if selectsSpecs(&reference.Gvk) {
+			return false
+		}
+		if slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsSpecs(&f.Gvk) }) {
+			if reference.Kind == "" {
+				return false
+			}
+			r.kinds = append(r.kinds, reference.Kind)
+		}
+	}
+	return true
+}
+
+// selectsSpecs says whether kustomize takes a kind that users write for one of a
+// configuration.
+func selectsSpecs(selector *resid.Gvk) bool {
+	return slices.ContainsFunc(kinds.All, func(k kinds.Kind) bool { return gvkOf(k.GVK).IsSelected(selector) })
+}
+
+func gvkOf(gvk schema.GroupVersionKind) resid.Gvk {
+	return resid.Gvk{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}
+}
+
+func (r *referents) add(one *referent) {
+	for _, name := range one.names {
+		for _, namespace := range one.namespaces {
+			key := inNamespace{namespace, name}
+			r.byName[key] = append(r.byName[key], one)
+		}
+		all := inNamespace{everyNamespace, name}
+		r.byName[all] = append(r.byName[all], one)
+	}
+}
+
+// named returns the referents that may have a name in one of some namespaces.
+func (r *referents) named(name string, namespaces []string) (found []*referent) {
+	for _, namespace := range namespaces {
+		if namespace == anyNamespace {
+			return r.byName[inNamespace{everyNamespace, name}]
+		}
+		found = append(found, r.byName[inNamespace{namespace, name}]...)
+	}
+	return append(found, r.byName[inNamespace{anyNamespace, name}]...)
+}
+
+// findPatched finds the values that patches give specs.
+func (d *division) findPatched() {
+	for _, patches := range d.patches {
+		for _, p := range patches.all() {
+			if !p.maySelect(specKinds) {
+				continue
+			}
+			for _, document := range p.documents {
+				document.Values(func(value string) {
+					if len(d.referents.byName[inNamespace{everyNamespace, value}]) > 0 {
+						d.referents.patched = append(d.referents.patched, value)
+					}
+				})
+			}
+		}
+	}
+}
+
+// referentsOf returns what a spec of a file may refer to, and all that may have a name in
+// common with that while it is built.
+func (d *division) referentsOf(file string, spec source.Document) map[*referent]bool {
+	found := map[*referent]bool{}
+	if len(d.referents.byName) == 0 {
+		return found
+	}
+	var add func(name string, namespaces []string)
+	add = func(name string, namespaces []string) {
+		for _, one := range d.referents.named(name, namespaces) {
+			if found[one] {
+				continue
+			}
+			found[one] = true
+			for _, other := range one.names {
+				add(other, one.namespaces)
+			}
+		}
+	}
+	namespaces := d.namespacesOf(file, spec)
+	for _, value := range d.referents.patched {
+		add(value, namespaces)
+	}
+	spec.Values(func(value string) { add(value, namespaces) })
+	return found
+}

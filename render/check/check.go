@@ -1,0 +1,147 @@
+// Package check finds what the API server would refuse of objects, and what must not
+// be in git or would mislead the controller.
+package check
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+)
+
+// Checker knows the kinds that are built in, those that this program brings, and,
+// before those, those that the environment defines.
+type Checker struct {
+	kinds customKinds
+}
+
+// New returns a Checker for an environment of objects, and what is wrong with the
+// CustomResourceDefinitions among them.
+func New(objects []object.Object) (*Checker, []object.Problem) {
+	c := &Checker{kinds: maps.Clone(embeddedKinds())}
+	var problems []object.Problem
+	for _, o := range objects {
+		if !isDefinition(o.Unstructured) {
+			continue
+		}
+		content, err := json.Marshal(o.Object)
+		if err != nil {
+			problems = append(problems, invalid(o, err.Error()))
+			continue
+		}
+		problems = append(problems, c.kinds.add(o, content)...)
+	}
+	return c, problems
+}
+
+// Objects checks objects, several at a time. It returns the valid ones as the API
+// server would store them, defaults filled in, and what is wrong with the others.
+func (c *Checker) Objects(objects []object.Object) (valid []object.Object, problems []object.Problem) {
+	stored := make([]*unstructured.Unstructured, len(objects))
+	found := make([][]object.Problem, len(objects))
+	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.check(objects[i]) })
+	for i, o := range objects {
+		if len(found[i]) == 0 {
+			valid = append(valid, object.Object{Unstructured: stored[i], Origin: o.Origin})
+		}
+		problems = append(problems, found[i]...)
+	}
+	return valid, problems
+}
+
+// check returns an object with its defaults filled in, and what is wrong with it.
+func (c *Checker) check(o object.Object) (*unstructured.Unstructured, []object.Problem) {
+	gvk := o.GroupVersionKind()
+	if kind, ok := c.kinds[gvk]; ok {
+		return kind.check(o)
+	}
+	if errs := checkType(o.Unstructured); len(errs) > 0 {
+		return o.Unstructured, problemsOf(o, errs)
+	}
+	switch {
+	case isDefinition(o.Unstructured): // checked when it was added
+		return o.Unstructured, nil
+	case isSecret(o.Unstructured):
+		return o.Unstructured, checkSecret(o)
+	case scheme.Scheme.IsGroupRegistered(gvk.Group):
+		return o.Unstructured, checkBuiltin(o)
+	}
+	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
+		return o.Unstructured, problemsOf(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
+	}
+	errs := append(misspelledKind(gvk), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
+	return o.Unstructured, problemsOf(o, errs)
+}
+
+// IsNamespaced says whether objects of a kind are in a namespace, and whether the
+// kind is known.
+func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
+	if kind, ok := c.kinds[gvk]; ok {
+		return kind.namespaced, true
+	}
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	return openapi.IsNamespaceScoped(yaml.TypeMeta{APIVersion: apiVersion, Kind: kind})
+}
+
+var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+
+// checkType finds what keeps an object from having a kind.
+func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
+	if u.GetAPIVersion() == "" {
+		errs = append(errs, field.Required(field.NewPath("apiVersion"), "write one like v1 or apps/v1"))
+	}
+	if !kindName.MatchString(u.GetKind()) {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be letters and digits, like ConfigMap"))
+	}
+	return errs
+}
+
+// misspelledKind is the error of a kind that is none of those of one of our groups.
+func misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
+	var known []string
+	for k := range embeddedKinds() {
+		if k.Group == gvk.Group {
+			known = append(known, k.Kind)
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	slices.Sort(known)
+	return field.ErrorList{field.NotSupported(field.NewPath("kind"), gvk.Kind, known)}
+}
+
+// checkMetadata checks what the metadata of every object has in common.
+func checkMetadata(u *unstructured.Unstructured, namespaced bool) field.ErrorList {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	u = &unstructured.Unstructured{Object: map[string]any{"metadata": maps.Clone(metadata)}}
+	if !namespaced {
+		u.SetNamespace("") // the API server ignores it
+	} else if u.GetNamespace() == "" {
+		u.SetNamespace("default")
+	}
+	return apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
+}
+
+// versions are the apiVersions of a custom kind that is known.
+func (c *Checker) versions(kind schema.GroupKind) []string {
+	var versions []string
+	for gvk := range c.kinds {
+		if gvk.GroupKind() == kind {
+			versions = append(versions, gvk.GroupVersion().String())
+		}
+	}
+	slices.Sort(versions)
+	return versions
+}

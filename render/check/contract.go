@@ -1,0 +1,109 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+)
+
+// The controller knows what was rendered by labels, an annotation and a gate. They
+// are on what was rendered, as it was rendered, and on nothing else: whoever could
+// move them could have the controller take one Pod for another, or none wait.
+
+// ReservedFields finds the parts of the contract on objects that nothing was
+// rendered to.
+func ReservedFields(objects []object.Object) (problems []object.Problem) {
+	for _, o := range objects {
+		problems = append(problems, reservedFields(o)...)
+	}
+	return problems
+}
+
+func reservedFields(o object.Object) []object.Problem {
+	var errs field.ErrorList
+	for _, path := range slices.Sorted(maps.Keys(contractFields(o, false))) {
+		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for what is rendered from an At or a Memcached: remove it, and do not rename or move what was rendered"))
+	}
+	return problemsOf(o, errs)
+}
+
+// Overridden finds what overrides did to rendered objects and must not.
+func Overridden(rendered, overridden []object.Object) (problems []object.Problem) {
+	before := map[object.ID]object.Object{}
+	for _, o := range rendered {
+		before[o.ID()] = o
+	}
+	for _, o := range overridden {
+		was, ok := before[o.ID()]
+		if !ok {
+			problems = append(problems, reservedFields(o)...)
+			continue
+		}
+		delete(before, o.ID())
+		waits := isGated(was.Unstructured)
+		problems = append(problems, changedFields(o, contractFields(was, waits), contractFields(o, waits))...)
+	}
+	for _, o := range rendered {
+		if _, gone := before[o.ID()]; gone && isGated(o.Unstructured) {
+			problems = append(problems, object.Problem{Message: "an override removes or renames " + o.String() + ": remove the At instead"})
+		}
+	}
+	return problems
+}
+
+// changedFields are the problems of an object whose fields differ from those before.
+func changedFields(o object.Object, before, after map[string]string) []object.Problem {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	var errs field.ErrorList
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if before[path] != after[path] {
+			errs = append(errs, field.Forbidden(field.NewPath(path), "an override must not change this: the controller needs it"))
+		}
+	}
+	return problemsOf(o, errs)
+}
+
+// contractFields are the parts of the contract that an object has, by their paths;
+// of one that waits, or should, also what a GitOps tool is told of it.
+func contractFields(o object.Object, waits bool) map[string]string {
+	fields := map[string]string{}
+	add := func(path *field.Path, value string) {
+		if value != "" {
+			fields[path.String()] = value
+		}
+	}
+	for _, kind := range kinds.All {
+		add(field.NewPath("metadata", "labels").Key(kind.Label), o.GetLabels()[kind.Label])
+	}
+	annotations := field.NewPath("metadata", "annotations")
+	add(annotations.Key(kinds.DigestAnnotation), o.GetAnnotations()[kinds.DigestAnnotation])
+	if isGated(o.Unstructured) {
+		add(field.NewPath("spec", "schedulingGates"), kinds.ScheduleGate)
+	}
+	for key, value := range o.GetAnnotations() {
+		if tool, _, _ := strings.Cut(key, "/"); waits && (tool == "argocd.argoproj.io" || tool == "kustomize.toolkit.fluxcd.io") {
+			add(annotations.Key(key), value)
+		}
+	}
+	return fields
+}
+
+// isGated says whether an object is a Pod that waits for its schedule.
+func isGated(u *unstructured.Unstructured) bool {
+	if u.GetKind() != "Pod" || u.GetAPIVersion() != corev1.SchemeGroupVersion.String() {
+		return false
+	}
+	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
+	return slices.ContainsFunc(gates, func(gate any) bool {
+		g, _ := gate.(map[string]any)
+		return g["name"] == kinds.ScheduleGate
+	})
+}

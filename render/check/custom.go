@@ -1,0 +1,208 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/render/object"
+)
+
+// customKind checks the objects of one version of a CustomResourceDefinition with
+// the API server's own code.
+type customKind struct {
+	namespaced bool
+	structural *schema.Structural
+	validator  validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// customKinds are the kinds that the CustomResourceDefinitions of an environment
+// define, or are built in.
+type customKinds map[apischema.GroupVersionKind]*customKind
+
+var extensions = func() serializer.CodecFactory {
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	return serializer.NewCodecFactory(scheme, serializer.EnableStrict)
+}()
+
+// embeddedKinds are those of the CustomResourceDefinitions that come with this
+// program.
+var embeddedKinds = sync.OnceValue(func() customKinds {
+	kinds := customKinds{}
+	files, err := crds.Files.ReadDir(".")
+	if err != nil {
+		panic(err)
+	}
+	for _, file := range files {
+		content, err := crds.Files.ReadFile(file.Name())
+		if err != nil {
+			panic(err)
+		}
+		if problems := kinds.add(object.Object{}, content); len(problems) > 0 {
+			panic(fmt.Sprintf("%s: %v", file.Name(), problems))
+		}
+	}
+	return kinds
+})
+
+// add adds the kinds of a CustomResourceDefinition, unless the API server would
+// refuse it; content is its JSON or YAML.
+func (kinds customKinds) add(crd object.Object, content []byte) []object.Problem {
+	decoded, _, err := extensions.UniversalDecoder(apiextensions.SchemeGroupVersion).Decode(content, nil, nil)
+	if err != nil {
+		return decodingProblems(crd, err)
+	}
+	definition, ok := decoded.(*apiextensions.CustomResourceDefinition)
+	if !ok {
+		return []object.Problem{invalid(crd, "is not a CustomResourceDefinition")}
+	}
+	if errs := crdvalidation.ValidateCustomResourceDefinition(context.Background(), definition); len(errs) > 0 {
+		return problemsOf(crd, errs)
+	}
+	for _, version := range definition.Spec.Versions {
+		kind, err := newCustomKind(definition, version.Name)
+		if err != nil {
+			return []object.Problem{invalid(crd, err.Error())}
+		}
+		gvk := apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
+		if missing := kind.missingFields(kinds[gvk]); len(missing) > 0 {
+			return []object.Problem{invalid(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", ")))}
+		}
+		kinds[gvk] = kind
+	}
+	return nil
+}
+
+// missingFields are the fields of the spec that a kind should have, because the one
+// that comes with this program has them, and does not have.
+func (k *customKind) missingFields(known *customKind) (missing []string) {
+	if known == nil {
+		return nil
+	}
+	has := k.structural.Properties["spec"].Properties
+	for name := range known.structural.Properties["spec"].Properties {
+		if _, ok := has[name]; !ok {
+			missing = append(missing, "spec."+name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+func newCustomKind(definition *apiextensions.CustomResourceDefinition, version string) (*customKind, error) {
+	properties, err := apiextensions.GetSchemaForVersion(definition, version)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := schema.NewStructural(properties.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(properties.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	return &customKind{
+		namespaced: definition.Spec.Scope == apiextensions.NamespaceScoped,
+		structural: structural,
+		validator:  validator,
+		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+	}, nil
+}
+
+// check returns the object as the API server would store it, defaults filled in,
+// and why it would not: what `kubectl apply --validate=strict` is told.
+func (k *customKind) check(o object.Object) (*unstructured.Unstructured, []object.Problem) {
+	stored := o.DeepCopy()
+	problems := k.unknownFields(o, stored)
+	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
+	defaulting.Default(stored.Object, k.structural)
+
+	errs := checkMetadata(stored, k.namespaced)
+	for _, wrong := range apivalidation.NameIsDNSSubdomain(stored.GetName(), false) {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), stored.GetName(), wrong))
+	}
+	errs = append(errs, validation.ValidateCustomResource(nil, stored.Object, k.validator)...)
+	errs = append(errs, objectmeta.Validate(nil, stored.Object, k.structural, false)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, stored.Object)...)
+	if k.rules != nil && !blocksRules(errs) {
+		broken, _ := k.rules.Validate(context.Background(), nil, k.structural, stored.Object, nil, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, broken...)
+	}
+	return stored, append(problems, problemsOf(o, errs)...)
+}
+
+// unknownFields takes from an object the fields that its kind does not have.
+func (k *customKind) unknownFields(o object.Object, stored *unstructured.Unstructured) (problems []object.Problem) {
+	unknown := pruning.PruneWithOptions(stored.Object, k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	if err != nil {
+		problems = append(problems, problemOf(o, err))
+	}
+	for _, path := range append(unknown, unknownMeta...) {
+		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path)))
+	}
+	return problems
+}
+
+// siblings are the fields that are known where an unknown one was found.
+func (k *customKind) siblings(path string) []string {
+	s := k.structural
+	keys := object.SplitField(path)
+	for _, key := range keys[:len(keys)-1] {
+		property, ok := s.Properties[key]
+		switch {
+		case ok:
+			s = &property
+		case s.Items != nil:
+			s = s.Items
+		default:
+			return nil
+		}
+	}
+	var names []string
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	return names
+}
+
+// blocksRules says whether the API server checks no rule of an object with such
+// errors.
+func blocksRules(errs field.ErrorList) bool {
+	for _, err := range errs {
+		switch err.Type {
+		case field.ErrorTypeRequired, field.ErrorTypeTypeInvalid, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeNotSupported:
+			return true
+		}
+	}
+	return false
+}
+
+// isDefinition says whether an object is a CustomResourceDefinition.
+func isDefinition(u *unstructured.Unstructured) bool {
+	return u.GetKind() == "CustomResourceDefinition" && strings.HasPrefix(u.GetAPIVersion(), apiextensions.GroupName+"/")
+}

@@ -1,0 +1,85 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/render/object"
+)
+
+// problemsOf are the problems that errors of an object are.
+func problemsOf(o object.Object, errs field.ErrorList) []object.Problem {
+	problems := make([]object.Problem, len(errs))
+	for i, err := range errs {
+		problems[i] = problemOf(o, err)
+	}
+	return problems
+}
+
+func problemOf(o object.Object, err *field.Error) object.Problem {
+	if err.Field == "" || err.Field == "<nil>" { // the object itself
+		return invalid(o, err.Detail)
+	}
+	var value object.Value
+	switch err.Type {
+	case field.ErrorTypeForbidden, field.ErrorTypeRequired: // the error is of the field, whatever its value
+	case field.ErrorTypeTypeInvalid:
+		value.Type = fmt.Sprint(err.BadValue)
+	default:
+		value.Is = err.BadValue
+	}
+	return object.NewProblem(o, err.Field, value, message(err))
+}
+
+// invalid is a problem with an object as a whole.
+func invalid(o object.Object, message string) object.Problem {
+	return object.NewProblem(o, "", object.Value{}, message)
+}
+
+// wrongType is the problem of a field that has a value of one type and wants one of
+// another.
+func wrongType(o object.Object, path, has, wants string) object.Problem {
+	return object.NewProblem(o, path, object.Value{Type: has}, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, has))
+}
+
+// unknownFieldProblem is the problem of a field that is none of those known.
+func unknownFieldProblem(o object.Object, path string, known []string) object.Problem {
+	keys := object.SplitField(path)
+	hint := object.DidYouMean(keys[len(keys)-1], known)
+	if hint == "" && len(known) > 0 {
+		slices.Sort(known)
+		hint = ": write one of " + strings.Join(known, ", ")
+	}
+	return object.NewProblem(o, path, object.Value{}, fmt.Sprintf("unknown field %q%s", path, hint))
+}
+
+// forPeople has, for a part of a message that speaks to programs, what to say to
+// people instead.
+var forPeople = []struct{ part, instead string }{
+	{"must be of type date-time", "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"},
+	{"T[0-9]{2}:[0-9]{2}:[0-9]{2}", "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"},
+	{"([KMGTPE]i)|[numkMGTPE]", "must be a quantity, like 64Mi or 500m"},
+}
+
+// message is an error as a person reads it, without what is in its position.
+func message(err *field.Error) string {
+	err.Detail = strings.ReplaceAll(err.Detail, err.Field+" in body ", "")
+	for _, m := range forPeople {
+		if strings.Contains(err.Detail, m.part) {
+			return field.Invalid(field.NewPath(err.Field), err.BadValue, m.instead).Error()
+		}
+	}
+	switch err.BadValue.(type) {
+	case map[string]any, []any: // too much to say again
+		if err.Type != field.ErrorTypeDuplicate {
+			return err.Field + ": " + err.Detail
+		}
+	}
+	if err.Type == field.ErrorTypeTypeInvalid {
+		return err.Field + ": " + err.Detail // what it calls the value is its type
+	}
+	return err.Error()
+}

@@ -1,0 +1,86 @@
+package kinds
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+)
+
+var atKind = Kind{
+	GVK:       cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt),
+	Label:     AtLabel,
+	Immutable: true,
+	expand:    typed(At),
+}
+
+// nobody is the user and group that a command runs as: the numeric IDs that
+// Linux distributions give to "nobody".
+const nobody = 65534
+
+// AtPodAnnotations are for the tools that sync the Pod of an At. It cannot be given
+// its gate back, so it must not be applied again: Flux creates it once, Argo CD
+// does not count it as unhealthy and syncs it last.
+var AtPodAnnotations = map[string]string{
+	"argocd.argoproj.io/ignore-healthcheck": "true",
+	"argocd.argoproj.io/sync-wave":          "1000",
+	"kustomize.toolkit.fluxcd.io/ssa":       "IfNotPresent",
+}
+
+// Schedule is the instant at which an At is due, in UTC.
+func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
+	due, err := time.Parse(time.RFC3339, spec.Schedule)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("spec.schedule: %q is not an RFC 3339 time: write it like 2026-01-31T09:00:00Z", spec.Schedule)
+	}
+	return due.UTC(), nil
+}
+
+// AtDigest is the digest of what a defaulted spec would run, and when. It leaves
+// out what only the controller acts on and may change while a Pod waits: suspend
+// and startingDeadlineSeconds.
+func AtDigest(spec cnatv1alpha1.AtSpec) string {
+	if due, err := Schedule(spec); err == nil {
+		spec.Schedule = due.Format(time.RFC3339Nano)
+	}
+	spec.Suspend = false
+	spec.StartingDeadlineSeconds = nil
+	return digest(spec)
+}
+
+// At is the Pod of a defaulted At. Its name is that of the At until HashName
+// completes it.
+func At(at *cnatv1alpha1.At) []Object {
+	meta := objectMeta(at.ObjectMeta, "at", AtLabel, AtDigest(at.Spec))
+	maps.Copy(meta.Annotations, AtPodAnnotations)
+
+	return []Object{&corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: meta,
+		Spec: corev1.PodSpec{
+			SchedulingGates:              []corev1.PodSchedulingGate{{Name: ScheduleGate}},
+			RestartPolicy:                at.Spec.RestartPolicy,
+			ActiveDeadlineSeconds:        at.Spec.ActiveDeadlineSeconds,
+			ServiceAccountName:           at.Spec.ServiceAccountName,
+			AutomountServiceAccountToken: ptr.To(at.Spec.ServiceAccountName != ""),
+			EnableServiceLinks:           ptr.To(false),
+			SecurityContext:              podSecurity(nobody),
+			Containers: []corev1.Container{{
+				Name:            CommandContainer,
+				Image:           at.Spec.Image,
+				Command:         []string{"sh", "-c", at.Spec.Command},
+				Env:             at.Spec.Env,
+				EnvFrom:         at.Spec.EnvFrom,
+				Resources:       at.Spec.Resources,
+				SecurityContext: containerSecurity(),
+				// The end of the log of a command that failed shows in its status.
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+			}},
+		},
+	}}
+}

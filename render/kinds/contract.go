@@ -1,0 +1,124 @@
+// Package kinds turns the kinds that users write into the Kubernetes objects
+// that run them. It is the contract between rendering and the controller: the
+// names, labels, annotations and digests by which the controller knows what was
+// rendered from what. Its functions are pure.
+package kinds
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	// ScheduleGate is the scheduling gate that a rendered Pod waits behind. The
+	// controller removes it, and nothing else, when the Pod is due.
+	ScheduleGate = "cnat.programming-kubernetes.info/schedule"
+
+	// AtLabel is on the Pod that was rendered from an At; its value is the name of
+	// the At.
+	AtLabel = "cnat.programming-kubernetes.info/at"
+
+	// MemcachedLabel is on everything that was rendered from a Memcached, and on
+	// its Pods; its value is the name of the Memcached.
+	MemcachedLabel = "cache.example.com/memcached"
+
+	// CommandContainer is the container of an At's Pod that runs its command.
+	CommandContainer = "command"
+
+	// DigestAnnotation is on everything that was rendered; its value is the digest
+	// of the spec that it was rendered from (see AtDigest and MemcachedDigest).
+	DigestAnnotation = "gatehouse.example.com/digest"
+)
+
+// digest is the SHA-256 digest of the JSON of a defaulted spec, written like an
+// image digest: sha256:<64 hexadecimal digits>. Specs that differ in spelling
+// alone (field order, 0.5 or 500m) have one digest.
+func digest(spec any) string {
+	b, err := json.Marshal(spec)
+	if err != nil { // a spec is plain data: its fields all marshal
+		panic(err)
+	}
+	return "sha256:" + hash(b)
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// HashName gives a rendered object of an immutable kind its final name, that of its
+// owner and a hash of all that the object is, so that it never has to be changed. It
+// comes after everything else that may change the manifest. Other objects keep their
+// names.
+func HashName(object *unstructured.Unstructured) error {
+	kind := RenderedFrom(object)
+	if kind == nil || !kind.Immutable {
+		return nil
+	}
+	name := object.GetName()
+	object.SetName("")
+	b, err := json.Marshal(object.Object)
+	if err != nil {
+		return fmt.Errorf("hash %s %s: %w", object.GetKind(), name, err)
+	}
+	object.SetName(object.GetLabels()[kind.Label] + "-" + hash(b)[:10])
+	return nil
+}
+
+// objectMeta is the metadata of an object that is rendered from owner: owner's
+// name and namespace, its labels and annotations, the recommended labels where
+// owner does not set them, and the contract, which owner cannot change.
+func objectMeta(owner metav1.ObjectMeta, kind, label, digest string) metav1.ObjectMeta {
+	labels := recommendedLabels(owner.Name, kind)
+	maps.Copy(labels, owner.Labels)
+	labels[label] = owner.Name
+
+	annotations := map[string]string{}
+	for key, value := range owner.Annotations {
+		if !isBookkeeping(key) {
+			annotations[key] = value
+		}
+	}
+	annotations[DigestAnnotation] = digest
+
+	return metav1.ObjectMeta{
+		Name:        owner.Name,
+		Namespace:   owner.Namespace,
+		Labels:      labels,
+		Annotations: annotations,
+	}
+}
+
+// recommendedLabels are those of
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/.
+func recommendedLabels(name, kind string) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name":       kind,
+		"app.kubernetes.io/instance":   name,
+		"app.kubernetes.io/managed-by": "gatehouse",
+	}
+}
+
+// bookkeeping are the prefixes of annotations that are about one object, of or for
+// a tool, and would be wrong on another: what forces or hooks an At must not reach
+// its Pod.
+var bookkeeping = []string{
+	"alpha.config.kubernetes.io/",
+	"argocd.argoproj.io/",
+	"config.kubernetes.io/",
+	"internal.config.kubernetes.io/",
+	"kubectl.kubernetes.io/",
+	"kustomize.toolkit.fluxcd.io/",
+}
+
+func isBookkeeping(annotation string) bool {
+	return slices.ContainsFunc(bookkeeping, func(prefix string) bool { return strings.HasPrefix(annotation, prefix) })
+}

@@ -1,0 +1,46 @@
+package object
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// SplitField splits the path of a field as the API server writes it,
+// spec.env[0].name or metadata.labels[a.b/c], into keys and indexes.
+func SplitField(field string) []string {
+	var keys []string
+	for field != "" {
+		if rest, ok := strings.CutPrefix(field, "["); ok {
+			key, after, _ := strings.Cut(rest, "]")
+			keys, field = append(keys, key), strings.TrimPrefix(after, ".")
+			continue
+		}
+		end := strings.IndexAny(field, ".[")
+		if end < 0 {
+			return append(keys, field)
+		}
+		if end > 0 {
+			keys = append(keys, field[:end])
+		}
+		field = strings.TrimPrefix(field[end:], ".")
+	}
+	return keys
+}
+
+// DidYouMean is the hint at the known name that is nearest to a wrong one; empty
+// where none is near.
+func DidYouMean(name string, known []string) string {
+	best, distance := "", 3
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %q?", best)
+}

@@ -1,0 +1,78 @@
+package object
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is something that keeps an environment from being rendered.
+type Problem struct {
+	// File is the file to change, relative to the root, with slashes.
+	File string `json:"file,omitempty"`
+	// Line is the line to change, from 1; 0 where it is not known.
+	Line int `json:"line,omitempty"`
+	// Object is what the problem is with: "Kind namespace/name".
+	Object string `json:"object,omitempty"`
+	// Field is the path of the field that is wrong, as the API server writes it:
+	// spec.env[0].name. It is empty where the object as a whole is.
+	Field string `json:"field,omitempty"`
+	// Message says what is wrong and what to write instead.
+	Message string `json:"message"`
+
+	// Subject is the object, where it is one that was built.
+	Subject Object `json:"-"`
+	// Value is what the field holds, by which its line is found.
+	Value Value `json:"-"`
+}
+
+// Value is what is known of the value of a field that is wrong. The zero Value is
+// that of any.
+type Value struct {
+	// Is is the value itself, where it is a scalar.
+	Is any
+	// Type is the JSON type of the value, like string or object, where no more than
+	// that is known.
+	Type string
+}
+
+// NewProblem returns a problem with an object, to be located.
+func NewProblem(o Object, field string, value Value, message string) Problem {
+	return Problem{Object: o.String(), Field: field, Message: message, Subject: o, Value: value}
+}
+
+// String is the problem on one line, like a compiler's.
+func (p Problem) String() string {
+	var parts []string
+	if p.File != "" {
+		parts = append(parts, p.Position())
+	}
+	if p.Object != "" {
+		parts = append(parts, p.Object)
+	}
+	return strings.Join(append(parts, p.Message), ": ")
+}
+
+// Position is the file and line of the problem, like a compiler's.
+func (p Problem) Position() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// SortProblems puts problems in the order of their files and lines, each once.
+func SortProblems(problems []Problem) []Problem {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Object, b.Object), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.CompactFunc(problems, func(a, b Problem) bool { return a.String() == b.String() })
+}
+
+// Duplicate is the problem of an object that is at another position as well.
+func Duplicate(position string) Problem {
+	return Problem{Message: fmt.Sprintf("duplicate object: it is in %s as well; remove or rename one", position)}
+}

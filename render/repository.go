@@ -1,0 +1,157 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+)
+
+const (
+	environmentsFolder = "environments"
+
+	// baseFolder is the folder under environments/ that environments build on.
+	baseFolder = "base"
+)
+
+// Repository is a folder that holds environments/.
+type Repository struct {
+	root *os.Root
+	dir  string // its path on disk, without links
+}
+
+// Open opens the repository in a folder. Close it after use.
+func Open(dir string) (*Repository, error) {
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		resolved, err = filepath.Abs(resolved)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
+	}
+	root, err := os.OpenRoot(resolved)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
+	}
+	r := &Repository{root: root, dir: resolved}
+	if !r.fileSystem().IsDir("/" + environmentsFolder) {
+		r.Close()
+		return nil, fmt.Errorf("%s has no folder %s", resolved, environmentsFolder)
+	}
+	return r, nil
+}
+
+// Close closes the repository.
+func (r *Repository) Close() { _ = r.root.Close() }
+
+// Lock keeps other runs from writing to the repository until unlock, and waits for
+// those that do.
+func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
+	return tree.Lock(ctx, filepath.Join(r.dir, environmentsFolder))
+}
+
+// fileSystem is the repository as it is on disk now.
+func (r *Repository) fileSystem() *source.FileSystem { return source.NewFileSystem(r.root, r.dir) }
+
+// FindRoot is the folder at or above dir that holds environments/.
+func FindRoot(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(filepath.Join(at, environmentsFolder)); err == nil && info.IsDir() {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("no folder %s at or above %s: name the folder that holds it with --root", environmentsFolder, dir)
+		}
+	}
+}
+
+// Environments are the names of the environments: the folders of environments/ with a
+// kustomization, but for base and components.
+func (r *Repository) Environments() ([]string, error) {
+	entries, err := fs.ReadDir(r.root.FS(), environmentsFolder)
+	if err != nil {
+		return nil, err
+	}
+	files := r.fileSystem()
+	var names []string
+	for _, entry := range entries {
+		if entry.Name() != baseFolder && isBuildable(files, path.Join("/", environmentsFolder, entry.Name())) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// isBuildable says whether a folder has a kustomization that is not a component.
+func isBuildable(files *source.FileSystem, folder string) bool {
+	content, err := files.ReadFile(files.KustomizationFile(folder))
+	if err != nil {
+		return false
+	}
+	var kustomization types.TypeMeta
+	_ = yaml.Unmarshal(content, &kustomization) // what is malformed fails when it is built
+	return kustomization.Kind != types.ComponentKind
+}
+
+// Selection says which environments to render.
+type Selection struct {
+	// Names are the names of environments.
+	Names []string
+	// All adds every environment that there is, and those that were rendered and
+	// are no more.
+	All bool
+}
+
+var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// selected are the names of the environments to render, each once.
+func (r *Repository) selected(selection Selection) ([]string, error) {
+	var errs []error
+	names := slices.Clone(selection.Names)
+	if selection.All {
+		all, err := r.Environments()
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("%s/ has no environment: make a folder there with a kustomization.yaml", environmentsFolder)
+		}
+		errs = append(errs, err)
+		names = append(names, all...)
+	}
+	for _, name := range names {
+		if !environmentName.MatchString(name) {
+			errs = append(errs, fmt.Errorf("%q is not the name of an environment: write a folder of %s/, in lower case letters, digits and '-'", name, environmentsFolder))
+		} else if name == baseFolder {
+			errs = append(errs, fmt.Errorf("%s/%s is what environments build on: render those", environmentsFolder, baseFolder))
+		}
+	}
+	if selection.All {
+		rendered, err := tree.Environments(r.root)
+		errs = append(errs, err)
+		for _, name := range rendered {
+			if environmentName.MatchString(name) && name != baseFolder {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), errors.Join(errs...)
+}
+
+// hasEnvironment says whether there is a folder, or anything else, for an environment.
+func (r *Repository) hasEnvironment(name string) bool {
+	return r.fileSystem().Exists(path.Join("/", environmentsFolder, name))
+}

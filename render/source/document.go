@@ -1,0 +1,143 @@
+package source
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/object"
+)
+
+// Document is one object, or patch of an object, in a file.
+type Document struct {
+	object.ID
+
+	// File is the file, from the root.
+	File string
+	// APIVersion is the object's.
+	APIVersion string
+	// Node is a mapping, or the list of a JSON 6902 patch.
+	Node *yaml.Node
+
+	offset int  // lines of the file before the node's first
+	inline bool // a patch within a kustomization
+}
+
+// line is the line of a node of the document in its file.
+func (d Document) line(n *yaml.Node) int { return n.Line + d.offset }
+
+// Position is the file, relative to the root, and line at which the document starts.
+func (d Document) Position() (file string, line int) {
+	return Relative(d.File), d.line(d.Node)
+}
+
+// documents returns the objects and patches of a piece of a file.
+func (p piece) documents(file string) ([]Document, error) {
+	node, err := p.parse()
+	if err != nil || node == nil {
+		return nil, err
+	}
+	return splitDocument(Document{File: file, Node: node, offset: p.offset}), nil
+}
+
+// splitDocument splits a document into the objects of a List, the patches of a
+// kustomization, or itself.
+func splitDocument(d Document) []Document {
+	d.APIVersion = textAt(d.Node, "apiVersion")
+	d.ID = object.ID{
+		Group:     object.Group(d.APIVersion),
+		Kind:      textAt(d.Node, "kind"),
+		Namespace: textAt(d.Node, "metadata", "namespace"),
+		Name:      textAt(d.Node, "metadata", "name"),
+	}
+	if _, items := mappingEntry(d.Node, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(d.Kind, "List") {
+		documents := make([]Document, 0, len(items.Content))
+		for _, item := range items.Content {
+			documents = append(documents, splitDocument(Document{File: d.File, Node: item, offset: d.offset})...)
+		}
+		return documents
+	}
+	return append([]Document{d}, inlinePatches(d)...)
+}
+
+// inlinePatches are the patches that a kustomization holds as text.
+func inlinePatches(kustomization Document) []Document {
+	_, patches := mappingEntry(kustomization.Node, "patches")
+	if patches == nil {
+		return nil
+	}
+	var documents []Document
+	for _, entry := range patches.Content {
+		_, text := mappingEntry(entry, "patch")
+		if text == nil {
+			continue
+		}
+		for _, piece := range textPieces(text, kustomization.line(text)) {
+			parsed, err := piece.documents(kustomization.File)
+			if err != nil {
+				continue
+			}
+			for _, d := range parsed {
+				d.inline = true
+				if d.Kind == "" {
+					d.Kind, d.Name = textAt(entry, "target", "kind"), textAt(entry, "target", "name")
+				}
+				documents = append(documents, d)
+			}
+		}
+	}
+	return documents
+}
+
+// textPieces splits the YAML that a scalar on a line of a file holds.
+func textPieces(text *yaml.Node, line int) []piece {
+	before := line - 1
+	if text.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		before++ // the text of a block starts on the next line
+	}
+	pieces := splitDocuments([]byte(text.Value))
+	for i := range pieces {
+		pieces[i].offset += before
+	}
+	return pieces
+}
+
+// Annotations are those of the object, as they are written.
+func (d Document) Annotations() map[string]string {
+	_, metadata := mappingEntry(d.Node, "metadata")
+	_, node := mappingEntry(metadata, "annotations")
+	if node == nil {
+		return nil
+	}
+	annotations := map[string]string{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		annotations[node.Content[i].Value] = node.Content[i+1].Value
+	}
+	return annotations
+}
+
+// Values calls use with every scalar of the document.
+func (d Document) Values(use func(value string)) { values(d.Node, use) }
+
+func values(node *yaml.Node, use func(string)) {
+	if node == nil {
+		return
+	}
+	if node.Kind == yaml.ScalarNode {
+		use(node.Value)
+	}
+	values(node.Alias, use)
+	for _, child := range node.Content {
+		values(child, use)
+	}
+}
+
+// Parse returns the documents of a text that are well formed: the patches that it is.
+func Parse(content []byte) (documents []Document) {
+	for _, piece := range splitDocuments(content) {
+		if parsed, err := piece.documents(""); err == nil {
+			documents = append(documents, parsed...)
+		}
+	}
+	return documents
+}

@@ -1,0 +1,233 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// maxFileSize bounds what is read of one file, in bytes.
+const maxFileSize = 64 << 20
+
+// errReadOnly is what kustomize gets for anything but reading.
+var errReadOnly = errors.New("the file system of a build is read-only")
+
+// FileSystem is the file system that kustomize builds from. Its root, "/", is the
+// folder that holds environments/: what is outside does not exist for it, and no
+// link leads there. What was read once stays as it was read. Its methods may be
+// called concurrently.
+type FileSystem struct {
+	disk *disk
+
+	// standIns stand in for files on disk, or beside them.
+	standIns map[string][]byte
+	// folders are those that hold standIns.
+	folders map[string]bool
+}
+
+// NewFileSystem returns the file system below root, whose path on disk, without
+// links, is dir.
+func NewFileSystem(root *os.Root, dir string) *FileSystem {
+	return &FileSystem{disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}}}
+}
+
+// With returns a file system in which files stand in for those on disk, or beside
+// them.
+func (f *FileSystem) With(files map[string][]byte) *FileSystem {
+	with := &FileSystem{disk: f.disk, standIns: maps.Clone(f.standIns), folders: maps.Clone(f.folders)}
+	if with.standIns == nil {
+		with.standIns, with.folders = map[string][]byte{}, map[string]bool{}
+	}
+	for file, content := range files {
+		with.standIns[file] = content
+		for dir := path.Dir(file); !with.folders[dir] && dir != "/"; dir = path.Dir(dir) {
+			with.folders[dir] = true
+		}
+	}
+	return with
+}
+
+// FilesRead returns the files on disk that were read, sorted, relative to the root.
+func (f *FileSystem) FilesRead() []string {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	files := slices.Sorted(maps.Keys(f.disk.files))
+	for i, file := range files {
+		files[i] = Relative(file)
+	}
+	return files
+}
+
+// KustomizationFile is the kustomization of a folder, or "" where there is none.
+func (f *FileSystem) KustomizationFile(dir string) string {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		if file := path.Join(dir, name); f.Exists(file) {
+			return file
+		}
+	}
+	return ""
+}
+
+// Resolve follows the links of an absolute path and says whether it is a folder.
+// The error wraps fs.ErrNotExist where there is nothing.
+func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err error) {
+	name = path.Clean("/" + filepath.ToSlash(name))
+	if _, ok := f.standIns[name]; ok {
+		return name, false, nil
+	}
+	if f.folders[name] {
+		return name, true, nil
+	}
+	return f.disk.resolve(name)
+}
+
+// ReadFile returns the content of a file.
+func (f *FileSystem) ReadFile(name string) ([]byte, error) {
+	resolved, isDir, err := f.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	if isDir {
+		return nil, fmt.Errorf("read %s: is a folder", Relative(name))
+	}
+	if content, ok := f.standIns[resolved]; ok {
+		return content, nil
+	}
+	return f.disk.read(resolved)
+}
+
+// CleanedAbs splits a path, its links followed, into folder and file.
+func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	resolved, isDir, err := f.Resolve(name)
+	if err != nil {
+		return "", "", err
+	}
+	if isDir {
+		return filesys.ConfirmedDir(resolved), "", nil
+	}
+	return filesys.ConfirmedDir(path.Dir(resolved)), path.Base(resolved), nil
+}
+
+// Exists says whether there is a file or folder.
+func (f *FileSystem) Exists(name string) bool {
+	_, _, err := f.Resolve(name)
+	return err == nil
+}
+
+// IsDir says whether there is a folder.
+func (f *FileSystem) IsDir(name string) bool {
+	_, isDir, err := f.Resolve(name)
+	return err == nil && isDir
+}
+
+// A build from a kustomization neither lists folders nor writes.
+
+// Create implements filesys.FileSystem.
+func (f *FileSystem) Create(string) (filesys.File, error) { return nil, errReadOnly }
+
+// Mkdir implements filesys.FileSystem.
+func (f *FileSystem) Mkdir(string) error { return errReadOnly }
+
+// MkdirAll implements filesys.FileSystem.
+func (f *FileSystem) MkdirAll(string) error { return errReadOnly }
+
+// RemoveAll implements filesys.FileSystem.
+func (f *FileSystem) RemoveAll(string) error { return errReadOnly }
+
+// WriteFile implements filesys.FileSystem.
+func (f *FileSystem) WriteFile(string, []byte) error { return errReadOnly }
+
+// Open implements filesys.FileSystem.
+func (f *FileSystem) Open(string) (filesys.File, error) { return nil, errReadOnly }
+
+// ReadDir implements filesys.FileSystem.
+func (f *FileSystem) ReadDir(string) ([]string, error) { return nil, errReadOnly }
+
+// Glob implements filesys.FileSystem.
+func (f *FileSystem) Glob(string) ([]string, error) { return nil, errReadOnly }
+
+// Walk implements filesys.FileSystem.
+func (f *FileSystem) Walk(string, filepath.WalkFunc) error { return errReadOnly }
+
+// Relative is an absolute path of a FileSystem as people write it.
+func Relative(name string) string {
+	return strings.TrimPrefix(name, "/")
+}
+
+// disk is what was read from disk.
+type disk struct {
+	root *os.Root
+	dir  string
+
+	mu       sync.Mutex
+	resolved map[string]resolution
+	files    map[string][]byte
+}
+
+type resolution struct {
+	path  string
+	isDir bool
+	err   error
+}
+
+func (d *disk) resolve(name string) (string, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, ok := d.resolved[name]
+	if !ok {
+		r.path, r.isDir, r.err = d.follow(name)
+		d.resolved[name] = r
+	}
+	return r.path, r.isDir, r.err
+}
+
+// follow follows the links of a path.
+func (d *disk) follow(name string) (resolved string, isDir bool, err error) {
+	target, err := filepath.EvalSymlinks(filepath.Join(d.dir, name))
+	if err != nil {
+		return "", false, &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
+	}
+	inside, err := filepath.Rel(d.dir, target)
+	if err != nil || !filepath.IsLocal(inside) {
+		return "", false, fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
+	}
+	info, err := d.root.Stat(inside)
+	if err != nil {
+		return "", false, err
+	}
+	return path.Clean("/" + filepath.ToSlash(inside)), info.IsDir(), nil
+}
+
+// read returns the content of a file whose path has no links.
+func (d *disk) read(resolved string) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if content, ok := d.files[resolved]; ok {
+		return content, nil
+	}
+	file, err := d.root.Open(Relative(resolved))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
+	if err == nil && len(content) > maxFileSize {
+		err = fmt.Errorf("read %s: over %d MiB", Relative(resolved), maxFileSize>>20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.files[resolved] = content
+	return content, nil
+}

@@ -1,0 +1,258 @@
+package source
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/object"
+)
+
+// test says whether a node may be what a problem is about. Nil is a test that every
+// node passes.
+type test func(*yaml.Node) bool
+
+func (t test) passes(node *yaml.Node) bool { return node != nil && (t == nil || t(node)) }
+
+// testOf is the test for what is known of a value.
+func testOf(value object.Value) test {
+	if value.Type != "" {
+		tags, ok := jsonTypes[value.Type]
+		if !ok {
+			return nil
+		}
+		return func(node *yaml.Node) bool { return strings.Contains(tags, node.ShortTag()) }
+	}
+	switch value.Is.(type) {
+	case string, bool, int64, float64, int32, int:
+		return func(node *yaml.Node) bool {
+			return node.Kind != yaml.ScalarNode || node.Value == fmt.Sprint(value.Is)
+		}
+	}
+	return nil
+}
+
+// jsonTypes are the YAML tags of the values of each JSON type.
+var jsonTypes = map[string]string{
+	"string": "!!str", "integer": "!!int", "number": "!!int !!float", "bool": "!!bool", "boolean": "!!bool",
+	"object": "!!map", "array": "!!seq", "null": "!!null",
+}
+
+// Locate gives a problem with a built object the file and line that gave the field
+// its value: of the object itself, or of a patch or replicas: entry. Where there is
+// no such line, it is that of what would hold the field.
+func (s *Sources) Locate(p object.Problem) object.Problem {
+	p.File, p.Line = s.position(p.Subject, object.SplitField(p.Field), testOf(p.Value))
+	return p
+}
+
+func (s *Sources) position(o object.Object, keys []string, is test) (file string, line int) {
+	if o.Unstructured == nil {
+		return Relative(o.Origin), 0
+	}
+	own, found := s.documentOf(o)
+	if found {
+		if key, value := walkKeys(own.Node, keys, is); is.passes(value) {
+			return Relative(own.File), own.line(key)
+		}
+	}
+	if d, node := s.changeOf(o, keys, is); node != nil {
+		return Relative(d.File), d.line(node)
+	}
+	if !found {
+		return Relative(o.Origin), s.generatorLine(o)
+	}
+	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
+		if key, _ := walkKeys(own.Node, keys, nil); key != nil {
+			return Relative(own.File), own.line(key)
+		}
+	}
+	return own.Position()
+}
+
+// documentOf finds an object where it was written, also if its name was changed
+// since: then it is one of the same kind whose name the new one contains.
+func (s *Sources) documentOf(o object.Object) (Document, bool) {
+	id := o.ID()
+	var renamed *Document
+	for _, d := range s.Documents(o.Origin) {
+		if d.inline || d.Kind != id.Kind || d.Group != id.Group {
+			continue
+		}
+		if d.Name == id.Name && (d.Namespace == id.Namespace || renamed == nil) {
+			renamed = &d
+			if d.Namespace == id.Namespace {
+				return d, true
+			}
+		}
+		if renamed == nil && d.Name != "" && strings.Contains(id.Name, d.Name) {
+			renamed = &d
+		}
+	}
+	if renamed == nil {
+		return Document{}, false
+	}
+	return *renamed, true
+}
+
+// changeOf finds the node of a patch or replicas: entry that gave a field of an
+// object its value: of several, that with the longest name in common with the object.
+func (s *Sources) changeOf(o object.Object, keys []string, is test) (by Document, at *yaml.Node) {
+	if len(keys) == 0 {
+		return by, nil
+	}
+	for _, file := range s.changingFiles() {
+		for _, d := range s.Documents(file) {
+			if at != nil && len(d.Name) <= len(by.Name) {
+				continue
+			}
+			if node := s.changeBy(d, o.ID(), keys, is); node != nil {
+				by, at = d, node
+			}
+		}
+	}
+	return by, at
+}
+
+// changingFiles are the files that were read and may change objects: kustomizations,
+// patches and the like, but no manifests.
+func (s *Sources) changingFiles() []string {
+	if s.changers == nil {
+		for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
+			if !s.isManifest[file] {
+				s.changers = append(s.changers, file)
+			}
+		}
+	}
+	return s.changers
+}
+
+// changeBy returns the node of a document that gives a field of an object its value,
+// if the document is a patch or a kustomization that does.
+func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *yaml.Node {
+	if isKustomization(d.File) && !d.inline {
+		if field := strings.Join(keys, "."); field == "spec.replicas" || slices.Contains(s.scaleFields, field) {
+			return replicasEntry(d.Node, id.Name, is)
+		}
+		return nil
+	}
+	if d.Kind != "" && d.Kind != id.Kind || d.Name != "" && !strings.Contains(id.Name, d.Name) || d.Namespace != "" && d.Namespace != id.Namespace {
+		return nil
+	}
+	if d.Node.Kind == yaml.SequenceNode {
+		return jsonPatchNode(d.Node, keys, is)
+	}
+	if key, value := walkKeys(d.Node, keys, is); is.passes(value) {
+		return key
+	}
+	return nil
+}
+
+// generatorLine is the line of the generator, in a kustomization, of an object; 0
+// where there is none.
+func (s *Sources) generatorLine(o object.Object) int {
+	for _, d := range s.Documents(o.Origin) {
+		for _, field := range []string{"configMapGenerator", "secretGenerator"} {
+			_, generators := mappingEntry(d.Node, field)
+			if generators == nil {
+				continue
+			}
+			for _, entry := range generators.Content {
+				if name := textAt(entry, "name"); name != "" && strings.Contains(o.GetName(), name) {
+					return d.line(entry)
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// jsonPatchNode returns the operation of a JSON 6902 patch that sets or removes a
+// field.
+func jsonPatchNode(operations *yaml.Node, keys []string, is test) *yaml.Node {
+	for _, operation := range operations.Content {
+		prefix := JSONPointer(textAt(operation, "path"))
+		if len(prefix) > len(keys) || !slices.Equal(prefix, keys[:len(prefix)]) {
+			continue
+		}
+		set, value := mappingEntry(operation, "value")
+		if set == nil && textAt(operation, "op") == "remove" && is == nil {
+			return operation
+		}
+		if value == nil {
+			continue
+		}
+		key, value := walkKeys(value, keys[len(prefix):], is)
+		if is.passes(value) {
+			if len(prefix) == len(keys) {
+				return set
+			}
+			return key
+		}
+	}
+	return nil
+}
+
+// JSONPointer splits the path of an operation of a JSON 6902 patch into keys.
+func JSONPointer(pointer string) []string {
+	keys := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := range keys {
+		keys[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(keys[i])
+	}
+	return keys
+}
+
+func replicasEntry(kustomization *yaml.Node, name string, is test) *yaml.Node {
+	_, replicas := mappingEntry(kustomization, "replicas")
+	if replicas == nil {
+		return nil
+	}
+	for _, entry := range replicas.Content {
+		if count, value := mappingEntry(entry, "count"); is.passes(value) && strings.Contains(name, textAt(entry, "name")) {
+			return count
+		}
+	}
+	return nil
+}
+
+// walkKeys returns the key and value nodes at keys, or nil; of a list whose index
+// is not among the keys, those of the first item that passes a test. An item of a
+// list is its own key.
+func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
+	key, value = node, node
+	for i, k := range keys {
+		if value.Kind != yaml.SequenceNode {
+			if key, value = mappingEntry(value, k); value == nil {
+				return nil, nil
+			}
+			continue
+		}
+		if index, err := strconv.Atoi(k); err == nil {
+			if index < 0 || index >= len(value.Content) {
+				return nil, nil
+			}
+			key, value = value.Content[index], value.Content[index]
+			continue
+		}
+		for _, item := range value.Content {
+			if key, value := walkKeys(item, keys[i:], is); is.passes(value) {
+				return key, value
+			}
+		}
+		return nil, nil
+	}
+	return key, value
+}
+
+func isKustomization(file string) bool {
+	switch path.Base(file) {
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+// Package source reads what people wrote: the kustomizations and manifests that an
+// environment is built from. It finds what kustomize would stop at or hang on, and
+// the file and line that a problem of a built object comes from.
+package source
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/object"
+)
+
+// Sources are the kustomizations and manifests that an environment is built from.
+type Sources struct {
+	// FS is what kustomize builds from. What cannot be built is left out of it, so
+	// that the build finds the problems of the rest.
+	FS *FileSystem
+	// Kustomizations are those that were found, by folder.
+	Kustomizations map[string]*Kustomization
+	// Manifests are the files of objects, in the order of the walk, each once.
+	Manifests []*Manifest
+	// Problems are those found so far.
+	Problems []object.Problem
+
+	unbuildable map[string]bool // folders
+	scaleFields []string
+	isManifest  map[string]bool
+	documents   map[string][]Document // of every file that was asked for
+	changers    []string              // see changingFiles
+}
+
+// Kustomization is a kustomization as kustomize takes it, less the entries that
+// cannot be loaded.
+type Kustomization struct {
+	types.Kustomization
+
+	// Folder and File are its paths, from the root.
+	Folder, File string
+	// Paths are what its resources and components resolve to.
+	Paths map[string]string
+}
+
+// Read reads the kustomizations in folders, and all that they build on. Folders
+// without a kustomization are problems. ScaleFields are the fields that `replicas:`
+// of a kustomization may set.
+func Read(fileSystem *FileSystem, scaleFields []string, folders ...string) *Sources {
+	s := &Sources{
+		FS:             fileSystem,
+		Kustomizations: map[string]*Kustomization{},
+		scaleFields:    scaleFields,
+		unbuildable:    map[string]bool{},
+		isManifest:     map[string]bool{},
+		documents:      map[string][]Document{},
+	}
+	for _, folder := range folders {
+		s.unbuildable[folder] = !s.walk(folder)
+	}
+	s.readManifests()
+	return s
+}
+
+// CanBuild says whether kustomize can build a folder that was read.
+func (s *Sources) CanBuild(folder string) bool { return !s.unbuildable[folder] }
+
+// Documents returns the documents of a file that are well formed.
+func (s *Sources) Documents(file string) []Document {
+	if documents, ok := s.documents[file]; ok {
+		return documents
+	}
+	var documents []Document
+	if content, err := s.FS.disk.read(file); err == nil {
+		for _, piece := range splitDocuments(content) {
+			if parsed, err := piece.documents(file); err == nil {
+				documents = append(documents, parsed...)
+			}
+		}
+	}
+	s.documents[file] = documents
+	return documents
+}
+
+// Find returns the documents of an object, or patches of it, in the order of files.
+func (s *Sources) Find(id object.ID) (found []Document) {
+	for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
+		for _, d := range s.Documents(file) {
+			if d.Kind == id.Kind && d.Name == id.Name && (id.Namespace == "" || d.Namespace == "" || d.Namespace == id.Namespace) {
+				found = append(found, d)
+			}
+		}
+	}
+	return found
+}
+
+func (s *Sources) problem(file string, line int, format string, args ...any) {
+	s.Problems = append(s.Problems, object.Problem{File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// malformed notes why a piece of a file is not YAML.
+func (s *Sources) malformed(file string, p piece, err error) {
+	line := yamlLine(err)
+	if line > 0 {
+		line += p.offset
+	}
+	s.problem(file, line, "malformed YAML: %s", yamlMessage(err))
+}

@@ -1,0 +1,33 @@
+package tree
+
+import (
+	"os"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// Diff returns a unified diff of what the plan changes, as `git apply` takes it.
+func (p *Plan) Diff() string {
+	var b strings.Builder
+	for _, file := range append(p.write, File{indexFile, p.index}) {
+		if old, ok := p.before[file.Path]; ok {
+			b.WriteString(p.fileDiff(file.Path, old, file.Content))
+		}
+	}
+	for _, name := range p.prune {
+		b.WriteString(p.fileDiff(name, p.before[name], nil))
+	}
+	return b.String()
+}
+
+func (p *Plan) fileDiff(name string, before, after []byte) string {
+	from, to := "a/"+p.folder.full(name), "b/"+p.folder.full(name)
+	if before == nil {
+		from = os.DevNull
+	}
+	if after == nil {
+		to = os.DevNull
+	}
+	return udiff.Unified(from, to, string(before), string(after))
+}

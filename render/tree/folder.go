@@ -1,0 +1,177 @@
+package tree
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
+
+// folder is the folder of a rendered environment.
+type folder struct {
+	root *os.Root // the folder that holds rendered/
+	path string   // rendered/<environment>, with slashes
+
+	mu   sync.Mutex
+	subs map[string]*sub
+}
+
+// sub is a folder in it, or itself: nil where it does not exist.
+type sub struct {
+	root *os.Root
+	err  error
+}
+
+func newFolder(root *os.Root, path string) *folder {
+	return &folder{root: root, path: path, subs: map[string]*sub{}}
+}
+
+// close closes what was opened.
+func (f *folder) close() {
+	for _, sub := range f.subs {
+		if sub.root != nil {
+			_ = sub.root.Close()
+		}
+	}
+}
+
+// full is a path in the folder, from the root.
+func (f *folder) full(name string) string { return path.Join(f.path, name) }
+
+// open opens the folder of a file, nil where there is none. It follows no links.
+func (f *folder) open(name string) (*os.Root, error) {
+	dir := f.full(path.Dir(name))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	opened, ok := f.subs[dir]
+	if !ok {
+		opened = &sub{}
+		opened.root, opened.err = openReal(f.root, dir)
+		f.subs[dir] = opened
+	}
+	return opened.root, opened.err
+}
+
+// openReal opens a folder that no link leads to, nil where there is none.
+func openReal(root *os.Root, dir string) (*os.Root, error) {
+	for i, c := range dir + "/" {
+		if c != '/' {
+			continue
+		}
+		info, err := root.Lstat(dir[:i])
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			return nil, isLink(dir[:i])
+		case !info.IsDir():
+			return nil, fmt.Errorf("%s is not a folder: move it away", dir[:i])
+		}
+	}
+	return root.OpenRoot(dir)
+}
+
+func isLink(name string) error {
+	return fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it", name)
+}
+
+// read returns the content of a file of the folder, nil where there is none.
+func (f *folder) read(name string) ([]byte, error) {
+	dir, err := f.open(name)
+	if dir == nil {
+		return nil, err
+	}
+	base := path.Base(name)
+	info, err := dir.Lstat(base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, isLink(f.full(name))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file: move it away", f.full(name))
+	}
+	file, err := dir.Open(base)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content := make([]byte, info.Size())
+	if _, err := io.ReadFull(file, content); err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.full(name), err)
+	}
+	return content, nil
+}
+
+// temporary is the prefix of files that are being written.
+const temporary = ".render-"
+
+// replace gives a file new content, at once.
+func (f *folder) replace(name string, content []byte) error {
+	dir, err := f.make(name)
+	if err != nil {
+		return err
+	}
+	unfinished := temporary + rand.Text()
+	if err := dir.WriteFile(unfinished, content, 0o644); err != nil {
+		_ = dir.Remove(unfinished)
+		return err
+	}
+	return dir.Rename(unfinished, path.Base(name))
+}
+
+// make opens the folder of a file, and makes it where there is none.
+func (f *folder) make(name string) (*os.Root, error) {
+	dir, err := f.open(name)
+	if dir != nil || err != nil {
+		return dir, err
+	}
+	made := f.full(path.Dir(name))
+	if err := f.root.MkdirAll(made, 0o755); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	if f.subs[made].root == nil {
+		delete(f.subs, made)
+	}
+	f.mu.Unlock()
+	return f.open(name)
+}
+
+// remove removes a file, and its folder where that is empty then.
+func (f *folder) remove(name string) error {
+	dir, err := f.open(name)
+	if dir == nil {
+		return err
+	}
+	if err := dir.Remove(path.Base(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_ = f.root.Remove(f.full(path.Dir(name))) // refused where the folder holds more
+	return nil
+}
+
+// clean removes what runs that were killed left unfinished. The caller holds the
+// lock: nobody else is writing.
+func (f *folder) clean() error {
+	return fs.WalkDir(f.root.FS(), f.path, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case entry.Type().IsRegular() && strings.HasPrefix(entry.Name(), temporary):
+			return f.root.Remove(name)
+		}
+		return nil
+	})
+}

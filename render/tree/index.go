@@ -1,0 +1,77 @@
+// Package tree writes what is rendered: it lays objects out in files, plans what has
+// to be written and pruned, shows it as a diff and carries it out.
+package tree
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// The kustomization.yaml of a rendered environment is the index of what render
+// owns there: the files that it lists, and itself. Nothing else in the folder is
+// ever changed or removed, but for the temporary files of runs that were killed.
+
+// indexFile is the path of the index in the folder of an environment.
+const indexFile = "kustomization.yaml"
+
+// indexHeader tells an index from a kustomization that a person wrote.
+const indexHeader = "# Written by gatehouse render, which owns the files listed here: do not edit.\n"
+
+// newIndex lists files in apply order.
+func newIndex(names []string) []byte {
+	var b bytes.Buffer
+	b.WriteString(indexHeader)
+	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n")
+	for _, name := range names {
+		b.WriteString("- " + name + "\n")
+	}
+	return b.Bytes()
+}
+
+// isIndex says whether a kustomization is one that render wrote, also if a merge
+// left its marks there, or git the line ends of another system.
+func isIndex(content []byte) bool {
+	first, _, _ := bytes.Cut(content, []byte("\n"))
+	return string(bytes.TrimSpace(first)) == strings.TrimSpace(indexHeader) || bytes.HasPrefix(first, []byte("<<<<<<< "))
+}
+
+// readIndex returns the files that an index lists. It reads line by line, so that
+// one with the marks of a merge conflict is the index of both sides.
+func readIndex(content []byte) map[string]bool {
+	names := map[string]bool{}
+	for line := range strings.Lines(string(content)) {
+		name, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "- ")
+		if ok && IsOwnable(name) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// IsOwnable says whether a path is one that render might have written: whoever
+// edits an index must not have other files removed.
+func IsOwnable(name string) bool {
+	folder, base, ok := strings.Cut(name, "/")
+	return ok && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) &&
+		!strings.HasPrefix(folder, ".") && !strings.Contains(base, "/") && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".yaml")
+}
+
+// Environments are the names of the environments that were rendered below root.
+func Environments(root *os.Root) (names []string, err error) {
+	entries, err := fs.ReadDir(root.FS(), Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		content, err := root.ReadFile(path.Join(Folder, entry.Name(), indexFile))
+		if err == nil && isIndex(content) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, err
+}

@@ -1,0 +1,127 @@
+package tree
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"example.com/gatehouse/render/object"
+)
+
+// Scope says whether objects of a kind are in a namespace, and whether the kind is
+// known.
+type Scope func(schema.GroupVersionKind) (namespaced, known bool)
+
+// Placed is an object and its file, <namespace or _cluster>/<kind>-<name>.yaml.
+type Placed struct {
+	object.Object
+	Path string // relative to the folder of the environment, with slashes
+	// Taken, if not nil, is the object whose file it is already: the two are one
+	// object in a cluster, or no two files of some file systems.
+	Taken *object.Object
+}
+
+// Layout gives each object its file. The result is in the order in which kustomize
+// applies kinds.
+func Layout(objects []object.Object, scope Scope) []Placed {
+	objects = slices.Clone(objects)
+	slices.SortStableFunc(objects, compareObjects)
+	shared := sharedKinds(objects)
+	placed := make([]Placed, len(objects))
+	owners := make(map[string]*object.Object, len(objects))
+	for i, o := range objects {
+		placed[i] = Placed{Object: o, Path: path.Join(folderOf(o, scope), baseName(o, shared[strings.ToLower(o.GetKind())]))}
+		if owner, ok := owners[placed[i].Path]; ok {
+			placed[i].Taken = owner
+			continue
+		}
+		owners[placed[i].Path] = &placed[i].Object
+	}
+	return placed
+}
+
+func compareObjects(a, b object.Object) int {
+	x, y := a.ID(), b.ID()
+	if x.Kind != y.Kind || x.Group != y.Group {
+		first := resid.Gvk{Group: x.Group, Kind: x.Kind}
+		second := resid.Gvk{Group: y.Group, Kind: y.Kind}
+		switch {
+		case first.IsLessThan(second):
+			return -1
+		case second.IsLessThan(first):
+			return 1
+		}
+	}
+	return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
+}
+
+// sharedKinds are the kinds, in lower case, that objects of two groups have.
+func sharedKinds(objects []object.Object) map[string]bool {
+	groups := map[string]string{}
+	shared := map[string]bool{}
+	for _, o := range objects {
+		id := o.ID()
+		kind := strings.ToLower(id.Kind)
+		if group, ok := groups[kind]; ok && group != id.Group {
+			shared[kind] = true
+		}
+		groups[kind] = id.Group
+	}
+	return shared
+}
+
+// clusterFolder is the folder of objects that are in no namespace. No namespace
+// can have its name.
+const clusterFolder = "_cluster"
+
+func folderOf(o object.Object, scope Scope) string {
+	namespaced, known := scope(o.GroupVersionKind())
+	switch {
+	case known && !namespaced:
+		return clusterFolder
+	case o.GetNamespace() != "":
+		return escape(o.GetNamespace())
+	case known:
+		return "default"
+	}
+	return clusterFolder
+}
+
+// maxBaseName keeps the name of a file, and of the temporary file that it is
+// first, within the 255 bytes that file systems allow.
+const maxBaseName = 220
+
+func baseName(o object.Object, withGroup bool) string {
+	id := o.ID()
+	kind := strings.ToLower(id.Kind)
+	if withGroup && id.Group != "" {
+		kind += "." + id.Group
+	}
+	name := escape(kind + "-" + id.Name)
+	if len(name) > maxBaseName {
+		name = fmt.Sprintf("%s-%x", name[:maxBaseName], sha256.Sum256([]byte(name)))[:maxBaseName+11]
+	}
+	return name + ".yaml"
+}
+
+// escape writes what is not a lower-case letter, a digit, '-' or '.' as %xx: a
+// ClusterRole may be named system:View, and no two names may meet on a file
+// system that folds case.
+func escape(name string) string {
+	var escaped strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '.':
+			escaped.WriteByte(c)
+		default:
+			fmt.Fprintf(&escaped, "%%%02x", c)
+		}
+	}
+	return escaped.String()
+}

@@ -1,0 +1,203 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+)
+
+// Folder is the folder of what machines write, at the root.
+const Folder = "rendered"
+
+// File is one file of what is rendered.
+type File struct {
+	Path    string // relative to the folder of the environment, with slashes
+	Content []byte
+}
+
+// Plan is what writing would change in the folder of an environment.
+type Plan struct {
+	folder    *folder
+	index     []byte            // the new one; nil where nothing is left
+	interim   []byte            // the index while files are written and pruned
+	write     []File            // new and changed files
+	prune     []string          // files that are rendered no more
+	unchanged []string          // files that stay as they are
+	before    map[string][]byte // the content of what is written and pruned
+}
+
+// NewPlan compares rendered/<environment> below root with the files that are to be in
+// it, in apply order. The problems are what is in the way. Close the plan after use.
+func NewPlan(root *os.Root, environment string, files []File) (*Plan, []object.Problem) {
+	p := &Plan{folder: newFolder(root, path.Join(Folder, environment)), before: map[string][]byte{}}
+	old, err := p.folder.read(indexFile)
+	if err == nil && old != nil && !isIndex(old) {
+		err = p.foreign(indexFile)
+	}
+	if err != nil {
+		return p, []object.Problem{{Message: err.Error()}}
+	}
+	owned := readIndex(old)
+	errs := p.compare(files, owned)
+
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = file.Path
+		delete(owned, file.Path)
+	}
+	for _, name := range slices.Sorted(maps.Keys(owned)) {
+		errs = append(errs, p.planRemoval(name))
+	}
+	if len(files) > 0 {
+		p.index = newIndex(names)
+	}
+	p.interim = newIndex(slices.Concat(names, p.prune))
+	if !bytes.Equal(old, p.index) {
+		p.before[indexFile] = old
+	}
+	return p, problemsOf(errs)
+}
+
+func problemsOf(errs []error) (problems []object.Problem) {
+	for _, err := range errs {
+		if err != nil {
+			problems = append(problems, object.Problem{Message: err.Error()})
+		}
+	}
+	return problems
+}
+
+// Close closes the folders that the plan has open.
+func (p *Plan) Close() { p.folder.close() }
+
+// compare notes what has to be done for files, of which render owns some. It reads
+// several at a time.
+func (p *Plan) compare(files []File, owned map[string]bool) []error {
+	before, errs := make([][]byte, len(files)), make([]error, len(files))
+	parallel.For(len(files), func(i int) { before[i], errs[i] = p.folder.read(files[i].Path) })
+	for i, file := range files {
+		switch {
+		case errs[i] != nil:
+		case before[i] != nil && bytes.Equal(before[i], file.Content):
+			p.unchanged = append(p.unchanged, file.Path)
+		case before[i] != nil && !owned[file.Path]:
+			errs[i] = p.foreign(file.Path)
+		default:
+			p.write = append(p.write, file)
+			p.before[file.Path] = before[i]
+		}
+	}
+	return errs
+}
+
+// foreign is the error of a file that render does not own.
+func (p *Plan) foreign(name string) error {
+	return fmt.Errorf("%s was not written by render: move it away", p.folder.full(name))
+}
+
+// planRemoval notes that a file is rendered no more.
+func (p *Plan) planRemoval(name string) error {
+	old, err := p.folder.read(name)
+	if err != nil || old == nil {
+		return err
+	}
+	p.prune = append(p.prune, name)
+	p.before[name] = old
+	return nil
+}
+
+// Written returns the files that are new or changed, from the root.
+func (p *Plan) Written() []string {
+	written := make([]string, 0, len(p.write)+1)
+	for _, file := range p.write {
+		written = append(written, p.folder.full(file.Path))
+	}
+	if _, changes := p.before[indexFile]; changes && p.index != nil {
+		written = append(written, p.folder.full(indexFile))
+	}
+	return written
+}
+
+// Unchanged returns the files that are right already, from the root.
+func (p *Plan) Unchanged() []string {
+	unchanged := make([]string, 0, len(p.unchanged)+1)
+	for _, name := range p.unchanged {
+		unchanged = append(unchanged, p.folder.full(name))
+	}
+	if _, changes := p.before[indexFile]; !changes && p.index != nil {
+		unchanged = append(unchanged, p.folder.full(indexFile))
+	}
+	return unchanged
+}
+
+// Pruned returns the files that are rendered no more, from the root.
+func (p *Plan) Pruned() []string {
+	pruned := make([]string, 0, len(p.prune)+1)
+	for _, name := range p.prune {
+		pruned = append(pruned, p.folder.full(name))
+	}
+	if old := p.before[indexFile]; old != nil && p.index == nil {
+		pruned = append(pruned, p.folder.full(indexFile))
+	}
+	return pruned
+}
+
+// Changes says whether there is anything to do.
+func (p *Plan) Changes() bool { return len(p.before) > 0 }
+
+// Apply carries the plan out. The caller holds the lock, since before the plan was
+// made. Killed at any instant, it leaves a folder that the next run completes: the
+// index owns every file before it is written and until after it is removed, and each
+// file is replaced at once.
+func (p *Plan) Apply(ctx context.Context) error {
+	if err := errors.Join(p.folder.clean(), p.apply(ctx)); err != nil {
+		return fmt.Errorf("write %s: %w", p.folder.path, err)
+	}
+	return nil
+}
+
+func (p *Plan) apply(ctx context.Context) error {
+	if !p.Changes() {
+		return nil
+	}
+	if len(p.write)+len(p.prune) > 0 {
+		if err := p.folder.replace(indexFile, p.interim); err != nil {
+			return err
+		}
+	}
+	if err := p.writeFiles(ctx); err != nil {
+		return err
+	}
+	for _, name := range p.prune {
+		if err := p.folder.remove(name); err != nil {
+			return err
+		}
+	}
+	if p.index == nil {
+		return p.folder.remove(indexFile)
+	}
+	return p.folder.replace(indexFile, p.index)
+}
+
+// writeFiles writes the new and changed files, several at a time.
+func (p *Plan) writeFiles(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	parallel.For(len(p.write), func(i int) {
+		if ctx.Err() != nil {
+			return // a full disk does not get better
+		}
+		if err := p.folder.replace(p.write[i].Path, p.write[i].Content); err != nil {
+			cancel(err)
+		}
+	})
+	return context.Cause(ctx)
+}
