@@ -34,7 +34,7 @@ func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object,
 	if d := divide(s, k.Folder); d != nil {
 		return d.build()
 	}
-	return run(s.FS, *k)
+	return runWithOrigins(s.FS, k)
 }
 
 // build builds the parts of a division, after what cannot be parted. Where a part
@@ -50,7 +50,7 @@ func (d *division) build() ([]object.Object, error) {
 		if _, err := d.run(d.rest.with(failed)); err != nil {
 			return nil, err
 		}
-		return run(d.sources.FS, *d.sources.Kustomizations[d.folder])
+		return runWithOrigins(d.sources.FS, d.sources.Kustomizations[d.folder])
 	}
 	for _, part := range built {
 		objects = append(objects, part...)

@@ -24,34 +24,39 @@ import (
 )
 
 // run builds a folder of a file system: no plugins, no loading of files from outside
-// the folder of a kustomization. The objects say where they come from.
-func run(fs *source.FileSystem, kustomization source.Kustomization) ([]object.Object, error) {
-	k, folder := kustomization.Kustomization, kustomization.Folder
-	asked := slices.Contains(k.BuildMetadata, types.OriginAnnotations)
-	if !asked && k.CheckEmpty() == nil { // of one that is empty kustomize says so
-		k.BuildMetadata = append(slices.Clip(k.BuildMetadata), types.OriginAnnotations)
-		content, err := yaml.Marshal(k)
-		if err != nil {
-			return nil, err
-		}
-		fs = fs.With(map[string][]byte{kustomization.File: content})
-	}
+// the folder of a kustomization.
+func run(fs *source.FileSystem, folder string) ([]object.Object, error) {
 	resources, err := kustomize(fs, folder)
 	if err != nil {
 		return nil, err
 	}
-	objects := make([]object.Object, 0, resources.Size())
-	for _, r := range resources.Resources() {
-		o, err := newObject(r, folder)
-		if err != nil {
+	objects := make([]object.Object, resources.Size())
+	for i, r := range resources.Resources() {
+		if objects[i], err = newObject(r, folder); err != nil {
 			return nil, err
 		}
-		if !asked {
-			dropOrigin(o.Unstructured)
-		}
-		objects = append(objects, o)
 	}
 	return objects, nil
+}
+
+// runWithOrigins builds a kustomization and has kustomize say where each object comes
+// from, which makes it do more for each object and transformer:
+// https://github.com/kubernetes-sigs/kustomize/issues/5988
+func runWithOrigins(fs *source.FileSystem, kustomization *source.Kustomization) ([]object.Object, error) {
+	k := kustomization.Kustomization
+	if slices.Contains(k.BuildMetadata, types.OriginAnnotations) || k.CheckEmpty() != nil { // of one that is empty kustomize says so
+		return run(fs, kustomization.Folder)
+	}
+	k.BuildMetadata = append(slices.Clip(k.BuildMetadata), types.OriginAnnotations)
+	content, err := yaml.Marshal(k)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := run(fs.With(map[string][]byte{kustomization.File: content}), kustomization.Folder)
+	for _, o := range objects {
+		dropOrigin(o.Unstructured)
+	}
+	return objects, err
 }
 
 // kustomize builds a folder. Some input that is wrong makes it panic.
@@ -67,13 +72,14 @@ func kustomize(fs *source.FileSystem, folder string) (resources resmap.ResMap, e
 }
 
 func newObject(r *resource.Resource, folder string) (object.Object, error) {
-	b, err := r.MarshalJSON()
+	o := object.Object{Unstructured: &unstructured.Unstructured{}}
+	var content map[string]any
+	err := r.YNode().Decode(&content)
+	if err == nil {
+		o.Object, err = jsonValues(content)
+	}
 	if err != nil {
 		return object.Object{}, fmt.Errorf("%s: %w", object.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}, err)
-	}
-	o := object.Object{Unstructured: &unstructured.Unstructured{}}
-	if err := json.Unmarshal(b, &o.Object); err != nil {
-		return object.Object{}, err
 	}
 	if origin, err := r.GetOrigin(); err == nil && origin != nil {
 		o.Origin = path.Join(folder, origin.Path)
@@ -82,6 +88,15 @@ func newObject(r *resource.Resource, folder string) (object.Object, error) {
 		}
 	}
 	return o, nil
+}
+
+// jsonValues returns content with the values of JSON as unstructured objects have them.
+func jsonValues(content map[string]any) (values map[string]any, err error) {
+	b, err := json.Marshal(content)
+	if err == nil {
+		err = json.Unmarshal(b, &values)
+	}
+	return values, err
 }
 
 const originAnnotation = "config.kubernetes.io/origin"

@@ -38,7 +38,7 @@ func Override(s *source.Sources, folder string, rendered []object.Object) (uncha
 func overrideParts(fs *source.FileSystem, component *source.Kustomization, rendered []object.Object) (unchanged, overridden []object.Object, err error) {
 	c, err := newChanges(fs, component)
 	if err != nil || c == nil { // it does more, or kustomize is about to say what is wrong
-		overridden, err = override(fs, component, rendered)
+		overridden, err = override(fs, component, rendered, false)
 		return nil, overridden, err
 	}
 	var named, selected []object.Object
@@ -53,7 +53,7 @@ func overrideParts(fs *source.FileSystem, component *source.Kustomization, rende
 		}
 	}
 	if !c.changeIdentity {
-		if overridden, err = override(fs, component, named); err != nil {
+		if overridden, err = override(fs, component, named, true); err != nil {
 			return nil, nil, err
 		}
 		if others, err := c.override(selected); err == nil {
@@ -61,12 +61,13 @@ func overrideParts(fs *source.FileSystem, component *source.Kustomization, rende
 		}
 	}
 	// Whatever is wrong with some, it is the same with all of them.
-	overridden, err = override(fs, component, slices.Concat(named, selected))
+	overridden, err = override(fs, component, slices.Concat(named, selected), true)
 	return unchanged, overridden, err
 }
 
-// override has kustomize build objects with a component.
-func override(fs *source.FileSystem, component *source.Kustomization, objects []object.Object) ([]object.Object, error) {
+// override has kustomize build objects with a component. One that only changes them
+// adds none, of which it would have to say where they come from.
+func override(fs *source.FileSystem, component *source.Kustomization, objects []object.Object, isOnlyChanging bool) ([]object.Object, error) {
 	var resources bytes.Buffer
 	for _, o := range objects {
 		content, err := o.YAML()
@@ -76,7 +77,7 @@ func override(fs *source.FileSystem, component *source.Kustomization, objects []
 		resources.WriteString("---\n")
 		resources.Write(content)
 	}
-	k := source.Kustomization{Folder: overrideFolder, File: path.Join(overrideFolder, "kustomization.yaml")}
+	k := &source.Kustomization{Folder: overrideFolder, File: path.Join(overrideFolder, "kustomization.yaml")}
 	k.Components = []string{path.Join("..", component.Folder)}
 	files := map[string][]byte{}
 	if len(objects) > 0 {
@@ -87,7 +88,10 @@ func override(fs *source.FileSystem, component *source.Kustomization, objects []
 	if files[k.File], err = yaml.Marshal(k.Kustomization); err != nil {
 		return nil, err
 	}
-	return run(fs.With(files), k)
+	if isOnlyChanging {
+		return run(fs.With(files), k.Folder)
+	}
+	return runWithOrigins(fs.With(files), k)
 }
 
 // changes are what a component of nothing but patches changes.
@@ -155,7 +159,7 @@ func (c *changes) override(objects []object.Object) ([]object.Object, error) {
 	overridden := make([][]object.Object, len(chunks))
 	defer mute()()
 	errs := make([]error, len(chunks))
-	parallel.For(len(chunks), func(i int) { overridden[i], errs[i] = override(fs, &component, chunks[i]) })
+	parallel.For(len(chunks), func(i int) { overridden[i], errs[i] = override(fs, &component, chunks[i], true) })
 	return slices.Concat(overridden...), errors.Join(errs...)
 }
 

@@ -20,11 +20,21 @@ func (d *division) run(p *part) ([]object.Object, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	objects, err := run(d.sources.FS.With(pruned.files), *root)
-	if !p.isRest {
-		objects = slices.DeleteFunc(objects, func(o object.Object) bool { return kinds.Find(o.GroupVersionKind()) == nil })
+	fs := d.sources.FS.With(pruned.files)
+	if p.isRest {
+		return runWithOrigins(fs, root)
 	}
-	return objects, err
+	objects, err := run(fs, d.folder)
+	specs := onlySpecs(objects)
+	if err != nil || d.setOrigins(p, specs) {
+		return specs, err
+	}
+	objects, err = runWithOrigins(fs, root)
+	return onlySpecs(objects), err
+}
+
+func onlySpecs(objects []object.Object) []object.Object {
+	return filter(objects, func(o object.Object) bool { return kinds.Find(o.GroupVersionKind()) != nil })
 }
 
 // pruning takes from the kustomizations of a build what a part does without.
