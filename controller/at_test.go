@@ -167,7 +167,7 @@ func TestAtProgress(t *testing.T) {
 
 func TestAtStaleRendering(t *testing.T) {
 	w := newWorld(t)
-	w.grace = 2 * time.Second
+	w.options.Grace = 2 * time.Second
 	w.start()
 	at := w.at("stale", time.Hour)
 	w.awaitAt(at, pending, ReasonPodMissing)

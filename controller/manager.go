@@ -57,7 +57,11 @@ type Options struct {
 
 // New returns a manager that runs every controller of Gatehouse.
 func New(ctx context.Context, cfg *rest.Config, options Options) (ctrl.Manager, error) {
-	mgr, err := ctrl.NewManager(clientConfig(cfg), managerOptions(options))
+	return newManager(ctx, cfg, options, managerOptions(options))
+}
+
+func newManager(ctx context.Context, cfg *rest.Config, options Options, managerOptions ctrl.Options) (ctrl.Manager, error) {
+	mgr, err := ctrl.NewManager(clientConfig(cfg), managerOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +121,6 @@ func managerOptions(options Options) ctrl.Options {
 			MaxConcurrentReconciles: options.Concurrency,
 			// A replica that takes over knows every object already.
 			EnableWarmup: ptr.To(true),
-			// Tests run several managers in one process.
-			SkipNameValidation: ptr.To(true),
 		},
 		LeaderElection:                options.LeaderElect,
 		LeaderElectionID:              "gatehouse-controller",

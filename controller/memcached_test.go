@@ -19,7 +19,7 @@ import (
 
 func TestMemcached(t *testing.T) {
 	w := newWorld(t)
-	w.grace = 2 * time.Second
+	w.options.Grace = 2 * time.Second
 	w.start()
 	m := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cache"}, Spec: cachev1alpha1.MemcachedSpec{Size: 2}}
 	w.must(w.Create(w.ctx, m))

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
@@ -37,7 +38,7 @@ type world struct {
 	client.Client // the administrator's
 	ctx           context.Context
 	namespace     string
-	grace         time.Duration
+	options       controller.Options
 }
 
 func newWorld(t *testing.T) *world {
@@ -53,7 +54,10 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, Client: admin, ctx: t.Context(), namespace: namespaceOf(t), grace: time.Hour}
+	w := &world{T: t, Client: admin, ctx: t.Context(), namespace: namespaceOf(t)}
+	w.options = controller.Options{
+		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{w.namespace}, Concurrency: 4, Grace: time.Hour,
+	}
 	w.must(admin.Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	w.checkEveryVersion(admin)
 	return w
@@ -64,13 +68,12 @@ func namespaceOf(t *testing.T) string {
 	return name[:min(len(name), 50)]
 }
 
-// start starts a controller of its own identity and returns what stops it.
-func (w *world) start() (stop func()) {
+// start starts a controller of its own identity and returns what stops it. Each change
+// is made to the options of its manager.
+func (w *world) start(changes ...func(*ctrl.Options)) (stop func()) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
-	mgr, err := controller.New(ctx, server.Controller, controller.Options{
-		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{w.namespace}, Concurrency: 4, Grace: w.grace,
-	})
+	mgr, err := controller.NewBesideOthers(ctx, server.Controller, w.options, changes...)
 	w.must(err)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
