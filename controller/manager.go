@@ -155,8 +155,16 @@ func addMemcachedPods(mgr ctrl.Manager, options Options) (cache.Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the cache of memcached Pods: %w", err)
 	}
-	return pods, mgr.Add(pods)
+	return pods, mgr.Add(warmCache{pods})
 }
+
+// warmCache is a cache that a manager starts with its own and before any controller,
+// also on a replica that stands by. The manager knows such a cache by GetCache; another
+// would start with the leader's controllers, too late for those that warm up.
+type warmCache struct{ cache.Cache }
+
+// GetCache returns the cache itself.
+func (w warmCache) GetCache() cache.Cache { return w.Cache }
 
 func namespaces(names []string) map[string]cache.Config {
 	configs := map[string]cache.Config{}

@@ -1,10 +1,19 @@
 package controller_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"example.com/gatehouse/controller"
+	"example.com/gatehouse/controller/at"
 )
 
 // Two controllers of one name would report the same metrics.
@@ -17,4 +26,31 @@ func TestNamesAreUnique(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second manager has controllers of the same names: %v", err)
 	}
+}
+
+// A replica that stands by has its caches filled, for however long another leads, and
+// takes over when that is gone.
+func TestStandbyTakesOver(t *testing.T) {
+	w := newWorld(t)
+	clients, err := kubernetes.NewForConfig(server.Admin)
+	w.must(err)
+	leases := clients.CoordinationV1().Leases("gatehouse-system")
+	_, err = leases.Create(w.ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "gatehouse-controller"},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: ptr.To("another"), LeaseDurationSeconds: ptr.To[int32](3600), RenewTime: ptr.To(metav1.NowMicro()),
+		},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	w.Cleanup(func() { _ = leases.Delete(context.Background(), "gatehouse-controller", metav1.DeleteOptions{}) })
+
+	const syncTimeout = 5 * time.Second
+	w.options.LeaderElect, w.options.LeaderElectNamespace = true, "gatehouse-system"
+	w.start(func(o *ctrl.Options) { o.Controller.CacheSyncTimeout = syncTimeout })
+	yay := w.at("yay", -time.Minute)
+	pod := w.syncPod(yay)
+	time.Sleep(syncTimeout + time.Second)
+	w.gateIs(pod, true)
+	w.must(leases.Delete(w.ctx, "gatehouse-controller", metav1.DeleteOptions{}))
+	w.awaitAt(yay, running, at.ReasonRunning)
 }
