@@ -1,7 +1,7 @@
 package controller_test
 
 import (
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,7 +11,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 )
 
 // checkEveryVersion checks the status of every version of every object that the
@@ -53,18 +53,18 @@ func (w *world) checkVersion(object client.Object, last map[string][]metav1.Cond
 	conditions := typed.Status.Conditions
 	problem := func(text string) { w.Errorf("%s: %v", text, content["status"]) }
 
-	computed, err := status.Compute(&unstructured.Unstructured{Object: content})
+	computed, err := kstatus.Compute(&unstructured.Unstructured{Object: content})
 	if err != nil {
 		problem(err.Error())
 		return
 	}
 	if typed.Status.ObservedGeneration == -1 { // not reconciled yet
-		if computed.Status != status.InProgressStatus || len(conditions) > 0 {
+		if computed.Status != kstatus.InProgressStatus || len(conditions) > 0 {
 			problem("kstatus computes " + computed.Status.String() + " before the controller looked")
 		}
 		return
 	}
-	trueOf := map[string]status.Status{condition.Ready: status.CurrentStatus, condition.Reconciling: status.InProgressStatus, condition.Stalled: status.FailedStatus}
+	trueOf := map[string]kstatus.Status{status.Ready: kstatus.CurrentStatus, status.Reconciling: kstatus.InProgressStatus, status.Stalled: kstatus.FailedStatus}
 	count := 0
 	for conditionType, want := range trueOf {
 		if !meta.IsStatusConditionTrue(conditions, conditionType) {

@@ -21,7 +21,7 @@ func atOf(pod client.Object) []string {
 // decisions are made from.
 func PodCache() cache.ByObject {
 	label, err := labels.Parse(kinds.AtLabel) // that it exists
-	if err != nil {                               // it is a constant
+	if err != nil {                           // it is a constant
 		panic(err)
 	}
 	return cache.ByObject{Label: label, Transform: trim}

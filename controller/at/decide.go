@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -229,6 +229,6 @@ func earliest(times ...time.Time) time.Time {
 	return slices.MinFunc(times, time.Time.Compare)
 }
 
-func (s *snapshot) conditions() *condition.Set {
-	return condition.NewSet(s.at.Status.Conditions, s.at.Generation, s.now)
+func (s *snapshot) newConditions() *status.Conditions {
+	return status.NewConditions(s.at.Status.Conditions, s.at.Generation, s.now)
 }

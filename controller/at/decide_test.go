@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -157,21 +157,21 @@ func TestDecide(t *testing.T) {
 			if test.open != "" {
 				return
 			}
-			status := decision.Status
-			if status.Phase != test.phase {
-				t.Errorf("phase %s, want %s", status.Phase, test.phase)
+			next := decision.Status
+			if next.Phase != test.phase {
+				t.Errorf("phase %s, want %s", next.Phase, test.phase)
 			}
-			if got := readyOf(status).Reason; got != test.reason {
+			if got := status.FindReady(next.Conditions).Reason; got != test.reason {
 				t.Errorf("reason %s, want %s", got, test.reason)
 			}
-			if got := ptr.Deref(status.Run, cnatv1alpha1.AtRun{}).PodUID; got != test.run {
+			if got := ptr.Deref(next.Run, cnatv1alpha1.AtRun{}).PodUID; got != test.run {
 				t.Errorf("run of %q, want %q", got, test.run)
 			}
 			if !decision.Wake.Equal(test.wake) {
 				t.Errorf("wakes at %s, want %s", decision.Wake, test.wake)
 			}
-			if status.ObservedGeneration != 7 {
-				t.Errorf("observed generation %d", status.ObservedGeneration)
+			if next.ObservedGeneration != 7 {
+				t.Errorf("observed generation %d", next.ObservedGeneration)
 			}
 		})
 	}
@@ -197,10 +197,10 @@ func TestDecideSettling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			decision := decide(at, test.pods, test.now, time.Minute)
-			if got := readyOf(decision.Status).Reason; got != test.reason || !decision.Wake.Equal(test.wake) {
+			if got := status.FindReady(decision.Status.Conditions).Reason; got != test.reason || !decision.Wake.Equal(test.wake) {
 				t.Errorf("%q until %s, want %q until %s", got, decision.Wake, test.reason, test.wake)
 			}
-			if test.reason == "" && !same(at.Status, decision.Status) {
+			if test.reason == "" && !status.Equal(at.Status, decision.Status) {
 				t.Errorf("writes %+v", decision.Status)
 			}
 		})
@@ -251,7 +251,7 @@ func TestDecideGracePeriod(t *testing.T) {
 	step := func(now time.Time, stalled bool) {
 		t.Helper()
 		at.Status = decide(at, nil, now, time.Minute).Status
-		if got := meta.IsStatusConditionTrue(at.Status.Conditions, condition.Stalled); got != stalled {
+		if got := meta.IsStatusConditionTrue(at.Status.Conditions, status.Stalled); got != stalled {
 			t.Errorf("at %s: stalled %t", now.Sub(due), got)
 		}
 	}

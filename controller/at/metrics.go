@@ -2,13 +2,13 @@ package at
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/status"
 )
 
 var (
@@ -28,28 +28,19 @@ func init() {
 	metrics.Registry.MustRegister(openDelay, runs)
 }
 
-// phaseCounter is a collector that counts Ats by phase, from a cache.
-type phaseCounter struct{ ats client.Reader }
-
-// Describe implements prometheus.Collector.
-func (p phaseCounter) Describe(descs chan<- *prometheus.Desc) { descs <- phases }
-
-// Collect implements prometheus.Collector.
-func (p phaseCounter) Collect(samples chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	var ats cnatv1alpha1.AtList
-	if err := p.ats.List(ctx, &ats, client.UnsafeDisableDeepCopy); err != nil {
-		samples <- prometheus.NewInvalidMetric(phases, err)
-		return
-	}
-	counts := map[cnatv1alpha1.AtPhase]int{cnatv1alpha1.AtPending: 0, cnatv1alpha1.AtRunning: 0, cnatv1alpha1.AtDone: 0}
-	for i := range ats.Items {
-		if phase := ats.Items[i].Status.Phase; phase != "" {
-			counts[phase]++
+// phaseGauge counts the Ats of a cache by phase.
+func phaseGauge(ats client.Reader) status.Gauge {
+	return status.Gauge{Desc: phases, Count: func(ctx context.Context) (map[string]int, error) {
+		var list cnatv1alpha1.AtList
+		if err := ats.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
 		}
-	}
-	for phase, count := range counts {
-		samples <- prometheus.MustNewConstMetric(phases, prometheus.GaugeValue, float64(count), string(phase))
-	}
+		counts := map[string]int{string(cnatv1alpha1.AtPending): 0, string(cnatv1alpha1.AtRunning): 0, string(cnatv1alpha1.AtDone): 0}
+		for i := range list.Items {
+			if phase := list.Items[i].Status.Phase; phase != "" {
+				counts[string(phase)]++
+			}
+		}
+		return counts, nil
+	}}
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/status"
 )
 
 // +kubebuilder:rbac:groups=cnat.programming-kubernetes.info,resources=ats,verbs=get;list;watch
@@ -23,9 +24,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// openFirst is the priority of an At that is due: of many that wait for a worker,
+// duePriority is the priority of an At that is due: of many that wait for a worker,
 // those to open go before those to report on.
-const openFirst = 100
+const duePriority = 100
 
 // Reconciler brings an At from one step of its life to the next.
 type Reconciler struct {
@@ -50,8 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	decision := decide(at, pods, r.Clock.Now(), r.Grace)
 
 	switch written, err := r.write(ctx, at, decision); {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		// The server holds something newer than the cache: its event is on its way.
+	case status.IsOutdated(err):
 		return reconcile.Result{}, nil
 	case err != nil:
 		return reconcile.Result{}, err
@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 		r.report(ctx, at, decision)
 	}
 
-	return r.again(decision), nil
+	return r.requeue(decision), nil
 }
 
 // pods are the Pods of an At as the cache has them. The cache may lag behind the
@@ -94,7 +94,7 @@ func (r *Reconciler) pods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Po
 
 // write writes what was decided, if anything, and says whether it did.
 func (r *Reconciler) write(ctx context.Context, at *cnatv1alpha1.At, decision Decision) (bool, error) {
-	status := decision.Status
+	next := decision.Status
 	var openErr error
 	if decision.Open != nil {
 		openErr = r.Server.Open(ctx, decision.Open)
@@ -105,25 +105,23 @@ func (r *Reconciler) write(ctx context.Context, at *cnatv1alpha1.At, decision De
 		if !apierrors.IsForbidden(openErr) && !apierrors.IsInvalid(openErr) {
 			return false, openErr
 		}
-		status = refused(at, decision.Open, r.Clock.Now(), openErr)
+		next = refused(at, decision.Open, r.Clock.Now(), openErr)
 	}
-	if same(at.Status, status) {
+	if status.Equal(at.Status, next) {
 		return false, openErr
 	}
-	if err := r.Server.Apply(ctx, at, status); err != nil {
+	if err := r.Server.Apply(ctx, at, next); err != nil {
 		return false, fmt.Errorf("apply status of At %s: %w", client.ObjectKeyFromObject(at), err)
 	}
 	return true, openErr
 }
 
-// again is when to reconcile next although nothing changes.
-func (r *Reconciler) again(decision Decision) reconcile.Result {
-	if decision.Wake.IsZero() {
-		return reconcile.Result{}
-	}
-	result := reconcile.Result{RequeueAfter: max(decision.Wake.Sub(r.Clock.Now()), time.Nanosecond), Priority: ptr.To(0)}
+// requeue says when to reconcile next although nothing changes, and how urgent it is.
+func (r *Reconciler) requeue(decision Decision) reconcile.Result {
+	result := status.RequeueAt(decision.Wake, r.Clock.Now())
+	result.Priority = ptr.To(0)
 	if decision.Wake.Equal(decision.Due) {
-		result.Priority = ptr.To(openFirst)
+		result.Priority = ptr.To(duePriority)
 	}
 	return result
 }

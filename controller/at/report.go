@@ -8,7 +8,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 )
 
 // report tells the log, the metrics and the events of a write that succeeded.
@@ -23,7 +23,7 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision D
 		return // the event waits until that is recorded: others may be due as well
 	}
 
-	before, after := readyOf(at.Status), readyOf(decision.Status)
+	before, after := status.FindReady(at.Status.Conditions), status.FindReady(decision.Status.Conditions)
 	if at.Status.Phase == decision.Status.Phase && before.Reason == after.Reason {
 		return
 	}
@@ -34,18 +34,9 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision D
 		runs.WithLabelValues(after.Reason).Inc()
 	}
 	switch {
-	case meta.IsStatusConditionTrue(decision.Status.Conditions, condition.Stalled):
-		r.Events.Eventf(at, nil, corev1.EventTypeWarning, after.Reason, "Report", "%s", after.Message)
+	case ended, meta.IsStatusConditionTrue(decision.Status.Conditions, status.Stalled):
+		status.RecordReady(r.Events, at, decision.Status.Conditions)
 	case at.Status.Phase != cnatv1alpha1.AtRunning && decision.Status.Phase == cnatv1alpha1.AtRunning:
 		r.Events.Eventf(at, nil, corev1.EventTypeNormal, "Opened", "Open", "The gate of Pod %s is open", decision.Status.Run.PodName)
-	case ended:
-		r.Events.Eventf(at, nil, corev1.EventTypeNormal, after.Reason, "Report", "%s", after.Message)
 	}
-}
-
-func readyOf(status cnatv1alpha1.AtStatus) (ready struct{ Reason, Message string }) {
-	if c := meta.FindStatusCondition(status.Conditions, condition.Ready); c != nil {
-		ready.Reason, ready.Message = c.Reason, c.Message
-	}
-	return ready
 }

@@ -10,12 +10,9 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
-
-// fieldOwner owns the fields that the controller writes.
-const fieldOwner = client.FieldOwner("gatehouse-controller")
 
 // Server is what a Reconciler asks of the API server. Its errors are those of the
 // API server: both writes are a conflict unless the server holds the very version
@@ -28,7 +25,7 @@ type Server interface {
 	// Open removes the gate of a Pod, and nothing else.
 	Open(ctx context.Context, pod *corev1.Pod) error
 	// Apply makes a status that of an At.
-	Apply(ctx context.Context, at *cnatv1alpha1.At, status cnatv1alpha1.AtStatus) error
+	Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) error
 }
 
 // server is a Server by way of a caching client and a reader that does not cache.
@@ -57,7 +54,7 @@ func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
 	// The answer is read into an object of its own: pod belongs to the cache.
 	target := &corev1.Pod{}
 	target.Namespace, target.Name = pod.Namespace, pod.Name
-	return s.client.Patch(ctx, target, patch, fieldOwner)
+	return s.client.Patch(ctx, target, patch, status.FieldOwner)
 }
 
 // OpenPatch is the patch that removes the gate of a Pod. It is a conflict unless the
@@ -72,21 +69,20 @@ func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	return client.RawPatch(types.StrategicMergePatchType, patch), err
 }
 
-func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, status cnatv1alpha1.AtStatus) error {
-	configuration := cnatac.At(at.Name, at.Namespace).
+func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) error {
+	return status.Apply(ctx, s.client, cnatac.At(at.Name, at.Namespace).
 		WithUID(at.UID).
 		WithResourceVersion(at.ResourceVersion).
-		WithStatus(statusConfiguration(status))
-	return s.client.Status().Apply(ctx, configuration, fieldOwner, client.ForceOwnership)
+		WithStatus(statusConfiguration(next)))
 }
 
-func statusConfiguration(status cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfiguration {
+func statusConfiguration(next cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfiguration {
 	configuration := cnatac.AtStatus().
-		WithObservedGeneration(status.ObservedGeneration).
-		WithPhase(status.Phase).
-		WithConditions(condition.Configurations(status.Conditions)...).
-		WithRan(status.Ran...)
-	if run := status.Run; run != nil {
+		WithObservedGeneration(next.ObservedGeneration).
+		WithPhase(next.Phase).
+		WithConditions(status.ConditionConfigurations(next.Conditions)...).
+		WithRan(next.Ran...)
+	if run := next.Run; run != nil {
 		configuration.WithRun(&cnatac.AtRunApplyConfiguration{
 			Digest:        &run.Digest,
 			PodName:       orNil(run.PodName),

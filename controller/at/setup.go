@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/gauge"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -24,7 +24,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, grace time.Duration) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podsByAt, atOf); err != nil {
 		return err
 	}
-	if err := mgr.Add(gauge.WhileLeading(phaseCounter{mgr.GetCache()})); err != nil {
+	if err := mgr.Add(phaseGauge(mgr.GetCache())); err != nil {
 		return err
 	}
 	// However long the API server was away, what became due meanwhile opens soon
@@ -34,7 +34,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, grace time.Duration) error {
 		Server: &server{client: mgr.GetClient(), live: mgr.GetAPIReader()},
 		Clock:  clock.RealClock{},
 		Grace:  grace,
-		Events: mgr.GetEventRecorder(string(fieldOwner)),
+		Events: mgr.GetEventRecorder(string(status.FieldOwner)),
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&cnatv1alpha1.At{}).

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -88,7 +88,7 @@ func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next
 		return apierrors.NewNotFound(ats, at.Name)
 	case held.UID != at.UID || held.ResourceVersion != at.ResourceVersion:
 		return apierrors.NewConflict(ats, at.Name, nil)
-	case same(held.Status, next):
+	case status.Equal(held.Status, next):
 		c.t.Fatalf("a write that changes nothing: %+v", next)
 	}
 	written := held.DeepCopy()
@@ -108,7 +108,7 @@ func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next
 // checkStatus asserts that kstatus reads a status as it is meant.
 func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
 	conditions := at.Status.Conditions
-	meanings := map[string]status.Status{condition.Ready: status.CurrentStatus, condition.Reconciling: status.InProgressStatus, condition.Stalled: status.FailedStatus}
+	meanings := map[string]kstatus.Status{status.Ready: kstatus.CurrentStatus, status.Reconciling: kstatus.InProgressStatus, status.Stalled: kstatus.FailedStatus}
 	var said []string
 	for conditionType := range meanings {
 		if meta.IsStatusConditionTrue(conditions, conditionType) {
@@ -122,7 +122,7 @@ func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	computed, err := status.Compute(&unstructured.Unstructured{Object: content})
+	computed, err := kstatus.Compute(&unstructured.Unstructured{Object: content})
 	if err != nil {
 		c.t.Fatal(err)
 	}

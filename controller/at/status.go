@@ -5,11 +5,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 )
 
 // unchanged leaves the status as it is, but of the current generation.
@@ -24,9 +23,9 @@ func (s *snapshot) unchanged() Decision {
 
 // invalid: the schedule cannot be read.
 func (s *snapshot) invalid(err error) Decision {
-	set := s.conditions()
-	set.Stalled(ReasonInvalidSchedule, err.Error())
-	status := s.status(cnatv1alpha1.AtPending, set)
+	conditions := s.newConditions()
+	conditions.Stalled(ReasonInvalidSchedule, err.Error())
+	status := s.status(cnatv1alpha1.AtPending, conditions)
 	status.Run = nil
 	return Decision{Status: status}
 }
@@ -40,10 +39,10 @@ func (s *snapshot) await(grace time.Duration) Decision {
 	if len(s.pods) > 0 {
 		reason, message = ReasonRenderingStale, fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync", s.pods[len(s.pods)-1].Name)
 	}
-	set := s.conditions()
-	s.addSuspended(set)
-	ends := set.Await(Armed, reason, message, grace)
-	status := s.status(cnatv1alpha1.AtPending, set)
+	conditions := s.newConditions()
+	s.addSuspended(conditions)
+	ends := conditions.Await(Armed, reason, message, grace)
+	status := s.status(cnatv1alpha1.AtPending, conditions)
 	status.Run = nil
 	return Decision{Status: status, Due: s.due, Wake: earliest(ends, justAfter(s.deadline()))}
 }
@@ -63,23 +62,23 @@ func (s *snapshot) settling() (until time.Time) {
 // hold: the Pod is armed and stays behind its gate.
 func (s *snapshot) hold(pod *corev1.Pod) Decision {
 	s.arm(pod)
-	set := s.conditions()
+	conditions := s.newConditions()
 	var wake time.Time
 	switch {
 	case s.at.Spec.Suspend:
 		message := fmt.Sprintf("Pod %s is held until spec.suspend is false", pod.Name)
-		set.Add(Armed, metav1.ConditionFalse, ReasonSuspended, message)
-		s.addSuspended(set)
-		set.Ready(ReasonSuspended, message)
+		conditions.Add(Armed, metav1.ConditionFalse, ReasonSuspended, message)
+		s.addSuspended(conditions)
+		conditions.Ready(ReasonSuspended, message)
 		wake = justAfter(s.deadline())
 	default:
-		s.addArmed(set)
-		set.Ready(ReasonArmed, fmt.Sprintf("Pod %s starts at %s", pod.Name, s.due.Format(time.RFC3339Nano)))
+		s.addArmed(conditions)
+		conditions.Ready(ReasonArmed, fmt.Sprintf("Pod %s starts at %s", pod.Name, s.due.Format(time.RFC3339Nano)))
 		if s.now.Before(s.due) { // later, it is the status written now that wakes
 			wake = s.due
 		}
 	}
-	return Decision{Status: s.status(cnatv1alpha1.AtPending, set), Due: s.due, Wake: wake}
+	return Decision{Status: s.status(cnatv1alpha1.AtPending, conditions), Due: s.due, Wake: wake}
 }
 
 // record: the Pod was started.
@@ -88,84 +87,84 @@ func (s *snapshot) record(pod *corev1.Pod) Decision {
 	if s.run.OpenedTime == nil {
 		s.run.OpenedTime = wholeSeconds(openedTime(pod, s.now))
 	}
-	set := s.conditions()
-	s.addArmed(set)
+	conditions := s.newConditions()
+	s.addArmed(conditions)
 
 	ended := outcomeOf(pod, s.now)
 	if ended == nil {
 		reason, message := progressOf(pod)
-		set.Reconciling(reason, message)
-		return Decision{Status: s.status(cnatv1alpha1.AtRunning, set), Due: s.due}
+		conditions.Reconciling(reason, message)
+		return Decision{Status: s.status(cnatv1alpha1.AtRunning, conditions), Due: s.due}
 	}
 	s.run.FinishedTime, s.run.ExitCode = wholeSeconds(ended.finished), ended.exitCode
 	if ended.reason == ReasonComplete {
-		set.Add(Complete, metav1.ConditionTrue, ended.reason, ended.message)
-		set.Ready(ended.reason, ended.message)
-		return Decision{Status: s.status(cnatv1alpha1.AtDone, set), Due: s.due}
+		conditions.Add(Complete, metav1.ConditionTrue, ended.reason, ended.message)
+		conditions.Ready(ended.reason, ended.message)
+		return Decision{Status: s.status(cnatv1alpha1.AtDone, conditions), Due: s.due}
 	}
-	return s.failed(set, ended.reason, ended.message)
+	return s.failed(conditions, ended.reason, ended.message)
 }
 
 // lost: the Pod of the run is gone, and it may have started.
 func (s *snapshot) lost() Decision {
-	set := s.conditions()
-	s.addArmed(set)
-	return s.failed(set, ReasonPodLost, fmt.Sprintf(
+	conditions := s.newConditions()
+	s.addArmed(conditions)
+	return s.failed(conditions, ReasonPodLost, fmt.Sprintf(
 		"Pod %s went away before its end was seen and may have run: to run the command again change spec.schedule, render, commit and sync", s.run.PodName))
 }
 
 // missed: it is too late to start.
 func (s *snapshot) missed() Decision {
-	set := s.conditions()
-	s.addArmed(set)
-	return s.failed(set, ReasonDeadlineMissed, fmt.Sprintf(
+	conditions := s.newConditions()
+	s.addArmed(conditions)
+	return s.failed(conditions, ReasonDeadlineMissed, fmt.Sprintf(
 		"The command could not start by %s: to run it change spec.schedule, render, commit and sync", s.deadline().Format(time.RFC3339Nano)))
 }
 
-func (s *snapshot) failed(set *condition.Set, reason, message string) Decision {
-	set.Add(Failed, metav1.ConditionTrue, reason, message)
-	set.Stalled(reason, message)
-	return Decision{Status: s.status(cnatv1alpha1.AtDone, set), Due: s.due}
+func (s *snapshot) failed(conditions *status.Conditions, reason, message string) Decision {
+	conditions.Add(Failed, metav1.ConditionTrue, reason, message)
+	conditions.Stalled(reason, message)
+	return Decision{Status: s.status(cnatv1alpha1.AtDone, conditions), Due: s.due}
 }
 
 // alreadyRan: the spec came back after it ran.
 func (s *snapshot) alreadyRan() Decision {
-	set := s.conditions()
-	set.Ready(ReasonAlreadyRan, "This spec ran before: to run the command again change spec.schedule, render, commit and sync")
-	return Decision{Status: s.status(cnatv1alpha1.AtDone, set), Due: s.due}
+	conditions := s.newConditions()
+	conditions.Ready(ReasonAlreadyRan, "This spec ran before: to run the command again change spec.schedule, render, commit and sync")
+	return Decision{Status: s.status(cnatv1alpha1.AtDone, conditions), Due: s.due}
 }
 
 // refused is the status of an At whose Pod the API server does not let the
 // controller open. It is of the snapshot that the decision to open was made from.
 func refused(at *cnatv1alpha1.At, pod *corev1.Pod, now time.Time, cause error) cnatv1alpha1.AtStatus {
 	s := newSnapshot(at, nil, now)
-	set := s.conditions()
-	s.addArmed(set)
-	set.Reconciling(ReasonOpenRefused, fmt.Sprintf(
+	conditions := s.newConditions()
+	s.addArmed(conditions)
+	conditions.Reconciling(ReasonOpenRefused, fmt.Sprintf(
 		"The API server refuses to open the gate of Pod %s: see to the controller's RBAC and to admission policies: %v", pod.Name, cause))
-	return s.status(cnatv1alpha1.AtPending, set)
+	return s.status(cnatv1alpha1.AtPending, conditions)
 }
 
-func (s *snapshot) addArmed(set *condition.Set) {
+func (s *snapshot) addArmed(conditions *status.Conditions) {
 	if s.run.PodUID != "" {
-		set.Add(Armed, metav1.ConditionTrue, ReasonArmed, fmt.Sprintf("Pod %s is the one that runs the command", s.run.PodName))
+		conditions.Add(Armed, metav1.ConditionTrue, ReasonArmed, fmt.Sprintf("Pod %s is the one that runs the command", s.run.PodName))
 	}
 }
 
-func (s *snapshot) addSuspended(set *condition.Set) {
+func (s *snapshot) addSuspended(conditions *status.Conditions) {
 	if s.at.Spec.Suspend {
-		set.Add(Suspended, metav1.ConditionTrue, ReasonSuspended, "spec.suspend is true")
+		conditions.Add(Suspended, metav1.ConditionTrue, ReasonSuspended, "spec.suspend is true")
 	}
 }
 
-func (s *snapshot) status(phase cnatv1alpha1.AtPhase, set *condition.Set) cnatv1alpha1.AtStatus {
+func (s *snapshot) status(phase cnatv1alpha1.AtPhase, conditions *status.Conditions) cnatv1alpha1.AtStatus {
 	if s.run.ScheduledTime == nil {
 		s.run.ScheduledTime = wholeSeconds(s.due)
 	}
 	return cnatv1alpha1.AtStatus{
 		ObservedGeneration: s.at.Generation,
 		Phase:              phase,
-		Conditions:         set.Conditions(),
+		Conditions:         conditions.Sorted(),
 		Run:                &s.run,
 		Ran:                s.ran,
 	}
@@ -177,13 +176,4 @@ func justAfter(t time.Time) time.Time {
 		return t
 	}
 	return t.Add(time.Nanosecond)
-}
-
-// same says whether two statuses say the same.
-func same(a, b cnatv1alpha1.AtStatus) bool {
-	if !condition.Equal(a.Conditions, b.Conditions) {
-		return false
-	}
-	a.Conditions, b.Conditions = nil, nil
-	return equality.Semantic.DeepEqual(a, b)
 }

@@ -31,7 +31,7 @@ func PodCache() cache.ByObject {
 
 func labelled() labels.Selector {
 	label, err := labels.Parse(kinds.MemcachedLabel) // that it exists
-	if err != nil {                                      // it is a constant
+	if err != nil {                                  // it is a constant
 		panic(err)
 	}
 	return label

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -28,65 +28,65 @@ type Decision struct {
 func decide(m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
 	nodes := readyNodes(pods)
 	ready := int32(len(nodes)) // #nosec G115 -- a cluster has fewer Pods
-	set := condition.NewSet(m.Status.Conditions, m.Generation, now)
-	addAvailable(set, ready)
-	addDegraded(set, ready, m.Spec.Size)
-	wake := addProgress(set, m, deployment, ready, grace)
+	conditions := status.NewConditions(m.Status.Conditions, m.Generation, now)
+	addAvailable(conditions, ready)
+	addDegraded(conditions, ready, m.Spec.Size)
+	wake := addProgress(conditions, m, deployment, ready, grace)
 
-	status := cachev1alpha1.MemcachedStatus{
+	next := cachev1alpha1.MemcachedStatus{
 		ObservedGeneration: m.Generation,
-		Conditions:         set.Conditions(),
+		Conditions:         conditions.Sorted(),
 		Size:               ptr.To(sizeOf(deployment)),
 		ReadySize:          ptr.To(ready),
 		Nodes:              nodes,
 	}
-	return Decision{Status: status, Wake: wake}
+	return Decision{Status: next, Wake: wake}
 }
 
-func addAvailable(set *condition.Set, ready int32) {
+func addAvailable(conditions *status.Conditions, ready int32) {
 	if ready > 0 {
-		set.Add(Available, metav1.ConditionTrue, ReasonPodsReady, "At least one Pod serves")
+		conditions.Add(Available, metav1.ConditionTrue, ReasonPodsReady, "At least one Pod serves")
 		return
 	}
-	set.Add(Available, metav1.ConditionFalse, ReasonPodsNotReady, "No Pod is ready")
+	conditions.Add(Available, metav1.ConditionFalse, ReasonPodsNotReady, "No Pod is ready")
 }
 
-func addDegraded(set *condition.Set, ready, wanted int32) {
+func addDegraded(conditions *status.Conditions, ready, wanted int32) {
 	if ready < wanted {
-		set.Add(Degraded, metav1.ConditionTrue, ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
+		conditions.Add(Degraded, metav1.ConditionTrue, ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
 		return
 	}
-	set.Add(Degraded, metav1.ConditionFalse, ReasonPodsReady, "As many Pods are ready as spec.size asks for")
+	conditions.Add(Degraded, metav1.ConditionFalse, ReasonPodsReady, "As many Pods are ready as spec.size asks for")
 }
 
 // addProgress adds Progressing and the conditions of kstatus, and returns when to
 // look again.
-func addProgress(set *condition.Set, m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, ready int32, grace time.Duration) (wake time.Time) {
+func addProgress(conditions *status.Conditions, m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, ready int32, grace time.Duration) (wake time.Time) {
 	switch {
 	case deployment == nil:
-		return set.Await(Progressing, ReasonDeploymentMissing, fmt.Sprintf(
+		return conditions.Await(Progressing, ReasonDeploymentMissing, fmt.Sprintf(
 			"The cluster has no Deployment %s: render the environment, commit and sync", m.Name), grace)
 	case deployment.Annotations[kinds.DigestAnnotation] != kinds.MemcachedDigest(m.Spec):
-		return set.Await(Progressing, ReasonRenderingStale, fmt.Sprintf(
+		return conditions.Await(Progressing, ReasonRenderingStale, fmt.Sprintf(
 			"Deployment %s was rendered from another spec of this Memcached: render the environment, commit and sync", m.Name), grace)
 	case sizeOf(deployment) != m.Spec.Size:
-		return set.Await(Progressing, ReasonScaled, fmt.Sprintf(
+		return conditions.Await(Progressing, ReasonScaled, fmt.Sprintf(
 			"Deployment %s asks for another number of Pods than spec.size: sync it, or let nothing else scale it", m.Name), grace)
 	case rolloutFailed(deployment):
 		message := fmt.Sprintf("The rollout of Deployment %s makes no progress: see the events of its Pods", m.Name)
-		set.Add(Progressing, metav1.ConditionFalse, ReasonRolloutFailed, message)
-		set.Stalled(ReasonRolloutFailed, message)
+		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolloutFailed, message)
+		conditions.Stalled(ReasonRolloutFailed, message)
 	case rollingOut(deployment, ready):
 		message := fmt.Sprintf("Deployment %s is rolling out", m.Name)
-		set.Add(Progressing, metav1.ConditionTrue, ReasonRollingOut, message)
-		set.Reconciling(ReasonRollingOut, message)
+		conditions.Add(Progressing, metav1.ConditionTrue, ReasonRollingOut, message)
+		conditions.Reconciling(ReasonRollingOut, message)
 	default:
-		set.Add(Progressing, metav1.ConditionFalse, ReasonRolledOut, fmt.Sprintf("Deployment %s is rolled out", m.Name))
+		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolledOut, fmt.Sprintf("Deployment %s is rolled out", m.Name))
 		if ready < m.Spec.Size {
-			set.Reconciling(ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
+			conditions.Reconciling(ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
 			break
 		}
-		set.Ready(ReasonReady, "All that the spec asks for is there")
+		conditions.Ready(ReasonReady, "All that the spec asks for is there")
 	}
 	return time.Time{}
 }

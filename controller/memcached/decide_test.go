@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -64,34 +64,34 @@ func TestDecide(t *testing.T) {
 		reason     string
 		are        []string // the conditions that are True
 	}{
-		"no Deployment":                    {nil, nil, ReasonDeploymentMissing, []string{Degraded, condition.Reconciling}},
-		"no Deployment, but Pods":          {nil, readyPods("a", "b"), ReasonDeploymentMissing, []string{Available, condition.Reconciling}},
-		"another spec's":                   {rolledOut(func(d *appsv1.Deployment) { d.Annotations[kinds.DigestAnnotation] = "x" }), readyPods("a", "b"), ReasonRenderingStale, []string{Available, condition.Reconciling}},
-		"scaled":                           {rolledOut(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](1) }), readyPods("a"), ReasonScaled, []string{Available, Degraded, condition.Reconciling}},
-		"created":                          {rolledOut(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), nil, ReasonRollingOut, []string{Progressing, Degraded, condition.Reconciling}},
-		"first Pods start":                 {rolledOut(), unready, ReasonRollingOut, []string{Progressing, Degraded, condition.Reconciling}},
-		"first Pods, one ready":            {rolledOut(), readyPods("a"), ReasonRollingOut, []string{Progressing, Available, Degraded, condition.Reconciling}},
-		"ready":                            {rolledOut(), readyPods("b", "a"), ReasonReady, []string{Available, condition.Ready}},
-		"a rollout not observed":           {rolledOut(func(d *appsv1.Deployment) { d.Generation = 2 }), readyPods("a", "b"), ReasonRollingOut, []string{Progressing, Available, condition.Reconciling}},
-		"a rollout with old Pods left":     {rolledOut(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }), readyPods("a", "b", "c"), ReasonRollingOut, []string{Progressing, Available, condition.Reconciling}},
-		"a rollout with few new Pods":      {rolledOut(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }), readyPods("a", "b"), ReasonRollingOut, []string{Progressing, Available, condition.Reconciling}},
-		"a failed rollout":                 {rolledOut(progress("ProgressDeadlineExceeded")), readyPods("a"), ReasonRolloutFailed, []string{Available, Degraded, condition.Stalled}},
-		"a Pod lost after the rollout":     {rolledOut(progress("NewReplicaSetAvailable")), readyPods("a"), ReasonPodsNotReady, []string{Available, Degraded, condition.Reconciling}},
-		"a Pod going after the rollout":    {rolledOut(progress("NewReplicaSetAvailable")), append(going, readyPods("a")...), ReasonPodsNotReady, []string{Available, Degraded, condition.Reconciling}},
-		"every Pod lost after the rollout": {rolledOut(progress("NewReplicaSetAvailable")), nil, ReasonPodsNotReady, []string{Degraded, condition.Reconciling}},
+		"no Deployment":                    {nil, nil, ReasonDeploymentMissing, []string{Degraded, status.Reconciling}},
+		"no Deployment, but Pods":          {nil, readyPods("a", "b"), ReasonDeploymentMissing, []string{Available, status.Reconciling}},
+		"another spec's":                   {rolledOut(func(d *appsv1.Deployment) { d.Annotations[kinds.DigestAnnotation] = "x" }), readyPods("a", "b"), ReasonRenderingStale, []string{Available, status.Reconciling}},
+		"scaled":                           {rolledOut(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](1) }), readyPods("a"), ReasonScaled, []string{Available, Degraded, status.Reconciling}},
+		"created":                          {rolledOut(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), nil, ReasonRollingOut, []string{Progressing, Degraded, status.Reconciling}},
+		"first Pods start":                 {rolledOut(), unready, ReasonRollingOut, []string{Progressing, Degraded, status.Reconciling}},
+		"first Pods, one ready":            {rolledOut(), readyPods("a"), ReasonRollingOut, []string{Progressing, Available, Degraded, status.Reconciling}},
+		"ready":                            {rolledOut(), readyPods("b", "a"), ReasonReady, []string{Available, status.Ready}},
+		"a rollout not observed":           {rolledOut(func(d *appsv1.Deployment) { d.Generation = 2 }), readyPods("a", "b"), ReasonRollingOut, []string{Progressing, Available, status.Reconciling}},
+		"a rollout with old Pods left":     {rolledOut(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }), readyPods("a", "b", "c"), ReasonRollingOut, []string{Progressing, Available, status.Reconciling}},
+		"a rollout with few new Pods":      {rolledOut(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }), readyPods("a", "b"), ReasonRollingOut, []string{Progressing, Available, status.Reconciling}},
+		"a failed rollout":                 {rolledOut(progress("ProgressDeadlineExceeded")), readyPods("a"), ReasonRolloutFailed, []string{Available, Degraded, status.Stalled}},
+		"a Pod lost after the rollout":     {rolledOut(progress("NewReplicaSetAvailable")), readyPods("a"), ReasonPodsNotReady, []string{Available, Degraded, status.Reconciling}},
+		"a Pod going after the rollout":    {rolledOut(progress("NewReplicaSetAvailable")), append(going, readyPods("a")...), ReasonPodsNotReady, []string{Available, Degraded, status.Reconciling}},
+		"every Pod lost after the rollout": {rolledOut(progress("NewReplicaSetAvailable")), nil, ReasonPodsNotReady, []string{Degraded, status.Reconciling}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status := decide(newMemcached(), test.deployment, test.pods, now, time.Minute).Status
-			if got := meta.FindStatusCondition(status.Conditions, condition.Ready).Reason; got != test.reason {
+			next := decide(newMemcached(), test.deployment, test.pods, now, time.Minute).Status
+			if got := meta.FindStatusCondition(next.Conditions, status.Ready).Reason; got != test.reason {
 				t.Errorf("reason %s, want %s", got, test.reason)
 			}
-			for _, c := range []string{Available, Progressing, Degraded, condition.Ready, condition.Reconciling, condition.Stalled} {
-				if got := meta.IsStatusConditionTrue(status.Conditions, c); got != slices.Contains(test.are, c) {
+			for _, c := range []string{Available, Progressing, Degraded, status.Ready, status.Reconciling, status.Stalled} {
+				if got := meta.IsStatusConditionTrue(next.Conditions, c); got != slices.Contains(test.are, c) {
 					t.Errorf("%s is %t", c, got)
 				}
 			}
-			if !slices.IsSorted(status.Nodes) || int(*status.ReadySize) != len(status.Nodes) || status.ObservedGeneration != 7 {
-				t.Errorf("status is %+v", status)
+			if !slices.IsSorted(next.Nodes) || int(*next.ReadySize) != len(next.Nodes) || next.ObservedGeneration != 7 {
+				t.Errorf("status is %+v", next)
 			}
 		})
 	}

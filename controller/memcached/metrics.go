@@ -2,40 +2,32 @@ package memcached
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 )
 
 var states = prometheus.NewDesc("gatehouse_memcacheds", "Memcacheds by which of the conditions Ready, Reconciling and Stalled is True.", []string{"state"}, nil)
 
-// stateCounter is a collector that counts Memcacheds by state, from a cache.
-type stateCounter struct{ memcacheds client.Reader }
-
-// Describe implements prometheus.Collector.
-func (s stateCounter) Describe(descs chan<- *prometheus.Desc) { descs <- states }
-
-// Collect implements prometheus.Collector.
-func (s stateCounter) Collect(samples chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	var list cachev1alpha1.MemcachedList
-	if err := s.memcacheds.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		samples <- prometheus.NewInvalidMetric(states, err)
-		return
-	}
-	for _, state := range []string{condition.Ready, condition.Reconciling, condition.Stalled} {
-		count := 0
-		for i := range list.Items {
-			if meta.IsStatusConditionTrue(list.Items[i].Status.Conditions, state) {
-				count++
+// stateGauge counts the Memcacheds of a cache by state.
+func stateGauge(memcacheds client.Reader) status.Gauge {
+	return status.Gauge{Desc: states, Count: func(ctx context.Context) (map[string]int, error) {
+		var list cachev1alpha1.MemcachedList
+		if err := memcacheds.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
+		}
+		counts := map[string]int{status.Ready: 0, status.Reconciling: 0, status.Stalled: 0}
+		for state := range counts {
+			for i := range list.Items {
+				if meta.IsStatusConditionTrue(list.Items[i].Status.Conditions, state) {
+					counts[state]++
+				}
 			}
 		}
-		samples <- prometheus.MustNewConstMetric(states, prometheus.GaugeValue, float64(count), state)
-	}
+		return counts, nil
+	}}
 }

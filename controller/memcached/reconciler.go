@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/events"
@@ -20,7 +19,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cacheac "example.com/gatehouse/apis/cache/v1alpha1/applyconfiguration/cache/v1alpha1"
-	"example.com/gatehouse/controller/condition"
+	"example.com/gatehouse/controller/status"
 )
 
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch
@@ -28,9 +27,6 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// fieldOwner owns the fields that the controller writes.
-const fieldOwner = client.FieldOwner("gatehouse-controller")
 
 // Reconciler keeps the status of a Memcached.
 type Reconciler struct {
@@ -56,10 +52,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, m *cachev1alpha1.Memcached) 
 
 	decision := decide(m, deployment, pods, r.Clock.Now(), r.Grace)
 
-	if !same(m.Status, decision.Status) {
+	if !status.Equal(m.Status, decision.Status) {
 		err := r.apply(ctx, m, decision.Status)
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			// The server holds something newer than the cache: its event is on its way.
+		if status.IsOutdated(err) {
 			return reconcile.Result{}, nil
 		}
 		if err != nil {
@@ -68,10 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, m *cachev1alpha1.Memcached) 
 		r.report(ctx, m, decision)
 	}
 
-	if decision.Wake.IsZero() {
-		return reconcile.Result{}, nil
-	}
-	return reconcile.Result{RequeueAfter: max(decision.Wake.Sub(r.Clock.Now()), time.Nanosecond)}, nil
+	return status.RequeueAt(decision.Wake, r.Clock.Now()), nil
 }
 
 // read reads the Deployment, nil where there is none, and the Pods of a Memcached.
@@ -91,38 +83,27 @@ func (r *Reconciler) read(ctx context.Context, m *cachev1alpha1.Memcached) (*app
 	return deployment, pods.Items, nil
 }
 
-// apply makes a status that of a Memcached. It is a conflict unless the server
-// holds the very version that it is given.
-func (r *Reconciler) apply(ctx context.Context, m *cachev1alpha1.Memcached, status cachev1alpha1.MemcachedStatus) error {
-	configuration := cacheac.Memcached(m.Name, m.Namespace).
+// apply makes a status that of a Memcached.
+func (r *Reconciler) apply(ctx context.Context, m *cachev1alpha1.Memcached, next cachev1alpha1.MemcachedStatus) error {
+	return status.Apply(ctx, r.Client, cacheac.Memcached(m.Name, m.Namespace).
 		WithUID(m.UID).
 		WithResourceVersion(m.ResourceVersion).
 		WithStatus(cacheac.MemcachedStatus().
-			WithObservedGeneration(status.ObservedGeneration).
-			WithConditions(condition.Configurations(status.Conditions)...).
-			WithSize(*status.Size).
-			WithReadySize(*status.ReadySize).
-			WithNodes(status.Nodes...))
-	return r.Client.Status().Apply(ctx, configuration, fieldOwner, client.ForceOwnership)
+			WithObservedGeneration(next.ObservedGeneration).
+			WithConditions(status.ConditionConfigurations(next.Conditions)...).
+			WithSize(*next.Size).
+			WithReadySize(*next.ReadySize).
+			WithNodes(next.Nodes...)))
 }
 
 // report tells the log and the events of a status that was written.
 func (r *Reconciler) report(ctx context.Context, m *cachev1alpha1.Memcached, decision Decision) {
-	before, after := meta.FindStatusCondition(m.Status.Conditions, condition.Ready), meta.FindStatusCondition(decision.Status.Conditions, condition.Ready)
-	if before != nil && before.Reason == after.Reason && before.Status == after.Status {
+	before, after := status.FindReady(m.Status.Conditions), status.FindReady(decision.Status.Conditions)
+	if before.Reason == after.Reason && before.Status == after.Status {
 		return
 	}
 	ctrl.LoggerFrom(ctx).Info("Status changed", "reason", after.Reason, "message", after.Message)
-	if meta.IsStatusConditionTrue(decision.Status.Conditions, condition.Stalled) {
-		r.Events.Eventf(m, nil, corev1.EventTypeWarning, after.Reason, "Report", "%s", after.Message)
+	if meta.IsStatusConditionTrue(decision.Status.Conditions, status.Stalled) {
+		status.RecordReady(r.Events, m, decision.Status.Conditions)
 	}
-}
-
-// same says whether two statuses say the same.
-func same(a, b cachev1alpha1.MemcachedStatus) bool {
-	if !condition.Equal(a.Conditions, b.Conditions) {
-		return false
-	}
-	a.Conditions, b.Conditions = nil, nil
-	return equality.Semantic.DeepEqual(a, b)
 }

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	"example.com/gatehouse/controller/gauge"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -30,7 +30,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, pods cache.Cache, grace time.D
 	if err := pods.IndexField(ctx, &corev1.Pod{}, podsByMemcached, memcachedOf); err != nil {
 		return err
 	}
-	if err := mgr.Add(gauge.WhileLeading(stateCounter{mgr.GetCache()})); err != nil {
+	if err := mgr.Add(stateGauge(mgr.GetCache())); err != nil {
 		return err
 	}
 	reconciler := &Reconciler{
@@ -38,7 +38,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, pods cache.Cache, grace time.D
 		Pods:   pods,
 		Clock:  clock.RealClock{},
 		Grace:  grace,
-		Events: mgr.GetEventRecorder(string(fieldOwner)),
+		Events: mgr.GetEventRecorder(string(status.FieldOwner)),
 	}
 	// For names the kind in the logs; it would handle events at once.
 	never := predicate.NewPredicateFuncs(func(client.Object) bool { return false })

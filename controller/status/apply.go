@@ -1,0 +1,42 @@
+package status
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// FieldOwner owns the fields that the controllers write.
+const FieldOwner = client.FieldOwner("gatehouse-controller")
+
+// Apply writes the status in an apply configuration. It is a conflict unless the
+// server holds the very version of the object that the configuration names.
+func Apply(ctx context.Context, c client.Client, configuration runtime.ApplyConfiguration) error {
+	return c.Status().Apply(ctx, configuration, FieldOwner, client.ForceOwnership)
+}
+
+// IsOutdated says whether a write failed because the server holds something newer
+// than the cache that it was decided from. Nothing is to be done: the event of what is
+// newer is on its way.
+func IsOutdated(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+}
+
+// ConditionConfigurations are conditions as server-side apply takes them.
+func ConditionConfigurations(conditions []metav1.Condition) []*metav1ac.ConditionApplyConfiguration {
+	configurations := make([]*metav1ac.ConditionApplyConfiguration, len(conditions))
+	for i, c := range conditions {
+		configurations[i] = metav1ac.Condition().
+			WithType(c.Type).
+			WithStatus(c.Status).
+			WithObservedGeneration(c.ObservedGeneration).
+			WithLastTransitionTime(c.LastTransitionTime).
+			WithReason(c.Reason).
+			WithMessage(c.Message)
+	}
+	return configurations
+}

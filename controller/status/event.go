@@ -1,0 +1,20 @@
+package status
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+)
+
+// RecordReady records an event that says what the condition Ready of an object says:
+// a warning where the object is stalled.
+func RecordReady(recorder events.EventRecorder, object runtime.Object, conditions []metav1.Condition) {
+	eventType := corev1.EventTypeNormal
+	if meta.IsStatusConditionTrue(conditions, Stalled) {
+		eventType = corev1.EventTypeWarning
+	}
+	ready := FindReady(conditions)
+	recorder.Eventf(object, nil, eventType, ready.Reason, "Report", "%s", ready.Message)
+}

@@ -1,0 +1,17 @@
+package status
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// RequeueAt has an object reconciled when the time is wake, although nothing changes;
+// never, where wake is zero.
+func RequeueAt(wake, now time.Time) reconcile.Result {
+	if wake.IsZero() {
+		return reconcile.Result{}
+	}
+	// A time that has passed is at once, and zero would be never.
+	return reconcile.Result{RequeueAfter: max(wake.Sub(now), time.Nanosecond)}
+}
