@@ -75,11 +75,7 @@ func deadline(seconds int64) func(*cnatv1alpha1.At) {
 func trimmed(t *testing.T, pods []corev1.Pod) []corev1.Pod {
 	var list []corev1.Pod
 	for _, pod := range pods {
-		pod, err := trim(pod.DeepCopy())
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, *pod.(*corev1.Pod))
+		list = append(list, *trimPod(&pod))
 	}
 	return list
 }

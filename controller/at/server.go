@@ -28,15 +28,17 @@ type Server interface {
 	Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) error
 }
 
-// server is a Server by way of a caching client and a reader that does not cache.
+// server is a Server by way of a client, a cache of what is rendered from Ats, and a
+// reader that does not cache.
 type server struct {
-	client client.Client
-	live   client.Reader
+	client   client.Client
+	rendered client.Reader
+	live     client.Reader
 }
 
 func (s *server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	err := s.client.List(ctx, &pods, client.InNamespace(at.Namespace), client.MatchingFields{podsByAt: at.Name}, client.UnsafeDisableDeepCopy)
+	err := s.rendered.List(ctx, &pods, client.InNamespace(at.Namespace), client.MatchingFields{podsByAt: at.Name}, client.UnsafeDisableDeepCopy)
 	return pods.Items, err
 }
 

@@ -31,9 +31,9 @@ import (
 // Reconciler keeps the status of a Memcached.
 type Reconciler struct {
 	Client client.Client
-	// Pods reads the Pods of Memcacheds.
-	Pods  client.Reader
-	Clock clock.PassiveClock
+	// Rendered reads the Deployments and Pods of Memcacheds.
+	Rendered client.Reader
+	Clock    clock.PassiveClock
 	// Grace is for how long the Deployment may be missing, or of another spec,
 	// before a Memcached is stalled: one sync brings the two seconds apart.
 	Grace  time.Duration
@@ -69,11 +69,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, m *cachev1alpha1.Memcached) 
 // read reads the Deployment, nil where there is none, and the Pods of a Memcached.
 func (r *Reconciler) read(ctx context.Context, m *cachev1alpha1.Memcached) (*appsv1.Deployment, []corev1.Pod, error) {
 	var pods corev1.PodList
-	if err := r.Pods.List(ctx, &pods, client.InNamespace(m.Namespace), client.MatchingFields{podsByMemcached: m.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Rendered.List(ctx, &pods, client.InNamespace(m.Namespace), client.MatchingFields{podsByMemcached: m.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("list Pods of Memcached %s: %w", client.ObjectKeyFromObject(m), err)
 	}
 	deployment := &appsv1.Deployment{}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(m), deployment)
+	err := r.Rendered.Get(ctx, client.ObjectKeyFromObject(m), deployment)
 	if apierrors.IsNotFound(err) || err == nil && deployment.DeletionTimestamp != nil {
 		return nil, pods.Items, nil
 	}

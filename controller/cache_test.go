@@ -1,0 +1,70 @@
+package controller_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"example.com/gatehouse/controller"
+	"example.com/gatehouse/controller/at"
+	"example.com/gatehouse/controller/setup"
+)
+
+// The cache of a controller holds what was rendered from its kind, and no more of it
+// than decisions are made from, whether it watches one namespace or all.
+func TestCacheHoldsWhatIsRendered(t *testing.T) {
+	for name, allNamespaces := range map[string]bool{"one namespace": false, "all": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pod := w.syncPod(w.at("yay", time.Hour))
+			other := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "other"},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+			}
+			w.must(w.Create(w.ctx, other))
+			options := setup.Options{}
+			if !allNamespaces {
+				options.Namespaces = map[string]cache.Config{w.namespace: {}}
+			}
+
+			var pods corev1.PodList
+			w.must(w.startCache(at.Controller, options).List(w.ctx, &pods, client.InNamespace(w.namespace)))
+			if len(pods.Items) != 1 || pods.Items[0].UID != pod.UID || len(pods.Items[0].Spec.Containers) > 0 {
+				t.Errorf("the cache holds %+v", pods.Items)
+			}
+		})
+	}
+}
+
+// startCache starts the cache of a controller alone.
+func (w *world) startCache(c setup.Controller, options setup.Options) client.Reader {
+	w.Helper()
+	mgr, err := ctrl.NewManager(server.Controller, ctrl.Options{
+		Scheme: controller.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	w.must(err)
+	var reader cache.Cache
+	c.Setup = func(_ context.Context, _ ctrl.Manager, rendered cache.Cache, _ setup.Options) error {
+		reader = rendered
+		return nil
+	}
+	w.must(c.AddTo(w.ctx, mgr, options))
+	ctx, cancel := context.WithCancel(w.ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(ctx) }()
+	w.Cleanup(func() {
+		cancel()
+		w.must(<-stopped)
+	})
+	if !reader.WaitForCacheSync(w.ctx) {
+		w.Fatal("the cache does not sync")
+	}
+	return reader
+}

@@ -1,0 +1,44 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// clientConfig lets many Ats that are due together be opened as fast as the API
+// server takes it: its own priority and fairness is the limit.
+func clientConfig(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	cfg.UserAgent = "gatehouse-controller"
+	return cfg
+}
+
+// clientOptions has the manager's client read what is rendered from the API server
+// itself. In its cache would be all such objects of the cluster; each controller has a
+// cache of its own for those that it needs.
+func clientOptions() client.Options {
+	options := client.Options{Cache: &client.CacheOptions{}}
+	for _, c := range controllers {
+		options.Cache.DisableFor = slices.AppendSeq(options.Cache.DisableFor, maps.Keys(c.Rendered))
+	}
+	return options
+}
+
+// newClient returns a client whose requests go over HTTP/1.1, each of those at one
+// time on a connection of its own: a thousand gates open in two thirds of the time
+// that they take on the one connection of HTTP/2. Watches stay with HTTP/2, which
+// notices when its connection is dead.
+func newClient(cfg *rest.Config, options client.Options) (client.Client, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.NextProtos = []string{"http/1.1"}
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	options.HTTPClient = httpClient
+	return client.New(cfg, options)
+}
