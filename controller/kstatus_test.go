@@ -9,15 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/render/kinds"
 )
 
-// checkEveryVersion checks the status of every version of every object that the
-// API server has until the test ends.
+// checkEveryVersion checks the status of every version of every object that users
+// write and that the API server has until the test ends.
 func (w *world) checkEveryVersion(admin client.WithWatch) {
-	for _, list := range []client.ObjectList{&cnatv1alpha1.AtList{}, &cachev1alpha1.MemcachedList{}} {
+	for _, kind := range kinds.All {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GVK.GroupVersion().WithKind(kind.GVK.Kind + "List"))
 		watcher, err := admin.Watch(w.ctx, list, client.InNamespace(w.namespace))
 		w.must(err)
 		done := make(chan struct{})
@@ -26,7 +27,7 @@ func (w *world) checkEveryVersion(admin client.WithWatch) {
 			last := map[string][]metav1.Condition{}
 			for event := range watcher.ResultChan() {
 				if event.Type == watch.Added || event.Type == watch.Modified {
-					w.checkVersion(event.Object.(client.Object), last)
+					w.checkVersion(event.Object.(*unstructured.Unstructured), last)
 				}
 			}
 		}()
@@ -34,26 +35,21 @@ func (w *world) checkEveryVersion(admin client.WithWatch) {
 	}
 }
 
-func (w *world) checkVersion(object client.Object, last map[string][]metav1.Condition) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		w.Error(err)
-		return
-	}
+func (w *world) checkVersion(object *unstructured.Unstructured, last map[string][]metav1.Condition) {
 	var typed struct {
 		Status struct {
 			ObservedGeneration int64              `json:"observedGeneration"`
 			Conditions         []metav1.Condition `json:"conditions"`
 		} `json:"status"`
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &typed); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
 		w.Error(err)
 		return
 	}
 	conditions := typed.Status.Conditions
-	problem := func(text string) { w.Errorf("%s: %v", text, content["status"]) }
+	problem := func(text string) { w.Errorf("%s: %v", text, object.Object["status"]) }
 
-	computed, err := kstatus.Compute(&unstructured.Unstructured{Object: content})
+	computed, err := kstatus.Compute(object)
 	if err != nil {
 		problem(err.Error())
 		return
@@ -64,9 +60,9 @@ func (w *world) checkVersion(object client.Object, last map[string][]metav1.Cond
 		}
 		return
 	}
-	trueOf := map[string]kstatus.Status{status.Ready: kstatus.CurrentStatus, status.Reconciling: kstatus.InProgressStatus, status.Stalled: kstatus.FailedStatus}
+	meanings := map[string]kstatus.Status{status.Ready: kstatus.CurrentStatus, status.Reconciling: kstatus.InProgressStatus, status.Stalled: kstatus.FailedStatus}
 	count := 0
-	for conditionType, want := range trueOf {
+	for conditionType, want := range meanings {
 		if !meta.IsStatusConditionTrue(conditions, conditionType) {
 			continue
 		}

@@ -8,15 +8,12 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/render/kinds"
@@ -44,13 +41,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, cachev1alpha1.AddToScheme, cnatv1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	admin, err := client.NewWithWatch(server.Admin, client.Options{Scheme: scheme})
+	admin, err := client.NewWithWatch(server.Admin, client.Options{Scheme: controller.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +101,7 @@ func (w *world) at(name string, due time.Duration, change ...func(*cnatv1alpha1.
 	return at
 }
 
-// sync creates what an object renders to, as a GitOps tool would. The name of a
+// sync applies what an object renders to, as a GitOps tool would. The name of a
 // Pod ends in suffix, as if a renderer of another version had made it.
 func (w *world) sync(object client.Object, suffix ...string) []*unstructured.Unstructured {
 	w.Helper()
@@ -120,9 +111,7 @@ func (w *world) sync(object client.Object, suffix ...string) []*unstructured.Uns
 		if r.GetKind() == "Pod" {
 			r.SetName(r.GetName() + strings.Join(suffix, ""))
 		}
-		if r.GetKind() == "Pod" || r.GetKind() == "Deployment" {
-			w.must(w.Create(w.ctx, r))
-		}
+		w.must(w.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(r), client.FieldOwner("sync")))
 	}
 	return rendered
 }

@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,8 +25,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller"
 )
 
 // Cluster is the cluster that KUBECONFIG names, with the rights that it gives.
@@ -42,11 +40,9 @@ func Connect() (*Cluster, error) {
 	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		return nil, errors.New("set KUBECONFIG to the cluster to run in: one for tests, it fills with their objects")
 	}
-	scheme := apiruntime.NewScheme()
-	for _, add := range []func(*apiruntime.Scheme) error{clientgoscheme.AddToScheme, cachev1alpha1.AddToScheme, cnatv1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
+	scheme := controller.Scheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
 	}
 	config, err := ctrl.GetConfig()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"example.com/gatehouse/render/kinds"
 )
 
-// Rendered is what an At or a Memcached, as the API server defaulted it, renders
-// to.
+// Rendered is what an object of a kind that users write, as the API server defaulted
+// it, renders to.
 func Rendered(object client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(object, scheme)
 	if err != nil {
