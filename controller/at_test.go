@@ -30,13 +30,13 @@ const (
 func TestAtRuns(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.at("yay", 2*time.Second)
+	at := w.createAt("yay", 2*time.Second)
 	pod := w.syncPod(at)
 	armed := w.awaitAt(at, pending, ReasonArmed)
 	if armed.Status.Run.PodUID != pod.UID || armed.Status.Run.PodName != pod.Name {
 		t.Errorf("armed %+v, want Pod %s %s", armed.Status.Run, pod.Name, pod.UID)
 	}
-	w.gateIs(pod, true)
+	w.checkGate(pod, true)
 
 	due, err := kinds.Schedule(at.Spec)
 	w.must(err)
@@ -55,15 +55,15 @@ func TestAtRuns(t *testing.T) {
 		t.Errorf("open before %s", due)
 	}
 	w.awaitAt(at, running, ReasonRunning)
-	w.podStatus(pod, exited(0))
+	w.writePodStatus(pod, exited(0))
 	ended := w.awaitAt(at, done, ReasonComplete)
 	if run := ended.Status.Run; ptr.Deref(run.ExitCode, -1) != 0 || run.FinishedTime == nil || run.OpenedTime == nil || run.OpenedTime.Time.Before(due.Truncate(time.Second)) {
 		t.Errorf("run is %+v", run)
 	}
 	w.must(w.Delete(w.ctx, pod))
-	again := w.syncPod(at)
+	second := w.syncPod(at)
 	time.Sleep(300 * time.Millisecond)
-	w.gateIs(again, true)
+	w.checkGate(second, true)
 	w.awaitAt(at, done, ReasonComplete)
 	w.awaitEvents(at, "Opened", ReasonComplete)
 }
@@ -96,14 +96,14 @@ func hasEvent(events []eventsv1.Event, at *cnatv1alpha1.At, reason string) bool 
 
 func TestAtWritesOnceATransition(t *testing.T) {
 	w := newWorld(t)
-	at := w.at("few", 3*time.Second)
+	at := w.createAt("few", 3*time.Second)
 	pod := w.syncPod(at)
 	versions := w.countVersions(&cnatv1alpha1.AtList{})
 	w.start()
 	w.awaitAt(at, pending, ReasonArmed)
 	w.awaitAt(at, running, ReasonRunning)
-	w.podStatus(pod, func(s *corev1.PodStatus) { s.Phase = corev1.PodRunning })
-	w.podStatus(pod, exited(0))
+	w.writePodStatus(pod, func(s *corev1.PodStatus) { s.Phase = corev1.PodRunning })
+	w.writePodStatus(pod, exited(0))
 	w.awaitAt(at, done, ReasonComplete)
 	time.Sleep(300 * time.Millisecond)
 	if got := versions(); got != 4 { // created, armed, running, done
@@ -126,10 +126,10 @@ func TestAtOutcomes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.start()
-			at := w.at("fails", -time.Minute)
+			at := w.createAt("fails", -time.Minute)
 			pod := w.syncPod(at)
 			w.awaitAt(at, running, ReasonRunning)
-			w.podStatus(pod, test.status)
+			w.writePodStatus(pod, test.status)
 			ended := w.awaitAt(at, done, test.reason)
 			if got := ended.Status.Run.ExitCode; ptr.Deref(got, -1) != ptr.Deref(test.exitCode, -1) {
 				t.Errorf("exit code %v", got)
@@ -147,7 +147,7 @@ func TestAtOutcomes(t *testing.T) {
 func TestAtProgress(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.at("slow", -time.Minute)
+	at := w.createAt("slow", -time.Minute)
 	pod := w.syncPod(at)
 	w.awaitAt(at, running, ReasonRunning)
 	scheduled := func(status corev1.ConditionStatus, reason string) func(*corev1.PodStatus) {
@@ -155,11 +155,11 @@ func TestAtProgress(t *testing.T) {
 			s.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: status, Reason: reason}}
 		}
 	}
-	w.podStatus(pod, scheduled(corev1.ConditionFalse, corev1.PodReasonUnschedulable))
+	w.writePodStatus(pod, scheduled(corev1.ConditionFalse, corev1.PodReasonUnschedulable))
 	w.awaitAt(at, running, ReasonUnschedulable)
-	w.podStatus(pod, scheduled(corev1.ConditionTrue, ""))
+	w.writePodStatus(pod, scheduled(corev1.ConditionTrue, ""))
 	w.awaitAt(at, running, ReasonRunning)
-	w.podStatus(pod, func(s *corev1.PodStatus) {
+	w.writePodStatus(pod, func(s *corev1.PodStatus) {
 		s.ContainerStatuses = []corev1.ContainerStatus{{Name: kinds.CommandContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	})
 	w.awaitAt(at, running, ReasonImageNotPulled)
@@ -169,7 +169,7 @@ func TestAtStaleRendering(t *testing.T) {
 	w := newWorld(t)
 	w.options.Grace = 2 * time.Second
 	w.start()
-	at := w.at("stale", time.Hour)
+	at := w.createAt("stale", time.Hour)
 	w.awaitAt(at, pending, ReasonPodMissing)
 	pod := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonArmed)
@@ -185,17 +185,17 @@ func TestAtStaleRendering(t *testing.T) {
 		}
 		return nil
 	})
-	w.gateIs(pod, true)
+	w.checkGate(pod, true)
 	next := w.syncPod(at)
 	w.awaitAt(at, running, ReasonRunning)
-	w.gateIs(next, false)
-	w.gateIs(pod, true)
+	w.checkGate(next, false)
+	w.checkGate(pod, true)
 }
 
 func TestAtScheduleIsBroughtForwardAndPutOff(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.at("moves", time.Second)
+	at := w.createAt("moves", time.Second)
 	first := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonArmed)
 	edit(w, at, func(at *cnatv1alpha1.At) {
@@ -204,13 +204,13 @@ func TestAtScheduleIsBroughtForwardAndPutOff(t *testing.T) {
 	w.syncPod(at)
 	w.awaitAt(at, pending, ReasonArmed)
 	time.Sleep(1200 * time.Millisecond)
-	w.gateIs(first, true)
+	w.checkGate(first, true)
 	edit(w, at, func(at *cnatv1alpha1.At) {
 		at.Spec.Schedule = time.Now().Add(500 * time.Millisecond).In(time.FixedZone("", 5400)).Format(time.RFC3339Nano)
 	})
 	third := w.syncPod(at)
 	w.awaitAt(at, running, ReasonRunning)
-	w.gateIs(third, false)
+	w.checkGate(third, false)
 }
 
 func TestAtSuspended(t *testing.T) {
@@ -219,20 +219,20 @@ func TestAtSuspended(t *testing.T) {
 	suspend := func(at *cnatv1alpha1.At) { at.Spec.Suspend = true }
 	resume := func(at *cnatv1alpha1.At) { at.Spec.Suspend = false }
 
-	at := w.at("held", -time.Minute, suspend)
+	at := w.createAt("held", -time.Minute, suspend)
 	pod := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonSuspended)
 	time.Sleep(200 * time.Millisecond)
-	w.gateIs(pod, true)
+	w.checkGate(pod, true)
 	edit(w, at, resume)
 	w.awaitAt(at, running, ReasonRunning)
 
-	late := w.at("late", time.Second, suspend, func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = ptr.To[int64](1) })
+	late := w.createAt("late", time.Second, suspend, func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = ptr.To[int64](1) })
 	latePod := w.syncPod(late)
 	w.awaitAt(late, done, ReasonDeadlineMissed)
 	edit(w, late, resume)
 	w.awaitAt(late, done, ReasonDeadlineMissed)
-	w.gateIs(latePod, true)
+	w.checkGate(latePod, true)
 }
 
 // A Pod that goes away before it is due is replaced; while the At is suspended,
@@ -240,7 +240,7 @@ func TestAtSuspended(t *testing.T) {
 func TestAtPodIsReplacedBeforeItStarts(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.at("upgraded", 2*time.Second, func(at *cnatv1alpha1.At) { at.Spec.Suspend = true })
+	at := w.createAt("upgraded", 2*time.Second, func(at *cnatv1alpha1.At) { at.Spec.Suspend = true })
 	old := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonSuspended)
 	next := w.syncPod(at, "-v2")
@@ -255,7 +255,7 @@ func TestAtPodIsReplacedBeforeItStarts(t *testing.T) {
 	w.awaitArmed(at, last)
 	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec.Suspend = false })
 	w.awaitAt(at, running, ReasonRunning)
-	w.gateIs(last, false)
+	w.checkGate(last, false)
 }
 
 func (w *world) awaitArmed(at *cnatv1alpha1.At, pod *corev1.Pod) {
@@ -272,7 +272,7 @@ func (w *world) awaitArmed(at *cnatv1alpha1.At, pod *corev1.Pod) {
 func TestAtPodLost(t *testing.T) {
 	w := newWorld(t)
 	stop := w.start()
-	at := w.at("lost", 1500*time.Millisecond)
+	at := w.createAt("lost", 1500*time.Millisecond)
 	pod := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonArmed)
 	stop()
@@ -282,17 +282,17 @@ func TestAtPodLost(t *testing.T) {
 	w.must(err)
 	time.Sleep(time.Until(due) + 100*time.Millisecond)
 	w.must(w.Delete(w.ctx, pod))
-	again := w.syncPod(at)
+	second := w.syncPod(at)
 	w.start()
 	w.awaitAt(at, done, ReasonPodLost)
-	w.gateIs(again, true)
+	w.checkGate(second, true)
 }
 
 // An At that is deleted and created again adopts the Pod that runs.
 func TestAtRecreated(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.at("again", -time.Minute)
+	at := w.createAt("again", -time.Minute)
 	pod := w.syncPod(at)
 	w.awaitAt(at, running, ReasonRunning)
 	w.must(w.Delete(w.ctx, at))
@@ -300,20 +300,20 @@ func TestAtRecreated(t *testing.T) {
 	at.ObjectMeta = metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}
 	w.must(w.Create(w.ctx, at))
 	w.awaitAt(at, running, ReasonRunning)
-	w.podStatus(pod, exited(0))
+	w.writePodStatus(pod, exited(0))
 	w.awaitAt(at, done, ReasonComplete)
-	w.gateIs(spare, true)
+	w.checkGate(spare, true)
 }
 
 // A spec that comes back does not run again.
 func TestAtReverted(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.at("revert", -time.Minute)
+	at := w.createAt("revert", -time.Minute)
 	first := at.Spec
 	pod := w.syncPod(at)
 	w.awaitAt(at, running, ReasonRunning)
-	w.podStatus(pod, exited(0))
+	w.writePodStatus(pod, exited(0))
 	w.awaitAt(at, done, ReasonComplete)
 
 	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" })
@@ -322,9 +322,9 @@ func TestAtReverted(t *testing.T) {
 	w.awaitAt(at, running, ReasonRunning)
 
 	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec = first })
-	again := w.syncPod(at)
+	second := w.syncPod(at)
 	w.awaitAt(at, done, ReasonAlreadyRan)
-	w.gateIs(again, true)
+	w.checkGate(second, true)
 }
 
 func TestAtTwoControllers(t *testing.T) {
@@ -335,7 +335,7 @@ func TestAtTwoControllers(t *testing.T) {
 	due := time.Now().Add(2 * time.Second)
 	ats, pods := make([]*cnatv1alpha1.At, count), make([]*corev1.Pod, count)
 	for i := range ats {
-		ats[i] = w.at(fmt.Sprint("two-", i), time.Until(due))
+		ats[i] = w.createAt(fmt.Sprint("two-", i), time.Until(due))
 		pods[i] = w.syncPod(ats[i])
 		w.syncPod(ats[i], "-b")
 	}
@@ -344,7 +344,7 @@ func TestAtTwoControllers(t *testing.T) {
 		if running.Status.Run.PodUID != pods[i].UID {
 			pods[i].Name = running.Status.Run.PodName
 		}
-		w.podStatus(pods[i], exited(0))
+		w.writePodStatus(pods[i], exited(0))
 		w.awaitAt(at, done, ReasonComplete)
 	}
 	var all corev1.PodList
@@ -366,12 +366,12 @@ func TestAtTwoControllers(t *testing.T) {
 func TestAtOpenRefused(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.at("refused", 2*time.Second)
+	at := w.createAt("refused", 2*time.Second)
 	pod := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonArmed)
 	w.denyGates()
 	w.awaitAt(at, pending, ReasonOpenRefused)
-	w.gateIs(pod, true)
+	w.checkGate(pod, true)
 	w.allowGates()
 	w.awaitAt(at, running, ReasonRunning)
 }

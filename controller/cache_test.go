@@ -23,7 +23,7 @@ func TestCacheHoldsWhatIsRendered(t *testing.T) {
 	for name, allNamespaces := range map[string]bool{"one namespace": false, "all": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			pod := w.syncPod(w.at("yay", time.Hour))
+			pod := w.syncPod(w.createAt("yay", time.Hour))
 			other := &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "other"},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},

@@ -47,10 +47,10 @@ func TestStandbyTakesOver(t *testing.T) {
 	const syncTimeout = 5 * time.Second
 	w.options.LeaderElect, w.options.LeaderElectNamespace = true, "gatehouse-system"
 	w.start(func(o *ctrl.Options) { o.Controller.CacheSyncTimeout = syncTimeout })
-	yay := w.at("yay", -time.Minute)
+	yay := w.createAt("yay", -time.Minute)
 	pod := w.syncPod(yay)
 	time.Sleep(syncTimeout + time.Second)
-	w.gateIs(pod, true)
+	w.checkGate(pod, true)
 	w.must(leases.Delete(w.ctx, "gatehouse-controller", metav1.DeleteOptions{}))
 	w.awaitAt(yay, running, at.ReasonRunning)
 }

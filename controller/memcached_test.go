@@ -14,6 +14,7 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	. "example.com/gatehouse/controller/memcached"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
 )
 
@@ -29,20 +30,20 @@ func TestMemcached(t *testing.T) {
 	w.sync(m)
 	w.awaitMemcached(m, ReasonRollingOut, "Reconciling")
 	w.rollOut(m, 2)
-	w.memcachedPod(m, "b", true)
+	w.createMemcachedPod(m, "b", true)
 	w.awaitMemcached(m, ReasonRollingOut, "Reconciling", Available, Degraded)
-	w.memcachedPod(m, "a", true)
+	w.createMemcachedPod(m, "a", true)
 	ready := w.awaitMemcached(m, ReasonReady, "Ready", Available)
 	if got := ready.Status.Nodes; !slices.Equal(got, []string{"a", "b"}) || *ready.Status.Size != 2 || *ready.Status.ReadySize != 2 {
 		t.Errorf("status is %+v", ready.Status)
 	}
 
-	w.deploymentStatus(m, func(s *appsv1.DeploymentStatus) {
+	w.writeDeploymentStatus(m, func(s *appsv1.DeploymentStatus) {
 		s.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
 	})
 	w.must(w.Delete(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}}))
 	w.awaitMemcached(m, ReasonPodsNotReady, "Reconciling", Available, Degraded)
-	w.memcachedPod(m, "c", true)
+	w.createMemcachedPod(m, "c", true)
 	w.awaitMemcached(m, ReasonReady, "Ready", Available)
 
 	edit(w, m, func(m *cachev1alpha1.Memcached) { m.Spec.Threads = 8 })
@@ -51,7 +52,7 @@ func TestMemcached(t *testing.T) {
 	w.must(w.Delete(w.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cache"}}))
 	w.awaitMemcached(m, ReasonDeploymentMissing, "Stalled", Available)
 	w.sync(m)
-	w.deploymentStatus(m, func(s *appsv1.DeploymentStatus) {
+	w.writeDeploymentStatus(m, func(s *appsv1.DeploymentStatus) {
 		s.ObservedGeneration = 1
 		s.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
 	})
@@ -66,8 +67,8 @@ func TestMemcachedWritesOnceAStep(t *testing.T) {
 	w.must(w.Create(w.ctx, m))
 	w.sync(m)
 	w.awaitMemcached(m, ReasonRollingOut, "Reconciling")
-	w.memcachedPod(m, "a", true)
-	w.memcachedPod(m, "b", true)
+	w.createMemcachedPod(m, "a", true)
+	w.createMemcachedPod(m, "b", true)
 	w.rollOut(m, 2)
 	w.awaitMemcached(m, ReasonReady, "Ready", Available)
 	time.Sleep(1500 * time.Millisecond)
@@ -86,7 +87,7 @@ func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, condit
 		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(m), current))
 		for _, c := range []string{"Ready", "Reconciling", "Stalled", Available, Degraded} {
 			want := slices.Contains(conditions, c) || c == Degraded && !slices.Contains(conditions, Available)
-			if reasonOf(current.Status.Conditions) != reason || meta.IsStatusConditionTrue(current.Status.Conditions, c) != want {
+			if status.FindReady(current.Status.Conditions).Reason != reason || meta.IsStatusConditionTrue(current.Status.Conditions, c) != want {
 				return fmt.Errorf("is %+v", current.Status)
 			}
 		}
@@ -98,12 +99,12 @@ func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, condit
 // rollOut plays the controller of Deployments.
 func (w *world) rollOut(m *cachev1alpha1.Memcached, replicas int32) {
 	w.Helper()
-	w.deploymentStatus(m, func(s *appsv1.DeploymentStatus) {
+	w.writeDeploymentStatus(m, func(s *appsv1.DeploymentStatus) {
 		s.ObservedGeneration, s.Replicas, s.UpdatedReplicas = 1, replicas, replicas
 	})
 }
 
-func (w *world) deploymentStatus(m *cachev1alpha1.Memcached, change func(*appsv1.DeploymentStatus)) {
+func (w *world) writeDeploymentStatus(m *cachev1alpha1.Memcached, change func(*appsv1.DeploymentStatus)) {
 	w.Helper()
 	deployment := &appsv1.Deployment{}
 	w.eventually("write Deployment status", func() error {
@@ -115,7 +116,7 @@ func (w *world) deploymentStatus(m *cachev1alpha1.Memcached, change func(*appsv1
 	})
 }
 
-func (w *world) memcachedPod(m *cachev1alpha1.Memcached, name string, ready bool) {
+func (w *world) createMemcachedPod(m *cachev1alpha1.Memcached, name string, ready bool) {
 	w.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{kinds.MemcachedLabel: m.Name}},
@@ -123,7 +124,7 @@ func (w *world) memcachedPod(m *cachev1alpha1.Memcached, name string, ready bool
 	}
 	w.must(w.Create(w.ctx, pod))
 	if ready {
-		w.podStatus(pod, func(s *corev1.PodStatus) {
+		w.writePodStatus(pod, func(s *corev1.PodStatus) {
 			s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		})
 	}

@@ -21,8 +21,8 @@ import (
 // TestPolicyHoldsWhateverRBACAllows.
 func TestControllerMayOnlyOpenGates(t *testing.T) {
 	w := newWorld(t)
-	at := w.at("held", 1e12)
-	pod := w.gatedTwice(at)
+	at := w.createAt("held", 1e12)
+	pod := w.createGatedTwice(at)
 	controller, err := client.New(server.Controller, client.Options{Scheme: w.Scheme()})
 	w.must(err)
 	w.refusesAllButTheGate(controller, pod)
@@ -48,7 +48,7 @@ func TestControllerMayOnlyOpenGates(t *testing.T) {
 // With every right there is, the policy alone refuses the same.
 func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
 	w := newWorld(t)
-	pod := w.gatedTwice(w.at("held", 1e12))
+	pod := w.createGatedTwice(w.createAt("held", 1e12))
 	controller := w.impersonate("system:serviceaccount:gatehouse-system:gatehouse-controller")
 	w.refusesAllButTheGate(controller, pod)
 
@@ -127,9 +127,9 @@ func (w *world) deniedByPolicy(what string, err error) {
 	}
 }
 
-// gatedTwice creates the Pod of an At with a gate of somebody else, a toleration
+// createGatedTwice creates the Pod of an At with a gate of somebody else, a toleration
 // and an init container.
-func (w *world) gatedTwice(at *cnatv1alpha1.At) *corev1.Pod {
+func (w *world) createGatedTwice(at *cnatv1alpha1.At) *corev1.Pod {
 	w.Helper()
 	pod := kinds.At(at)[0].(*corev1.Pod)
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "other.example/gate"})

@@ -2,7 +2,6 @@ package controller_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,9 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/test/apiserver"
 	"example.com/gatehouse/test/cluster"
 )
@@ -45,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, Client: admin, ctx: t.Context(), namespace: namespaceOf(t)}
+	w := &world{T: t, Client: admin, ctx: t.Context(), namespace: namespaceName(t)}
 	w.options = controller.Options{
 		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{w.namespace}, Concurrency: 4, Grace: time.Hour,
 	}
@@ -54,7 +51,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func namespaceOf(t *testing.T) string {
+func namespaceName(t *testing.T) string {
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	return name[:min(len(name), 50)]
 }
@@ -86,21 +83,6 @@ func (w *world) must(err error) {
 	}
 }
 
-// at creates an At that is due so long from now, and returns it as the server has
-// defaulted it.
-func (w *world) at(name string, due time.Duration, change ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
-	w.Helper()
-	at := &cnatv1alpha1.At{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
-		Spec:       cnatv1alpha1.AtSpec{Schedule: time.Now().Add(due).UTC().Format(time.RFC3339Nano), Command: "echo YAY"},
-	}
-	for _, change := range change {
-		change(at)
-	}
-	w.must(w.Create(w.ctx, at))
-	return at
-}
-
 // sync applies what an object renders to, as a GitOps tool would. The name of a
 // Pod ends in suffix, as if a renderer of another version had made it.
 func (w *world) sync(object client.Object, suffix ...string) []*unstructured.Unstructured {
@@ -116,15 +98,6 @@ func (w *world) sync(object client.Object, suffix ...string) []*unstructured.Uns
 	return rendered
 }
 
-// syncPod creates the Pod of an At.
-func (w *world) syncPod(at *cnatv1alpha1.At, suffix ...string) *corev1.Pod {
-	w.Helper()
-	rendered := w.sync(at, suffix...)
-	pod := &corev1.Pod{}
-	w.must(w.Get(w.ctx, client.ObjectKeyFromObject(rendered[0]), pod))
-	return pod
-}
-
 // edit changes an object until the server takes it.
 func edit[T client.Object](w *world, object T, change func(T)) {
 	w.Helper()
@@ -137,8 +110,8 @@ func edit[T client.Object](w *world, object T, change func(T)) {
 	})
 }
 
-// podStatus plays the kubelet.
-func (w *world) podStatus(pod *corev1.Pod, change func(*corev1.PodStatus)) {
+// writePodStatus plays the kubelet.
+func (w *world) writePodStatus(pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	w.Helper()
 	w.eventually("write Pod status", func() error {
 		if err := w.Get(w.ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
@@ -147,19 +120,6 @@ func (w *world) podStatus(pod *corev1.Pod, change func(*corev1.PodStatus)) {
 		change(&pod.Status)
 		return w.Status().Update(w.ctx, pod)
 	})
-}
-
-func exited(code int32) func(*corev1.PodStatus) {
-	return func(status *corev1.PodStatus) {
-		status.Phase = corev1.PodSucceeded
-		if code != 0 {
-			status.Phase = corev1.PodFailed
-		}
-		status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name:  kinds.CommandContainer,
-			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: "the end of the log", FinishedAt: metav1.Now()}},
-		}}
-	}
 }
 
 // countVersions counts the versions of all objects of a kind from now on.
@@ -189,38 +149,5 @@ func (w *world) eventually(what string, try func() error) {
 			w.Fatalf("%s: %v", what, err)
 		}
 		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// awaitAt waits until an At is in a phase and its Ready condition has a reason.
-func (w *world) awaitAt(at *cnatv1alpha1.At, phase cnatv1alpha1.AtPhase, reason string) *cnatv1alpha1.At {
-	w.Helper()
-	current := &cnatv1alpha1.At{}
-	w.eventually(fmt.Sprintf("At %s is %s %s", at.Name, phase, reason), func() error {
-		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(at), current))
-		if got := reasonOf(current.Status.Conditions); current.Status.Phase != phase || got != reason || current.Status.ObservedGeneration != current.Generation {
-			return fmt.Errorf("is %s %s: %+v", current.Status.Phase, got, current.Status)
-		}
-		return nil
-	})
-	return current
-}
-
-func reasonOf(conditions []metav1.Condition) string {
-	for _, c := range conditions {
-		if c.Type == "Ready" {
-			return c.Reason
-		}
-	}
-	return ""
-}
-
-// gateIs fails the test unless the gate of a Pod is as it should be.
-func (w *world) gateIs(pod *corev1.Pod, closed bool) {
-	w.Helper()
-	current := &corev1.Pod{}
-	w.must(w.Get(w.ctx, client.ObjectKeyFromObject(pod), current))
-	if got := len(current.Spec.SchedulingGates) > 0; got != closed {
-		w.Fatalf("gate of Pod %s: closed %t, want %t", pod.Name, got, closed)
 	}
 }

@@ -24,7 +24,7 @@ const (
 // of elapsed time.
 func clockSteps(ats client.Reader) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		go watchClock(ctx, clockCheck, clocks(), func() {
+		go watchClock(ctx, clockCheck, newClockReader(), func() {
 			if err := enqueueAll(ctx, ats, queue); err != nil {
 				ctrl.LoggerFrom(ctx).Error(err, "Ats may open late: the clock was set")
 			}
@@ -33,8 +33,8 @@ func clockSteps(ats client.Reader) source.Source {
 	})
 }
 
-// clocks returns a function that reads both clocks at one moment.
-func clocks() func() (wall time.Time, elapsed time.Duration) {
+// newClockReader returns a function that reads both clocks at one moment.
+func newClockReader() func() (wall time.Time, elapsed time.Duration) {
 	start := time.Now()
 	return func() (time.Time, time.Duration) {
 		now := time.Now()

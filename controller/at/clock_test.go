@@ -27,7 +27,7 @@ func TestWatchClock(t *testing.T) {
 }
 
 func TestClocksRunTogether(t *testing.T) {
-	read := clocks()
+	read := newClockReader()
 	wall, elapsed := read()
 	time.Sleep(20 * time.Millisecond)
 	laterWall, laterElapsed := read()

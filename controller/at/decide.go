@@ -41,31 +41,31 @@ func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Du
 	s := newSnapshot(at, pods, now)
 	due, err := kinds.Schedule(at.Spec)
 	if err != nil {
-		return s.invalid(err)
+		return s.rejectSchedule(err)
 	}
 	s.due = due
 
 	switch started, waiting := s.startedPod(), s.waitingPod(); {
 	case s.run.FinishedTime != nil:
-		return s.unchanged()
+		return s.keepStatus()
 	case started != nil:
-		return s.record(started)
+		return s.recordRun(started)
 	case s.phase == cnatv1alpha1.AtDone:
-		return s.unchanged()
+		return s.keepStatus()
 	case slices.Contains(s.ran, s.run.Digest):
-		return s.alreadyRan()
-	case !s.present(s.run) && s.mayHaveStarted(s.run, s.phase):
-		return s.lost()
+		return s.refuseRerun()
+	case !s.hasPod(s.run) && s.mayHaveStarted(s.run, s.phase):
+		return s.failLost()
 	case s.phase == cnatv1alpha1.AtRunning:
-		return s.unchanged() // the status is ahead of the Pod in the cache
+		return s.keepStatus() // the status is ahead of the Pod in the cache
 	case s.deadlinePassed():
-		return s.missed()
+		return s.failMissed()
 	case waiting == nil:
-		return s.await(grace)
+		return s.awaitPod(grace)
 	case waiting.UID != s.run.PodUID || now.Before(due) || at.Spec.Suspend || s.saysSuspended():
-		return s.hold(waiting)
+		return s.holdPod(waiting)
 	case waiting.DeletionTimestamp != nil:
-		return s.unchanged()
+		return s.keepStatus()
 	default:
 		return Decision{Open: waiting, Status: at.Status, Due: due}
 	}
@@ -118,7 +118,7 @@ func remember(ran []string, digest string) []string {
 // long as no run is on record, whichever of this spec is not gated. An At that was
 // deleted and created again finds its Pod so.
 func (s *snapshot) startedPod() *corev1.Pod {
-	if pod := s.podOf(s.run); pod != nil && !gated(pod) {
+	if pod := s.runPod(s.run); pod != nil && !gated(pod) {
 		return pod
 	}
 	if s.phase != cnatv1alpha1.AtPending {
@@ -129,14 +129,14 @@ func (s *snapshot) startedPod() *corev1.Pod {
 
 // waitingPod is the gated Pod that is armed or, where that is gone, is to be.
 func (s *snapshot) waitingPod() *corev1.Pod {
-	if pod := s.podOf(s.run); pod != nil {
+	if pod := s.runPod(s.run); pod != nil {
 		return pod
 	}
 	return s.firstPod(func(pod *corev1.Pod) bool { return gated(pod) && pod.DeletionTimestamp == nil })
 }
 
-// podOf is the Pod of a run; nil where it is gone or none was armed.
-func (s *snapshot) podOf(run cnatv1alpha1.AtRun) *corev1.Pod {
+// runPod is the Pod of a run; nil where it is gone or none was armed.
+func (s *snapshot) runPod(run cnatv1alpha1.AtRun) *corev1.Pod {
 	i := slices.IndexFunc(s.pods, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
 	if run.PodUID == "" || i < 0 {
 		return nil
@@ -144,7 +144,7 @@ func (s *snapshot) podOf(run cnatv1alpha1.AtRun) *corev1.Pod {
 	return &s.pods[i]
 }
 
-func (s *snapshot) present(run cnatv1alpha1.AtRun) bool { return s.podOf(run) != nil }
+func (s *snapshot) hasPod(run cnatv1alpha1.AtRun) bool { return s.runPod(run) != nil }
 
 // firstPod is the oldest Pod that was rendered from the current spec and matches.
 func (s *snapshot) firstPod(matches func(*corev1.Pod) bool) *corev1.Pod {
@@ -166,7 +166,7 @@ func (s *snapshot) mayHaveStarted(run cnatv1alpha1.AtRun, phase cnatv1alpha1.AtP
 	if run.PodUID == "" {
 		return false
 	}
-	if pod := s.podOf(run); pod != nil && !gated(pod) {
+	if pod := s.runPod(run); pod != nil && !gated(pod) {
 		return true
 	}
 	if s.now.Before(run.ScheduledTime.Time) {

@@ -48,8 +48,8 @@ func created(t time.Time) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(t) }
 }
 
-// with gives an At the status that a decision of an earlier moment made.
-func with(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
+// withRun gives an At the status that a decision of an earlier moment made.
+func withRun(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		at.Status.Phase = phase
 		at.Status.Run = &cnatv1alpha1.AtRun{
@@ -108,35 +108,35 @@ func TestDecide(t *testing.T) {
 		"a Pod that is going":                           {at: newAt(), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: early, phase: pending, reason: ReasonRenderingStale, wake: early.Add(time.Minute)},
 		"two Pods":                                      {at: newAt(), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
 		"a Pod, late":                                   {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonArmed, run: "a"},
-		"armed, a nanosecond early":                     {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"armed, due":                                    {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, open: "a"},
-		"armed, due, beside an older one":               {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, open: "a"},
-		"armed, due, at the deadline":                   {at: newAt(with(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), open: "a"},
-		"armed, due, past the deadline":                 {at: newAt(with(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"armed, a nanosecond early":                     {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"armed, due":                                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, open: "a"},
+		"armed, due, beside an older one":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, open: "a"},
+		"armed, due, at the deadline":                   {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), open: "a"},
+		"armed, due, past the deadline":                 {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
 		"no Pod, past the deadline":                     {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
-		"armed, due, the Pod is going":                  {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: due, phase: pending, run: "a"},
-		"armed, due, suspended":                         {at: newAt(with(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
-		"armed, due, suspended, a deadline":             {at: newAt(with(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
-		"armed, due, resumed: says so first":            {at: newAt(with(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonArmed, run: "a"},
-		"the armed Pod is gone, early":                  {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
-		"the armed Pod is gone, early, no other":        {at: newAt(with(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
-		"the armed Pod is gone, due":                    {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"the armed Pod is gone, suspended all the time": {at: newAt(with(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
-		"the armed Pod is gone, suspended since due":    {at: newAt(with(pending, "a"), suspend, suspended(due)), pods: pods{podFor(plain, "b")}, now: late, phase: done, reason: ReasonPodLost, run: "a"},
-		"opened, not recorded":                          {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, the Pod is going":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: due, phase: pending, run: "a"},
+		"armed, due, suspended":                         {at: newAt(withRun(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
+		"armed, due, suspended, a deadline":             {at: newAt(withRun(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
+		"armed, due, resumed: says so first":            {at: newAt(withRun(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonArmed, run: "a"},
+		"the armed Pod is gone, early":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"the armed Pod is gone, early, no other":        {at: newAt(withRun(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
+		"the armed Pod is gone, due":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"the armed Pod is gone, suspended all the time": {at: newAt(withRun(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
+		"the armed Pod is gone, suspended since due":    {at: newAt(withRun(pending, "a"), suspend, suspended(due)), pods: pods{podFor(plain, "b")}, now: late, phase: done, reason: ReasonPodLost, run: "a"},
+		"opened, not recorded":                          {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
 		"opened by somebody, early":                     {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: running, reason: ReasonRunning, run: "a"},
-		"another Pod of this spec runs":                 {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
-		"a Pod of another spec runs":                    {at: newAt(with(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, open: "a"},
-		"recorded, the cache lags":                      {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a")}, now: due, phase: running, run: "a"},
-		"running, the Pod is gone":                      {at: newAt(with(running, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"running, suspended":                            {at: newAt(with(running, "a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
-		"succeeded":                                     {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"failed":                                        {at: newAt(with(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
+		"another Pod of this spec runs":                 {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
+		"a Pod of another spec runs":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, open: "a"},
+		"recorded, the cache lags":                      {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a")}, now: due, phase: running, run: "a"},
+		"running, the Pod is gone":                      {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"running, suspended":                            {at: newAt(withRun(running, "a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"succeeded":                                     {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"failed":                                        {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
 		"succeeded, never recorded":                     {at: newAt(), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"done, its Pod is there":                        {at: newAt(with(done, "a"), finished), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
-		"done, a new Pod":                               {at: newAt(with(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
-		"done, a new Pod that somebody opened":          {at: newAt(with(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
-		"thought missed, but it started":                {at: newAt(with(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
+		"done, its Pod is there":                        {at: newAt(withRun(done, "a"), finished), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
+		"done, a new Pod":                               {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
+		"done, a new Pod that somebody opened":          {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
+		"thought missed, but it started":                {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
 		"invalid":                                       {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
 		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
 		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
@@ -214,12 +214,12 @@ func TestDecideRemembers(t *testing.T) {
 		remember bool
 	}{
 		"never armed":          {newAt(edit), nil, due, false},
-		"armed, early":         {newAt(with(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due.Add(-1), false},
-		"armed, due":           {newAt(with(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due, true},
-		"armed, held till now": {newAt(with(cnatv1alpha1.AtPending, "a"), suspended(due.Add(-time.Second)), edit), []corev1.Pod{podFor(plain, "a")}, due, false},
-		"opened early":         {newAt(with(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a", open)}, due.Add(-1), true},
-		"running":              {newAt(with(cnatv1alpha1.AtRunning, "a"), edit), nil, due, true},
-		"done":                 {newAt(with(cnatv1alpha1.AtDone, "a"), edit), nil, due, true},
+		"armed, early":         {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due.Add(-1), false},
+		"armed, due":           {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due, true},
+		"armed, held till now": {newAt(withRun(cnatv1alpha1.AtPending, "a"), suspended(due.Add(-time.Second)), edit), []corev1.Pod{podFor(plain, "a")}, due, false},
+		"opened early":         {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a", open)}, due.Add(-1), true},
+		"running":              {newAt(withRun(cnatv1alpha1.AtRunning, "a"), edit), nil, due, true},
+		"done":                 {newAt(withRun(cnatv1alpha1.AtDone, "a"), edit), nil, due, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := decide(test.at, test.pods, test.now, time.Minute).Status.Ran

@@ -53,9 +53,9 @@ func TestHistories(t *testing.T) {
 			"the clock is set":  w.setClock,
 			"caches catch up":   w.catchUp,
 			"restart":           w.restart,
-			"reconcile":         w.reconcile,
-			"reconcile again":   w.reconcile,
-			"reconcile more":    w.reconcile,
+			"reconcile":         w.reconcileAny,
+			"reconcile again":   w.reconcileAny,
+			"reconcile more":    w.reconcileAny,
 		})
 		w.settle(t)
 	})
@@ -89,7 +89,7 @@ func newSimulation(t *rapid.T) *simulation {
 	}
 	for range 2 {
 		c := &simulatedController{world: w}
-		c.reconciler = &Reconciler{Server: c, Clock: w.clock, Grace: 20 * time.Second, Events: silence{}}
+		c.reconciler = &Reconciler{Server: c, Clock: w.clock, Grace: 20 * time.Second, Events: noEvents{}}
 		w.controllers = append(w.controllers, c)
 	}
 	w.createAt(t)
@@ -124,7 +124,7 @@ func (w *simulation) createAt(t *rapid.T) {
 		t.Skip()
 	}
 	w.created++
-	w.put(&cnatv1alpha1.At{
+	w.storeAt(&cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "at", UID: types.UID(fmt.Sprint("at-", w.created)), CreationTimestamp: *wholeSeconds(w.clock.Now()),
 		},
@@ -133,8 +133,8 @@ func (w *simulation) createAt(t *rapid.T) {
 	})
 }
 
-// put stores an At whose spec changed.
-func (w *simulation) put(at *cnatv1alpha1.At) {
+// storeAt stores an At whose spec changed.
+func (w *simulation) storeAt(at *cnatv1alpha1.At) {
 	at.Generation++
 	instant, err := kinds.Schedule(at.Spec)
 	if err != nil {
@@ -150,7 +150,7 @@ func (w *simulation) editAt(t *rapid.T, change func(*cnatv1alpha1.AtSpec)) {
 	}
 	at := w.now().at.DeepCopy()
 	change(&at.Spec)
-	w.put(at)
+	w.storeAt(at)
 }
 
 func (w *simulation) edit(t *rapid.T) {
@@ -304,24 +304,24 @@ const (
 
 var errTimeout = errors.New("timeout")
 
-func (w *simulation) draw(t *rapid.T) *simulatedController {
+func (w *simulation) drawController(t *rapid.T) *simulatedController {
 	return w.controllers[rapid.IntRange(0, len(w.controllers)-1).Draw(t, "controller")]
 }
 
 func (w *simulation) catchUp(t *rapid.T) {
-	c := w.draw(t)
+	c := w.drawController(t)
 	c.seesAt = rapid.IntRange(c.seesAt, len(w.past)-1).Draw(t, "At")
 	c.seesPods = rapid.IntRange(c.seesPods, len(w.past)-1).Draw(t, "Pods")
 }
 
 // restart starts a controller anew; what it lists first may be old.
 func (w *simulation) restart(t *rapid.T) {
-	c := w.draw(t)
+	c := w.drawController(t)
 	c.seesPods = rapid.IntRange(max(0, len(w.past)-10), len(w.past)-1).Draw(t, "Pods")
 }
 
-func (w *simulation) reconcile(t *rapid.T) {
-	c := w.draw(t)
+func (w *simulation) reconcileAny(t *rapid.T) {
+	c := w.drawController(t)
 	if rapid.IntRange(0, 3).Draw(t, "lag") > 0 {
 		c.seesAt, c.seesPods = len(w.past)-1, len(w.past)-1
 	}
@@ -351,11 +351,11 @@ func (w *simulation) settle(t *rapid.T) {
 	if w.now().at.Spec.Suspend {
 		w.suspend(t)
 	}
-	w.calm(t)
+	w.reconcileUntilStable(t)
 	w.sync(t)
-	w.calm(t)
+	w.reconcileUntilStable(t)
 	w.clock.SetTime(due.Add(time.Hour))
-	w.calm(t)
+	w.reconcileUntilStable(t)
 	at := w.now().at
 	if at.Status.Phase != cnatv1alpha1.AtRunning && at.Status.Phase != cnatv1alpha1.AtDone {
 		t.Fatalf("in the end: %+v", at.Status)
@@ -368,14 +368,14 @@ func (w *simulation) settle(t *rapid.T) {
 			}
 		}
 	})
-	w.calm(t)
+	w.reconcileUntilStable(t)
 	if at := w.now().at; at.Status.Phase != cnatv1alpha1.AtDone || at.Status.ObservedGeneration != at.Generation {
 		t.Fatalf("the Pod ended, but: %+v", at.Status)
 	}
 }
 
-// calm reconciles with caches that have all until nothing changes.
-func (w *simulation) calm(t *rapid.T) {
+// reconcileUntilStable reconciles with caches that have all until nothing changes.
+func (w *simulation) reconcileUntilStable(t *rapid.T) {
 	for range 20 {
 		written := len(w.past)
 		for _, c := range w.controllers {

@@ -25,8 +25,8 @@ type outcome struct {
 	finished time.Time
 }
 
-// outcomeOf is how a started Pod ended; nil while it has not.
-func outcomeOf(pod *corev1.Pod, now time.Time) *outcome {
+// podOutcome is how a started Pod ended; nil while it has not.
+func podOutcome(pod *corev1.Pod, now time.Time) *outcome {
 	ended := outcome{finished: now}
 	terminated := commandStatus(pod).State.Terminated
 	if terminated != nil {
@@ -61,9 +61,9 @@ func endOfLog(log string) string {
 	return ": " + log
 }
 
-// progressOf is the reason and message of a Pod that was started and has not
+// podProgress is the reason and message of a Pod that was started and has not
 // ended. What comes and goes while a Pod starts or restarts is not told apart.
-func progressOf(pod *corev1.Pod) (reason, message string) {
+func podProgress(pod *corev1.Pod) (reason, message string) {
 	if len(pod.Spec.SchedulingGates) > 0 {
 		return ReasonGated, fmt.Sprintf("Pod %s waits for its scheduling gate %s", pod.Name, pod.Spec.SchedulingGates[0].Name)
 	}

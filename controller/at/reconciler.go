@@ -43,7 +43,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	if at.DeletionTimestamp != nil { // an At that is going starts nothing
 		return reconcile.Result{}, nil
 	}
-	pods, err := r.pods(ctx, at)
+	pods, err := r.readPods(ctx, at)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -62,10 +62,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	return r.requeue(decision), nil
 }
 
-// pods are the Pods of an At as the cache has them. The cache may lag behind the
+// readPods reads the Pods of an At from the cache. The cache may lag behind the
 // status, after a restart for one, so whether the armed Pod is really gone is
 // asked of the API server: what follows from that cannot be taken back.
-func (r *Reconciler) pods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error) {
+func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error) {
 	key := client.ObjectKeyFromObject(at)
 	pods, err := r.Server.Pods(ctx, key)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *Reconciler) write(ctx context.Context, at *cnatv1alpha1.At, decision De
 		if !apierrors.IsForbidden(openErr) && !apierrors.IsInvalid(openErr) {
 			return false, openErr
 		}
-		next = refused(at, decision.Open, r.Clock.Now(), openErr)
+		next = openRefusedStatus(at, decision.Open, r.Clock.Now(), openErr)
 	}
 	if status.Equal(at.Status, next) {
 		return false, openErr

@@ -15,13 +15,13 @@ func TestReconcileAsksForThePodThatTheCacheLacks(t *testing.T) {
 		w := newSimulation(t)
 		old := len(w.past) - 1
 		w.sync(t)
-		w.calm(t)
+		w.reconcileUntilStable(t)
 		w.clock.SetTime(w.dues[w.now().at.Status.Run.Digest])
 
 		c := w.controllers[0]
 		c.seesAt, c.seesPods = len(w.past)-1, old
 		c.reconcile(t)
-		w.calm(t)
+		w.reconcileUntilStable(t)
 		if status := w.now().at.Status; status.Phase != cnatv1alpha1.AtRunning {
 			t.Fatalf("status is %+v", status)
 		}

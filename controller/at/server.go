@@ -87,8 +87,8 @@ func statusConfiguration(next cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfig
 	if run := next.Run; run != nil {
 		configuration.WithRun(&cnatac.AtRunApplyConfiguration{
 			Digest:        &run.Digest,
-			PodName:       orNil(run.PodName),
-			PodUID:        orNil(run.PodUID),
+			PodName:       nilIfEmpty(run.PodName),
+			PodUID:        nilIfEmpty(run.PodUID),
 			ScheduledTime: run.ScheduledTime,
 			OpenedTime:    run.OpenedTime,
 			FinishedTime:  run.FinishedTime,
@@ -98,8 +98,8 @@ func statusConfiguration(next cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfig
 	return configuration
 }
 
-// orNil is a pointer to a value; nil where it is empty.
-func orNil[T ~string](value T) *T {
+// nilIfEmpty is a pointer to a value; nil where it is empty.
+func nilIfEmpty[T ~string](value T) *T {
 	if value == "" {
 		return nil
 	}

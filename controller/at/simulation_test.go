@@ -134,7 +134,7 @@ func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
 	}
 }
 
-// silence is an event recorder that records nothing.
-type silence struct{}
+// noEvents is an event recorder that records nothing.
+type noEvents struct{}
 
-func (silence) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}

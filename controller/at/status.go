@@ -11,28 +11,28 @@ import (
 	"example.com/gatehouse/controller/status"
 )
 
-// unchanged leaves the status as it is, but of the current generation.
-func (s *snapshot) unchanged() Decision {
-	status := s.at.Status.DeepCopy()
-	status.ObservedGeneration = s.at.Generation
-	for i := range status.Conditions {
-		status.Conditions[i].ObservedGeneration = s.at.Generation
+// keepStatus leaves the status as it is, but of the current generation.
+func (s *snapshot) keepStatus() Decision {
+	kept := s.at.Status.DeepCopy()
+	kept.ObservedGeneration = s.at.Generation
+	for i := range kept.Conditions {
+		kept.Conditions[i].ObservedGeneration = s.at.Generation
 	}
-	return Decision{Status: *status, Due: s.due}
+	return Decision{Status: *kept, Due: s.due}
 }
 
-// invalid: the schedule cannot be read.
-func (s *snapshot) invalid(err error) Decision {
+// rejectSchedule says that the schedule cannot be read.
+func (s *snapshot) rejectSchedule(err error) Decision {
 	conditions := s.newConditions()
 	conditions.Stalled(ReasonInvalidSchedule, err.Error())
-	status := s.status(cnatv1alpha1.AtPending, conditions)
-	status.Run = nil
-	return Decision{Status: status}
+	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
+	next.Run = nil
+	return Decision{Status: next}
 }
 
-// await: there is no Pod to arm.
-func (s *snapshot) await(grace time.Duration) Decision {
-	if until := s.settling(); !until.IsZero() {
+// awaitPod waits for a Pod to arm: there is none.
+func (s *snapshot) awaitPod(grace time.Duration) Decision {
+	if until := s.settleTime(); !until.IsZero() {
 		return Decision{Status: s.at.Status, Due: s.due, Wake: until}
 	}
 	reason, message := ReasonPodMissing, "The cluster has no Pod of this At: render the environment, commit and sync"
@@ -42,15 +42,16 @@ func (s *snapshot) await(grace time.Duration) Decision {
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
 	ends := conditions.Await(Armed, reason, message, grace)
-	status := s.status(cnatv1alpha1.AtPending, conditions)
-	status.Run = nil
-	return Decision{Status: status, Due: s.due, Wake: earliest(ends, justAfter(s.deadline()))}
+	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
+	next.Run = nil
+	return Decision{Status: next, Due: s.due, Wake: earliest(ends, justAfter(s.deadline()))}
 }
 
-// settling returns until when a new At is not told that its Pod is missing: one sync
+// settleTime returns until when a new At is not told that its Pod is missing: one sync
 // brings the two one after the other, and one write is enough. Meanwhile its
-// observedGeneration is -1, which nobody takes for reconciled.
-func (s *snapshot) settling() (until time.Time) {
+// observedGeneration is -1, which nobody takes for reconciled. It is zero for an At
+// that is not new.
+func (s *snapshot) settleTime() (until time.Time) {
 	const longest = 2 * time.Second
 	until = s.at.CreationTimestamp.Add(longest)
 	if wait := until.Sub(s.now); s.at.Status.ObservedGeneration > 0 || wait <= 0 || wait > longest {
@@ -59,8 +60,8 @@ func (s *snapshot) settling() (until time.Time) {
 	return until
 }
 
-// hold: the Pod is armed and stays behind its gate.
-func (s *snapshot) hold(pod *corev1.Pod) Decision {
+// holdPod arms a Pod and leaves it behind its gate.
+func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
 	s.arm(pod)
 	conditions := s.newConditions()
 	var wake time.Time
@@ -78,11 +79,11 @@ func (s *snapshot) hold(pod *corev1.Pod) Decision {
 			wake = s.due
 		}
 	}
-	return Decision{Status: s.status(cnatv1alpha1.AtPending, conditions), Due: s.due, Wake: wake}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Due: s.due, Wake: wake}
 }
 
-// record: the Pod was started.
-func (s *snapshot) record(pod *corev1.Pod) Decision {
+// recordRun records how far a Pod is that was started.
+func (s *snapshot) recordRun(pod *corev1.Pod) Decision {
 	s.arm(pod)
 	if s.run.OpenedTime == nil {
 		s.run.OpenedTime = wholeSeconds(openedTime(pod, s.now))
@@ -90,59 +91,60 @@ func (s *snapshot) record(pod *corev1.Pod) Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 
-	ended := outcomeOf(pod, s.now)
+	ended := podOutcome(pod, s.now)
 	if ended == nil {
-		reason, message := progressOf(pod)
+		reason, message := podProgress(pod)
 		conditions.Reconciling(reason, message)
-		return Decision{Status: s.status(cnatv1alpha1.AtRunning, conditions), Due: s.due}
+		return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions), Due: s.due}
 	}
 	s.run.FinishedTime, s.run.ExitCode = wholeSeconds(ended.finished), ended.exitCode
 	if ended.reason == ReasonComplete {
 		conditions.Add(Complete, metav1.ConditionTrue, ended.reason, ended.message)
 		conditions.Ready(ended.reason, ended.message)
-		return Decision{Status: s.status(cnatv1alpha1.AtDone, conditions), Due: s.due}
+		return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
 	}
-	return s.failed(conditions, ended.reason, ended.message)
+	return s.fail(conditions, ended.reason, ended.message)
 }
 
-// lost: the Pod of the run is gone, and it may have started.
-func (s *snapshot) lost() Decision {
+// failLost fails the run: its Pod is gone, and may have started.
+func (s *snapshot) failLost() Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
-	return s.failed(conditions, ReasonPodLost, fmt.Sprintf(
+	return s.fail(conditions, ReasonPodLost, fmt.Sprintf(
 		"Pod %s went away before its end was seen and may have run: to run the command again change spec.schedule, render, commit and sync", s.run.PodName))
 }
 
-// missed: it is too late to start.
-func (s *snapshot) missed() Decision {
+// failMissed fails the run: it is too late to start it.
+func (s *snapshot) failMissed() Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
-	return s.failed(conditions, ReasonDeadlineMissed, fmt.Sprintf(
+	return s.fail(conditions, ReasonDeadlineMissed, fmt.Sprintf(
 		"The command could not start by %s: to run it change spec.schedule, render, commit and sync", s.deadline().Format(time.RFC3339Nano)))
 }
 
-func (s *snapshot) failed(conditions *status.Conditions, reason, message string) Decision {
+// fail ends the run: the command failed, or will not run.
+func (s *snapshot) fail(conditions *status.Conditions, reason, message string) Decision {
 	conditions.Add(Failed, metav1.ConditionTrue, reason, message)
 	conditions.Stalled(reason, message)
-	return Decision{Status: s.status(cnatv1alpha1.AtDone, conditions), Due: s.due}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
 }
 
-// alreadyRan: the spec came back after it ran.
-func (s *snapshot) alreadyRan() Decision {
+// refuseRerun leaves the gate of a spec closed that came back after it ran.
+func (s *snapshot) refuseRerun() Decision {
 	conditions := s.newConditions()
 	conditions.Ready(ReasonAlreadyRan, "This spec ran before: to run the command again change spec.schedule, render, commit and sync")
-	return Decision{Status: s.status(cnatv1alpha1.AtDone, conditions), Due: s.due}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
 }
 
-// refused is the status of an At whose Pod the API server does not let the
+// openRefusedStatus is the status of an At whose Pod the API server does not let the
 // controller open. It is of the snapshot that the decision to open was made from.
-func refused(at *cnatv1alpha1.At, pod *corev1.Pod, now time.Time, cause error) cnatv1alpha1.AtStatus {
+func openRefusedStatus(at *cnatv1alpha1.At, pod *corev1.Pod, now time.Time, cause error) cnatv1alpha1.AtStatus {
 	s := newSnapshot(at, nil, now)
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	conditions.Reconciling(ReasonOpenRefused, fmt.Sprintf(
 		"The API server refuses to open the gate of Pod %s: see to the controller's RBAC and to admission policies: %v", pod.Name, cause))
-	return s.status(cnatv1alpha1.AtPending, conditions)
+	return s.newStatus(cnatv1alpha1.AtPending, conditions)
 }
 
 func (s *snapshot) addArmed(conditions *status.Conditions) {
@@ -157,7 +159,7 @@ func (s *snapshot) addSuspended(conditions *status.Conditions) {
 	}
 }
 
-func (s *snapshot) status(phase cnatv1alpha1.AtPhase, conditions *status.Conditions) cnatv1alpha1.AtStatus {
+func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *status.Conditions) cnatv1alpha1.AtStatus {
 	if s.run.ScheduledTime == nil {
 		s.run.ScheduledTime = wholeSeconds(s.due)
 	}

@@ -36,7 +36,7 @@ func decide(m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, pods []co
 	next := cachev1alpha1.MemcachedStatus{
 		ObservedGeneration: m.Generation,
 		Conditions:         conditions.Sorted(),
-		Size:               ptr.To(sizeOf(deployment)),
+		Size:               ptr.To(replicas(deployment)),
 		ReadySize:          ptr.To(ready),
 		Nodes:              nodes,
 	}
@@ -69,14 +69,14 @@ func addProgress(conditions *status.Conditions, m *cachev1alpha1.Memcached, depl
 	case deployment.Annotations[kinds.DigestAnnotation] != kinds.MemcachedDigest(m.Spec):
 		return conditions.Await(Progressing, ReasonRenderingStale, fmt.Sprintf(
 			"Deployment %s was rendered from another spec of this Memcached: render the environment, commit and sync", m.Name), grace)
-	case sizeOf(deployment) != m.Spec.Size:
+	case replicas(deployment) != m.Spec.Size:
 		return conditions.Await(Progressing, ReasonScaled, fmt.Sprintf(
 			"Deployment %s asks for another number of Pods than spec.size: sync it, or let nothing else scale it", m.Name), grace)
 	case rolloutFailed(deployment):
 		message := fmt.Sprintf("The rollout of Deployment %s makes no progress: see the events of its Pods", m.Name)
 		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolloutFailed, message)
 		conditions.Stalled(ReasonRolloutFailed, message)
-	case rollingOut(deployment, ready):
+	case isRollingOut(deployment, ready):
 		message := fmt.Sprintf("Deployment %s is rolling out", m.Name)
 		conditions.Add(Progressing, metav1.ConditionTrue, ReasonRollingOut, message)
 		conditions.Reconciling(ReasonRollingOut, message)
@@ -109,29 +109,29 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-func sizeOf(deployment *appsv1.Deployment) int32 {
+func replicas(deployment *appsv1.Deployment) int32 {
 	if deployment == nil {
 		return 0
 	}
 	return ptr.Deref(deployment.Spec.Replicas, 1)
 }
 
-// rollingOut says whether a Deployment is on its way to its current template: it
+// isRollingOut says whether a Deployment is on its way to its current template: it
 // has Pods of another one, or has never had all of this one.
-func rollingOut(deployment *appsv1.Deployment, ready int32) bool {
-	size, status := sizeOf(deployment), deployment.Status
+func isRollingOut(deployment *appsv1.Deployment, ready int32) bool {
+	size, status := replicas(deployment), deployment.Status
 	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < size || status.Replicas > status.UpdatedReplicas {
 		return true
 	}
-	return ready < size && progressing(deployment).Reason != "NewReplicaSetAvailable"
+	return ready < size && progressingCondition(deployment).Reason != "NewReplicaSetAvailable"
 }
 
 func rolloutFailed(deployment *appsv1.Deployment) bool {
 	return deployment.Status.ObservedGeneration >= deployment.Generation &&
-		progressing(deployment).Reason == "ProgressDeadlineExceeded"
+		progressingCondition(deployment).Reason == "ProgressDeadlineExceeded"
 }
 
-func progressing(deployment *appsv1.Deployment) appsv1.DeploymentCondition {
+func progressingCondition(deployment *appsv1.Deployment) appsv1.DeploymentCondition {
 	for _, c := range deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing {
 			return c
