@@ -72,7 +72,7 @@ func deadline(seconds int64) func(*cnatv1alpha1.At) {
 }
 
 // trimmed are Pods as the cache holds them.
-func trimmed(t *testing.T, pods []corev1.Pod) []corev1.Pod {
+func trimmed(pods []corev1.Pod) []corev1.Pod {
 	var list []corev1.Pod
 	for _, pod := range pods {
 		list = append(list, *trimPod(&pod))
@@ -142,7 +142,7 @@ func TestDecide(t *testing.T) {
 		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decision := decide(test.at, trimmed(t, test.pods), test.now, time.Minute)
+			decision := decide(test.at, trimmed(test.pods), test.now, time.Minute)
 			var opened types.UID
 			if decision.Open != nil {
 				opened = decision.Open.UID

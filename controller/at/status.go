@@ -129,7 +129,7 @@ func (s *snapshot) fail(conditions *status.Conditions, reason, message string) D
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
 }
 
-// refuseRerun leaves the gate of a spec closed that came back after it ran.
+// refuseRerun ends the run of a spec that came back after it ran: its gate stays closed.
 func (s *snapshot) refuseRerun() Decision {
 	conditions := s.newConditions()
 	conditions.Ready(ReasonAlreadyRan, "This spec ran before: to run the command again change spec.schedule, render, commit and sync")
