@@ -31,7 +31,7 @@ func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object,
 			break
 		}
 	}
-	if d := divide(s, k.Folder); d != nil {
+	if d := divide(s, k.Folder, partSize); d != nil {
 		return d.build()
 	}
 	return runWithOrigins(s.FS, k)

@@ -19,12 +19,12 @@ import (
 // along with it; where anything might make a spec depend on another object, it is
 // built with the rest, and where that cannot be told, everything is built as a whole.
 
+// partSize is how many specs are built at a time: in a part of few kustomize mostly
+// starts, in one of many it mostly compares. A build of less than a few parts is not
+// divided.
 const (
-	// partSize is how many specs are built at a time. A part of few costs what
-	// kustomize takes to start, one of many the square of their number.
 	partSize = 32
-	// minSpecs is from how many specs on a build is divided.
-	minSpecs = 3 * partSize
+	minParts = 3
 )
 
 // division is a build in parts.
@@ -55,8 +55,8 @@ type part struct {
 }
 
 // divide divides the build of a folder; nil where it has to be built as a whole.
-func divide(s *source.Sources, folder string) *division {
-	if countSpecs(s) < minSpecs {
+func divide(s *source.Sources, folder string, partSize int) *division {
+	if countSpecs(s) < minParts*partSize {
 		return nil
 	}
 	d := &division{
@@ -73,7 +73,7 @@ func divide(s *source.Sources, folder string) *division {
 	if !d.isDivisible() || !d.readConfigurations() || !d.readPatches() || !d.findReferents() {
 		return nil
 	}
-	d.distribute()
+	d.distribute(partSize)
 	return d
 }
 
@@ -168,7 +168,7 @@ func doesMore(k *source.Kustomization) bool {
 }
 
 // distribute puts every document into a part, or into the rest.
-func (d *division) distribute() {
+func (d *division) distribute(partSize int) {
 	d.rest = &part{texts: map[string][]*source.Text{}, isRest: true}
 	awaited := d.awaitedNames()
 	size := partSize
