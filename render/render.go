@@ -43,6 +43,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 		return nil, []object.Problem{{File: path.Join(environmentsFolder, environment), Message: err.Error()}}
 	}
 	r := &renderer{overrides: path.Join(folder, overridesFolder)}
+	go check.Prepare()
 
 	progress("reading")
 	folders := []string{folder}

@@ -6,10 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 )
 
 func main() {
+	tuneCollector()
 	os.Exit(run())
+}
+
+// tuneCollector has the garbage collector run a fifth as often as usual, as long as
+// there is memory: a run is short, and most of what it makes stays to its end.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(500)
+		debug.SetMemoryLimit(1 << 30)
+	}
 }
 
 func run() int {

@@ -26,23 +26,32 @@ type Checker struct {
 	kinds customKinds
 }
 
+// Prepare gets ready what every Checker needs, so that it need not be waited for.
+func Prepare() { embeddedKinds() }
+
 // New returns a Checker for an environment of objects, and what is wrong with the
 // CustomResourceDefinitions among them.
 func New(objects []object.Object) (*Checker, []object.Problem) {
-	c := &Checker{kinds: maps.Clone(embeddedKinds())}
-	var problems []object.Problem
+	var definitions []object.Object
 	for _, o := range objects {
-		if !isDefinition(o.Unstructured) {
-			continue
+		if isDefinition(o.Unstructured) {
+			definitions = append(definitions, o)
 		}
-		content, err := json.Marshal(o.Object)
-		if err != nil {
-			problems = append(problems, invalid(o, err.Error()))
-			continue
-		}
-		problems = append(problems, c.kinds.add(o, content)...)
 	}
-	return c, problems
+	c := &Checker{kinds: maps.Clone(embeddedKinds())}
+	kinds, problems := make([]customKinds, len(definitions)), make([][]object.Problem, len(definitions))
+	parallel.For(len(definitions), func(i int) {
+		content, err := json.Marshal(definitions[i].Object)
+		if err != nil {
+			problems[i] = []object.Problem{invalid(definitions[i], err.Error())}
+			return
+		}
+		kinds[i], problems[i] = embeddedKinds().defined(definitions[i], content)
+	})
+	for _, defined := range kinds {
+		maps.Copy(c.kinds, defined)
+	}
+	return c, slices.Concat(problems...)
 }
 
 // Objects checks objects, several at a time. It returns the valid ones as the API

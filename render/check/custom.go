@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +34,7 @@ import (
 // customKind checks the objects of one version of a CustomResourceDefinition with
 // the API server's own code.
 type customKind struct {
+	definition *apiextensions.CustomResourceDefinition
 	namespaced bool
 	structural *schema.Structural
 	validator  validation.SchemaValidator
@@ -51,49 +54,70 @@ var extensions = func() serializer.CodecFactory {
 // embeddedKinds are those of the CustomResourceDefinitions that come with this
 // program.
 var embeddedKinds = sync.OnceValue(func() customKinds {
-	kinds := customKinds{}
 	files, err := crds.Files.ReadDir(".")
 	if err != nil {
 		panic(err)
 	}
+	embedded := customKinds{}
 	for _, file := range files {
 		content, err := crds.Files.ReadFile(file.Name())
 		if err != nil {
 			panic(err)
 		}
-		if problems := kinds.add(object.Object{}, content); len(problems) > 0 {
+		kinds, problems := customKinds{}.defined(object.Object{}, content)
+		if len(problems) > 0 {
 			panic(fmt.Sprintf("%s: %v", file.Name(), problems))
 		}
+		maps.Copy(embedded, kinds)
 	}
-	return kinds
+	return embedded
 })
 
-// add adds the kinds of a CustomResourceDefinition, unless the API server would
-// refuse it; content is its JSON or YAML.
-func (kinds customKinds) add(crd object.Object, content []byte) []object.Problem {
+// defined returns the kinds of a CustomResourceDefinition, unless the API server would
+// refuse it; content is its JSON or YAML. Those that are known it does not make again.
+func (known customKinds) defined(crd object.Object, content []byte) (customKinds, []object.Problem) {
 	decoded, _, err := extensions.UniversalDecoder(apiextensions.SchemeGroupVersion).Decode(content, nil, nil)
 	if err != nil {
-		return decodingProblems(crd, err)
+		return nil, decodingProblems(crd, err)
 	}
 	definition, ok := decoded.(*apiextensions.CustomResourceDefinition)
 	if !ok {
-		return []object.Problem{invalid(crd, "is not a CustomResourceDefinition")}
+		return nil, []object.Problem{invalid(crd, "is not a CustomResourceDefinition")}
+	}
+	if known.include(definition) {
+		return nil, nil
 	}
 	if errs := crdvalidation.ValidateCustomResourceDefinition(context.Background(), definition); len(errs) > 0 {
-		return problemsOf(crd, errs)
+		return nil, problemsOf(crd, errs)
 	}
+	kinds := customKinds{}
 	for _, version := range definition.Spec.Versions {
 		kind, err := newCustomKind(definition, version.Name)
 		if err != nil {
-			return []object.Problem{invalid(crd, err.Error())}
+			return nil, []object.Problem{invalid(crd, err.Error())}
 		}
-		gvk := apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
-		if missing := kind.missingFields(kinds[gvk]); len(missing) > 0 {
-			return []object.Problem{invalid(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", ")))}
+		gvk := kindOf(definition, version)
+		if missing := kind.missingFields(known[gvk]); len(missing) > 0 {
+			return nil, []object.Problem{invalid(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", ")))}
 		}
 		kinds[gvk] = kind
 	}
-	return nil
+	return kinds, nil
+}
+
+// include says whether the kinds of a definition are known as it defines them.
+func (known customKinds) include(definition *apiextensions.CustomResourceDefinition) bool {
+	for _, version := range definition.Spec.Versions {
+		kind, ok := known[kindOf(definition, version)]
+		if !ok || kind.definition.Name != definition.Name || !reflect.DeepEqual(kind.definition.Spec, definition.Spec) {
+			return false
+		}
+	}
+	return len(definition.Spec.Versions) > 0
+}
+
+func kindOf(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) apischema.GroupVersionKind {
+	return apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
 }
 
 // missingFields are the fields of the spec that a kind should have, because the one
@@ -126,6 +150,7 @@ func newCustomKind(definition *apiextensions.CustomResourceDefinition, version s
 		return nil, err
 	}
 	return &customKind{
+		definition: definition,
 		namespaced: definition.Spec.Scope == apiextensions.NamespaceScoped,
 		structural: structural,
 		validator:  validator,
