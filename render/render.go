@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/kinds"
@@ -42,7 +44,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 	if err != nil {
 		return nil, []object.Problem{{File: path.Join(environmentsFolder, environment), Message: err.Error()}}
 	}
-	r := &renderer{overrides: path.Join(folder, overridesFolder)}
+	r := &renderer{folder: folder, overrides: path.Join(folder, overridesFolder)}
 	go check.Prepare()
 
 	progress("reading")
@@ -59,10 +61,10 @@ func Render(repository *Repository, environment string, progress func(step strin
 	r.problems = append(r.problems, r.sources.Problems...)
 
 	progress("building")
-	written := r.build(folder)
+	built := r.build()
 
 	progress("validating")
-	written, stored := r.check(written)
+	written, stored := r.check(built)
 
 	progress("expanding")
 	rendered := r.override(r.expand(stored))
@@ -79,8 +81,11 @@ func Render(repository *Repository, environment string, progress func(step strin
 
 // renderer renders one environment and collects what is wrong.
 type renderer struct {
+	folder    string
+	overrides string // the folder of overrides; empty where there is none
 	sources   *source.Sources
-	overrides string // the folder; empty where there is none
+	built     []object.Object
+	origins   map[*unstructured.Unstructured]string // files that built objects come from
 	checker   *check.Checker
 	problems  []object.Problem
 }
@@ -89,21 +94,36 @@ type renderer struct {
 func (r *renderer) report(problems []object.Problem) {
 	for _, p := range problems {
 		if p.File == "" {
-			p = r.sources.Locate(p)
+			p = r.locate(p)
 		}
 		r.problems = append(r.problems, p)
 	}
 }
 
+// locate gives a problem the file and line of what is wrong.
+func (r *renderer) locate(p object.Problem) object.Problem {
+	if r.origins == nil {
+		r.origins = build.Origins(r.sources, r.folder, r.built)
+	}
+	origin := r.folder
+	if p.Subject.Written != nil {
+		origin = r.origins[p.Subject.Written]
+	} else if r.overrides != "" { // it has added the object
+		origin = r.sources.Kustomizations[r.overrides].File
+	}
+	return r.sources.Locate(p, origin)
+}
+
 // build builds the environment, as far as it can be.
-func (r *renderer) build(folder string) []object.Object {
-	if !r.sources.CanBuild(folder) {
+func (r *renderer) build() []object.Object {
+	if !r.sources.CanBuild(r.folder) {
 		return nil
 	}
-	objects, problems := build.Folder(r.sources, folder)
+	objects, problems := build.Folder(r.sources, r.folder)
 	if len(r.sources.Problems) == 0 {
 		r.report(problems)
 	}
+	r.built = objects
 	return objects
 }
 
@@ -123,7 +143,6 @@ func (r *renderer) check(built []object.Object) (written, stored []object.Object
 }
 
 // expand returns what valid, defaulted objects are rendered to, several at a time.
-// Each has the origin of the object that it was rendered from.
 func (r *renderer) expand(stored []object.Object) []object.Object {
 	expanded := make([][]object.Object, len(stored))
 	errs := make([]error, len(stored))
@@ -131,7 +150,7 @@ func (r *renderer) expand(stored []object.Object) []object.Object {
 		objects, err := kinds.Expand(stored[i].Unstructured)
 		errs[i] = err
 		for _, u := range objects {
-			expanded[i] = append(expanded[i], object.Object{Unstructured: u, Origin: stored[i].Origin})
+			expanded[i] = append(expanded[i], object.Object{Unstructured: u, Written: stored[i].Written})
 		}
 	})
 	r.reportErrors(stored, errs)
@@ -162,8 +181,7 @@ func (r *renderer) override(rendered []object.Object) []object.Object {
 // reportOverridden reports what overrides must not do, where they do it.
 func (r *renderer) reportOverridden(problems []object.Problem) {
 	for _, p := range problems {
-		p.Subject.Origin = r.sources.Kustomizations[r.overrides].File
-		r.report([]object.Problem{p})
+		r.problems = append(r.problems, r.sources.Locate(p, r.sources.Kustomizations[r.overrides].File))
 	}
 }
 
@@ -182,8 +200,8 @@ func (r *renderer) place(objects []object.Object) (placed []tree.Placed) {
 
 // reportDuplicate reports an object whose file is another's.
 func (r *renderer) reportDuplicate(p tree.Placed) {
-	problem := r.sources.Locate(object.NewProblem(p.Object, "", object.Value{}, ""))
-	other := r.sources.Locate(object.NewProblem(*p.Taken, "", object.Value{}, ""))
+	problem := r.locate(object.NewProblem(p.Object, "", object.Value{}, ""))
+	other := r.locate(object.NewProblem(*p.Taken, "", object.Value{}, ""))
 	if other.File > problem.File || other.File == problem.File && other.Line > problem.Line {
 		problem, other = other, problem
 	}

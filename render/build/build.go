@@ -1,6 +1,9 @@
 package build
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"example.com/gatehouse/render/object"
@@ -22,6 +25,28 @@ func Folder(s *source.Sources, folder string) (objects []object.Object, problems
 	return objects, nil
 }
 
+// Origins returns the files that the objects of a folder come from. It builds them
+// again: only where something is wrong with one is it asked where it comes from.
+func Origins(s *source.Sources, folder string, objects []object.Object) map[*unstructured.Unstructured]string {
+	var files []string
+	isolate(func() {
+		k := s.Kustomizations[folder]
+		if d := divide(s, folder, partSize); d != nil {
+			files = d.origins()
+		}
+		if len(files) != len(objects) {
+			files, _ = origins(s.FS, k, nil) // it was built before, without an error
+		}
+	})
+	of := map[*unstructured.Unstructured]string{}
+	if len(files) == len(objects) {
+		for i, o := range objects {
+			of[o.Unstructured] = files[i]
+		}
+	}
+	return of
+}
+
 // folderObjects builds a folder in parts, or as a whole where it has none or one of
 // them fails: then the whole is the judge of what is wrong.
 func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object, error) {
@@ -34,7 +59,7 @@ func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object,
 	if d := divide(s, k.Folder, partSize); d != nil {
 		return d.build()
 	}
-	return runWithOrigins(s.FS, k)
+	return run(s.FS, k.Folder, nil)
 }
 
 // build builds the parts of a division, after what cannot be parted. Where a part
@@ -50,7 +75,7 @@ func (d *division) build() ([]object.Object, error) {
 		if _, err := d.run(d.rest.with(failed)); err != nil {
 			return nil, err
 		}
-		return runWithOrigins(d.sources.FS, d.sources.Kustomizations[d.folder])
+		return run(d.sources.FS, d.folder, nil)
 	}
 	for _, part := range built {
 		objects = append(objects, part...)
@@ -71,4 +96,28 @@ func (d *division) runParts() (built [][]object.Object, failed *part) {
 		}
 	}
 	return built, nil
+}
+
+// origins returns the files that the objects come from, in the order of build; nil
+// where a part fails.
+func (d *division) origins() []string {
+	files := make([][]string, 1+len(d.parts))
+	failed := make([]bool, len(files))
+	openapi.Schema()
+	defer mute()()
+	parallel.For(len(files), func(i int) {
+		p := d.rest
+		if i > 0 {
+			p = d.parts[i-1]
+		}
+		fs, root, err := d.prune(p)
+		if err == nil && root != nil {
+			files[i], err = origins(fs, root, p.keep())
+		}
+		failed[i] = err != nil
+	})
+	if slices.Contains(failed, true) {
+		return nil
+	}
+	return slices.Concat(files...)
 }

@@ -4,6 +4,7 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -24,39 +25,52 @@ import (
 )
 
 // run builds a folder of a file system: no plugins, no loading of files from outside
-// the folder of a kustomization.
-func run(fs *source.FileSystem, folder string) ([]object.Object, error) {
+// the folder of a kustomization. It returns the objects that keep says; nil says all.
+func run(fs *source.FileSystem, folder string, keep func(*resource.Resource) bool) ([]object.Object, error) {
 	resources, err := kustomize(fs, folder)
 	if err != nil {
 		return nil, err
 	}
-	objects := make([]object.Object, resources.Size())
-	for i, r := range resources.Resources() {
-		if objects[i], err = newObject(r, folder); err != nil {
+	objects := make([]object.Object, 0, resources.Size())
+	for _, r := range resources.Resources() {
+		if keep != nil && !keep(r) {
+			continue
+		}
+		o, err := newObject(r)
+		if err != nil {
 			return nil, err
 		}
+		objects = append(objects, o)
 	}
 	return objects, nil
 }
 
-// runWithOrigins builds a kustomization and has kustomize say where each object comes
-// from, which makes it do more for each object and transformer:
+// origins builds a kustomization as run does and returns the files that the objects
+// come from. kustomize does more then, for each object and transformer:
 // https://github.com/kubernetes-sigs/kustomize/issues/5988
-func runWithOrigins(fs *source.FileSystem, kustomization *source.Kustomization) ([]object.Object, error) {
+func origins(fs *source.FileSystem, kustomization *source.Kustomization, keep func(*resource.Resource) bool) ([]string, error) {
 	k := kustomization.Kustomization
-	if slices.Contains(k.BuildMetadata, types.OriginAnnotations) || k.CheckEmpty() != nil { // of one that is empty kustomize says so
-		return run(fs, kustomization.Folder)
-	}
 	k.BuildMetadata = append(slices.Clip(k.BuildMetadata), types.OriginAnnotations)
 	content, err := yaml.Marshal(k)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := run(fs.With(map[string][]byte{kustomization.File: content}), kustomization.Folder)
-	for _, o := range objects {
-		dropOrigin(o.Unstructured)
+	resources, err := kustomize(fs.With(map[string][]byte{kustomization.File: content}), kustomization.Folder)
+	if err != nil {
+		return nil, err
 	}
-	return objects, err
+	files := make([]string, 0, resources.Size())
+	for _, r := range resources.Resources() {
+		if keep != nil && !keep(r) {
+			continue
+		}
+		file := ""
+		if origin, err := r.GetOrigin(); err == nil && origin != nil {
+			file = path.Join(kustomization.Folder, cmp.Or(origin.ConfiguredIn, origin.Path))
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }
 
 // kustomize builds a folder. Some input that is wrong makes it panic.
@@ -71,23 +85,17 @@ func kustomize(fs *source.FileSystem, folder string) (resources resmap.ResMap, e
 	return krusty.MakeKustomizer(options).Run(fs, folder)
 }
 
-func newObject(r *resource.Resource, folder string) (object.Object, error) {
-	o := object.Object{Unstructured: &unstructured.Unstructured{}}
+func newObject(r *resource.Resource) (object.Object, error) {
+	u := &unstructured.Unstructured{}
 	var content map[string]any
 	err := r.YNode().Decode(&content)
 	if err == nil {
-		o.Object, err = jsonValues(content)
+		u.Object, err = jsonValues(content)
 	}
 	if err != nil {
 		return object.Object{}, fmt.Errorf("%s: %w", object.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}, err)
 	}
-	if origin, err := r.GetOrigin(); err == nil && origin != nil {
-		o.Origin = path.Join(folder, origin.Path)
-		if origin.ConfiguredIn != "" {
-			o.Origin = path.Join(folder, origin.ConfiguredIn)
-		}
-	}
-	return o, nil
+	return object.Object{Unstructured: u, Written: u}, nil
 }
 
 // jsonValues returns content with the values of JSON as unstructured objects have them.
@@ -97,15 +105,6 @@ func jsonValues(content map[string]any) (values map[string]any, err error) {
 		err = json.Unmarshal(b, &values)
 	}
 	return values, err
-}
-
-const originAnnotation = "config.kubernetes.io/origin"
-
-func dropOrigin(u *unstructured.Unstructured) {
-	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", originAnnotation)
-	if len(u.GetAnnotations()) == 0 {
-		unstructured.RemoveNestedField(u.Object, "metadata", "annotations")
-	}
 }
 
 // isolation is held by whoever builds: what it takes away belongs to the process.

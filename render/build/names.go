@@ -3,7 +3,6 @@ package build
 import (
 	"slices"
 
-	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 )
 
@@ -97,38 +96,6 @@ func (d *division) setNamespaces(folder string) (namespaces []string) {
 	}
 	d.namespaces[folder] = unique(namespaces)
 	return d.namespaces[folder]
-}
-
-// setOrigins gives specs that were built the files that they come from, and says
-// whether it could tell.
-func (d *division) setOrigins(p *part, built []object.Object) bool {
-	files := map[object.ID]string{}
-	for file, texts := range p.texts {
-		for _, text := range texts {
-			if !isSpec(text) {
-				continue
-			}
-			id := text.Objects[0].ID
-			for _, id.Name = range d.namesOf(file, text.Objects[0].Name) {
-				for _, id.Namespace = range d.namespacesOf(file, text.Objects[0]) {
-					if other, ok := files[id]; ok && other != file {
-						return false
-					}
-					files[id] = file
-				}
-			}
-		}
-	}
-	for i := range built {
-		id := built[i].ID()
-		if id.Namespace == "" {
-			id.Namespace = defaultNamespace
-		}
-		if built[i].Origin = files[id]; built[i].Origin == "" {
-			return false
-		}
-	}
-	return true
 }
 
 func unique[T comparable](list []T) (kept []T) {

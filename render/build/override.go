@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
@@ -29,7 +30,7 @@ func Override(s *source.Sources, folder string, rendered []object.Object) (uncha
 	if err != nil {
 		return nil, nil, []object.Problem{explain(s, k.File, err)}
 	}
-	return unchanged, withOrigins(overridden, rendered), nil
+	return unchanged, withWritten(overridden, rendered), nil
 }
 
 // overrideParts hands kustomize only the objects that a component may change, and a
@@ -38,7 +39,7 @@ func Override(s *source.Sources, folder string, rendered []object.Object) (uncha
 func overrideParts(fs *source.FileSystem, component *source.Kustomization, rendered []object.Object) (unchanged, overridden []object.Object, err error) {
 	c, err := newChanges(fs, component)
 	if err != nil || c == nil { // it does more, or kustomize is about to say what is wrong
-		overridden, err = override(fs, component, rendered, false)
+		overridden, err = override(fs, component, rendered)
 		return nil, overridden, err
 	}
 	var named, selected []object.Object
@@ -53,7 +54,7 @@ func overrideParts(fs *source.FileSystem, component *source.Kustomization, rende
 		}
 	}
 	if !c.changeIdentity {
-		if overridden, err = override(fs, component, named, true); err != nil {
+		if overridden, err = override(fs, component, named); err != nil {
 			return nil, nil, err
 		}
 		if others, err := c.override(selected); err == nil {
@@ -61,13 +62,12 @@ func overrideParts(fs *source.FileSystem, component *source.Kustomization, rende
 		}
 	}
 	// Whatever is wrong with some, it is the same with all of them.
-	overridden, err = override(fs, component, slices.Concat(named, selected), true)
+	overridden, err = override(fs, component, slices.Concat(named, selected))
 	return unchanged, overridden, err
 }
 
-// override has kustomize build objects with a component. One that only changes them
-// adds none, of which it would have to say where they come from.
-func override(fs *source.FileSystem, component *source.Kustomization, objects []object.Object, isOnlyChanging bool) ([]object.Object, error) {
+// override has kustomize build objects with a component.
+func override(fs *source.FileSystem, component *source.Kustomization, objects []object.Object) ([]object.Object, error) {
 	var resources bytes.Buffer
 	for _, o := range objects {
 		content, err := o.YAML()
@@ -77,7 +77,7 @@ func override(fs *source.FileSystem, component *source.Kustomization, objects []
 		resources.WriteString("---\n")
 		resources.Write(content)
 	}
-	k := &source.Kustomization{Folder: overrideFolder, File: path.Join(overrideFolder, "kustomization.yaml")}
+	k := source.Kustomization{Folder: overrideFolder, File: path.Join(overrideFolder, "kustomization.yaml")}
 	k.Components = []string{path.Join("..", component.Folder)}
 	files := map[string][]byte{}
 	if len(objects) > 0 {
@@ -88,10 +88,7 @@ func override(fs *source.FileSystem, component *source.Kustomization, objects []
 	if files[k.File], err = yaml.Marshal(k.Kustomization); err != nil {
 		return nil, err
 	}
-	if isOnlyChanging {
-		return run(fs.With(files), k.Folder)
-	}
-	return runWithOrigins(fs.With(files), k)
+	return run(fs.With(files), k.Folder, nil)
 }
 
 // changes are what a component of nothing but patches changes.
@@ -159,21 +156,19 @@ func (c *changes) override(objects []object.Object) ([]object.Object, error) {
 	overridden := make([][]object.Object, len(chunks))
 	defer mute()()
 	errs := make([]error, len(chunks))
-	parallel.For(len(chunks), func(i int) { overridden[i], errs[i] = override(fs, &component, chunks[i], true) })
+	parallel.For(len(chunks), func(i int) { overridden[i], errs[i] = override(fs, &component, chunks[i]) })
 	return slices.Concat(overridden...), errors.Join(errs...)
 }
 
-// withOrigins gives overridden objects the origin of the rendered ones that they
-// were.
-func withOrigins(overridden, rendered []object.Object) []object.Object {
-	origins := map[object.ID]string{}
+// withWritten has overridden objects come from what the rendered ones that they were
+// come from.
+func withWritten(overridden, rendered []object.Object) []object.Object {
+	written := map[object.ID]*unstructured.Unstructured{}
 	for _, o := range rendered {
-		origins[o.ID()] = o.Origin
+		written[o.ID()] = o.Written
 	}
 	for i, o := range overridden {
-		if origin, ok := origins[o.ID()]; ok {
-			overridden[i].Origin = origin
-		}
+		overridden[i].Written = written[o.ID()]
 	}
 	return overridden
 }

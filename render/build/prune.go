@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
@@ -14,27 +16,34 @@ import (
 
 // run builds a part: of objects beside its specs the rest has the right ones.
 func (d *division) run(p *part) ([]object.Object, error) {
-	pruned := pruning{division: d, part: p, needed: map[string]bool{}, files: map[string][]byte{}}
-	pruned.findNeeded()
-	root, ok, err := pruned.prune(d.folder)
-	if err != nil || !ok {
+	fs, root, err := d.prune(p)
+	if err != nil || root == nil {
 		return nil, err
 	}
-	fs := d.sources.FS.With(pruned.files)
-	if p.isRest {
-		return runWithOrigins(fs, root)
-	}
-	objects, err := run(fs, d.folder)
-	specs := onlySpecs(objects)
-	if err != nil || d.setOrigins(p, specs) {
-		return specs, err
-	}
-	objects, err = runWithOrigins(fs, root)
-	return onlySpecs(objects), err
+	return run(fs, root.Folder, p.keep())
 }
 
-func onlySpecs(objects []object.Object) []object.Object {
-	return filter(objects, func(o object.Object) bool { return kinds.Find(o.GroupVersionKind()) != nil })
+// keep returns which of the objects that a part builds are its own; nil for all.
+func (p *part) keep() func(*resource.Resource) bool {
+	if p.isRest {
+		return nil
+	}
+	return func(r *resource.Resource) bool {
+		gvk := r.GetGvk()
+		return kinds.Find(schema.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}) != nil
+	}
+}
+
+// prune returns what a part is built from: the kustomization to build, nil where
+// nothing is left to load, and the file system that has it.
+func (d *division) prune(p *part) (*source.FileSystem, *source.Kustomization, error) {
+	pruned := pruning{division: d, part: p, needed: map[string]bool{}, files: map[string][]byte{}}
+	pruned.findNeeded()
+	root, ok, err := pruned.folderLeft(d.folder)
+	if err != nil || !ok {
+		return nil, nil, err
+	}
+	return d.sources.FS.With(pruned.files), root, nil
 }
 
 // pruning takes from the kustomizations of a build what a part does without.
@@ -78,9 +87,9 @@ func (p *pruning) needAll(folders []string) {
 	}
 }
 
-// prune prunes the kustomization of a folder and those that it loads. It says whether
-// anything is left to load.
-func (p *pruning) prune(folder string) (*source.Kustomization, bool, error) {
+// folderLeft prunes the kustomization of a folder and those that it loads. It says
+// whether anything is left to load.
+func (p *pruning) folderLeft(folder string) (*source.Kustomization, bool, error) {
 	k := *p.reached[folder]
 	var err error
 	keep := func(entry string) bool {
@@ -91,7 +100,7 @@ func (p *pruning) prune(folder string) (*source.Kustomization, bool, error) {
 		case p.reached[loaded] == nil:
 			return p.keepFile(loaded)
 		case p.part.isRest || p.needed[loaded]:
-			_, ok, err = p.prune(loaded)
+			_, ok, err = p.folderLeft(loaded)
 		}
 		return ok
 	}

@@ -62,7 +62,7 @@ func (c *Checker) Objects(objects []object.Object) (valid []object.Object, probl
 	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.check(objects[i]) })
 	for i, o := range objects {
 		if len(found[i]) == 0 {
-			valid = append(valid, object.Object{Unstructured: stored[i], Origin: o.Origin})
+			valid = append(valid, object.Object{Unstructured: stored[i], Written: o.Written})
 		}
 		problems = append(problems, found[i]...)
 	}

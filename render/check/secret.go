@@ -20,7 +20,7 @@ func isSecret(u *unstructured.Unstructured) bool {
 
 // checkSecret finds what of a Secret anybody could read.
 func checkSecret(o object.Object) []object.Problem {
-	problems := checkBuiltin(object.Object{Unstructured: withoutValues(o.Unstructured), Origin: o.Origin})
+	problems := checkBuiltin(object.Object{Unstructured: withoutValues(o.Unstructured), Written: o.Written})
 	var errs field.ErrorList
 	if annotation := "kubectl.kubernetes.io/last-applied-configuration"; o.GetAnnotations()[annotation] != "" {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations").Key(annotation), "may have the values of the Secret: remove it"))

@@ -4,7 +4,6 @@ package object
 import (
 	"strings"
 
-	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -12,9 +11,9 @@ import (
 type Object struct {
 	*unstructured.Unstructured
 
-	// Origin is the file that the object comes from, or that of the object that it
-	// was rendered from: a path from the root of the repository, which is "/".
-	Origin string
+	// Written is what people wrote, as kustomize built it: the object itself, or the
+	// one that it was rendered from. It is nil where overrides added the object.
+	Written *unstructured.Unstructured
 }
 
 // ID tells an object from all others of a cluster.
@@ -40,11 +39,6 @@ func (id ID) String() string {
 		return id.Kind + " " + id.Name
 	}
 	return id.Kind + " " + id.Namespace + "/" + id.Name
-}
-
-// YAML returns the object the way kustomize writes it: keys sorted, no comments.
-func (o Object) YAML() ([]byte, error) {
-	return yaml.Marshal(o.Object)
 }
 
 // Group returns the group of an apiVersion; empty for the core group.

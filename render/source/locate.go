@@ -44,28 +44,30 @@ var jsonTypes = map[string]string{
 }
 
 // Locate gives a problem with a built object the file and line that gave the field
-// its value: of the object itself, or of a patch or replicas: entry. Where there is
-// no such line, it is that of what would hold the field.
-func (s *Sources) Locate(p object.Problem) object.Problem {
-	p.File, p.Line = s.position(p.Subject, object.SplitField(p.Field), testOf(p.Value))
+// its value: of the object itself, which comes from the file origin, or of a patch or
+// replicas: entry. Where there is no such line, it is that of what would hold the
+// field.
+func (s *Sources) Locate(p object.Problem, origin string) object.Problem {
+	if p.Subject.Unstructured == nil {
+		p.File = Relative(origin)
+		return p
+	}
+	p.File, p.Line = s.position(p.Subject.ID(), origin, object.SplitField(p.Field), testOf(p.Value))
 	return p
 }
 
-func (s *Sources) position(o object.Object, keys []string, is test) (file string, line int) {
-	if o.Unstructured == nil {
-		return Relative(o.Origin), 0
-	}
-	own, found := s.documentOf(o)
+func (s *Sources) position(id object.ID, origin string, keys []string, is test) (file string, line int) {
+	own, found := s.documentOf(id, origin)
 	if found {
 		if key, value := walkKeys(own.Node, keys, is); is.passes(value) {
 			return Relative(own.File), own.line(key)
 		}
 	}
-	if d, node := s.changeOf(o, keys, is); node != nil {
+	if d, node := s.changeOf(id, keys, is); node != nil {
 		return Relative(d.File), d.line(node)
 	}
 	if !found {
-		return Relative(o.Origin), s.generatorLine(o)
+		return Relative(origin), s.generatorLine(id, origin)
 	}
 	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
 		if key, _ := walkKeys(own.Node, keys, nil); key != nil {
@@ -77,10 +79,9 @@ func (s *Sources) position(o object.Object, keys []string, is test) (file string
 
 // documentOf finds an object where it was written, also if its name was changed
 // since: then it is one of the same kind whose name the new one contains.
-func (s *Sources) documentOf(o object.Object) (Document, bool) {
-	id := o.ID()
+func (s *Sources) documentOf(id object.ID, origin string) (Document, bool) {
 	var renamed *Document
-	for _, d := range s.Documents(o.Origin) {
+	for _, d := range s.Documents(origin) {
 		if d.inline || d.Kind != id.Kind || d.Group != id.Group {
 			continue
 		}
@@ -102,7 +103,7 @@ func (s *Sources) documentOf(o object.Object) (Document, bool) {
 
 // changeOf finds the node of a patch or replicas: entry that gave a field of an
 // object its value: of several, that with the longest name in common with the object.
-func (s *Sources) changeOf(o object.Object, keys []string, is test) (by Document, at *yaml.Node) {
+func (s *Sources) changeOf(id object.ID, keys []string, is test) (by Document, at *yaml.Node) {
 	if len(keys) == 0 {
 		return by, nil
 	}
@@ -111,7 +112,7 @@ func (s *Sources) changeOf(o object.Object, keys []string, is test) (by Document
 			if at != nil && len(d.Name) <= len(by.Name) {
 				continue
 			}
-			if node := s.changeBy(d, o.ID(), keys, is); node != nil {
+			if node := s.changeBy(d, id, keys, is); node != nil {
 				by, at = d, node
 			}
 		}
@@ -155,15 +156,15 @@ func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *ya
 
 // generatorLine is the line of the generator, in a kustomization, of an object; 0
 // where there is none.
-func (s *Sources) generatorLine(o object.Object) int {
-	for _, d := range s.Documents(o.Origin) {
+func (s *Sources) generatorLine(id object.ID, origin string) int {
+	for _, d := range s.Documents(origin) {
 		for _, field := range []string{"configMapGenerator", "secretGenerator"} {
 			_, generators := mappingEntry(d.Node, field)
 			if generators == nil {
 				continue
 			}
 			for _, entry := range generators.Content {
-				if name := textAt(entry, "name"); name != "" && strings.Contains(o.GetName(), name) {
+				if name := textAt(entry, "name"); name != "" && strings.Contains(id.Name, name) {
 					return d.line(entry)
 				}
 			}
