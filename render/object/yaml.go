@@ -1,10 +1,13 @@
 package object
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 
 	"go.yaml.in/yaml/v2"
@@ -14,12 +17,16 @@ import (
 func (o Object) YAML() ([]byte, error) {
 	// Most of what rendering costs is to write YAML. What is plain enough to leave no
 	// choice of style is written here, five times as fast, and all else by the library.
-	w := yamlWriter{out: make([]byte, 0, 4096)}
+	w, _ := yamlWriters.Get().(*yamlWriter)
+	defer yamlWriters.Put(w)
+	w.out = w.out[:0]
 	if len(o.Object) > 0 && w.mapping(o.Object, 0) {
-		return w.out, nil
+		return bytes.Clone(w.out), nil
 	}
 	return yaml.Marshal(o.Object)
 }
+
+var yamlWriters = sync.Pool{New: func() any { return &yamlWriter{} }}
 
 // yamlWriter writes block style. Its methods return false where a value is not plain:
 // then what is written so far is of no use.
@@ -98,10 +105,7 @@ func (w *yamlWriter) scalar(value any, column int) bool {
 	w.out = append(w.out, ' ')
 	switch value := value.(type) {
 	case string:
-		if !isPlainText(value) || column+len(value) > maxPlainLine {
-			return false
-		}
-		w.out = append(w.out, value...)
+		return w.text(value, column)
 	case int64:
 		w.out = strconv.AppendInt(w.out, value, 10)
 	case bool:
@@ -110,6 +114,20 @@ func (w *yamlWriter) scalar(value any, column int) bool {
 		w.out = append(w.out, "{}"...)
 	case []any:
 		w.out = append(w.out, "[]"...)
+	default:
+		return false
+	}
+	w.out = append(w.out, '\n')
+	return true
+}
+
+// text writes text and ends the line.
+func (w *yamlWriter) text(text string, column int) bool {
+	switch {
+	case looksLikeOther(text):
+		w.out = append(append(append(w.out, '"'), text...), '"')
+	case plainText.MatchString(text) && (column+len(text) <= maxPlainLine || !strings.Contains(text, " ")):
+		w.out = append(w.out, text...)
 	default:
 		return false
 	}
@@ -131,23 +149,36 @@ var (
 	// plainText is text that needs no quotes: words, paths, images, flags, quantities.
 	plainText = regexp.MustCompile(`^(?:--?)?[A-Za-z/][A-Za-z0-9_./=@+-]*(?:[: ][A-Za-z0-9_./=@+-]+)*$|^[0-9]+(?:m|Ki|Mi|Gi|Ti)$`)
 
-	// plainKey is such text without digits, which the library does not sort as text.
-	plainKey = regexp.MustCompile(`^[A-Za-z][A-Za-z_./-]{0,99}$`)
-
-	// otherTypes are words that are not text: https://yaml.org/type/bool.html, null.html.
-	otherTypes = []string{"y", "yes", "true", "on", "n", "no", "false", "off", "null"}
+	// otherWords are not text without quotes: https://yaml.org/type/bool.html, null.html.
+	otherWords = regexp.MustCompile(`^(?:y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON|n|N|no|No|NO|false|False|FALSE|off|Off|OFF|null|Null|NULL)$`)
+	digits     = regexp.MustCompile(`^[0-9]+$`)
 )
 
-func isPlainText(text string) bool {
-	return plainText.MatchString(text) && !isOtherType(text)
-}
-
+// isPlainKey says whether a key needs no quotes, and has no digits, which the library
+// does not sort as text.
 func isPlainKey(key string) bool {
-	return plainKey.MatchString(key) && !isOtherType(key)
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		case i > 0 && (c == '.' || c == '/' || c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return 0 < len(key) && len(key) <= maxPlainLine && (len(key) > len("false") || !otherWords.MatchString(key))
 }
 
-func isOtherType(text string) bool {
-	return len(text) <= len("false") && slices.Contains(otherTypes, strings.ToLower(text))
+// looksLikeOther says whether text is a truth value, null, a number or a time unless it
+// has quotes.
+func looksLikeOther(text string) bool {
+	if digits.MatchString(text) || len(text) <= len("false") && otherWords.MatchString(text) {
+		return true
+	}
+	if len(text) < len("2006-01-02T15:04:05Z") || text[4] != '-' {
+		return false
+	}
+	_, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil
 }
 
 // compareKeys compares plain keys as the library does: letters come after all else.

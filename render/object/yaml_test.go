@@ -17,6 +17,9 @@ func checkYAML(t interface {
 	Fatalf(string, ...any)
 }, content map[string]any) {
 	t.Helper()
+	if !(&yamlWriter{}).mapping(content, 0) {
+		return // the library writes it, whose order of keys with digits is not always the same
+	}
 	want, err := yaml.Marshal(content)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -50,6 +53,7 @@ func TestYAML(t *testing.T) {
 		checkYAML(t, content)
 		if (&yamlWriter{}).mapping(content, 0) {
 			plain++
+
 		}
 	}
 	if plain < len(files)/2 {
@@ -66,7 +70,7 @@ func TestYAMLOfAnything(t *testing.T) {
 		"a long text of many words, longer than the eighty columns of a line, which the library folds at a space",
 		"a-long-text-without-a-space-longer-than-the-eighty-columns-of-a-line-which-no-library-folds-anywhere-at-all",
 	})
-	strings := rapid.OneOf(words, rapid.String(), rapid.StringMatching(`[-a-zA-Z0-9:/._=@+ ]{0,90}`))
+	strings := rapid.OneOf(words, rapid.String(), rapid.StringMatching(`[-a-zA-Z0-9:/._=@+ ]{0,90}`), rapid.StringMatching(`[0-9]{1,25}`), rapid.StringMatching(`20[0-9]{2}-[01][0-9]-[0-3][0-9]T[012][0-9]:[0-5][0-9]:[0-6][0-9](\.[0-9]{1,10})?(Z|[-+][012][0-9]:[0-5][0-9])`))
 	var value *rapid.Generator[any]
 	mapping := rapid.MapOfN(strings, rapid.Deferred(func() *rapid.Generator[any] { return value }), 0, 5)
 	value = rapid.OneOf(

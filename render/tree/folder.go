@@ -112,12 +112,15 @@ func (f *folder) read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// temporary is the prefix of files that are being written.
+// temporary is the prefix of files that are being written, in the folder itself.
 const temporary = ".render-"
 
 // replace gives a file new content, at once.
 func (f *folder) replace(name string, content []byte) error {
-	dir, err := f.make(name)
+	if _, err := f.make(name); err != nil {
+		return err
+	}
+	dir, err := f.make(indexFile)
 	if err != nil {
 		return err
 	}
@@ -126,7 +129,7 @@ func (f *folder) replace(name string, content []byte) error {
 		_ = dir.Remove(unfinished)
 		return err
 	}
-	return dir.Rename(unfinished, path.Base(name))
+	return dir.Rename(unfinished, name)
 }
 
 // make opens the folder of a file, and makes it where there is none.
@@ -163,15 +166,15 @@ func (f *folder) remove(name string) error {
 // clean removes what runs that were killed left unfinished. The caller holds the
 // lock: nobody else is writing.
 func (f *folder) clean() error {
-	return fs.WalkDir(f.root.FS(), f.path, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case entry.Type().IsRegular() && strings.HasPrefix(entry.Name(), temporary):
-			return f.root.Remove(name)
+	dir, err := f.open(indexFile)
+	if dir == nil {
+		return err
+	}
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	for _, entry := range entries {
+		if err == nil && entry.Type().IsRegular() && strings.HasPrefix(entry.Name(), temporary) {
+			err = dir.Remove(entry.Name())
 		}
-		return nil
-	})
+	}
+	return err
 }

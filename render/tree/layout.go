@@ -25,32 +25,34 @@ type Placed struct {
 	// Taken, if not nil, is the object whose file it is already: the two are one
 	// object in a cluster, or no two files of some file systems.
 	Taken *object.Object
+
+	id object.ID
 }
 
 // Layout gives each object its file. The result is in the order in which kustomize
 // applies kinds.
 func Layout(objects []object.Object, scope Scope) []Placed {
-	objects = slices.Clone(objects)
-	slices.SortStableFunc(objects, compareObjects)
-	shared := sharedKinds(objects)
 	placed := make([]Placed, len(objects))
-	owners := make(map[string]*object.Object, len(objects))
 	for i, o := range objects {
-		placed[i] = Placed{Object: o, Path: path.Join(folderOf(o, scope), baseName(o, shared[strings.ToLower(o.GetKind())]))}
-		if owner, ok := owners[placed[i].Path]; ok {
-			placed[i].Taken = owner
-			continue
+		placed[i] = Placed{Object: o, id: o.ID()}
+	}
+	slices.SortStableFunc(placed, comparePlaced)
+	shared := sharedKinds(placed)
+	owners := make(map[string]*object.Object, len(objects))
+	for i := range placed {
+		p := &placed[i]
+		p.Path = path.Join(folderOf(p, scope), baseName(p.id, shared[strings.ToLower(p.id.Kind)]))
+		if p.Taken = owners[p.Path]; p.Taken == nil {
+			owners[p.Path] = &p.Object
 		}
-		owners[placed[i].Path] = &placed[i].Object
 	}
 	return placed
 }
 
-func compareObjects(a, b object.Object) int {
-	x, y := a.ID(), b.ID()
-	if x.Kind != y.Kind || x.Group != y.Group {
-		first := resid.Gvk{Group: x.Group, Kind: x.Kind}
-		second := resid.Gvk{Group: y.Group, Kind: y.Kind}
+func comparePlaced(a, b Placed) int {
+	if a.id.Kind != b.id.Kind || a.id.Group != b.id.Group {
+		first := resid.Gvk{Group: a.id.Group, Kind: a.id.Kind}
+		second := resid.Gvk{Group: b.id.Group, Kind: b.id.Kind}
 		switch {
 		case first.IsLessThan(second):
 			return -1
@@ -58,20 +60,19 @@ func compareObjects(a, b object.Object) int {
 			return 1
 		}
 	}
-	return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
+	return cmp.Or(cmp.Compare(a.id.Namespace, b.id.Namespace), cmp.Compare(a.id.Name, b.id.Name))
 }
 
 // sharedKinds are the kinds, in lower case, that objects of two groups have.
-func sharedKinds(objects []object.Object) map[string]bool {
+func sharedKinds(placed []Placed) map[string]bool {
 	groups := map[string]string{}
 	shared := map[string]bool{}
-	for _, o := range objects {
-		id := o.ID()
-		kind := strings.ToLower(id.Kind)
-		if group, ok := groups[kind]; ok && group != id.Group {
+	for _, p := range placed {
+		kind := strings.ToLower(p.id.Kind)
+		if group, ok := groups[kind]; ok && group != p.id.Group {
 			shared[kind] = true
 		}
-		groups[kind] = id.Group
+		groups[kind] = p.id.Group
 	}
 	return shared
 }
@@ -80,13 +81,13 @@ func sharedKinds(objects []object.Object) map[string]bool {
 // can have its name.
 const clusterFolder = "_cluster"
 
-func folderOf(o object.Object, scope Scope) string {
-	namespaced, known := scope(o.GroupVersionKind())
+func folderOf(p *Placed, scope Scope) string {
+	namespaced, known := scope(p.GroupVersionKind())
 	switch {
 	case known && !namespaced:
 		return clusterFolder
-	case o.GetNamespace() != "":
-		return escape(o.GetNamespace())
+	case p.id.Namespace != "":
+		return escape(p.id.Namespace)
 	case known:
 		return "default"
 	}
@@ -97,8 +98,7 @@ func folderOf(o object.Object, scope Scope) string {
 // first, within the 255 bytes that file systems allow.
 const maxBaseName = 220
 
-func baseName(o object.Object, withGroup bool) string {
-	id := o.ID()
+func baseName(id object.ID, withGroup bool) string {
 	kind := strings.ToLower(id.Kind)
 	if withGroup && id.Group != "" {
 		kind += "." + id.Group
