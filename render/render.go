@@ -105,6 +105,9 @@ func (r *renderer) locate(p object.Problem) object.Problem {
 	if r.origins == nil {
 		r.origins = build.Origins(r.sources, r.folder, r.built)
 	}
+	if p.Field == "" && p.Subject.IsRendered() {
+		p.Subject = object.Object{Unstructured: p.Subject.Written, Written: p.Subject.Written}
+	}
 	origin := r.folder
 	if p.Subject.Written != nil {
 		origin = r.origins[p.Subject.Written]
@@ -205,9 +208,13 @@ func (r *renderer) reportDuplicate(p tree.Placed) {
 	if other.File > problem.File || other.File == problem.File && other.Line > problem.Line {
 		problem, other = other, problem
 	}
-	problem.Message = object.Duplicate(other.Position()).Message
-	if problem.Object != other.Object {
+	switch {
+	case problem.Object != other.Object:
 		problem.Message = fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one", other.Object, other.Position(), p.Path)
+	case other.Subject.String() != other.Object:
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s is rendered to it as well; remove or rename one", other.Subject, other.Position())
+	default:
+		problem.Message = object.Duplicate(other.Position()).Message
 	}
 	r.report([]object.Problem{problem})
 }

@@ -16,8 +16,8 @@ var (
 	// Deployment.v1.apps/web.shop.
 	resID = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)\.[^/\s]+/([^\s;'"\]]+)\.(\[noNs\]|[a-z0-9-]+)`)
 
-	// registered is the error of an object that is there twice.
-	registered = regexp.MustCompile(`already registered id|produces ID conflict`)
+	// conflict is the error of objects that a namespace makes one.
+	conflict = regexp.MustCompile(`(?s)produces ID conflict: \[\{.*?"kind":"([^"]+)","metadata":\{.*?"name":"([^"]+)"`)
 
 	// recursed is how kustomize leads to a folder that an error is in, and before it
 	// why the folder is no file.
@@ -31,18 +31,22 @@ var (
 func explain(s *source.Sources, kustomization string, err error) object.Problem {
 	message := strings.TrimPrefix(rootMessage(err), "/")
 	p := object.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
+	if match := conflict.FindStringSubmatch(message); match != nil {
+		id := object.ID{Kind: match[1], Name: match[2]}
+		return duplicate(p, id, s.Find(id))
+	}
 	match := resID.FindStringSubmatch(message)
 	if match == nil {
 		return p
 	}
 	id := object.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
 	found := s.Find(id)
-	if registered.MatchString(message) {
+	if strings.Contains(message, "already registered id") {
 		return duplicate(p, id, found)
 	}
 	if len(found) > 0 {
 		last := found[len(found)-1]
-		p.Object = last.ID.String()
+		p.Object = last.String()
 		p.File, p.Line = last.Position()
 	}
 	return p
@@ -70,13 +74,19 @@ func rootMessage(err error) string {
 	}
 	for !quoted {
 		next := errors.Unwrap(err)
-		if next == nil || errors.Is(next, fs.ErrNotExist) && next.Error() == fs.ErrNotExist.Error() {
+		if next == nil || saysNothing(next) {
 			text = recursed.ReplaceAllString(err.Error(), "")
 			break
 		}
 		err = next
 	}
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// saysNothing says whether an error is but a few words, like "missing value", that do
+// not say of what.
+func saysNothing(err error) bool {
+	return len(strings.Fields(err.Error())) <= len(strings.Fields(fs.ErrNotExist.Error()))
 }
 
 // inComponent is how kustomize quotes an error in a component.

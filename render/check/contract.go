@@ -27,8 +27,9 @@ func ReservedFields(objects []object.Object) (problems []object.Problem) {
 }
 
 func reservedFields(o object.Object) []object.Problem {
-	var errs field.ErrorList
-	for _, path := range slices.Sorted(maps.Keys(contractFields(o, false))) {
+	fields := contractFields(o, false)
+	errs := make(field.ErrorList, 0, len(fields))
+	for _, path := range slices.Sorted(maps.Keys(fields)) {
 		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for what is rendered from an At or a Memcached: remove it, and do not rename or move what was rendered"))
 	}
 	return problemsOf(o, errs)

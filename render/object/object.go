@@ -16,6 +16,11 @@ type Object struct {
 	Written *unstructured.Unstructured
 }
 
+// IsRendered says whether the object was rendered from another.
+func (o Object) IsRendered() bool {
+	return o.Written != nil && o.Written != o.Unstructured
+}
+
 // ID tells an object from all others of a cluster.
 type ID struct{ Group, Kind, Namespace, Name string }
 

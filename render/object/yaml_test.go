@@ -53,7 +53,6 @@ func TestYAML(t *testing.T) {
 		checkYAML(t, content)
 		if (&yamlWriter{}).mapping(content, 0) {
 			plain++
-
 		}
 	}
 	if plain < len(files)/2 {

@@ -121,6 +121,6 @@ func DuplicateProblem(d, other Document) object.Problem {
 	file, line := d.Position()
 	otherFile, otherLine := other.Position()
 	p := object.Duplicate(fmt.Sprintf("%s:%d", otherFile, otherLine))
-	p.File, p.Line, p.Object = file, line, d.ID.String()
+	p.File, p.Line, p.Object = file, line, d.String()
 	return p
 }

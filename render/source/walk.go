@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -232,7 +233,7 @@ func (s *Sources) isWellFormedFile(file string) bool {
 func (s *Sources) isWellFormed(file string, pieces []piece) bool {
 	before := len(s.Problems)
 	for _, piece := range pieces {
-		if _, err := piece.parse(); err != nil {
+		if _, err := piece.parse(); err != nil && !json.Valid(piece.content) { // JSON may have tabs, YAML not
 			s.malformed(file, piece, err)
 		}
 	}
