@@ -52,11 +52,11 @@ func explain(s *source.Sources, kustomization string, err error) object.Problem 
 	return p
 }
 
-// duplicate is the problem of an object that is there twice, in found or, if its name
-// or namespace changed since, elsewhere.
+// duplicate is the problem of an object that is there twice: in the two documents that
+// were found or, if there are others or its name changed since, somewhere.
 func duplicate(p object.Problem, id object.ID, found []source.Document) object.Problem {
-	if len(found) > 1 {
-		return source.DuplicateProblem(found[len(found)-1], found[0])
+	if len(found) == 2 {
+		return source.DuplicateProblem(found[1], found[0])
 	}
 	p.Object = id.String()
 	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -40,8 +41,8 @@ func (p piece) documents(file string) ([]Document, error) {
 	return splitDocument(Document{File: file, Node: node, offset: p.offset}), nil
 }
 
-// splitDocument splits a document into the objects of a List, the patches of a
-// kustomization, or itself.
+// splitDocument splits a document into the objects of a List, those and the patches of
+// a kustomization, or itself.
 func splitDocument(d Document) []Document {
 	d.APIVersion = textAt(d.Node, "apiVersion")
 	d.ID = object.ID{
@@ -57,7 +58,23 @@ func splitDocument(d Document) []Document {
 		}
 		return documents
 	}
-	return append([]Document{d}, inlinePatches(d)...)
+	return slices.Concat([]Document{d}, generated(d), inlinePatches(d))
+}
+
+// generated are the objects that a kustomization generates.
+func generated(kustomization Document) (documents []Document) {
+	for _, generator := range []struct{ field, kind string }{{"configMapGenerator", "ConfigMap"}, {"secretGenerator", "Secret"}} {
+		_, entries := mappingEntry(kustomization.Node, generator.field)
+		if entries == nil {
+			continue
+		}
+		for _, entry := range entries.Content {
+			d := Document{File: kustomization.File, Node: entry, offset: kustomization.offset}
+			d.ID = object.ID{Kind: generator.kind, Namespace: textAt(entry, "namespace"), Name: textAt(entry, "name")}
+			documents = append(documents, d)
+		}
+	}
+	return documents
 }
 
 // inlinePatches are the patches that a kustomization holds as text.

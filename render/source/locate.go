@@ -67,7 +67,7 @@ func (s *Sources) position(id object.ID, origin string, keys []string, is test) 
 		return Relative(d.File), d.line(node)
 	}
 	if !found {
-		return Relative(origin), s.generatorLine(id, origin)
+		return Relative(origin), 0
 	}
 	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
 		if key, _ := walkKeys(own.Node, keys, nil); key != nil {
@@ -152,25 +152,6 @@ func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *ya
 		return key
 	}
 	return nil
-}
-
-// generatorLine is the line of the generator, in a kustomization, of an object; 0
-// where there is none.
-func (s *Sources) generatorLine(id object.ID, origin string) int {
-	for _, d := range s.Documents(origin) {
-		for _, field := range []string{"configMapGenerator", "secretGenerator"} {
-			_, generators := mappingEntry(d.Node, field)
-			if generators == nil {
-				continue
-			}
-			for _, entry := range generators.Content {
-				if name := textAt(entry, "name"); name != "" && strings.Contains(id.Name, name) {
-					return d.line(entry)
-				}
-			}
-		}
-	}
-	return 0
 }
 
 // jsonPatchNode returns the operation of a JSON 6902 patch that sets or removes a

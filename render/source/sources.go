@@ -83,6 +83,7 @@ func (s *Sources) Documents(file string) []Document {
 }
 
 // Find returns the documents of an object, or patches of it, in the order of files.
+// It may be in any namespace where the ID or the document names none.
 func (s *Sources) Find(id object.ID) (found []Document) {
 	for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
 		for _, d := range s.Documents(file) {
