@@ -99,12 +99,13 @@ func (r *Repository) Environments() ([]string, error) {
 
 // isBuildable says whether a folder has a kustomization that is not a component.
 func isBuildable(files *source.FileSystem, folder string) bool {
-	content, err := files.ReadFile(files.KustomizationFile(folder))
-	if err != nil {
+	file := files.KustomizationFile(folder)
+	if file == "" {
 		return false
 	}
+	content, _ := files.ReadFile(file) // what cannot be read, or is malformed, fails when it is built
 	var kustomization types.TypeMeta
-	_ = yaml.Unmarshal(content, &kustomization) // what is malformed fails when it is built
+	_ = yaml.Unmarshal(content, &kustomization)
 	return kustomization.Kind != types.ComponentKind
 }
 
@@ -151,7 +152,8 @@ func (r *Repository) selected(selection Selection) ([]string, error) {
 	return slices.Compact(names), errors.Join(errs...)
 }
 
-// hasEnvironment says whether there is a folder, or anything else, for an environment.
+// hasEnvironment says whether there is a folder for an environment, or anything else of
+// its name: gone is only what does not exist.
 func (r *Repository) hasEnvironment(name string) bool {
 	return r.fileSystem().Exists(path.Join("/", environmentsFolder, name))
 }

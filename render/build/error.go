@@ -2,6 +2,7 @@ package build
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strconv"
@@ -60,6 +61,14 @@ func duplicate(p object.Problem, id object.ID, found []source.Document) object.P
 	}
 	p.Object = id.String()
 	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"
+	if len(found) > 2 {
+		positions := make([]string, len(found))
+		for i, d := range found {
+			file, line := d.Position()
+			positions[i] = fmt.Sprintf("%s:%d", file, line)
+		}
+		p.Message = fmt.Sprintf("duplicate object: two of those in %s are one object; remove or rename one", strings.Join(positions, ", "))
+	}
 	return p
 }
 

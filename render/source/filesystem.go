@@ -3,7 +3,6 @@ package source
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-)
 
-// maxFileSize bounds what is read of one file, in bytes.
-const maxFileSize = 64 << 20
+	"example.com/gatehouse/render/regular"
+)
 
 // errReadOnly is what kustomize gets for anything but reading.
 var errReadOnly = errors.New("the file system of a build is read-only")
@@ -119,10 +118,11 @@ func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, erro
 	return filesys.ConfirmedDir(path.Dir(resolved)), path.Base(resolved), nil
 }
 
-// Exists says whether there is a file or folder.
+// Exists says whether there is a file or folder, though it may be one that cannot be
+// read.
 func (f *FileSystem) Exists(name string) bool {
 	_, _, err := f.Resolve(name)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // IsDir says whether there is a folder.
@@ -196,17 +196,54 @@ func (d *disk) resolve(name string) (string, bool, error) {
 func (d *disk) follow(name string) (resolved string, isDir bool, err error) {
 	target, err := filepath.EvalSymlinks(filepath.Join(d.dir, name))
 	if err != nil {
-		return "", false, &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
+		return "", false, d.followError(name, err)
 	}
 	inside, err := filepath.Rel(d.dir, target)
 	if err != nil || !filepath.IsLocal(inside) {
-		return "", false, fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
+		return "", false, leadsOut(name)
 	}
 	info, err := d.root.Stat(inside)
 	if err != nil {
 		return "", false, err
 	}
 	return path.Clean("/" + filepath.ToSlash(inside)), info.IsDir(), nil
+}
+
+// followError is why a path leads nowhere. It wraps fs.ErrNotExist only where there is
+// nothing: a link to nothing is something.
+func (d *disk) followError(name string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("read %s: %w", Relative(name), err)
+	}
+	for i, c := range name + "/" {
+		if c != '/' || i == 0 {
+			continue
+		}
+		prefix := filepath.Join(d.dir, name[:i])
+		info, err := os.Lstat(prefix)
+		if err != nil {
+			break
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		target, err := filepath.EvalSymlinks(prefix)
+		if err != nil {
+			return fmt.Errorf("%s is a link to nothing: mend or remove it", Relative(name[:i]))
+		}
+		if inside, err := filepath.Rel(d.dir, target); err != nil || !filepath.IsLocal(inside) {
+			return leadsOut(name[:i])
+		}
+	}
+	return &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
+}
+
+func leadsOut(name string) error {
+	return fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
 }
 
 // read returns the content of a file whose path has no links.
@@ -216,15 +253,7 @@ func (d *disk) read(resolved string) ([]byte, error) {
 	if content, ok := d.files[resolved]; ok {
 		return content, nil
 	}
-	file, err := d.root.Open(Relative(resolved))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	if err == nil && len(content) > maxFileSize {
-		err = fmt.Errorf("read %s: over %d MiB", Relative(resolved), maxFileSize>>20)
-	}
+	content, err := regular.ReadFile(d.root, Relative(resolved))
 	if err != nil {
 		return nil, err
 	}

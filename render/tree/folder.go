@@ -4,12 +4,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
-	"strings"
+	"regexp"
 	"sync"
+
+	"example.com/gatehouse/render/regular"
 )
 
 // folder is the folder of a rendered environment.
@@ -100,20 +101,15 @@ func (f *folder) read(name string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a file: move it away", f.full(name))
 	}
-	file, err := dir.Open(base)
+	content, err := regular.ReadFile(dir, base)
 	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	content := make([]byte, info.Size())
-	if _, err := io.ReadFull(file, content); err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.full(name), err)
+		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	return content, nil
 }
 
-// temporary is the prefix of files that are being written, in the folder itself.
-const temporary = ".render-"
+// temporary are the names of files that are being written, in the folder itself.
+var temporary = regexp.MustCompile(`^\.render-[A-Z2-7]{26}$`)
 
 // replace gives a file new content, at once.
 func (f *folder) replace(name string, content []byte) error {
@@ -124,7 +120,7 @@ func (f *folder) replace(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	unfinished := temporary + rand.Text()
+	unfinished := ".render-" + rand.Text()
 	if err := dir.WriteFile(unfinished, content, 0o644); err != nil {
 		_ = dir.Remove(unfinished)
 		return err
@@ -172,7 +168,7 @@ func (f *folder) clean() error {
 	}
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	for _, entry := range entries {
-		if err == nil && entry.Type().IsRegular() && strings.HasPrefix(entry.Name(), temporary) {
+		if err == nil && entry.Type().IsRegular() && temporary.MatchString(entry.Name()) {
 			err = dir.Remove(entry.Name())
 		}
 	}

@@ -9,7 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"example.com/gatehouse/render/regular"
 )
 
 // The kustomization.yaml of a rendered environment is the index of what render
@@ -34,11 +37,21 @@ func newIndex(names []string) []byte {
 }
 
 // isIndex says whether a kustomization is one that render wrote, also if a merge
-// left its marks there, or git the line ends of another system.
+// left its marks before the header, or git the line ends of another system.
 func isIndex(content []byte) bool {
-	first, _, _ := bytes.Cut(content, []byte("\n"))
-	return string(bytes.TrimSpace(first)) == strings.TrimSpace(indexHeader) || bytes.HasPrefix(first, []byte("<<<<<<< "))
+	for line := range bytes.Lines(content) {
+		if string(bytes.TrimSpace(line)) == strings.TrimSpace(indexHeader) {
+			return true
+		}
+		if !mergeMark.Match(line) {
+			return false
+		}
+	}
+	return false
 }
+
+// mergeMark is a line that git writes between the sides of a merge.
+var mergeMark = regexp.MustCompile(`^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( |\r?\n|$)`)
 
 // readIndex returns the files that an index lists. It reads line by line, so that
 // one with the marks of a merge conflict is the index of both sides.
@@ -68,7 +81,7 @@ func Environments(root *os.Root) (names []string, err error) {
 		return nil, nil
 	}
 	for _, entry := range entries {
-		content, err := root.ReadFile(path.Join(Folder, entry.Name(), indexFile))
+		content, err := regular.ReadFile(root, path.Join(Folder, entry.Name(), indexFile))
 		if err == nil && isIndex(content) {
 			names = append(names, entry.Name())
 		}

@@ -1,0 +1,37 @@
+// Package regular reads regular files of a bounded size: in a pull request, what has the
+// name of a file may be anything.
+package regular
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// MaxSize bounds what is read of one file, in bytes.
+const MaxSize = 64 << 20
+
+// ReadFile returns the content of a regular file below root. It does not wait for
+// whoever writes to a pipe.
+func ReadFile(root *os.Root, name string) ([]byte, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file: move it away", name)
+	case info.Size() > MaxSize:
+		return nil, fmt.Errorf("%s is over %d MiB: split it", name, MaxSize>>20)
+	}
+	content := make([]byte, info.Size())
+	if _, err := io.ReadFull(file, content); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return content, nil
+}
