@@ -44,21 +44,11 @@ func Render(repository *Repository, environment string, progress func(step strin
 	if err != nil {
 		return nil, []object.Problem{{File: path.Join(environmentsFolder, environment), Message: err.Error()}}
 	}
-	r := &renderer{folder: folder, overrides: path.Join(folder, overridesFolder)}
+	r := &renderer{folder: folder}
 	go check.Prepare()
 
 	progress("reading")
-	folders := []string{folder}
-	switch {
-	case !files.Exists(r.overrides):
-		r.overrides = ""
-	case files.KustomizationFile(r.overrides) == "":
-		r.problems = append(r.problems, object.Problem{File: source.Relative(r.overrides), Message: "no kustomization.yaml: write one of kind Component"})
-	default:
-		folders = append(folders, r.overrides)
-	}
-	r.sources = source.Read(files, scaleFields(), folders...)
-	r.problems = append(r.problems, r.sources.Problems...)
+	r.read(files)
 
 	progress("building")
 	built := r.build()
@@ -115,6 +105,22 @@ func (r *renderer) locate(p object.Problem) object.Problem {
 		origin = r.sources.Kustomizations[r.overrides].File
 	}
 	return r.sources.Locate(p, origin)
+}
+
+// read reads what the environment is built from, and its overrides.
+func (r *renderer) read(files *source.FileSystem) {
+	folders := []string{r.folder}
+	overrides := path.Join(r.folder, overridesFolder)
+	switch {
+	case !files.Exists(overrides):
+	case files.KustomizationFile(overrides) == "":
+		r.problems = append(r.problems, object.Problem{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"})
+	default:
+		r.overrides = overrides
+		folders = append(folders, overrides)
+	}
+	r.sources = source.Read(files, scaleFields(), folders...)
+	r.problems = append(r.problems, r.sources.Problems...)
 }
 
 // build builds the environment, as far as it can be.
