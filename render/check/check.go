@@ -103,17 +103,33 @@ func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known b
 	return openapi.IsNamespaceScoped(yaml.TypeMeta{APIVersion: apiVersion, Kind: kind})
 }
 
-var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+var (
+	kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+	// https://kubernetes.io/docs/reference/using-api/#api-groups
+	apiVersion = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$`)
+)
 
 // checkType finds what keeps an object from having a kind.
 func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
-	if u.GetAPIVersion() == "" {
+	switch version := u.GetAPIVersion(); {
+	case version == "":
 		errs = append(errs, field.Required(field.NewPath("apiVersion"), "write one like v1 or apps/v1"))
+	case !apiVersion.MatchString(version):
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), version, "must be a version, like v1, or a group and a version, like apps/v1"))
 	}
 	if !kindName.MatchString(u.GetKind()) {
 		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be letters and digits, like ConfigMap"))
 	}
+	if items, ok := u.Object["items"].([]any); ok && slices.ContainsFunc(items, isObject) {
+		errs = append(errs, field.Forbidden(field.NewPath("items"), "are objects: write each as one of its own"))
+	}
 	return errs
+}
+
+// isObject says whether an item of a list is an object.
+func isObject(item any) bool {
+	content, _ := item.(map[string]any)
+	return content["kind"] != nil
 }
 
 // misspelledKind is the error of a kind that is none of those of one of our groups.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -72,39 +73,59 @@ func changedFields(o object.Object, before, after map[string]string) []object.Pr
 	return problemsOf(o, errs)
 }
 
-// contractFields are the parts of the contract that an object has, by their paths;
-// of one that waits, or should, also what a GitOps tool is told of it.
+// contractFields are the parts of the contract that an object has, or a Pod template in
+// it, by their paths; of one that waits, or should, also what a GitOps tool is told of
+// it.
 func contractFields(o object.Object, waits bool) map[string]string {
 	fields := map[string]string{}
-	add := func(path *field.Path, value string) {
-		if value != "" {
-			fields[path.String()] = value
-		}
-	}
-	for _, kind := range kinds.All {
-		add(field.NewPath("metadata", "labels").Key(kind.Label), o.GetLabels()[kind.Label])
-	}
-	annotations := field.NewPath("metadata", "annotations")
-	add(annotations.Key(kinds.DigestAnnotation), o.GetAnnotations()[kinds.DigestAnnotation])
-	if isGated(o.Unstructured) {
-		add(field.NewPath("spec", "schedulingGates"), kinds.ScheduleGate)
-	}
 	for key, value := range o.GetAnnotations() {
 		if tool, _, _ := strings.Cut(key, "/"); waits && (tool == "argocd.argoproj.io" || tool == "kustomize.toolkit.fluxcd.io") {
-			add(annotations.Key(key), value)
+			fields[field.NewPath("metadata", "annotations").Key(key).String()] = value
+		}
+	}
+	for _, path := range podPaths {
+		pod, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+		if content, ok := pod.(map[string]any); ok {
+			addContract(fields, path, content)
 		}
 	}
 	return fields
 }
 
-// isGated says whether an object is a Pod that waits for its schedule.
-func isGated(u *unstructured.Unstructured) bool {
-	if u.GetKind() != "Pod" || u.GetAPIVersion() != corev1.SchemeGroupVersion.String() {
-		return false
+// podPaths are the paths of what is, or may become, a Pod: the object itself and the
+// templates of workloads.
+var podPaths = [][]string{{}, {"template"}, {"spec", "template"}, {"spec", "jobTemplate", "spec", "template"}}
+
+// addContract adds the parts of the contract in a Pod, or template of one, at a path.
+func addContract(fields map[string]string, at []string, pod map[string]any) {
+	metadata, _ := pod["metadata"].(map[string]any)
+	add := func(name, key string) {
+		values, _ := metadata[name].(map[string]any)
+		if value, ok := values[key]; ok && value != "" {
+			path := append(slices.Clone(at), "metadata", name)
+			fields[field.NewPath(path[0], path[1:]...).Key(key).String()] = fmt.Sprint(value)
+		}
 	}
-	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
-	return slices.ContainsFunc(gates, func(gate any) bool {
+	for _, kind := range kinds.All {
+		add("labels", kind.Label)
+	}
+	add("annotations", kinds.DigestAnnotation)
+	if hasGate(pod) {
+		fields[strings.Join(append(slices.Clone(at), "spec", "schedulingGates"), ".")] = kinds.ScheduleGate
+	}
+}
+
+// hasGate says whether a Pod, or a template of one, waits for a schedule.
+func hasGate(pod map[string]any) bool {
+	gates, _, _ := unstructured.NestedFieldNoCopy(pod, "spec", "schedulingGates")
+	list, _ := gates.([]any)
+	return slices.ContainsFunc(list, func(gate any) bool {
 		g, _ := gate.(map[string]any)
 		return g["name"] == kinds.ScheduleGate
 	})
+}
+
+// isGated says whether an object is a Pod that waits for its schedule.
+func isGated(u *unstructured.Unstructured) bool {
+	return u.GetKind() == "Pod" && u.GetAPIVersion() == corev1.SchemeGroupVersion.String() && hasGate(u.Object)
 }
