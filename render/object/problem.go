@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Problem is something that keeps an environment from being rendered.
@@ -42,7 +44,8 @@ func NewProblem(o Object, field string, value Value, message string) Problem {
 	return Problem{Object: o.String(), Field: field, Message: message, Subject: o, Value: value}
 }
 
-// String is the problem on one line, like a compiler's.
+// String is the problem on one line, like a compiler's. What would break the line, or
+// direct a terminal, is escaped: names come from whoever wrote the manifests.
 func (p Problem) String() string {
 	var parts []string
 	if p.File != "" {
@@ -51,7 +54,19 @@ func (p Problem) String() string {
 	if p.Object != "" {
 		parts = append(parts, p.Object)
 	}
-	return strings.Join(append(parts, p.Message), ": ")
+	return escapeControls(strings.Join(append(parts, p.Message), ": "))
+}
+
+func escapeControls(text string) string {
+	var escaped strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			escaped.WriteRune(r)
+		} else {
+			escaped.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return escaped.String()
 }
 
 // Position is the file and line of the problem, like a compiler's.
