@@ -46,9 +46,29 @@ func (f *folder) full(name string) string { return path.Join(f.path, name) }
 
 // open opens the folder of a file, nil where there is none. It follows no links.
 func (f *folder) open(name string) (*os.Root, error) {
-	dir := f.full(path.Dir(name))
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.openOnce(f.full(path.Dir(name)))
+}
+
+// make opens the folder of a file, and makes it where there is none.
+func (f *folder) make(name string) (*os.Root, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	dir := f.full(path.Dir(name))
+	opened, err := f.openOnce(dir)
+	if opened != nil || err != nil {
+		return opened, err
+	}
+	if err := f.root.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	delete(f.subs, dir)
+	return f.openOnce(dir)
+}
+
+// openOnce opens a folder, unless that was done before. The caller holds the lock.
+func (f *folder) openOnce(dir string) (*os.Root, error) {
 	opened, ok := f.subs[dir]
 	if !ok {
 		opened = &sub{}
@@ -126,24 +146,6 @@ func (f *folder) replace(name string, content []byte) error {
 		return err
 	}
 	return dir.Rename(unfinished, name)
-}
-
-// make opens the folder of a file, and makes it where there is none.
-func (f *folder) make(name string) (*os.Root, error) {
-	dir, err := f.open(name)
-	if dir != nil || err != nil {
-		return dir, err
-	}
-	made := f.full(path.Dir(name))
-	if err := f.root.MkdirAll(made, 0o755); err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	if f.subs[made].root == nil {
-		delete(f.subs, made)
-	}
-	f.mu.Unlock()
-	return f.open(name)
 }
 
 // remove removes a file, and its folder where that is empty then.
