@@ -1,0 +1,147 @@
+package render
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/build"
+	"example.com/gatehouse/render/check"
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+)
+
+// renderer renders one environment and collects what is wrong.
+type renderer struct {
+	folder    string
+	overrides string // the folder of overrides; empty where there is none
+	sources   *source.Sources
+	built     []object.Object
+	origins   map[*unstructured.Unstructured]string // files that built objects come from
+	checker   *check.Checker
+	problems  []object.Problem
+}
+
+// read reads what the environment is built from, and its overrides.
+func (r *renderer) read(files *source.FileSystem) {
+	folders := []string{r.folder}
+	overrides := path.Join(r.folder, overridesFolder)
+	switch {
+	case !files.Exists(overrides):
+	case files.KustomizationFile(overrides) == "":
+		r.problems = append(r.problems, object.Problem{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"})
+	default:
+		r.overrides = overrides
+		folders = append(folders, overrides)
+	}
+	r.sources = source.Read(files, scaleFields(), folders...)
+	r.problems = append(r.problems, r.sources.Problems...)
+}
+
+// build builds the environment, as far as it can be.
+func (r *renderer) build() []object.Object {
+	if !r.sources.CanBuild(r.folder) {
+		return nil
+	}
+	objects, problems := build.Folder(r.sources, r.folder)
+	if len(r.sources.Problems) == 0 {
+		r.report(problems)
+	}
+	r.built = objects
+	return objects
+}
+
+// check returns the objects, each once, and those that are valid, defaults filled in.
+// It reports what is wrong with the others.
+func (r *renderer) check(built []object.Object) (written, stored []object.Object) {
+	checker, problems := check.New(built)
+	r.checker = checker
+	r.report(problems)
+	for _, p := range r.place(built) {
+		written = append(written, p.Object)
+	}
+	stored, problems = checker.Objects(written)
+	r.report(problems)
+	r.report(check.ReservedFields(written))
+	return written, stored
+}
+
+// expand returns what valid, defaulted objects are rendered to, several at a time.
+func (r *renderer) expand(stored []object.Object) []object.Object {
+	expanded := make([][]object.Object, len(stored))
+	errs := make([]error, len(stored))
+	parallel.For(len(stored), func(i int) {
+		objects, err := kinds.Expand(stored[i].Unstructured)
+		errs[i] = err
+		for _, u := range objects {
+			expanded[i] = append(expanded[i], object.Object{Unstructured: u, Written: stored[i].Written})
+		}
+	})
+	r.reportErrors(stored, errs)
+	return slices.Concat(expanded...)
+}
+
+// override builds what was rendered with the environment's overrides, if it has any,
+// and checks what comes of it. It completes the names of what was rendered.
+func (r *renderer) override(rendered []object.Object) []object.Object {
+	if r.overrides != "" && len(r.problems) == 0 { // an override of half of the objects misses the others
+		unchanged, overridden, problems := build.Override(r.sources, r.overrides, rendered)
+		r.report(problems)
+		if len(problems) > 0 {
+			return rendered
+		}
+		_, problems = r.checker.Objects(overridden)
+		r.report(problems)
+		all := slices.Concat(unchanged, overridden)
+		r.reportOverridden(check.Overridden(rendered, all))
+		rendered = all
+	}
+	errs := make([]error, len(rendered))
+	parallel.For(len(rendered), func(i int) { errs[i] = kinds.HashName(rendered[i].Unstructured) })
+	r.reportErrors(rendered, errs)
+	return rendered
+}
+
+// place returns objects with their files, and reports and leaves out those whose file
+// is another's.
+func (r *renderer) place(objects []object.Object) (placed []tree.Placed) {
+	for _, p := range tree.Layout(objects, r.checker.IsNamespaced) {
+		if p.Taken != nil {
+			r.reportDuplicate(p)
+			continue
+		}
+		placed = append(placed, p)
+	}
+	return placed
+}
+
+// files returns the objects in apply order, and a file for each.
+func (r *renderer) files(objects []object.Object) (kept []object.Object, files []tree.File) {
+	placed := r.place(objects)
+	kept, files = make([]object.Object, len(placed)), make([]tree.File, len(placed))
+	errs := make([]error, len(placed))
+	parallel.For(len(placed), func(i int) {
+		kept[i], files[i].Path = placed[i].Object, placed[i].Path
+		files[i].Content, errs[i] = placed[i].YAML()
+		if !tree.IsOwnable(placed[i].Path) { // the names of a valid object make no such path
+			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)
+		}
+	})
+	r.reportErrors(kept, errs)
+	return kept, files
+}
+
+// scaleFields are the fields that `replicas:` of a kustomization sets.
+func scaleFields() (fields []string) {
+	for _, kind := range kinds.All {
+		if kind.ScaleField != "" {
+			fields = append(fields, kind.ScaleField)
+		}
+	}
+	return fields
+}

@@ -1,0 +1,70 @@
+package render
+
+import (
+	"fmt"
+
+	"example.com/gatehouse/render/build"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/tree"
+)
+
+// report notes problems with objects, with their files and lines.
+func (r *renderer) report(problems []object.Problem) {
+	for _, p := range problems {
+		if p.File == "" {
+			p = r.locate(p)
+		}
+		r.problems = append(r.problems, p)
+	}
+}
+
+// locate gives a problem the file and line of what is wrong.
+func (r *renderer) locate(p object.Problem) object.Problem {
+	if r.origins == nil {
+		r.origins = build.Origins(r.sources, r.folder, r.built)
+	}
+	if p.Field == "" && p.Subject.IsRendered() {
+		p.Subject = object.Object{Unstructured: p.Subject.Written, Written: p.Subject.Written}
+	}
+	origin := r.folder
+	if p.Subject.Written != nil {
+		origin = r.origins[p.Subject.Written]
+	} else if r.overrides != "" { // it has added the object
+		origin = r.sources.Kustomizations[r.overrides].File
+	}
+	return r.sources.Locate(p, origin)
+}
+
+// reportErrors reports the errors of objects.
+func (r *renderer) reportErrors(objects []object.Object, errs []error) {
+	for i, err := range errs {
+		if err != nil {
+			r.report([]object.Problem{object.NewProblem(objects[i], "", object.Value{}, err.Error())})
+		}
+	}
+}
+
+// reportOverridden reports what overrides must not do, where they do it.
+func (r *renderer) reportOverridden(problems []object.Problem) {
+	for _, p := range problems {
+		r.problems = append(r.problems, r.sources.Locate(p, r.sources.Kustomizations[r.overrides].File))
+	}
+}
+
+// reportDuplicate reports an object whose file is another's.
+func (r *renderer) reportDuplicate(p tree.Placed) {
+	problem := r.locate(object.NewProblem(p.Object, "", object.Value{}, ""))
+	other := r.locate(object.NewProblem(*p.Taken, "", object.Value{}, ""))
+	if other.File > problem.File || other.File == problem.File && other.Line > problem.Line {
+		problem, other = other, problem
+	}
+	switch {
+	case problem.Object != other.Object:
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one", other.Object, other.Position(), p.Path)
+	case other.Subject.String() != other.Object:
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s is rendered to it as well; remove or rename one", other.Subject, other.Position())
+	default:
+		problem.Message = object.Duplicate(other.Position()).Message
+	}
+	r.report([]object.Problem{problem})
+}
