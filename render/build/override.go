@@ -54,8 +54,10 @@ func overrideParts(fs *source.FileSystem, component *source.Kustomization, rende
 		}
 	}
 	if !c.changeIdentity {
-		if overridden, err = override(fs, component, named); err != nil {
-			return nil, nil, err
+		if len(c.named) > 0 || len(selected) == 0 { // the patches that name objects want to find them
+			if overridden, err = override(fs, component, named); err != nil {
+				return nil, nil, err
+			}
 		}
 		if others, err := c.override(selected); err == nil {
 			return unchanged, append(overridden, others...), nil
