@@ -64,7 +64,9 @@ func divide(s *source.Sources, folder string, partSize int) *division {
 		reached: map[string]*source.Kustomization{}, loaders: map[string][]string{}, size: map[string]int{},
 		affixes: map[string][]affix{}, namespaces: map[string][]string{},
 	}
-	d.reach(folder)
+	if !d.reach(folder) {
+		return nil
+	}
 	for _, m := range s.Manifests {
 		if d.size[m.File] = len(m.Texts); len(d.loaders[m.File]) > 0 {
 			d.manifests = append(d.manifests, m)
@@ -101,20 +103,25 @@ var specKinds = func() (names []string) {
 	return names
 }()
 
-// reach finds the kustomizations that a folder's loads, and who loads what.
-func (d *division) reach(folder string) {
+// reach finds the kustomizations that a folder's loads, and who loads what. It says
+// whether none of them loads a folder that it is loaded by, as kustomize refuses.
+func (d *division) reach(folder string, loadedBy ...string) bool {
+	if slices.Contains(loadedBy, folder) {
+		return false
+	}
 	if d.reached[folder] != nil {
-		return
+		return true
 	}
 	k := d.sources.Kustomizations[folder]
 	d.reached[folder] = k
 	for _, entry := range slices.Concat(k.Resources, k.Components) {
 		loaded := k.Paths[entry]
 		d.loaders[loaded] = append(d.loaders[loaded], folder)
-		if d.sources.Kustomizations[loaded] != nil {
-			d.reach(loaded)
+		if d.sources.Kustomizations[loaded] != nil && !d.reach(loaded, append(slices.Clip(loadedBy), folder)...) {
+			return false
 		}
 	}
+	return true
 }
 
 // isDivisible says whether no kustomization does what may concern every object.

@@ -1,0 +1,260 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aymanbagabas/go-udiff"
+	"golang.org/x/tools/txtar"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/source"
+)
+
+const overlay = "/environments/prod"
+
+// TestDivision builds each repository of testdata as a whole and in parts: the same
+// has to come of it. An archive ends its comment with what else is expected:
+//
+//	apart: 3          specs that are built apart, where each is a part of its own
+//	fails: no match   a part of the problem that keeps it from being built
+//	parts fail        though the whole can be built
+func TestDivision(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("testdata: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := expect(t, string(archive.Comment))
+			s := readSources(t, t.TempDir(), archive)
+			if len(s.Problems) > 0 {
+				t.Fatal(s.Problems)
+			}
+			whole := buildWhole(s)
+			if !strings.Contains(whole.problem, want.fails) || (want.fails == "") != (whole.problem == "") {
+				t.Errorf("the whole fails with %q, want %q", whole.problem, want.fails)
+			}
+			for partSize := 1; partSize <= 3; partSize++ {
+				d := newDivision(s, partSize)
+				if partSize == 1 && countParts(d) != want.apart {
+					t.Errorf("%d specs are built apart, want %d", countParts(d), want.apart)
+				}
+				if d == nil {
+					continue
+				}
+				if difference := whole.compare(buildDivided(d)); difference != "" {
+					t.Errorf("parts of %d: %s", partSize, difference)
+				}
+				if whole.problem == "" && partSize == 1 && partsFail(d) != want.partsFail {
+					t.Errorf("parts fail: %t, want %t", partsFail(d), want.partsFail)
+				}
+			}
+		})
+	}
+}
+
+// expectation is what an archive says will come of it.
+type expectation struct {
+	apart     int
+	fails     string
+	partsFail bool
+}
+
+var expected = regexp.MustCompile(`(?m)^(apart|fails): (.*)$`)
+
+func expect(t *testing.T, comment string) (want expectation) {
+	t.Helper()
+	want.apart = -1
+	for _, match := range expected.FindAllStringSubmatch(comment, -1) {
+		if match[1] == "fails" {
+			want.fails = match[2]
+			continue
+		}
+		var err error
+		if want.apart, err = strconv.Atoi(match[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want.apart < 0 {
+		t.Fatal("the comment does not say how many specs are built apart")
+	}
+	want.partsFail = strings.Contains(comment, "\nparts fail\n")
+	return want
+}
+
+// fataler is a test of either kind.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// readSources reads the repository of an archive, written to dir. Unless it has some,
+// it is given the configurations of the kinds.
+func readSources(t fataler, dir string, archive *txtar.Archive) *source.Sources {
+	t.Helper()
+	config, err := os.ReadFile("../../apis/crds/kustomizeconfig.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := append([]txtar.File{
+		{Name: "config/kustomization.yaml", Data: []byte("configurations: [config.yaml]\n")},
+		{Name: "config/config.yaml", Data: config},
+	}, archive.Files...)
+	for _, f := range files {
+		name := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := source.Read(source.NewFileSystem(root, dir), []string{"spec.size"}, overlay)
+	if !s.CanBuild(overlay) {
+		t.Fatalf("cannot be built: %v", s.Problems)
+	}
+	return s
+}
+
+// result is what comes of a build.
+type result struct {
+	objects map[string][]string // YAML and origin, by ID
+	problem string
+}
+
+func buildWhole(s *source.Sources) result {
+	var objects []object.Object
+	var files []string
+	k := s.Kustomizations[overlay]
+	err := isolated(func() (err error) {
+		if objects, err = run(s.FS, overlay, nil); err == nil {
+			files, err = origins(s.FS, k, nil)
+		}
+		return err
+	})
+	return newResult(s, objects, files, err)
+}
+
+func newDivision(s *source.Sources, partSize int) (d *division) {
+	_ = isolated(func() error { d = divide(s, overlay, partSize); return nil })
+	return d
+}
+
+func countParts(d *division) int {
+	if d == nil {
+		return 0
+	}
+	return len(d.parts)
+}
+
+func buildDivided(d *division) result {
+	var objects []object.Object
+	var files []string
+	err := isolated(func() (err error) {
+		if objects, err = d.build(); err == nil {
+			files = d.origins()
+		}
+		return err
+	})
+	if err == nil && files == nil { // built as a whole after all
+		return newResult(d.sources, objects, originsOf(d.sources, objects), err)
+	}
+	return newResult(d.sources, objects, files, err)
+}
+
+func originsOf(s *source.Sources, objects []object.Object) (files []string) {
+	of := Origins(s, overlay, objects)
+	for _, o := range objects {
+		files = append(files, of[o.Unstructured])
+	}
+	return files
+}
+
+func partsFail(d *division) (fail bool) {
+	_ = isolated(func() error {
+		_, failed := d.runParts()
+		fail = failed != nil
+		return nil
+	})
+	return fail
+}
+
+func isolated(build func() error) (err error) {
+	isolate(func() { err = build() })
+	return err
+}
+
+// duplicateProblem is the problem of two objects of one ID, whoever finds them.
+const duplicateProblem = "duplicate object"
+
+func newResult(s *source.Sources, objects []object.Object, files []string, err error) result {
+	if err != nil {
+		p := explain(s, s.Kustomizations[overlay].File, err)
+		if strings.HasPrefix(p.Message, duplicateProblem) {
+			return result{problem: duplicateProblem}
+		}
+		return result{problem: p.String()}
+	}
+	r := result{objects: map[string][]string{}}
+	if len(files) != len(objects) {
+		return result{problem: fmt.Sprintf("%d origins of %d objects", len(files), len(objects))}
+	}
+	for i, o := range objects {
+		content, err := o.YAML()
+		if err != nil {
+			return result{problem: err.Error()}
+		}
+		id := o.ID()
+		if id.Namespace == "" { // as kustomize has it
+			id.Namespace = defaultNamespace
+		}
+		key := o.GetAPIVersion() + " " + id.String()
+		if r.objects[key] = append(r.objects[key], files[i]+":\n"+string(content)); len(r.objects[key]) > 1 {
+			return result{problem: duplicateProblem}
+		}
+	}
+	return r
+}
+
+// compare returns how what comes of a divided build differs from that of the whole;
+// empty where it does not.
+func (whole result) compare(divided result) string {
+	switch {
+	case whole.problem == divided.problem && whole.problem != "":
+		return ""
+	case whole.problem != "" && divided.problem != "" && slices.Contains([]string{whole.problem, divided.problem}, duplicateProblem):
+		return "" // both are wrong, and which is found first is of no importance
+	case whole.problem != divided.problem:
+		return fmt.Sprintf("the problem is %q, as a whole %q", divided.problem, whole.problem)
+	}
+	return udiff.Unified("as a whole", "divided", whole.String(), divided.String())
+}
+
+func (r result) String() string {
+	var all []string
+	for id, objects := range r.objects {
+		all = append(all, "--- "+id+"\n"+strings.Join(objects, ""))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
