@@ -62,20 +62,20 @@ func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object,
 	return run(s.FS, k.Folder, nil)
 }
 
-// build builds the parts of a division, after what cannot be parted. Where a part
-// fails it is built again with that: either both fail, and that is the error, or the
-// division was wrong.
+// build builds the parts of a division, after what cannot be parted. Where some fail
+// they are built again with that: either both fail, at what the whole fails at first,
+// and that is the error, or the division was wrong.
 func (d *division) build() ([]object.Object, error) {
 	objects, err := d.run(d.rest)
-	if err != nil {
-		return nil, err
-	}
 	built, failed := d.runParts()
-	if failed != nil {
-		if _, err := d.run(d.rest.with(failed)); err != nil {
+	switch {
+	case len(failed) > 0:
+		if _, err := d.run(d.with(failed[:min(len(failed), maxFailed)])); err != nil {
 			return nil, err
 		}
 		return run(d.sources.FS, d.folder, nil)
+	case err != nil:
+		return nil, err
 	}
 	for _, part := range built {
 		objects = append(objects, part...)
@@ -83,8 +83,8 @@ func (d *division) build() ([]object.Object, error) {
 	return objects, nil
 }
 
-// runParts builds the parts, several at a time. It returns the first that fails.
-func (d *division) runParts() (built [][]object.Object, failed *part) {
+// runParts builds the parts, several at a time. It returns those that fail.
+func (d *division) runParts() (built [][]object.Object, failed []*part) {
 	openapi.Schema() // its first use is not safe for several at a time
 	defer mute()()
 	built = make([][]object.Object, len(d.parts))
@@ -92,10 +92,10 @@ func (d *division) runParts() (built [][]object.Object, failed *part) {
 	parallel.For(len(d.parts), func(i int) { built[i], errs[i] = d.run(d.parts[i]) })
 	for i, err := range errs {
 		if err != nil {
-			return nil, d.parts[i]
+			failed = append(failed, d.parts[i])
 		}
 	}
-	return built, nil
+	return built, failed
 }
 
 // origins returns the files that the objects come from, in the order of build; nil

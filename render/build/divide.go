@@ -2,6 +2,7 @@ package build
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,6 +27,10 @@ const (
 	partSize = 32
 	minParts = 3
 )
+
+// maxFailed is how many of the parts that fail are built again, to find at what the
+// whole fails. Where more do, it is one thing that is wrong with all of them.
+const maxFailed = 16
 
 // division is a build in parts.
 type division struct {
@@ -126,23 +131,85 @@ func (d *division) reach(folder string, loadedBy ...string) bool {
 
 // isDivisible says whether no kustomization does what may concern every object.
 func (d *division) isDivisible() bool {
+	isKustomization := map[string]bool{}
 	for _, k := range d.reached {
+		isKustomization[k.File] = true
 		switch {
 		case len(k.Vars)+len(k.Crds)+len(k.OpenAPI)+len(k.HelmCharts) > 0, k.HelmGlobals != nil,
 			slices.Contains(k.BuildMetadata, types.TransformerAnnotations),
 			k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix+k.Namespace != "",
-			mentionsKustomize(k.CommonAnnotations):
+			slices.ContainsFunc(addedAnnotations(k), mentionsKustomize):
 			return false
 		}
 	}
-	for _, m := range d.manifests {
-		for _, text := range m.Texts {
-			if isSpec(text) && !isPlain(text.Objects[0]) {
-				return false
-			}
+	for _, k := range d.reached {
+		// A part has less of these files, and only those who load them as resources may see that.
+		if slices.ContainsFunc(otherFiles(k), func(file string) bool { return isKustomization[file] || len(d.loaders[file]) > 0 }) {
+			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(d.manifests, func(m *source.Manifest) bool { return isKustomization[m.File] || !d.isDivisibleManifest(m) })
+}
+
+// separatedBadly is the separator of documents that kustomize refuses, as a document
+// starts on its line.
+var separatedBadly = regexp.MustCompile(`(?m)^---[ \t]*[^\s#]`)
+
+// isDivisibleManifest says whether the documents of a file can be told apart, and ask
+// nothing of kustomize.
+func (d *division) isDivisibleManifest(m *source.Manifest) bool {
+	content, err := d.sources.FS.ReadFile(m.File)
+	if err != nil || separatedBadly.Match(content) {
+		return false
+	}
+	return !slices.ContainsFunc(m.Texts, func(text *source.Text) bool {
+		return isSpec(text) && !isPlain(text.Objects[0])
+	})
+}
+
+// addedAnnotations are the annotations, or what may be, that a kustomization gives
+// objects.
+func addedAnnotations(k *source.Kustomization) []map[string]string {
+	added := []map[string]string{k.CommonAnnotations}
+	for _, label := range k.Labels {
+		added = append(added, label.Pairs)
+	}
+	if k.GeneratorOptions != nil {
+		added = append(added, k.GeneratorOptions.Annotations)
+	}
+	for _, g := range generators(k) {
+		if g.Options != nil {
+			added = append(added, g.Options.Annotations)
+		}
+	}
+	return added
+}
+
+// otherFiles are the files that a kustomization loads, but not as resources.
+func otherFiles(k *source.Kustomization) (files []string) {
+	add := func(entry string) {
+		if file := k.Paths[entry]; file != "" {
+			files = append(files, file)
+		}
+	}
+	for _, g := range generators(k) {
+		for _, entry := range slices.Concat(g.FileSources, g.EnvSources) {
+			add(entry)
+		}
+	}
+	for _, entry := range k.PatchesStrategicMerge {
+		add(string(entry))
+	}
+	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
+		add(p.Path)
+	}
+	for _, r := range k.Replacements {
+		add(r.Path)
+	}
+	for _, entry := range slices.Concat(k.Configurations, k.Generators, k.Transformers, k.Validators) {
+		add(entry)
+	}
+	return files
 }
 
 // isPlain says whether a spec has a name and asks nothing of kustomize.
@@ -164,14 +231,14 @@ func mentionsKustomize(annotations map[string]string) bool {
 // isClosed says whether what a folder loads may depend on other objects there: its
 // kustomization, or one that loads it, does more than change one object at a time.
 func (d *division) isClosed(folder string) bool {
-	k := d.reached[folder]
-	return doesMore(k) ||
-		slices.ContainsFunc(k.Components, func(entry string) bool { return doesMore(d.reached[k.Paths[entry]]) }) ||
-		slices.ContainsFunc(d.loaders[folder], d.isClosed)
+	return d.doesMore(folder) || slices.ContainsFunc(d.loaders[folder], d.isClosed)
 }
 
-func doesMore(k *source.Kustomization) bool {
-	return len(k.Replacements)+len(k.Transformers)+len(k.Generators)+len(k.Validators) > 0
+// doesMore says whether a kustomization does, or one of its components.
+func (d *division) doesMore(folder string) bool {
+	k := d.reached[folder]
+	return len(k.Replacements)+len(k.Transformers)+len(k.Generators)+len(k.Validators) > 0 ||
+		slices.ContainsFunc(k.Components, func(entry string) bool { return d.doesMore(k.Paths[entry]) })
 }
 
 // distribute puts every document into a part, or into the rest.
@@ -221,16 +288,19 @@ func (p *part) addSpec(file string, spec *source.Text, referents map[*referent]b
 	}
 }
 
-// with returns the rest with the specs of a part.
-func (p *part) with(specs *part) *part {
-	both := &part{texts: maps.Clone(p.texts), isRest: true}
-	for file, texts := range specs.texts {
-		both.texts[file] = slices.Clip(both.texts[file])
-		for _, text := range texts {
-			if isSpec(text) {
-				both.add(file, text)
+// with returns the rest with the specs of some parts, each at its place in its file.
+func (d *division) with(parts []*part) *part {
+	isThere := map[*source.Text]bool{}
+	for _, p := range append(parts, d.rest) {
+		for _, texts := range p.texts {
+			for _, text := range texts {
+				isThere[text] = true
 			}
 		}
+	}
+	both := &part{texts: map[string][]*source.Text{}, isRest: true}
+	for _, m := range d.manifests {
+		both.texts[m.File] = filter(m.Texts, func(text *source.Text) bool { return isThere[text] })
 	}
 	return both
 }

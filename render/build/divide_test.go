@@ -193,7 +193,7 @@ func originsOf(s *source.Sources, objects []object.Object) (files []string) {
 func partsFail(d *division) (fail bool) {
 	_ = isolated(func() error {
 		_, failed := d.runParts()
-		fail = failed != nil
+		fail = len(failed) > 0
 		return nil
 	})
 	return fail
@@ -210,7 +210,7 @@ const duplicateProblem = "duplicate object"
 func newResult(s *source.Sources, objects []object.Object, files []string, err error) result {
 	if err != nil {
 		p := explain(s, s.Kustomizations[overlay].File, err)
-		if strings.HasPrefix(p.Message, duplicateProblem) {
+		if registered.MatchString(err.Error()) {
 			return result{problem: duplicateProblem}
 		}
 		return result{problem: p.String()}

@@ -98,6 +98,18 @@ func (d *division) setNamespaces(folder string) (namespaces []string) {
 	return d.namespaces[folder]
 }
 
+// namespacesPassed returns the namespaces that a kustomization and those that load it
+// set.
+func (d *division) namespacesPassed(folder string) (namespaces []string) {
+	if set := d.reached[folder].Namespace; set != "" {
+		namespaces = append(namespaces, set)
+	}
+	for _, loader := range d.loaders[folder] {
+		namespaces = append(namespaces, d.namespacesPassed(loader)...)
+	}
+	return unique(namespaces)
+}
+
 func unique[T comparable](list []T) (kept []T) {
 	for _, item := range list {
 		if !slices.Contains(kept, item) {

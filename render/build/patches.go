@@ -44,7 +44,7 @@ func (d *division) readPatches() bool {
 		for i, list := range [][]types.Patch{merge, k.Patches, k.PatchesJson6902} {
 			for _, p := range list {
 				one, err := readPatch(d.sources.FS, k, p)
-				if err != nil || one.changesIdentity() && one.maySelect(append(d.referents.kinds, specKinds...)) {
+				if err != nil || one.changesKind() || one.changesIdentity() && one.maySelect(slices.Concat(d.referents.kinds, specKinds)) {
 					return false
 				}
 				read[i] = append(read[i], one)
@@ -105,6 +105,13 @@ func (d *division) awaitedNames() map[string]bool {
 	return names
 }
 
+// changesKind says whether a patch may make of any object one of another kind: of a
+// spec, or of what specs refer to.
+func (p patch) changesKind() bool {
+	return p.Options != nil && p.Options.AllowKindChange ||
+		p.changes(func(keys []string) bool { return slices.Contains([]string{"", "kind"}, keys[0]) })
+}
+
 // changesIdentity says whether a patch may change what tells an object from others,
 // or whether it is there.
 func (p patch) changesIdentity() bool {
@@ -116,28 +123,29 @@ func (p patch) changesIdentity() bool {
 		d.Values(func(value string) {
 			asks = asks || mentionsKustomize(map[string]string{value: ""})
 		})
-		if d.Node.Kind == yaml.SequenceNode {
-			return asks || slices.ContainsFunc(d.Node.Content, operationChangesIdentity)
-		}
 		return asks || isDirective(d.Node) || isDirective(source.Field(d.Node, "metadata"))
-	})
+	}) || p.changes(isOfIdentity)
 }
 
-// operationChangesIdentity says the same of an operation of a JSON 6902 patch.
-func operationChangesIdentity(operation *yaml.Node) bool {
-	for _, field := range []string{"path", "from"} {
-		node := source.Field(operation, field)
-		if node == nil {
-			continue
-		}
-		keys := source.JSONPointer(node.Value)
-		switch {
-		case slices.Contains([]string{"", "apiVersion", "kind"}, keys[0]),
-			keys[0] == "metadata" && (len(keys) == 1 || strings.HasPrefix(keys[1], "name")):
-			return true
-		}
-	}
-	return false
+// isOfIdentity says whether a field, by its keys, tells an object from others, or has
+// kustomize do so.
+func isOfIdentity(keys []string) bool {
+	return slices.Contains([]string{"", "apiVersion", "kind"}, keys[0]) ||
+		keys[0] == "metadata" && (len(keys) == 1 || strings.HasPrefix(keys[1], "name")) ||
+		mentionsKustomize(map[string]string{keys[len(keys)-1]: ""})
+}
+
+// changes says whether a JSON 6902 patch changes, or takes its values from, a field of
+// some whose keys are.
+func (p patch) changes(some func(keys []string) bool) bool {
+	return slices.ContainsFunc(p.documents, func(d source.Document) bool {
+		return d.Node.Kind == yaml.SequenceNode && slices.ContainsFunc(d.Node.Content, func(operation *yaml.Node) bool {
+			return slices.ContainsFunc([]string{"path", "from"}, func(field string) bool {
+				node := source.Field(operation, field)
+				return node != nil && some(source.JSONPointer(node.Value))
+			})
+		})
+	})
 }
 
 // isDirective says whether a mapping of a strategic merge patch removes or replaces

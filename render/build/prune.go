@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"os"
 	"slices"
 
@@ -111,10 +112,10 @@ func (p *pruning) folderLeft(folder string) (*source.Kustomization, bool, error)
 		return nil, false, err
 	case !p.part.isRest:
 		p.pruneOthers(&k)
-	case isIdle(&k):
-		return nil, false, nil
 	case before == len(k.Resources)+len(k.Components):
 		return &k, true, nil // as it is written
+	case isIdle(&k):
+		return nil, false, nil
 	}
 	if k.CheckEmpty() != nil {
 		return nil, false, nil
@@ -129,12 +130,16 @@ func (p *pruning) keepFile(file string) bool {
 	if len(texts) != p.size[file] {
 		p.files[file] = source.Join(texts)
 	}
-	return len(texts) > 0
+	return len(texts) > 0 || p.part.isRest && p.size[file] == 0
 }
 
 // isIdle says whether a kustomization that is left of the rest does nothing: all that
-// it might do is to change objects that it does not have.
+// it might do is to change objects that it does not have. A component changes those of
+// others.
 func isIdle(k *source.Kustomization) bool {
+	if k.Kind == types.ComponentKind {
+		return false
+	}
 	idle := types.Kustomization{
 		TypeMeta: k.TypeMeta, MetaData: k.MetaData, Namespace: k.Namespace, NamePrefix: k.NamePrefix, NameSuffix: k.NameSuffix,
 		Labels: k.Labels, CommonAnnotations: k.CommonAnnotations, Images: k.Images,
@@ -152,13 +157,15 @@ func isIdle(k *source.Kustomization) bool {
 // part.
 func (p *pruning) pruneOthers(k *source.Kustomization) {
 	k.Replicas, k.Replacements, k.Generators, k.Transformers, k.Validators = nil, nil, nil, nil, nil
-	generated, names := map[string]bool{}, map[string]bool{}
+	generated, names := map[string]bool{}, map[inNamespace]bool{}
 	for r := range p.part.referents {
 		if r.folder == k.Folder {
 			generated[r.names[0]] = true
 		}
 		for _, name := range r.names {
-			names[name] = true
+			for _, namespace := range slices.Concat(r.namespaces, r.passed) {
+				names[inNamespace{namespace, name}] = true
+			}
 		}
 	}
 	k.ConfigMapGenerator = filter(k.ConfigMapGenerator, func(g types.ConfigMapArgs) bool { return generated[g.Name] })
@@ -176,12 +183,13 @@ func (p *pruning) pruneOthers(k *source.Kustomization) {
 
 // concerns says whether a patch may change an object of the part: a spec, or one of
 // the names that the specs refer to.
-func (p *pruning) concerns(one patch, names map[string]bool) bool {
+func (p *pruning) concerns(one patch, names map[inNamespace]bool) bool {
 	if one.kind != nil {
 		return one.maySelect(specKinds) || len(names) > 0 && one.maySelect(p.division.referents.kinds)
 	}
 	return slices.ContainsFunc(one.documents, func(d source.Document) bool {
-		return names[d.Name] && slices.Contains(p.division.referents.kinds, d.Kind)
+		return slices.Contains(p.division.referents.kinds, d.Kind) &&
+			(names[inNamespace{cmp.Or(d.Namespace, defaultNamespace), d.Name}] || names[inNamespace{anyNamespace, d.Name}])
 	})
 }
 

@@ -1,7 +1,10 @@
 package build
 
 import (
+	"cmp"
+	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
@@ -18,14 +21,15 @@ import (
 type referents struct {
 	kinds  []string
 	byName map[inNamespace][]*referent
-	// patched are the values that patches give specs.
-	patched []string
+	// given are the values that kustomizations give specs.
+	given []string
 }
 
 // referent is an object that specs may refer to.
 type referent struct {
 	names      []string // that it has while it is built
 	namespaces []string // that it may end in
+	passed     []string // namespaces that it may be in before
 	isClosed   bool     // see division.isClosed
 
 	// It is written in a text of a file, or generated in a folder.
@@ -37,7 +41,7 @@ type referent struct {
 // inNamespace is a name in a namespace, in anyNamespace for that in all of them.
 type inNamespace struct{ namespace, name string }
 
-// fieldSpecs is what concerns names in a configuration of kustomize.
+// fieldSpecs is what a configuration of kustomize says of fields.
 type fieldSpecs struct {
 	NamePrefix    types.FsSlice `json:"namePrefix"`
 	NameSuffix    types.FsSlice `json:"nameSuffix"`
@@ -45,6 +49,14 @@ type fieldSpecs struct {
 		resid.Gvk `json:",inline"`
 		Referrers types.FsSlice `json:"fieldSpecs"`
 	} `json:"nameReference"`
+
+	Namespace         types.FsSlice `json:"namespace"`
+	Labels            types.FsSlice `json:"labels"`
+	CommonLabels      types.FsSlice `json:"commonLabels"`
+	TemplateLabels    types.FsSlice `json:"templateLabels"`
+	CommonAnnotations types.FsSlice `json:"commonAnnotations"`
+	Images            types.FsSlice `json:"images"`
+	Replicas          types.FsSlice `json:"replicas"`
 }
 
 // findReferents finds what specs may refer to, and says whether that can be told.
@@ -55,8 +67,10 @@ func (d *division) findReferents() bool {
 	if !d.findGenerated() {
 		return false
 	}
-	d.findWritten()
-	d.findPatched()
+	if !d.findWritten() {
+		return false
+	}
+	d.findGiven()
 	return true
 }
 
@@ -79,19 +93,28 @@ func (d *division) readConfigurations() bool {
 // findGenerated finds the referents that kustomizations generate.
 func (d *division) findGenerated() bool {
 	for folder, k := range d.reached {
-		isClosed := d.isClosed(folder)
-		if isClosed && len(k.Transformers)+len(k.Generators)+len(k.Validators) > 0 {
+		if len(k.Transformers)+len(k.Generators)+len(k.Validators) > 0 || slices.ContainsFunc(k.Replacements, mayRename) {
 			return false // they may make referents, or rename them
 		}
 		for _, g := range generators(k) {
-			namespaces := d.namespacesIn(folder, g.Namespace)
-			if g.Behavior != "" && g.Behavior != types.BehaviorCreate.String() && slices.Contains(namespaces, defaultNamespace) {
-				namespaces = []string{anyNamespace} // it stays in that of what it changes
+			r := &referent{names: d.namesIn(folder, g.Name), isClosed: d.isClosed(folder), folder: folder}
+			d.setNamespacesOf(r, []string{folder}, g.Namespace)
+			if g.Behavior != "" && g.Behavior != types.BehaviorCreate.String() {
+				r.namespaces = []string{anyNamespace} // it stays in that of what it changes
 			}
-			d.referents.add(&referent{names: d.namesIn(folder, g.Name), namespaces: namespaces, isClosed: isClosed, folder: folder})
+			d.referents.add(r)
 		}
 	}
 	return true
+}
+
+// mayRename says whether a replacement may change the name of an object.
+func mayRename(r types.ReplacementField) bool {
+	return r.Path != "" || slices.ContainsFunc(r.Targets, func(target *types.TargetSelector) bool {
+		return target == nil || len(target.FieldPaths) == 0 || slices.ContainsFunc(target.FieldPaths, func(path string) bool {
+			return mentionsKustomize(map[string]string{path: ""}) || isOfIdentity(strings.Split(path, "."))
+		})
+	})
 }
 
 func generators(k *source.Kustomization) (all []types.GeneratorArgs) {
@@ -104,8 +127,9 @@ func generators(k *source.Kustomization) (all []types.GeneratorArgs) {
 	return all
 }
 
-// findWritten finds the referents among the documents.
-func (d *division) findWritten() {
+// findWritten finds the referents among the documents, and says whether kustomize is
+// told nothing else of their names.
+func (d *division) findWritten() bool {
 	for _, m := range d.manifests {
 		isClosed := slices.ContainsFunc(d.loaders[m.File], d.isClosed)
 		for _, text := range m.Texts {
@@ -113,18 +137,38 @@ func (d *division) findWritten() {
 				if !slices.Contains(d.referents.kinds, o.Kind) {
 					continue
 				}
+				for key := range o.Annotations() {
+					if strings.HasPrefix(key, "internal.config.kubernetes.io/") {
+						return false
+					}
+				}
 				// What is in one text with a spec cannot be built without it.
 				withSpec := slices.ContainsFunc(text.Objects, func(o source.Document) bool { return slices.Contains(specKinds, o.Kind) })
-				d.referents.add(&referent{names: d.namesOf(m.File, o.Name), namespaces: d.namespacesOf(m.File, o), isClosed: isClosed || withSpec, file: m.File, text: text})
+				r := &referent{names: d.namesOf(m.File, o.Name), isClosed: isClosed || withSpec, file: m.File, text: text}
+				d.setNamespacesOf(r, d.loaders[m.File], o.Namespace)
+				if resid.NewGvk(o.Group, path.Base(o.APIVersion), o.Kind).IsClusterScoped() {
+					r.namespaces, r.passed = []string{anyNamespace}, nil
+				}
+				d.referents.add(r)
 			}
 		}
 	}
+	return true
+}
+
+// setNamespacesOf sets the namespaces of a referent that folders load.
+func (d *division) setNamespacesOf(r *referent, folders []string, own string) {
+	for _, folder := range folders {
+		r.namespaces = append(r.namespaces, d.namespacesIn(folder, own)...)
+		r.passed = append(r.passed, d.namespacesPassed(folder)...)
+	}
+	r.namespaces, r.passed = unique(r.namespaces), unique(append(r.passed, cmp.Or(own, defaultNamespace)))
 }
 
 // addKinds adds the kinds whose names a configuration says specs hold, and says
 // whether it leaves the names of specs alone.
 func (r *referents) addKinds(specs fieldSpecs) bool {
-	if len(specs.NamePrefix)+len(specs.NameSuffix) > 0 {
+	if len(specs.NamePrefix)+len(specs.NameSuffix) > 0 || specs.mayRename() {
 		return false
 	}
 	for _, reference := range specs.NameReference {
@@ -132,13 +176,25 @@ func (r *referents) addKinds(specs fieldSpecs) bool {
 			return false
 		}
 		if slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsSpecs(&f.Gvk) }) {
-			if reference.Kind == "" {
+			if reference.Kind == "" || reference.Kind == "Namespace" { // whose name is what is set as namespace
 				return false
 			}
 			r.kinds = append(r.kinds, reference.Kind)
 		}
 	}
 	return true
+}
+
+// mayRename says whether a field may hold what tells an object from others, or, where
+// a number of replicas is set in it, the data that the name of a ConfigMap is of.
+func (f fieldSpecs) mayRename() bool {
+	fields := slices.Concat(f.Namespace, f.Labels, f.CommonLabels, f.TemplateLabels, f.CommonAnnotations, f.Images)
+	for _, reference := range f.NameReference {
+		fields = append(fields, reference.Referrers...)
+	}
+	return slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
+		return field.Path != types.MetadataNamespacePath && isOfIdentity(strings.Split(field.Path, "/"))
+	}) || slices.ContainsFunc(f.Replicas, func(field types.FieldSpec) bool { return !strings.HasPrefix(field.Path, "spec/") })
 }
 
 // selectsSpecs says whether kustomize takes a kind that users write for one of a
@@ -173,19 +229,33 @@ func (r *referents) named(name string, namespaces []string) (found []*referent) 
 	return append(found, r.byName[inNamespace{anyNamespace, name}]...)
 }
 
-// findPatched finds the values that patches give specs.
-func (d *division) findPatched() {
-	for _, patches := range d.patches {
-		for _, p := range patches.all() {
+// findGiven finds the values that kustomizations give specs, by patches or otherwise.
+func (d *division) findGiven() {
+	give := func(value string) {
+		if len(d.referents.byName[inNamespace{everyNamespace, value}]) > 0 {
+			d.referents.given = append(d.referents.given, value)
+		}
+	}
+	for folder, k := range d.reached {
+		give(k.Namespace)
+		for _, image := range k.Images {
+			give(image.NewName)
+		}
+		added := []map[string]string{k.CommonLabels, k.CommonAnnotations}
+		for _, label := range k.Labels {
+			added = append(added, label.Pairs)
+		}
+		for _, values := range added {
+			for _, value := range values {
+				give(value)
+			}
+		}
+		for _, p := range d.patches[folder].all() {
 			if !p.maySelect(specKinds) {
 				continue
 			}
 			for _, document := range p.documents {
-				document.Values(func(value string) {
-					if len(d.referents.byName[inNamespace{everyNamespace, value}]) > 0 {
-						d.referents.patched = append(d.referents.patched, value)
-					}
-				})
+				document.Values(give)
 			}
 		}
 	}
@@ -211,7 +281,7 @@ func (d *division) referentsOf(file string, spec source.Document) map[*referent]
 		}
 	}
 	namespaces := d.namespacesOf(file, spec)
-	for _, value := range d.referents.patched {
+	for _, value := range d.referents.given {
 		add(value, namespaces)
 	}
 	spec.Values(func(value string) { add(value, namespaces) })
