@@ -93,16 +93,17 @@ func expect(t *testing.T, comment string) (want expectation) {
 	return want
 }
 
-// fataler is a test of either kind.
-type fataler interface {
+// test is what this needs of one, be it of rapid.
+type test interface {
 	Helper()
+	Cleanup(func())
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
 // readSources reads the repository of an archive, written to dir. Unless it has some,
 // it is given the configurations of the kinds.
-func readSources(t fataler, dir string, archive *txtar.Archive) *source.Sources {
+func readSources(t test, dir string, archive *txtar.Archive) *source.Sources {
 	t.Helper()
 	config, err := os.ReadFile("../../apis/crds/kustomizeconfig.yaml")
 	if err != nil {
@@ -129,6 +130,7 @@ func readSources(t fataler, dir string, archive *txtar.Archive) *source.Sources 
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { root.Close() })
 	s := source.Read(source.NewFileSystem(root, dir), []string{"spec.size"}, overlay)
 	if !s.CanBuild(overlay) {
 		t.Fatalf("cannot be built: %v", s.Problems)
@@ -204,16 +206,26 @@ func isolated(build func() error) (err error) {
 	return err
 }
 
-// duplicateProblem is the problem of two objects of one ID, whoever finds them.
-const duplicateProblem = "duplicate object"
+const (
+	// duplicateProblem is the problem of two objects of one ID, whoever finds them.
+	duplicateProblem = "duplicate object"
+	// ambiguousProblem is the problem of references, which kustomize takes in an order
+	// of its own each time: it names one of those that it finds no single object for.
+	ambiguousProblem = "found multiple possible referrals"
+)
+
+// address is where a generator is in memory: kustomize names it so.
+var address = regexp.MustCompile(`0x[0-9a-f]+`)
 
 func newResult(s *source.Sources, objects []object.Object, files []string, err error) result {
 	if err != nil {
-		p := explain(s, s.Kustomizations[overlay].File, err)
-		if registered.MatchString(err.Error()) {
+		switch {
+		case registered.MatchString(err.Error()):
 			return result{problem: duplicateProblem}
+		case strings.Contains(err.Error(), ambiguousProblem):
+			return result{problem: ambiguousProblem}
 		}
-		return result{problem: p.String()}
+		return result{problem: address.ReplaceAllString(explain(s, s.Kustomizations[overlay].File, err).String(), "")}
 	}
 	r := result{objects: map[string][]string{}}
 	if len(files) != len(objects) {
