@@ -18,7 +18,7 @@ func Folder(s *source.Sources, folder string) (objects []object.Object, problems
 	isolate(func() { objects, err = folderObjects(s, k) })
 	switch {
 	case err != nil:
-		return nil, []object.Problem{explain(s, k.File, err)}
+		return nil, []object.Problem{kustomizeProblem(s, k.File, err)}
 	case len(objects) == 0:
 		return nil, []object.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
 	}
@@ -32,10 +32,10 @@ func Origins(s *source.Sources, folder string, objects []object.Object) map[*uns
 	isolate(func() {
 		k := s.Kustomizations[folder]
 		if d := divide(s, folder, partSize); d != nil {
-			files = d.origins()
+			files = d.originsOfAll()
 		}
 		if len(files) != len(objects) {
-			files, _ = origins(s.FS, k, nil) // it was built before, without an error
+			files, _ = buildOrigins(s.FS, k, nil) // it was built before, without an error
 		}
 	})
 	of := map[*unstructured.Unstructured]string{}
@@ -57,23 +57,23 @@ func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object,
 		}
 	}
 	if d := divide(s, k.Folder, partSize); d != nil {
-		return d.build()
+		return d.buildAll()
 	}
-	return run(s.FS, k.Folder, nil)
+	return buildFolder(s.FS, k.Folder, nil)
 }
 
-// build builds the parts of a division, after what cannot be parted. Where some fail
+// buildAll builds the parts of a division, after what cannot be parted. Where some fail
 // they are built again with that: either both fail, at what the whole fails at first,
 // and that is the error, or the division was wrong.
-func (d *division) build() ([]object.Object, error) {
-	objects, err := d.run(d.rest)
-	built, failed := d.runParts()
+func (d *division) buildAll() ([]object.Object, error) {
+	objects, err := d.buildPart(d.rest)
+	built, failed := d.buildParts()
 	switch {
 	case len(failed) > 0:
-		if _, err := d.run(d.with(failed[:min(len(failed), maxFailed)])); err != nil {
+		if _, err := d.buildPart(d.with(failed[:min(len(failed), maxFailed)])); err != nil {
 			return nil, err
 		}
-		return run(d.sources.FS, d.folder, nil)
+		return buildFolder(d.sources.FS, d.folder, nil)
 	case err != nil:
 		return nil, err
 	}
@@ -83,13 +83,13 @@ func (d *division) build() ([]object.Object, error) {
 	return objects, nil
 }
 
-// runParts builds the parts, several at a time. It returns those that fail.
-func (d *division) runParts() (built [][]object.Object, failed []*part) {
+// buildParts builds the parts, several at a time. It returns those that fail.
+func (d *division) buildParts() (built [][]object.Object, failed []*part) {
 	openapi.Schema() // its first use is not safe for several at a time
 	defer mute()()
 	built = make([][]object.Object, len(d.parts))
 	errs := make([]error, len(d.parts))
-	parallel.For(len(d.parts), func(i int) { built[i], errs[i] = d.run(d.parts[i]) })
+	parallel.For(len(d.parts), func(i int) { built[i], errs[i] = d.buildPart(d.parts[i]) })
 	for i, err := range errs {
 		if err != nil {
 			failed = append(failed, d.parts[i])
@@ -98,9 +98,9 @@ func (d *division) runParts() (built [][]object.Object, failed []*part) {
 	return built, failed
 }
 
-// origins returns the files that the objects come from, in the order of build; nil
+// originsOfAll returns the files that the objects come from, in the order of buildAll; nil
 // where a part fails.
-func (d *division) origins() []string {
+func (d *division) originsOfAll() []string {
 	files := make([][]string, 1+len(d.parts))
 	failed := make([]bool, len(files))
 	openapi.Schema()
@@ -112,7 +112,7 @@ func (d *division) origins() []string {
 		}
 		fs, root, err := d.prune(p)
 		if err == nil && root != nil {
-			files[i], err = origins(fs, root, p.keep())
+			files[i], err = buildOrigins(fs, root, p.keep())
 		}
 		failed[i] = err != nil
 	})

@@ -149,8 +149,8 @@ func buildWhole(s *source.Sources) result {
 	var files []string
 	k := s.Kustomizations[overlay]
 	err := isolated(func() (err error) {
-		if objects, err = run(s.FS, overlay, nil); err == nil {
-			files, err = origins(s.FS, k, nil)
+		if objects, err = buildFolder(s.FS, overlay, nil); err == nil {
+			files, err = buildOrigins(s.FS, k, nil)
 		}
 		return err
 	})
@@ -173,8 +173,8 @@ func buildDivided(d *division) result {
 	var objects []object.Object
 	var files []string
 	err := isolated(func() (err error) {
-		if objects, err = d.build(); err == nil {
-			files = d.origins()
+		if objects, err = d.buildAll(); err == nil {
+			files = d.originsOfAll()
 		}
 		return err
 	})
@@ -194,7 +194,7 @@ func originsOf(s *source.Sources, objects []object.Object) (files []string) {
 
 func partsFail(d *division) (fail bool) {
 	_ = isolated(func() error {
-		_, failed := d.runParts()
+		_, failed := d.buildParts()
 		fail = len(failed) > 0
 		return nil
 	})
@@ -214,18 +214,21 @@ const (
 	ambiguousProblem = "found multiple possible referrals"
 )
 
+// isDuplicate is the error of objects of one ID.
+var isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict`)
+
 // address is where a generator is in memory: kustomize names it so.
 var address = regexp.MustCompile(`0x[0-9a-f]+`)
 
 func newResult(s *source.Sources, objects []object.Object, files []string, err error) result {
 	if err != nil {
 		switch {
-		case registered.MatchString(err.Error()):
+		case isDuplicate.MatchString(err.Error()):
 			return result{problem: duplicateProblem}
 		case strings.Contains(err.Error(), ambiguousProblem):
 			return result{problem: ambiguousProblem}
 		}
-		return result{problem: address.ReplaceAllString(explain(s, s.Kustomizations[overlay].File, err).String(), "")}
+		return result{problem: address.ReplaceAllString(kustomizeProblem(s, s.Kustomizations[overlay].File, err).String(), "")}
 	}
 	r := result{objects: map[string][]string{}}
 	if len(files) != len(objects) {

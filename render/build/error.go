@@ -28,8 +28,8 @@ var (
 	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
 )
 
-// explain is the problem that an error of kustomize is about.
-func explain(s *source.Sources, kustomization string, err error) object.Problem {
+// kustomizeProblem is the problem that an error of kustomize is about.
+func kustomizeProblem(s *source.Sources, kustomization string, err error) object.Problem {
 	message := strings.TrimPrefix(rootMessage(err), "/")
 	p := object.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if match := conflict.FindStringSubmatch(message); match != nil {

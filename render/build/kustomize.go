@@ -24,9 +24,9 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// run builds a folder of a file system: no plugins, no loading of files from outside
+// buildFolder builds a folder of a file system: no plugins, no loading of files from outside
 // the folder of a kustomization. It returns the objects that keep says; nil says all.
-func run(fs *source.FileSystem, folder string, keep func(*resource.Resource) bool) ([]object.Object, error) {
+func buildFolder(fs *source.FileSystem, folder string, keep func(*resource.Resource) bool) ([]object.Object, error) {
 	resources, err := kustomize(fs, folder)
 	if err != nil {
 		return nil, err
@@ -45,10 +45,10 @@ func run(fs *source.FileSystem, folder string, keep func(*resource.Resource) boo
 	return objects, nil
 }
 
-// origins builds a kustomization as run does and returns the files that the objects
+// buildOrigins builds a kustomization as buildFolder does and returns the files that the objects
 // come from. kustomize does more then, for each object and transformer:
 // https://github.com/kubernetes-sigs/kustomize/issues/5988
-func origins(fs *source.FileSystem, kustomization *source.Kustomization, keep func(*resource.Resource) bool) ([]string, error) {
+func buildOrigins(fs *source.FileSystem, kustomization *source.Kustomization, keep func(*resource.Resource) bool) ([]string, error) {
 	k := kustomization.Kustomization
 	k.BuildMetadata = append(slices.Clip(k.BuildMetadata), types.OriginAnnotations)
 	content, err := yaml.Marshal(k)

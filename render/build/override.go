@@ -28,7 +28,7 @@ func Override(s *source.Sources, folder string, rendered []object.Object) (uncha
 	var err error
 	isolate(func() { unchanged, overridden, err = overrideParts(s.FS, k, rendered) })
 	if err != nil {
-		return nil, nil, []object.Problem{explain(s, k.File, err)}
+		return nil, nil, []object.Problem{kustomizeProblem(s, k.File, err)}
 	}
 	return unchanged, withWritten(overridden, rendered), nil
 }
@@ -39,7 +39,7 @@ func Override(s *source.Sources, folder string, rendered []object.Object) (uncha
 func overrideParts(fs *source.FileSystem, component *source.Kustomization, rendered []object.Object) (unchanged, overridden []object.Object, err error) {
 	c, err := newChanges(fs, component)
 	if err != nil || c == nil { // it does more, or kustomize is about to say what is wrong
-		overridden, err = override(fs, component, rendered)
+		overridden, err = overrideObjects(fs, component, rendered)
 		return nil, overridden, err
 	}
 	var named, selected []object.Object
@@ -55,21 +55,21 @@ func overrideParts(fs *source.FileSystem, component *source.Kustomization, rende
 	}
 	if !c.changeIdentity {
 		if len(c.named) > 0 || len(selected) == 0 { // the patches that name objects want to find them
-			if overridden, err = override(fs, component, named); err != nil {
+			if overridden, err = overrideObjects(fs, component, named); err != nil {
 				return nil, nil, err
 			}
 		}
-		if others, err := c.override(selected); err == nil {
+		if others, err := c.overrideSelected(selected); err == nil {
 			return unchanged, append(overridden, others...), nil
 		}
 	}
 	// Whatever is wrong with some, it is the same with all of them.
-	overridden, err = override(fs, component, slices.Concat(named, selected))
+	overridden, err = overrideObjects(fs, component, slices.Concat(named, selected))
 	return unchanged, overridden, err
 }
 
-// override has kustomize build objects with a component.
-func override(fs *source.FileSystem, component *source.Kustomization, objects []object.Object) ([]object.Object, error) {
+// overrideObjects has kustomize build objects with a component.
+func overrideObjects(fs *source.FileSystem, component *source.Kustomization, objects []object.Object) ([]object.Object, error) {
 	var resources bytes.Buffer
 	for _, o := range objects {
 		content, err := o.YAML()
@@ -90,7 +90,7 @@ func override(fs *source.FileSystem, component *source.Kustomization, objects []
 	if files[k.File], err = yaml.Marshal(k.Kustomization); err != nil {
 		return nil, err
 	}
-	return run(fs.With(files), k.Folder, nil)
+	return buildFolder(fs.With(files), k.Folder, nil)
 }
 
 // changes are what a component of nothing but patches changes.
@@ -145,8 +145,8 @@ func (c *changes) selects(o object.Object) bool {
 	})
 }
 
-// override overrides objects that only targets select, some at a time.
-func (c *changes) override(objects []object.Object) ([]object.Object, error) {
+// overrideSelected overrides objects that only targets select, some at a time.
+func (c *changes) overrideSelected(objects []object.Object) ([]object.Object, error) {
 	component := c.component
 	component.Patches = c.targeted
 	content, err := yaml.Marshal(component.Kustomization)
@@ -158,7 +158,7 @@ func (c *changes) override(objects []object.Object) ([]object.Object, error) {
 	overridden := make([][]object.Object, len(chunks))
 	defer mute()()
 	errs := make([]error, len(chunks))
-	parallel.For(len(chunks), func(i int) { overridden[i], errs[i] = override(fs, &component, chunks[i]) })
+	parallel.For(len(chunks), func(i int) { overridden[i], errs[i] = overrideObjects(fs, &component, chunks[i]) })
 	return slices.Concat(overridden...), errors.Join(errs...)
 }
 

@@ -15,13 +15,13 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// run builds a part: of objects beside its specs the rest has the right ones.
-func (d *division) run(p *part) ([]object.Object, error) {
+// buildPart builds a part: of objects beside its specs the rest has the right ones.
+func (d *division) buildPart(p *part) ([]object.Object, error) {
 	fs, root, err := d.prune(p)
 	if err != nil || root == nil {
 		return nil, err
 	}
-	return run(fs, root.Folder, p.keep())
+	return buildFolder(fs, root.Folder, p.keep())
 }
 
 // keep returns which of the objects that a part builds are its own; nil for all.
