@@ -45,6 +45,7 @@ type division struct {
 	// By folder of a kustomization:
 	patches    map[string]patches
 	affixes    map[string][]affix
+	closed     map[string]bool // see isClosed
 	namespaces map[string][]string
 
 	rest  *part
@@ -67,7 +68,7 @@ func divide(s *source.Sources, folder string, partSize int) *division {
 	d := &division{
 		sources: s, folder: folder,
 		reached: map[string]*source.Kustomization{}, loaders: map[string][]string{}, size: map[string]int{},
-		affixes: map[string][]affix{}, namespaces: map[string][]string{},
+		affixes: map[string][]affix{}, closed: map[string]bool{}, namespaces: map[string][]string{},
 	}
 	if !d.reach(folder) {
 		return nil
@@ -231,7 +232,12 @@ func mentionsKustomize(annotations map[string]string) bool {
 // isClosed says whether what a folder loads may depend on other objects there: its
 // kustomization, or one that loads it, does more than change one object at a time.
 func (d *division) isClosed(folder string) bool {
-	return d.doesMore(folder) || slices.ContainsFunc(d.loaders[folder], d.isClosed)
+	closed, known := d.closed[folder]
+	if !known {
+		closed = d.doesMore(folder) || slices.ContainsFunc(d.loaders[folder], d.isClosed)
+		d.closed[folder] = closed
+	}
+	return closed
 }
 
 // doesMore says whether a kustomization does, or one of its components.
