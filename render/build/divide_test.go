@@ -41,7 +41,7 @@ func TestDivision(t *testing.T) {
 			if len(s.Problems) > 0 {
 				t.Fatal(s.Problems)
 			}
-			whole := buildWhole(s)
+			whole := buildWhole(s, true)
 			if !strings.Contains(whole.problem, want.fails) || (want.fails == "") != (whole.problem == "") {
 				t.Errorf("the whole fails with %q, want %q", whole.problem, want.fails)
 			}
@@ -53,7 +53,7 @@ func TestDivision(t *testing.T) {
 				if d == nil {
 					continue
 				}
-				if difference := whole.compare(buildDivided(d)); difference != "" {
+				if difference := whole.compare(buildDivided(d, true)); difference != "" {
 					t.Errorf("parts of %d: %s", partSize, difference)
 				}
 				if whole.problem == "" && partSize == 1 && partsFail(d) != want.partsFail {
@@ -144,12 +144,13 @@ type result struct {
 	problem string
 }
 
-func buildWhole(s *source.Sources) result {
+// buildWhole builds the environment as a whole.
+func buildWhole(s *source.Sources, withOrigins bool) result {
 	var objects []object.Object
 	var files []string
 	k := s.Kustomizations[overlay]
 	err := isolated(func() (err error) {
-		if objects, err = buildFolder(s.FS, overlay, nil); err == nil {
+		if objects, err = buildFolder(s.FS, overlay, nil); err == nil && withOrigins {
 			files, err = buildOrigins(s.FS, k, nil)
 		}
 		return err
@@ -169,27 +170,19 @@ func countParts(d *division) int {
 	return len(d.parts)
 }
 
-func buildDivided(d *division) result {
+// buildDivided builds the environment in the parts of a division.
+func buildDivided(d *division, withOrigins bool) result {
 	var objects []object.Object
 	var files []string
 	err := isolated(func() (err error) {
-		if objects, err = d.buildAll(); err == nil {
-			files = d.originsOfAll()
+		if objects, err = d.buildAll(); err == nil && withOrigins {
+			if files = d.originsOfAll(); files == nil { // a part fails, but not the whole
+				files, err = buildOrigins(d.sources.FS, d.sources.Kustomizations[overlay], nil)
+			}
 		}
 		return err
 	})
-	if err == nil && files == nil { // built as a whole after all
-		return newResult(d.sources, objects, originsOf(d.sources, objects), err)
-	}
 	return newResult(d.sources, objects, files, err)
-}
-
-func originsOf(s *source.Sources, objects []object.Object) (files []string) {
-	of := Origins(s, overlay, objects)
-	for _, o := range objects {
-		files = append(files, of[o.Unstructured])
-	}
-	return files
 }
 
 func partsFail(d *division) (fail bool) {
@@ -231,6 +224,9 @@ func newResult(s *source.Sources, objects []object.Object, files []string, err e
 		return result{problem: address.ReplaceAllString(kustomizeProblem(s, s.Kustomizations[overlay].File, err).String(), "")}
 	}
 	r := result{objects: map[string][]string{}}
+	if files == nil {
+		files = make([]string, len(objects))
+	}
 	if len(files) != len(objects) {
 		return result{problem: fmt.Sprintf("%d origins of %d objects", len(files), len(objects))}
 	}
