@@ -12,6 +12,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
@@ -149,6 +150,9 @@ func buildWhole(s *source.Sources, withOrigins bool) result {
 	var objects []object.Object
 	var files []string
 	k := s.Kustomizations[overlay]
+	if len(k.OpenAPI) > 0 { // it would stay for the next build
+		defer openapi.ResetOpenAPI()
+	}
 	err := isolated(func() (err error) {
 		if objects, err = buildFolder(s.FS, overlay, nil); err == nil && withOrigins {
 			files, err = buildOrigins(s.FS, k, nil)
@@ -247,18 +251,18 @@ func newResult(s *source.Sources, objects []object.Object, files []string, err e
 	return r
 }
 
-// compare returns how what comes of a divided build differs from that of the whole;
+// compare returns how what comes of a divided build differs from this, of the whole;
 // empty where it does not.
-func (whole result) compare(divided result) string {
+func (r result) compare(divided result) string {
 	switch {
-	case whole.problem == divided.problem && whole.problem != "":
+	case r.problem == divided.problem && r.problem != "":
 		return ""
-	case whole.problem != "" && divided.problem != "" && slices.Contains([]string{whole.problem, divided.problem}, duplicateProblem):
+	case r.problem != "" && divided.problem != "" && slices.Contains([]string{r.problem, divided.problem}, duplicateProblem):
 		return "" // both are wrong, and which is found first is of no importance
-	case whole.problem != divided.problem:
-		return fmt.Sprintf("the problem is %q, as a whole %q", divided.problem, whole.problem)
+	case r.problem != divided.problem:
+		return fmt.Sprintf("the problem is %q, as a whole %q", divided.problem, r.problem)
 	}
-	return udiff.Unified("as a whole", "divided", whole.String(), divided.String())
+	return udiff.Unified("as a whole", "divided", r.String(), divided.String())
 }
 
 func (r result) String() string {

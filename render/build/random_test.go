@@ -370,7 +370,7 @@ func (d *drawing) drawGenerators(k *strings.Builder) {
 			if d.chance(10) {
 				namespace = ", namespace: " + d.pick("one", "two")
 			}
-			name, more := "", ""
+			var name, more string
 			if len(d.here[kind]) > 0 && d.chance(30) {
 				name, more = d.nameHere(kind), d.pick(", behavior: merge", ", behavior: replace")
 			} else {

@@ -241,11 +241,7 @@ func (d *division) findGiven() {
 		for _, image := range k.Images {
 			give(image.NewName)
 		}
-		added := []map[string]string{k.CommonLabels, k.CommonAnnotations}
-		for _, label := range k.Labels {
-			added = append(added, label.Pairs)
-		}
-		for _, values := range added {
+		for _, values := range addedMetadata(k) {
 			for _, value := range values {
 				give(value)
 			}

@@ -1,0 +1,109 @@
+package build
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/source"
+)
+
+// isDivisible says whether no kustomization does what may concern every object.
+func (d *division) isDivisible() bool {
+	isKustomization := map[string]bool{}
+	for _, k := range d.reached {
+		isKustomization[k.File] = true
+		switch {
+		case len(k.Vars)+len(k.Crds)+len(k.OpenAPI)+len(k.HelmCharts) > 0, k.HelmGlobals != nil,
+			slices.Contains(k.BuildMetadata, types.TransformerAnnotations),
+			k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix+k.Namespace != "",
+			slices.ContainsFunc(addedMetadata(k), mentionsKustomize):
+			return false
+		}
+	}
+	for _, k := range d.reached {
+		// A part has less of these files, and only those who load them as resources may see that.
+		if slices.ContainsFunc(otherFiles(k), func(file string) bool { return isKustomization[file] || len(d.loaders[file]) > 0 }) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(d.manifests, func(m *source.Manifest) bool { return isKustomization[m.File] || !d.isDivisibleManifest(m) })
+}
+
+// separatedBadly is the separator of documents that kustomize refuses, as a document
+// starts on its line.
+var separatedBadly = regexp.MustCompile(`(?m)^---[ \t]*[^\s#]`)
+
+// isDivisibleManifest says whether the documents of a file can be told apart, and ask
+// nothing of kustomize.
+func (d *division) isDivisibleManifest(m *source.Manifest) bool {
+	content, err := d.sources.FS.ReadFile(m.File)
+	if err != nil || separatedBadly.Match(content) {
+		return false
+	}
+	return !slices.ContainsFunc(m.Texts, func(text *source.Text) bool {
+		return isSpec(text) && !isPlain(text.Objects[0])
+	})
+}
+
+// addedMetadata are the labels and annotations that a kustomization gives objects. By
+// its configurations, each may be the other.
+func addedMetadata(k *source.Kustomization) []map[string]string {
+	added := []map[string]string{k.CommonLabels, k.CommonAnnotations}
+	for _, label := range k.Labels {
+		added = append(added, label.Pairs)
+	}
+	all := generators(k)
+	all = append(all, types.GeneratorArgs{Options: k.GeneratorOptions})
+	for _, g := range all {
+		if g.Options != nil {
+			added = append(added, g.Options.Labels, g.Options.Annotations)
+		}
+	}
+	return added
+}
+
+// otherFiles are the files that a kustomization loads, but not as resources.
+func otherFiles(k *source.Kustomization) (files []string) {
+	add := func(entry string) {
+		if file := k.Paths[entry]; file != "" {
+			files = append(files, file)
+		}
+	}
+	for _, g := range generators(k) {
+		for _, entry := range slices.Concat(g.FileSources, g.EnvSources) {
+			add(entry)
+		}
+	}
+	for _, entry := range k.PatchesStrategicMerge {
+		add(string(entry))
+	}
+	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
+		add(p.Path)
+	}
+	for _, r := range k.Replacements {
+		add(r.Path)
+	}
+	for _, entry := range slices.Concat(k.Configurations, k.Generators, k.Transformers, k.Validators) {
+		add(entry)
+	}
+	return files
+}
+
+// isPlain says whether a spec has a name and asks nothing of kustomize.
+func isPlain(spec source.Document) bool {
+	return spec.Name != "" && !mentionsKustomize(spec.Annotations())
+}
+
+// mentionsKustomize says whether an annotation is one that kustomize acts on: it
+// might drop an object, or change its name.
+func mentionsKustomize(annotations map[string]string) bool {
+	for key := range annotations {
+		if strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/") {
+			return true
+		}
+	}
+	return false
+}
