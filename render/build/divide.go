@@ -107,7 +107,8 @@ var specKinds = func() (names []string) {
 }()
 
 // reach finds the kustomizations that a folder's loads, and who loads what. It says
-// whether none of them loads a folder that it is loaded by, as kustomize refuses.
+// whether all of that is known, and none loads a folder that it is loaded by, as
+// kustomize refuses.
 func (d *division) reach(folder string, loadedBy ...string) bool {
 	if slices.Contains(loadedBy, folder) {
 		return false
@@ -119,6 +120,9 @@ func (d *division) reach(folder string, loadedBy ...string) bool {
 	d.reached[folder] = k
 	for _, entry := range slices.Concat(k.Resources, k.Components) {
 		loaded := k.Paths[entry]
+		if loaded == "" {
+			return false
+		}
 		d.loaders[loaded] = append(d.loaders[loaded], folder)
 		if d.sources.Kustomizations[loaded] != nil && !d.reach(loaded, append(slices.Clip(loadedBy), folder)...) {
 			return false

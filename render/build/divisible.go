@@ -24,8 +24,10 @@ func (d *division) isDivisible() bool {
 		}
 	}
 	for _, k := range d.reached {
-		// A part has less of these files, and only those who load them as resources may see that.
-		if slices.ContainsFunc(otherFiles(k), func(file string) bool { return isKustomization[file] || len(d.loaders[file]) > 0 }) {
+		// A part has less of some files, which only those who load them as resources may see.
+		if slices.ContainsFunc(otherFiles(k), func(file string) bool {
+			return file == "" || isKustomization[file] || len(d.loaders[file]) > 0
+		}) {
 			return false
 		}
 	}
@@ -65,11 +67,12 @@ func addedMetadata(k *source.Kustomization) []map[string]string {
 	return added
 }
 
-// otherFiles are the files that a kustomization loads, but not as resources.
+// otherFiles are the files that a kustomization loads, but not as resources; empty for
+// one that was not found, as where its field is not spelled as it should be.
 func otherFiles(k *source.Kustomization) (files []string) {
 	add := func(entry string) {
-		if file := k.Paths[entry]; file != "" {
-			files = append(files, file)
+		if entry != "" && !strings.Contains(entry, "\n") {
+			files = append(files, k.Paths[entry])
 		}
 	}
 	for _, g := range generators(k) {

@@ -142,7 +142,11 @@ func (p patch) changes(some func(keys []string) bool) bool {
 		return d.Node.Kind == yaml.SequenceNode && slices.ContainsFunc(d.Node.Content, func(operation *yaml.Node) bool {
 			return slices.ContainsFunc([]string{"path", "from"}, func(field string) bool {
 				node := source.Field(operation, field)
-				return node != nil && some(source.JSONPointer(node.Value))
+				if node == nil {
+					return false
+				}
+				_, pointer, _ := strings.Cut(node.Value, "/") // what is before is of no importance
+				return some(source.JSONPointer("/" + pointer))
 			})
 		})
 	})
