@@ -15,7 +15,7 @@ import (
 func Folder(s *source.Sources, folder string) (objects []object.Object, problems []object.Problem) {
 	k := s.Kustomizations[folder]
 	var err error
-	isolate(func() { objects, err = folderObjects(s, k) })
+	isolate(s, func() { objects, err = folderObjects(s, k) })
 	switch {
 	case err != nil:
 		return nil, []object.Problem{kustomizeProblem(s, k.File, err)}
@@ -29,7 +29,7 @@ func Folder(s *source.Sources, folder string) (objects []object.Object, problems
 // again: only where something is wrong with one is it asked where it comes from.
 func Origins(s *source.Sources, folder string, objects []object.Object) map[*unstructured.Unstructured]string {
 	var files []string
-	isolate(func() {
+	isolate(s, func() {
 		k := s.Kustomizations[folder]
 		if d := divide(s, folder, partSize); d != nil {
 			files = d.originsOfAll()
@@ -50,12 +50,6 @@ func Origins(s *source.Sources, folder string, objects []object.Object) map[*uns
 // folderObjects builds a folder in parts, or as a whole where it has none or one of
 // them fails: then the whole is the judge of what is wrong.
 func folderObjects(s *source.Sources, k *source.Kustomization) ([]object.Object, error) {
-	for _, k := range s.Kustomizations {
-		if len(k.OpenAPI) > 0 { // it would stay for the next build
-			defer openapi.ResetOpenAPI()
-			break
-		}
-	}
 	if d := divide(s, k.Folder, partSize); d != nil {
 		return d.buildAll()
 	}

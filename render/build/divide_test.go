@@ -12,7 +12,6 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/tools/txtar"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
@@ -150,10 +149,7 @@ func buildWhole(s *source.Sources, withOrigins bool) result {
 	var objects []object.Object
 	var files []string
 	k := s.Kustomizations[overlay]
-	if len(k.OpenAPI) > 0 { // it would stay for the next build
-		defer openapi.ResetOpenAPI()
-	}
-	err := isolated(func() (err error) {
+	err := isolated(s, func() (err error) {
 		if objects, err = buildFolder(s.FS, overlay, nil); err == nil && withOrigins {
 			files, err = buildOrigins(s.FS, k, nil)
 		}
@@ -163,7 +159,7 @@ func buildWhole(s *source.Sources, withOrigins bool) result {
 }
 
 func newDivision(s *source.Sources, partSize int) (d *division) {
-	_ = isolated(func() error { d = divide(s, overlay, partSize); return nil })
+	_ = isolated(s, func() error { d = divide(s, overlay, partSize); return nil })
 	return d
 }
 
@@ -178,7 +174,7 @@ func countParts(d *division) int {
 func buildDivided(d *division, withOrigins bool) result {
 	var objects []object.Object
 	var files []string
-	err := isolated(func() (err error) {
+	err := isolated(d.sources, func() (err error) {
 		if objects, err = d.buildAll(); err == nil && withOrigins {
 			if files = d.originsOfAll(); files == nil { // a part fails, but not the whole
 				files, err = buildOrigins(d.sources.FS, d.sources.Kustomizations[overlay], nil)
@@ -190,7 +186,7 @@ func buildDivided(d *division, withOrigins bool) result {
 }
 
 func partsFail(d *division) (fail bool) {
-	_ = isolated(func() error {
+	_ = isolated(d.sources, func() error {
 		_, failed := d.buildParts()
 		fail = len(failed) > 0
 		return nil
@@ -198,8 +194,8 @@ func partsFail(d *division) (fail bool) {
 	return fail
 }
 
-func isolated(build func() error) (err error) {
-	isolate(func() { err = build() })
+func isolated(s *source.Sources, build func() error) (err error) {
+	isolate(s, func() { err = build() })
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/object"
@@ -110,10 +111,10 @@ func jsonValues(content map[string]any) (values map[string]any, err error) {
 // isolation is held by whoever builds: what it takes away belongs to the process.
 var isolation sync.Mutex
 
-// isolate takes the network and other programs from the process while build runs.
-// Building needs neither, but kustomize, told to by a file that it loads, would use
-// them.
-func isolate(build func()) {
+// isolate takes the network and other programs from the process while sources are
+// built, and leaves the schemas of kustomize as they were. Building needs neither, but
+// kustomize, told to by a file that it loads, would use them.
+func isolate(s *source.Sources, build func()) {
 	isolation.Lock()
 	defer isolation.Unlock()
 
@@ -121,10 +122,24 @@ func isolate(build func()) {
 	defer func() {
 		http.DefaultTransport = transport
 		_ = os.Setenv("PATH", path)
+		if setsSchema(s) {
+			openapi.ResetOpenAPI()
+		}
 	}()
 	http.DefaultTransport = offline{}
 	_ = os.Setenv("PATH", "")
 	build()
+}
+
+// setsSchema says whether a kustomization gives kustomize schemas of its own, which
+// would stay for the next build.
+func setsSchema(s *source.Sources) bool {
+	for _, k := range s.Kustomizations {
+		if len(k.OpenAPI) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 type offline struct{}

@@ -26,7 +26,7 @@ const overrideFolder = "/.gatehouse"
 func Override(s *source.Sources, folder string, rendered []object.Object) (unchanged, overridden []object.Object, problems []object.Problem) {
 	k := s.Kustomizations[folder]
 	var err error
-	isolate(func() { unchanged, overridden, err = overrideParts(s.FS, k, rendered) })
+	isolate(s, func() { unchanged, overridden, err = overrideParts(s.FS, k, rendered) })
 	if err != nil {
 		return nil, nil, []object.Problem{kustomizeProblem(s, k.File, err)}
 	}

@@ -32,7 +32,7 @@ type patch struct {
 func (d *division) readPatches() bool {
 	d.patches = map[string]patches{}
 	for folder, k := range d.reached {
-		var merge []types.Patch
+		merge := make([]types.Patch, 0, len(k.PatchesStrategicMerge))
 		for _, entry := range k.PatchesStrategicMerge {
 			p := types.Patch{Patch: string(entry)}
 			if k.Paths[string(entry)] != "" {

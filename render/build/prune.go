@@ -117,7 +117,7 @@ func (p *pruning) folderLeft(folder string) (*source.Kustomization, bool, error)
 	case isIdle(&k):
 		return nil, false, nil
 	}
-	if k.CheckEmpty() != nil {
+	if isEmpty := k.CheckEmpty() != nil; isEmpty { // kustomize would refuse it
 		return nil, false, nil
 	}
 	p.files[k.File], err = yaml.Marshal(k.Kustomization)
@@ -185,10 +185,10 @@ func (p *pruning) pruneOthers(k *source.Kustomization) {
 // the names that the specs refer to.
 func (p *pruning) concerns(one patch, names map[inNamespace]bool) bool {
 	if one.kind != nil {
-		return one.maySelect(specKinds) || len(names) > 0 && one.maySelect(p.division.referents.kinds)
+		return one.maySelect(specKinds) || len(names) > 0 && one.maySelect(p.referents.kinds)
 	}
 	return slices.ContainsFunc(one.documents, func(d source.Document) bool {
-		return slices.Contains(p.division.referents.kinds, d.Kind) &&
+		return slices.Contains(p.referents.kinds, d.Kind) &&
 			(names[inNamespace{cmp.Or(d.Namespace, defaultNamespace), d.Name}] || names[inNamespace{anyNamespace, d.Name}])
 	})
 }
