@@ -255,6 +255,8 @@ func (d *division) findGiven() {
 			}
 		}
 	}
+	slices.Sort(d.referents.given)
+	d.referents.given = slices.Compact(d.referents.given)
 }
 
 // referentsOf returns what a spec of a file may refer to, and all that may have a name in
