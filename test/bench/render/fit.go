@@ -50,7 +50,7 @@ func (b *bench) printFit(ctx context.Context) error {
 func (b *bench) measureSize(ctx context.Context, n int) (costs, error) {
 	var c costs
 	write := func(root string) error { return writePlain(root, n) }
-	err := inFolder(write, func(root string) (err error) {
+	err := b.inFolder(write, func(root string) (err error) {
 		if c.kustomize, err = b.measureKustomize(ctx, root); err != nil {
 			return err
 		}

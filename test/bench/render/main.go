@@ -37,6 +37,7 @@ func main() {
 type bench struct {
 	render, kustomize string
 	limit             time.Duration
+	dir               string // of inputs
 }
 
 // run prints the machine, the table of inputs and the fit, as Markdown.
@@ -55,6 +56,10 @@ func (b *bench) run(ctx context.Context, only string) error {
 	if len(selected) == 0 && !fit {
 		return fmt.Errorf("no row matches -only %s", only)
 	}
+	if b.dir, err = os.MkdirTemp("", "bench-"); err != nil {
+		return fmt.Errorf("create a folder for inputs: %w", err)
+	}
+	defer os.RemoveAll(b.dir)
 	machine, err := b.describeMachine(ctx)
 	if err != nil {
 		return err
@@ -87,13 +92,14 @@ func (b *bench) compare(ctx context.Context, inputs []input) error {
 	return nil
 }
 
-// inFolder writes an input to a folder that is gone afterwards.
-func inFolder(write func(root string) error, measure func(root string) error) error {
-	root, err := os.MkdirTemp("", "bench-")
+// inFolder writes an input to a folder of its own. All of them are removed when the
+// benchmark ends, and not before: for half a minute after many files were removed,
+// ext4 is slow to make others.
+func (b *bench) inFolder(write func(root string) error, measure func(root string) error) error {
+	root, err := os.MkdirTemp(b.dir, "")
 	if err != nil {
 		return fmt.Errorf("create a folder for the input: %w", err)
 	}
-	defer os.RemoveAll(root)
 	if err := write(root); err != nil {
 		return fmt.Errorf("write the input: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,7 @@ type costs struct {
 // medians.
 func (b *bench) measureInput(ctx context.Context, in input) (costs, error) {
 	var kustomize, render, again []cost
-	err := inFolder(in.write, func(root string) error {
+	err := b.inFolder(in.write, func(root string) error {
 		for range in.runs {
 			c, err := b.measureRound(ctx, root)
 			if err != nil {
@@ -75,8 +76,13 @@ func (b *bench) measureRender(ctx context.Context, root string) (cost, error) {
 
 // measureFirst has render write every file, whatever was rendered before.
 func (b *bench) measureFirst(ctx context.Context, root string) (cost, error) {
-	if err := os.RemoveAll(filepath.Join(root, "rendered")); err != nil {
-		return cost{}, fmt.Errorf("remove what was rendered: %w", err)
+	before, err := os.MkdirTemp(b.dir, "") // see inFolder
+	if err != nil {
+		return cost{}, fmt.Errorf("create a folder for what was rendered: %w", err)
+	}
+	err = os.Rename(filepath.Join(root, "rendered"), filepath.Join(before, "rendered"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cost{}, fmt.Errorf("move what was rendered away: %w", err)
 	}
 	return b.measureRender(ctx, root)
 }
