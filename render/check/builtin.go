@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,8 +36,15 @@ func checkBuiltin(o object.Object) []object.Problem {
 		known := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(gvk.GroupVersion())))
 		return problemsOf(o, field.ErrorList{field.Invalid(field.NewPath("kind"), gvk.Kind, fmt.Sprintf("%s has no such kind%s", gvk.GroupVersion(), object.DidYouMean(gvk.Kind, known)))})
 	}
-	namespaced, _ := openapi.IsNamespaceScoped(yaml.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: o.GetKind()})
+	namespaced, _ := isBuiltinNamespaced(gvk)
 	return append(problemsOf(o, checkMetadata(o.Unstructured, namespaced)), decode(o)...)
+}
+
+// isBuiltinNamespaced says whether objects of a built-in kind are in a namespace, and
+// whether the kind is known.
+func isBuiltinNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	return openapi.IsNamespaceScoped(yaml.TypeMeta{APIVersion: apiVersion, Kind: kind})
 }
 
 // isPathSegment is the least that the API server asks of a name.

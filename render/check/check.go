@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
@@ -99,8 +97,7 @@ func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known b
 	if kind, ok := c.kinds[gvk]; ok {
 		return kind.namespaced, true
 	}
-	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return openapi.IsNamespaceScoped(yaml.TypeMeta{APIVersion: apiVersion, Kind: kind})
+	return isBuiltinNamespaced(gvk)
 }
 
 var (
