@@ -34,11 +34,12 @@ type division struct {
 	sources *source.Sources
 	folder  string // whose kustomization is built
 
-	reached   map[string]*source.Kustomization // by folder: all that the build loads
-	loaders   map[string][]string              // folders that load a folder, or a file as a resource
-	manifests []*source.Manifest               // that are loaded
-	size      map[string]int                   // of manifests, by file, in texts
-	referents *referents
+	reached    map[string]*source.Kustomization // by folder: all that the build loads
+	loaders    map[string][]string              // folders that load a folder, or a file as a resource
+	manifests  []*source.Manifest               // that are loaded
+	size       map[string]int                   // of manifests, by file, in texts
+	configured []string                         // folders with configurations
+	referents  *referents
 	// By folder of a kustomization:
 	patches    map[string]patches
 	affixes    map[string][]affix

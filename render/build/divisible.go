@@ -100,13 +100,18 @@ func isPlain(spec source.Document) bool {
 	return spec.Name != "" && !mentionsKustomize(spec.Annotations())
 }
 
-// mentionsKustomize says whether an annotation is one that kustomize acts on: it
-// might drop an object, or change its name.
+// mentionsKustomize says whether an annotation is one that kustomize acts on.
 func mentionsKustomize(annotations map[string]string) bool {
 	for key := range annotations {
-		if strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/") {
+		if isForKustomize(key) {
 			return true
 		}
 	}
 	return false
+}
+
+// isForKustomize says whether the key of an annotation has kustomize act on it: it might
+// drop an object, or change its name.
+func isForKustomize(key string) bool {
+	return strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/")
 }

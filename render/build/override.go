@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/object"
@@ -117,17 +116,13 @@ func newChanges(fs *source.FileSystem, component *source.Kustomization) (*change
 			return nil, err
 		}
 		c.changeIdentity = c.changeIdentity || read.changesIdentity()
-		if p.Target == nil {
+		if read.target == nil {
 			for _, d := range read.documents {
 				c.named = append(c.named, object.ID{Kind: d.Kind, Name: d.Name})
 			}
 			continue
 		}
-		target, err := types.NewSelectorRegex(p.Target)
-		if err != nil {
-			return nil, err
-		}
-		c.targeted, c.targets = append(c.targeted, p), append(c.targets, target)
+		c.targeted, c.targets = append(c.targeted, p), append(c.targets, read.target)
 	}
 	return c, nil
 }
@@ -139,9 +134,9 @@ func (c *changes) names(o object.Object) bool {
 
 // selects says whether the target of a patch may select an object.
 func (c *changes) selects(o object.Object) bool {
-	gvk := o.GroupVersionKind()
+	gvk := gvkOf(o.GroupVersionKind())
 	return slices.ContainsFunc(c.targets, func(target *types.SelectorRegex) bool {
-		return target.MatchGvk(resid.Gvk{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}) && target.MatchName(o.GetName())
+		return target.MatchGvk(gvk) && target.MatchName(o.GetName())
 	})
 }
 

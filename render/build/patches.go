@@ -24,7 +24,9 @@ func (p patches) all() []patch { return slices.Concat(p.strategicMerge, p.target
 type patch struct {
 	types.Patch
 	documents []source.Document
-	kind      *regexp.Regexp // of its target; nil where its documents name what they patch
+	// target is nil where the documents name what they patch, and so is its kind.
+	target *types.SelectorRegex
+	kind   *regexp.Regexp
 }
 
 // readPatches reads the patches of every kustomization, and says whether all that may
@@ -67,8 +69,8 @@ func readPatch(fs *source.FileSystem, k *source.Kustomization, p types.Patch) (p
 	if p.Target == nil {
 		return read, nil
 	}
-	selector, err := types.NewSelectorRegex(p.Target)
-	if err != nil || selector == nil {
+	var err error
+	if read.target, err = types.NewSelectorRegex(p.Target); err != nil {
 		return patch{}, err
 	}
 	read.kind = regexp.MustCompile("")
@@ -121,7 +123,7 @@ func (p patch) changesIdentity() bool {
 	return slices.ContainsFunc(p.documents, func(d source.Document) bool {
 		asks := false
 		d.Values(func(value string) {
-			asks = asks || mentionsKustomize(map[string]string{value: ""})
+			asks = asks || isForKustomize(value)
 		})
 		return asks || isDirective(d.Node) || isDirective(source.Field(d.Node, "metadata"))
 	}) || p.changes(isOfIdentity)
@@ -132,7 +134,7 @@ func (p patch) changesIdentity() bool {
 func isOfIdentity(keys []string) bool {
 	return slices.Contains([]string{"", "apiVersion", "kind"}, keys[0]) ||
 		keys[0] == "metadata" && (len(keys) == 1 || strings.HasPrefix(keys[1], "name")) ||
-		mentionsKustomize(map[string]string{keys[len(keys)-1]: ""})
+		isForKustomize(keys[len(keys)-1])
 }
 
 // changes says whether a JSON 6902 patch changes, or takes its values from, a field of

@@ -66,11 +66,7 @@ func (p *pruning) findNeeded() {
 			p.needAll([]string{r.folder})
 		}
 	}
-	for folder, k := range p.reached {
-		if len(k.Configurations) > 0 {
-			p.needAll([]string{folder})
-		}
-	}
+	p.needAll(p.configured)
 }
 
 // needAll marks folders, those that load them, and their components as needed.

@@ -64,10 +64,7 @@ func (d *division) findReferents() bool {
 	if len(d.referents.kinds) == 0 {
 		return true
 	}
-	if !d.findGenerated() {
-		return false
-	}
-	if !d.findWritten() {
+	if !d.findGenerated() || !d.findWritten() {
 		return false
 	}
 	d.findGiven()
@@ -78,7 +75,10 @@ func (d *division) findReferents() bool {
 // told nothing else of the names of specs.
 func (d *division) readConfigurations() bool {
 	d.referents = &referents{byName: map[inNamespace][]*referent{}}
-	for _, k := range d.reached {
+	for folder, k := range d.reached {
+		if len(k.Configurations) > 0 {
+			d.configured = append(d.configured, folder)
+		}
 		for _, entry := range k.Configurations {
 			content, err := d.sources.FS.ReadFile(k.Paths[entry])
 			var specs fieldSpecs
@@ -112,7 +112,7 @@ func (d *division) findGenerated() bool {
 func mayRename(r types.ReplacementField) bool {
 	return r.Path != "" || slices.ContainsFunc(r.Targets, func(target *types.TargetSelector) bool {
 		return target == nil || len(target.FieldPaths) == 0 || slices.ContainsFunc(target.FieldPaths, func(path string) bool {
-			return mentionsKustomize(map[string]string{path: ""}) || isOfIdentity(strings.Split(path, "."))
+			return isForKustomize(path) || isOfIdentity(strings.Split(path, "."))
 		})
 	})
 }

@@ -150,9 +150,11 @@ func values(node *yaml.Node, use func(string)) {
 }
 
 // Parse returns the documents of a text that are well formed: the patches that it is.
-func Parse(content []byte) (documents []Document) {
+func Parse(content []byte) []Document { return parse("", content) }
+
+func parse(file string, content []byte) (documents []Document) {
 	for _, piece := range splitDocuments(content) {
-		if parsed, err := piece.documents(""); err == nil {
+		if parsed, err := piece.documents(file); err == nil {
 			documents = append(documents, parsed...)
 		}
 	}

@@ -39,7 +39,7 @@ type Kustomization struct {
 
 	// Folder and File are its paths, from the root.
 	Folder, File string
-	// Paths are what its resources and components resolve to.
+	// Paths are what the paths in it resolve to.
 	Paths map[string]string
 }
 
@@ -72,11 +72,7 @@ func (s *Sources) Documents(file string) []Document {
 	}
 	var documents []Document
 	if content, err := s.FS.disk.read(file); err == nil {
-		for _, piece := range splitDocuments(content) {
-			if parsed, err := piece.documents(file); err == nil {
-				documents = append(documents, parsed...)
-			}
-		}
+		documents = parse(file, content)
 	}
 	s.documents[file] = documents
 	return documents

@@ -84,23 +84,30 @@ func openReal(root *os.Root, dir string) (*os.Root, error) {
 		if c != '/' {
 			continue
 		}
-		info, err := root.Lstat(dir[:i])
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil
-		case err != nil:
+		info, err := lstat(root, dir[:i], dir[:i])
+		if info == nil {
 			return nil, err
-		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, isLink(dir[:i])
-		case !info.IsDir():
+		}
+		if !info.IsDir() {
 			return nil, fmt.Errorf("%s is not a folder: move it away", dir[:i])
 		}
 	}
 	return root.OpenRoot(dir)
 }
 
-func isLink(name string) error {
-	return fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it", name)
+// lstat looks at a file or folder, nil where there is none, that must not be a link.
+// The error names it in full.
+func lstat(root *os.Root, name, full string) (fs.FileInfo, error) {
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it", full)
+	}
+	return info, nil
 }
 
 // read returns the content of a file of the folder, nil where there is none.
@@ -110,15 +117,11 @@ func (f *folder) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	base := path.Base(name)
-	info, err := dir.Lstat(base)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
+	info, err := lstat(dir, base, f.full(name))
+	if info == nil {
 		return nil, err
-	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, isLink(f.full(name))
-	case !info.Mode().IsRegular():
+	}
+	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file: move it away", f.full(name))
 	}
 	content, err := regular.ReadFile(dir, base)
