@@ -20,25 +20,26 @@ type Document struct {
 	// Node is a mapping, or the list of a JSON 6902 patch.
 	Node *yaml.Node
 
-	offset int  // lines of the file before the node's first
+	place
 	inline bool // a patch within a kustomization
 }
 
-// line is the line of a node of the document in its file.
-func (d Document) line(n *yaml.Node) int { return n.Line + d.offset }
+// lineAt is the line of a node of the document in its file.
+func (d Document) lineAt(n *yaml.Node) int { return d.line(n.Line) }
 
 // Position is the file, relative to the root, and line at which the document starts.
 func (d Document) Position() (file string, line int) {
-	return Relative(d.File), d.line(d.Node)
+	return Relative(d.File), d.lineAt(d.Node)
 }
 
-// documents returns the objects and patches of a piece of a file.
-func (p piece) documents(file string) ([]Document, error) {
-	node, err := p.parse()
+// documents returns the objects and patches of a piece of a file, and by how much it
+// grows, see measure.
+func (p piece) documents(file string) (documents []Document, growth int, err error) {
+	node, growth, err := p.parse()
 	if err != nil || node == nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return splitDocument(Document{File: file, Node: node, offset: p.offset}), nil
+	return splitDocument(Document{File: file, Node: node, place: p.place}), growth, nil
 }
 
 // splitDocument splits a document into the objects of a List, those and the patches of
@@ -54,7 +55,7 @@ func splitDocument(d Document) []Document {
 	if _, items := mappingEntry(d.Node, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(d.Kind, "List") {
 		documents := make([]Document, 0, len(items.Content))
 		for _, item := range items.Content {
-			documents = append(documents, splitDocument(Document{File: d.File, Node: item, offset: d.offset})...)
+			documents = append(documents, splitDocument(Document{File: d.File, Node: dereferenced(item), place: d.place})...)
 		}
 		return documents
 	}
@@ -69,7 +70,7 @@ func generated(kustomization Document) (documents []Document) {
 			continue
 		}
 		for _, entry := range entries.Content {
-			d := Document{File: kustomization.File, Node: entry, offset: kustomization.offset}
+			d := Document{File: kustomization.File, Node: dereferenced(entry), place: kustomization.place}
 			d.ID = object.ID{Kind: generator.kind, Namespace: textAt(entry, "namespace"), Name: textAt(entry, "name")}
 			documents = append(documents, d)
 		}
@@ -78,43 +79,55 @@ func generated(kustomization Document) (documents []Document) {
 }
 
 // inlinePatches are the patches that a kustomization holds as text.
-func inlinePatches(kustomization Document) []Document {
-	_, patches := mappingEntry(kustomization.Node, "patches")
-	if patches == nil {
-		return nil
-	}
-	var documents []Document
-	for _, entry := range patches.Content {
-		_, text := mappingEntry(entry, "patch")
-		if text == nil {
+func inlinePatches(kustomization Document) (documents []Document) {
+	for _, field := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
+		_, patches := mappingEntry(kustomization.Node, field)
+		if patches == nil {
 			continue
 		}
-		for _, piece := range textPieces(text, kustomization.line(text)) {
-			parsed, err := piece.documents(kustomization.File)
-			if err != nil {
-				continue
+		for _, entry := range patches.Content {
+			text := dereferenced(entry)
+			if text.Kind == yaml.MappingNode {
+				_, text = mappingEntry(text, "patch")
 			}
-			for _, d := range parsed {
-				d.inline = true
-				if d.Kind == "" {
-					d.Kind, d.Name = textAt(entry, "target", "kind"), textAt(entry, "target", "name")
-				}
-				documents = append(documents, d)
+			if text != nil {
+				documents = append(documents, inlinePatch(kustomization, entry, text)...)
 			}
 		}
 	}
 	return documents
 }
 
-// textPieces splits the YAML that a scalar on a line of a file holds.
-func textPieces(text *yaml.Node, line int) []piece {
-	before := line - 1
-	if text.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		before++ // the text of a block starts on the next line
+// inlinePatch are the documents of the text of a patch.
+func inlinePatch(kustomization Document, entry, text *yaml.Node) (documents []Document) {
+	for _, piece := range textPieces(text, kustomization.place) {
+		parsed, _, err := piece.documents(kustomization.File)
+		if err != nil {
+			continue
+		}
+		for _, d := range parsed {
+			if d.Node.Kind == yaml.ScalarNode {
+				continue // the path of a file
+			}
+			d.inline = true
+			if d.Kind == "" {
+				d.Kind, d.Name = textAt(entry, "target", "kind"), textAt(entry, "target", "name")
+			}
+			documents = append(documents, d)
+		}
 	}
+	return documents
+}
+
+// textPieces splits the YAML that a scalar at some place in a file holds.
+func textPieces(text *yaml.Node, at place) []piece {
 	pieces := splitDocuments([]byte(text.Value))
 	for i := range pieces {
-		pieces[i].offset += before
+		if text.Style&yaml.LiteralStyle == 0 || at.fixed {
+			pieces[i].place = place{offset: at.line(text.Line), fixed: true}
+			continue
+		}
+		pieces[i].offset += at.line(text.Line) // a block starts on the next line
 	}
 	return pieces
 }
@@ -154,7 +167,7 @@ func Parse(content []byte) []Document { return parse("", content) }
 
 func parse(file string, content []byte) (documents []Document) {
 	for _, piece := range splitDocuments(content) {
-		if parsed, err := piece.documents(file); err == nil {
+		if parsed, _, err := piece.documents(file); err == nil {
 			documents = append(documents, parsed...)
 		}
 	}

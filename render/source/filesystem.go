@@ -33,12 +33,14 @@ type FileSystem struct {
 	standIns map[string][]byte
 	// folders are those that hold standIns.
 	folders map[string]bool
+
+	reads *reads // nil where nobody counts
 }
 
 // NewFileSystem returns the file system below root, whose path on disk, without
 // links, is dir.
 func NewFileSystem(root *os.Root, dir string) *FileSystem {
-	return &FileSystem{disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}}}
+	return &FileSystem{disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, growths: map[string]growth{}}}
 }
 
 // With returns a file system in which files stand in for those on disk, or beside
@@ -91,8 +93,29 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 	return f.disk.resolve(name)
 }
 
-// ReadFile returns the content of a file.
+// ReadFile returns the content of a file, if it is not YAML that is too large to be read:
+// kustomize expands it.
 func (f *FileSystem) ReadFile(name string) ([]byte, error) {
+	content, err := f.content(name)
+	if err != nil {
+		return nil, err
+	}
+	resolved, _, _ := f.Resolve(name)
+	if _, ok := f.standIns[resolved]; ok {
+		return content, nil // it is made of what was read
+	}
+	growth, err := f.disk.vet(resolved, content)
+	if err == nil {
+		err = f.reads.count(resolved, len(content), growth)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// content returns the content of a file.
+func (f *FileSystem) content(name string) ([]byte, error) {
 	resolved, isDir, err := f.Resolve(name)
 	if err != nil {
 		return nil, err
@@ -173,6 +196,7 @@ type disk struct {
 	mu       sync.Mutex
 	resolved map[string]resolution
 	files    map[string][]byte
+	growths  map[string]growth
 }
 
 type resolution struct {

@@ -60,18 +60,18 @@ func (s *Sources) position(id object.ID, origin string, keys []string, is test) 
 	own, found := s.documentOf(id, origin)
 	if found {
 		if key, value := walkKeys(own.Node, keys, is); is.passes(value) {
-			return Relative(own.File), own.line(key)
+			return Relative(own.File), own.lineAt(key)
 		}
 	}
 	if d, node := s.changeOf(id, keys, is); node != nil {
-		return Relative(d.File), d.line(node)
+		return Relative(d.File), d.lineAt(node)
 	}
 	if !found {
 		return Relative(origin), 0
 	}
 	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
 		if key, _ := walkKeys(own.Node, keys, nil); key != nil {
-			return Relative(own.File), own.line(key)
+			return Relative(own.File), own.lineAt(key)
 		}
 	}
 	return own.Position()

@@ -3,7 +3,7 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"path"
+	"slices"
 
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
@@ -28,31 +28,55 @@ type Text struct {
 // what kustomize would stop at, one at a time, or hang on: malformed YAML and
 // objects that are there twice.
 func (s *Sources) readManifests() {
-	parsed := s.parseManifests()
-	first := map[inFolder]Document{}
-	dropped := map[string][]byte{}
-	for i, manifest := range s.Manifests {
-		if parsed[i].err != nil {
-			s.problem(manifest.File, 0, "%v", parsed[i].err)
+	isWhole := map[*Manifest]bool{}
+	manifests := map[string]*Manifest{}
+	for i, parsed := range s.parseManifests() {
+		m := s.Manifests[i]
+		manifests[m.File] = m
+		before := len(s.Problems)
+		s.readManifest(m, parsed)
+		isWhole[m] = len(s.Problems) == before
+	}
+	first := map[inAccumulator]Document{}
+	for _, l := range s.loads {
+		m := manifests[l.path]
+		if m == nil {
 			continue
 		}
-		found := len(s.Problems)
-		for j, p := range parsed[i].pieces {
-			documents, err := parsed[i].documents[j], parsed[i].errs[j]
-			if err != nil {
-				s.malformed(manifest.File, p, err)
-				continue
-			}
-			s.documents[manifest.File] = append(s.documents[manifest.File], documents...)
-			if !s.isDuplicate(first, documents) && len(documents) > 0 {
-				manifest.Texts = append(manifest.Texts, &Text{p.content, documents})
-			}
-		}
-		if len(s.Problems) > found {
-			dropped[manifest.File] = Join(manifest.Texts)
+		count := len(m.Texts)
+		m.Texts = slices.DeleteFunc(slices.Clone(m.Texts), func(text *Text) bool { return s.isDuplicate(first, l, text.Objects) })
+		isWhole[m] = isWhole[m] && len(m.Texts) == count
+	}
+	dropped := map[string][]byte{}
+	for _, m := range s.Manifests {
+		if !isWhole[m] {
+			dropped[m.File] = Join(m.Texts)
 		}
 	}
 	s.FS = s.FS.With(dropped)
+}
+
+// readManifest takes over what was parsed of a manifest, and notes what is wrong.
+func (s *Sources) readManifest(m *Manifest, parsed parsedManifest) {
+	if parsed.err != nil {
+		s.problem(m.File, 0, "%v", parsed.err)
+		return
+	}
+	growth := 0
+	for i, p := range parsed.pieces {
+		text := parsed.texts[i]
+		if text.err != nil {
+			s.malformed(m.File, p, text.err)
+			continue
+		}
+		if len(text.documents) > 0 {
+			s.grow(m.File, p, text.documents[0].Node, text.growth)
+			growth += text.growth
+			m.Texts = append(m.Texts, &Text{p.content, text.documents})
+		}
+		s.documents[m.File] = append(s.documents[m.File], text.documents...)
+	}
+	s.FS.disk.vetted(m.File, growth)
 }
 
 // Join is the content of a file of some documents.
@@ -64,12 +88,17 @@ func Join(texts []*Text) []byte {
 	return bytes.Join(contents, []byte("\n---\n"))
 }
 
-// parsedManifest is the documents of a file, or errors, by piece.
+// parsedManifest is what is in the pieces of a file.
 type parsedManifest struct {
+	err    error
+	pieces []piece
+	texts  []parsedText
+}
+
+type parsedText struct {
+	documents []Document
+	growth    int
 	err       error
-	pieces    []piece
-	documents [][]Document
-	errs      []error
 }
 
 // parseManifests parses every manifest, several at a time.
@@ -78,33 +107,35 @@ func (s *Sources) parseManifests() []parsedManifest {
 	var parse []func()
 	for i, manifest := range s.Manifests {
 		p := &parsed[i]
-		content, err := s.FS.ReadFile(manifest.File)
+		content, err := s.FS.content(manifest.File)
 		if err != nil {
 			p.err = err
 			continue
 		}
 		p.pieces = splitDocuments(content)
-		p.documents, p.errs = make([][]Document, len(p.pieces)), make([]error, len(p.pieces))
+		p.texts = make([]parsedText, len(p.pieces))
 		for j := range p.pieces {
-			parse = append(parse, func() { p.documents[j], p.errs[j] = p.pieces[j].documents(manifest.File) })
+			text := &p.texts[j]
+			parse = append(parse, func() { text.documents, text.growth, text.err = p.pieces[j].documents(manifest.File) })
 		}
 	}
 	parallel.For(len(parse), func(i int) { parse[i]() })
 	return parsed
 }
 
-// inFolder is the ID of an object as the files of a folder write it.
-type inFolder struct {
-	folder string
-	id     object.ID
+// inAccumulator is the ID of an object where kustomize takes no two of one.
+type inAccumulator struct {
+	accumulator string
+	id          object.ID
 }
 
-// isDuplicate says whether one of the documents is in first already, and adds them.
-func (s *Sources) isDuplicate(first map[inFolder]Document, documents []Document) bool {
+// isDuplicate says whether one of the documents of a load is in first already, and adds
+// them.
+func (s *Sources) isDuplicate(first map[inAccumulator]Document, l load, documents []Document) bool {
 	duplicate := false
 	for _, d := range documents {
-		// Two folders may each have such an object: kustomize may rename them.
-		id := inFolder{path.Dir(d.File), d.ID}
+		// Two kustomizations may each load such an object: they may rename them.
+		id := inAccumulator{l.accumulator(), d.ID}
 		if other, ok := first[id]; ok && d.Name != "" {
 			s.Problems = append(s.Problems, DuplicateProblem(d, other))
 			duplicate = true

@@ -26,6 +26,11 @@ type Sources struct {
 	Problems []object.Problem
 
 	unbuildable map[string]bool // folders
+	isHuge      bool            // something is too large to build anything
+	growth      int             // of all documents that were read, see measure
+	loads       []load
+	isLoaded    map[listed]bool
+	loading     []load // that are being followed
 	scaleFields []string
 	isManifest  map[string]bool
 	documents   map[string][]Document // of every file that was asked for
@@ -52,6 +57,7 @@ func Read(fileSystem *FileSystem, scaleFields []string, folders ...string) *Sour
 		Kustomizations: map[string]*Kustomization{},
 		scaleFields:    scaleFields,
 		unbuildable:    map[string]bool{},
+		isLoaded:       map[listed]bool{},
 		isManifest:     map[string]bool{},
 		documents:      map[string][]Document{},
 	}
@@ -59,11 +65,15 @@ func Read(fileSystem *FileSystem, scaleFields []string, folders ...string) *Sour
 		s.unbuildable[folder] = !s.walk(folder)
 	}
 	s.readManifests()
+	s.checkConfigs()
+	for _, folder := range folders {
+		s.isHuge = !s.countLoads(folder) || s.isHuge
+	}
 	return s
 }
 
 // CanBuild says whether kustomize can build a folder that was read.
-func (s *Sources) CanBuild(folder string) bool { return !s.unbuildable[folder] }
+func (s *Sources) CanBuild(folder string) bool { return !s.unbuildable[folder] && !s.isHuge }
 
 // Documents returns the documents of a file that are well formed.
 func (s *Sources) Documents(file string) []Document {
@@ -93,13 +103,4 @@ func (s *Sources) Find(id object.ID) (found []Document) {
 
 func (s *Sources) problem(file string, line int, format string, args ...any) {
 	s.Problems = append(s.Problems, object.Problem{File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
-}
-
-// malformed notes why a piece of a file is not YAML.
-func (s *Sources) malformed(file string, p piece, err error) {
-	line := yamlLine(err)
-	if line > 0 {
-		line += p.offset
-	}
-	s.problem(file, line, "malformed YAML: %s", yamlMessage(err))
 }

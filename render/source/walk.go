@@ -2,19 +2,11 @@ package source
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/types"
-
-	"example.com/gatehouse/render/object"
 )
 
 // walk reads the kustomization of a folder and those that it builds on, and says
@@ -30,26 +22,17 @@ func (s *Sources) walk(folder string) bool {
 	}
 	k := &Kustomization{Folder: folder, File: file, Paths: map[string]string{}}
 	s.Kustomizations[folder] = k
-	content, err := s.FS.ReadFile(file)
+	content, err := s.FS.content(file)
 	if err != nil {
 		s.problem(file, 0, "%v", err)
 		return false
 	}
-	var root yaml.Node
-	err = yaml.Unmarshal(content, &root)
-	if err == nil {
-		err = checkFinite(&root)
-	}
-	if err != nil {
-		s.malformed(file, piece{}, err)
+	root, ok := s.parseKustomization(k, content)
+	if !ok {
 		return false
 	}
-	if err := k.Unmarshal(content); err != nil {
-		s.kustomizationProblem(file, &root, err)
-		return false
-	}
-	if len(root.Content) > 0 && s.walkEntries(k, root.Content[0]) {
-		if content, err = yaml.Marshal(&root); err == nil {
+	if s.walkEntries(k, root) {
+		if content, err = yaml.Marshal(root); err == nil {
 			err = k.Unmarshal(content)
 		}
 		if err != nil {
@@ -60,27 +43,6 @@ func (s *Sources) walk(folder string) bool {
 	}
 	k.FixKustomization()
 	return true
-}
-
-var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
-
-// kustomizationProblem notes why a kustomization cannot be read.
-func (s *Sources) kustomizationProblem(file string, root *yaml.Node, err error) {
-	match := unknownField.FindStringSubmatch(err.Error())
-	if match == nil {
-		s.problem(file, 0, "%v", err)
-		return
-	}
-	line := 0
-	if key, _ := mappingEntry(root.Content[0], match[1]); key != nil {
-		line = key.Line
-	}
-	var known []string
-	for field := range reflect.TypeFor[types.Kustomization]().Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		known = append(known, name)
-	}
-	s.problem(file, line, "unknown field %q%s", match[1], object.DidYouMean(match[1], known))
 }
 
 // loads is a field of a kustomization that names files to load.
@@ -95,17 +57,23 @@ type loadKind int
 const (
 	loadObjects loadKind = iota // a file of objects, or a folder with a kustomization
 	loadFolder                  // a folder with a kustomization
+	loadConfig                  // as loadObjects, or objects in place of the path
+	loadPatch                   // a file of YAML, or objects in place of the path
 	loadYAML                    // a file of YAML
 	loadAny                     // a file of anything, maybe behind a name: name=file
 	inlineYAML                  // not a path, but YAML itself
 )
 
+func (is loadKind) mayBeFolder() bool {
+	return is == loadObjects || is == loadFolder || is == loadConfig
+}
+
 var loaded = []loads{
 	{"resources", "", loadObjects}, {"bases", "", loadObjects}, {"components", "", loadFolder},
-	{"generators", "", loadObjects}, {"transformers", "", loadObjects}, {"validators", "", loadObjects},
-	{"patches", "path", loadYAML}, {"patchesJson6902", "path", loadYAML}, {"patchesStrategicMerge", "", loadYAML},
+	{"generators", "", loadConfig}, {"transformers", "", loadConfig}, {"validators", "", loadConfig},
+	{"patches", "path", loadYAML}, {"patchesJson6902", "path", loadYAML}, {"patchesStrategicMerge", "", loadPatch},
 	{"patches", "patch", inlineYAML}, {"patchesJson6902", "patch", inlineYAML},
-	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML},
+	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML}, {"openapi", "path", loadYAML},
 	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadAny}, {"configMapGenerator", "env", loadAny},
 	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadAny}, {"secretGenerator", "env", loadAny},
 }
@@ -114,115 +82,129 @@ var loaded = []loads{
 // It says whether it dropped anything.
 func (s *Sources) walkEntries(k *Kustomization, kustomization *yaml.Node) (dropped bool) {
 	for _, l := range loaded {
-		_, list := mappingEntry(kustomization, l.field)
-		if list == nil || list.Kind != yaml.SequenceNode {
-			continue
-		}
-		list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool {
-			for _, value := range valuesOf(entry, l.key) {
-				if !s.walkValue(k, value, l.is) {
-					dropped = true
-					return true
-				}
+		for _, list := range valuesAt(kustomization, l.field) {
+			if list.Kind != yaml.SequenceNode {
+				s.walkEntry(k, l, list)
+				continue
 			}
-			return false
-		})
+			list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool {
+				drop := !s.walkEntry(k, l, dereferenced(entry))
+				dropped = dropped || drop
+				return drop
+			})
+		}
 	}
 	return dropped
 }
 
-// valuesOf are the values in an entry, or in that of one of its keys.
-func valuesOf(entry *yaml.Node, key string) []*yaml.Node {
-	if key != "" {
-		_, entry = mappingEntry(entry, key)
-	}
-	switch {
-	case entry == nil:
-		return nil
-	case entry.Kind == yaml.SequenceNode:
-		return entry.Content
-	}
-	return []*yaml.Node{entry}
-}
-
-// walkValue follows a path that a kustomization loads, or looks at the YAML that it
-// has in its place, and says whether kustomize can load it.
-func (s *Sources) walkValue(k *Kustomization, value *yaml.Node, is loadKind) bool {
-	if is == inlineYAML || is == loadYAML && strings.Contains(value.Value, "\n") {
-		return s.isWellFormed(k.File, textPieces(value, value.Line))
-	}
-	if strings.Contains(value.Value, "\n") || value.Value == "" {
-		return true // within the kustomization
-	}
-	if wrong := s.walkPath(k, value.Value, is); wrong != "" {
-		s.problem(k.File, value.Line, "%s", wrong)
-		return false
-	}
-	resolved := k.Paths[value.Value]
-	switch is {
-	case loadYAML:
-		return s.isWellFormedFile(resolved)
-	case loadObjects, loadFolder:
-		if s.FS.IsDir(resolved) {
-			return s.walk(resolved)
-		}
-		if !s.isManifest[resolved] {
-			s.isManifest[resolved] = true
-			s.Manifests = append(s.Manifests, &Manifest{File: resolved})
+// walkEntry follows what an entry loads, and says whether kustomize can load it.
+func (s *Sources) walkEntry(k *Kustomization, l loads, entry *yaml.Node) bool {
+	for _, value := range valuesOf(entry, l.key) {
+		if value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null" && !s.walkValue(k, l, value) {
+			return false
 		}
 	}
 	return true
 }
 
+// valuesAt are the values of a key, however that is spelled: kustomize takes any case.
+func valuesAt(node *yaml.Node, key string) (values []*yaml.Node) {
+	if node.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if strings.EqualFold(node.Content[i].Value, key) {
+			values = append(values, dereferenced(node.Content[i+1]))
+		}
+	}
+	return values
+}
+
+// valuesOf are the values in an entry, or in that of one of its keys.
+func valuesOf(entry *yaml.Node, key string) (values []*yaml.Node) {
+	entries := []*yaml.Node{entry}
+	if key != "" {
+		entries = valuesAt(entry, key)
+	}
+	for _, entry := range entries {
+		if entry.Kind != yaml.SequenceNode {
+			values = append(values, entry)
+			continue
+		}
+		for _, item := range entry.Content {
+			values = append(values, dereferenced(item))
+		}
+	}
+	return values
+}
+
+// walkValue follows a path that a kustomization loads, or looks at the YAML that it
+// has in its place, and says whether kustomize can load it.
+func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) bool {
+	switch {
+	case l.is == inlineYAML:
+		return s.isWellFormed(k.File, textPieces(value, place{}))
+	case (l.is == loadPatch || l.is == loadConfig) && s.isInline(k, value.Value):
+		return s.walkInline(k, l, value)
+	}
+	if wrong := s.walkPath(k, value.Value, l); wrong != "" {
+		s.problem(k.File, value.Line, "%s", wrong)
+		return false
+	}
+	resolved := k.Paths[value.Value]
+	switch {
+	case l.is == loadAny:
+		return true
+	case l.is == loadYAML || l.is == loadPatch:
+		return s.isWellFormedFile(resolved)
+	}
+	return s.walkLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), configures: s.configured(k, l)})
+}
+
 // walkPath resolves a path that a kustomization loads, or says what is wrong with it.
-func (s *Sources) walkPath(k *Kustomization, name string, is loadKind) (wrong string) {
+func (s *Sources) walkPath(k *Kustomization, name string, l loads) (wrong string) {
 	entry := name
-	if _, after, ok := strings.Cut(name, "="); ok && is == loadAny {
+	if _, after, ok := strings.Cut(name, "="); ok && l.is == loadAny {
 		name = after
 	}
-	resolved, isDir, wrong := s.resolve(k.Folder, name)
+	resolved, isDir, wrong := s.resolve(k.Folder, name, l)
 	switch {
 	case wrong != "":
 		return wrong
-	case isDir && is != loadObjects && is != loadFolder:
+	case isDir && !l.is.mayBeFolder():
 		return name + " is a folder: write the path of a file"
 	case isDir && s.FS.KustomizationFile(resolved) == "":
 		return name + " has no kustomization.yaml: write one there, or list its files here"
-	case !isDir && is == loadFolder:
+	case isDir && holdsDots(name):
+		return name + ` has ".." within a name, which kustomize refuses: rename the folder`
+	case !isDir && l.is == loadFolder:
 		return name + " is a file: write the path of a folder with a kustomization.yaml"
 	case !isDir && !strings.HasPrefix(resolved, strings.TrimSuffix(k.Folder, "/")+"/"):
-		return fmt.Sprintf("%s is outside %s: kustomize loads only what is below the kustomization; make a folder with a kustomization.yaml of it", name, Relative(k.Folder))
+		return fmt.Sprintf("%s is outside %s: kustomize loads only what is below the kustomization; %s", name, Relative(k.Folder), l.insteadOfOutside())
 	}
 	k.Paths[entry] = resolved
 	return ""
 }
 
-// remote is what kustomize takes for something to fetch: a URL, a git
-// repository, or a user at a host.
-var remote = regexp.MustCompile(`(?i)^(git::|gh:|[a-z][a-z0-9+.-]*://|[a-z][a-z0-9-]*@|(www\.)?github\.com[:/])`)
-
-// resolve finds a path that is written in a kustomization, or says what is wrong
-// with it.
-func (s *Sources) resolve(folder, name string) (resolved string, isDir bool, wrong string) {
-	if remote.MatchString(name) {
-		return "", false, name + " is remote: rendering reads only this repository; copy it here and write its path"
+// insteadOfOutside is what to do with a file that is outside the folder of the
+// kustomization that loads it.
+func (l loads) insteadOfOutside() string {
+	switch l.field {
+	case "resources", "bases":
+		return "make a folder with a kustomization.yaml of it"
+	case "generators", "transformers", "validators":
+		return "make a folder with a kustomization.yaml that lists it under resources, and list the folder here"
+	case "configMapGenerator", "secretGenerator":
+		return "make a folder with a kustomization.yaml that generates from it, and list the folder under resources"
+	case "openapi":
+		return "copy it here"
 	}
-	if path.IsAbs(name) {
-		return "", false, fmt.Sprintf("%s is absolute: write a path relative to %s", name, Relative(folder))
-	}
-	resolved, isDir, err := s.FS.Resolve(path.Join(folder, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, name + ": no such file or folder in this repository"
-	}
-	if err != nil {
-		return "", false, err.Error()
-	}
-	return resolved, isDir, ""
+	return "make a folder of it with a kustomization.yaml of kind Component that has it under " + l.field + ", and list the folder under components"
 }
 
 // isWellFormedFile says whether a file is YAML, or notes why it is not.
 func (s *Sources) isWellFormedFile(file string) bool {
-	content, err := s.FS.ReadFile(file)
+	content, err := s.FS.content(file)
 	if err != nil {
 		s.problem(file, 0, "%v", err)
 		return false
@@ -233,8 +215,17 @@ func (s *Sources) isWellFormedFile(file string) bool {
 func (s *Sources) isWellFormed(file string, pieces []piece) bool {
 	before := len(s.Problems)
 	for _, piece := range pieces {
-		if _, err := piece.parse(); err != nil && !json.Valid(piece.content) { // JSON may have tabs, YAML not
+		node, growth, err := piece.parse()
+		if isMalformed(err) && json.Valid(piece.content) { // JSON may have tabs, YAML not
+			continue
+		}
+		if err != nil {
 			s.malformed(file, piece, err)
+			continue
+		}
+		s.grow(file, piece, node, growth)
+		if node != nil && s.configured(nil, loads{}) != nil { // texts may become those of transformers
+			s.checkTexts(file, piece.place, node, maxTextLevels)
 		}
 	}
 	return len(s.Problems) == before

@@ -10,11 +10,39 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// place is where in a file a text stands.
+type place struct {
+	offset int // lines of the file before it
+	// fixed is set where the lines of a text are not those of the file, as within
+	// quotes: then offset is the line that it starts on.
+	fixed bool
+}
+
+// line is the line in the file of a line of the text, from 1.
+func (p place) line(line int) int {
+	if p.fixed || line == 0 {
+		return p.offset
+	}
+	return p.offset + line
+}
+
 // piece is the text of one YAML document of a file.
 type piece struct {
-	content []byte
-	offset  int // lines of the file before it
+	place
+	content      []byte
+	isAfterOther bool // another document is before it in the file
 }
+
+// lineError is what is wrong with a line of a piece, from 1.
+type lineError struct {
+	line    int
+	message string
+	isHuge  bool // what is there cannot be built, or even read
+}
+
+func (e lineError) Error() string { return e.message }
+
+func hugeError(line int, message string) error { return lineError{line, message, true} }
 
 var separator = regexp.MustCompile(`(?m)^---([ \t\r].*)?$`)
 
@@ -24,7 +52,7 @@ func splitDocuments(content []byte) []piece {
 	var pieces []piece
 	start, offset := 0, 0
 	cut := func(end, next int) {
-		pieces = append(pieces, piece{content[start:end], offset})
+		pieces = append(pieces, piece{place: place{offset: offset}, content: content[start:end], isAfterOther: start > len("---")})
 		offset += bytes.Count(content[start:next], []byte("\n"))
 		start = next
 	}
@@ -35,104 +63,63 @@ func splitDocuments(content []byte) []piece {
 	return pieces
 }
 
-// parse returns the node of the document, nil where there is none.
-func (p piece) parse() (*yaml.Node, error) {
+// parse returns the node of the document, nil where there is none, and by how many bytes
+// it grows where its aliases are expanded.
+func (p piece) parse() (node *yaml.Node, growth int, err error) {
+	if err := p.checkText(); err != nil {
+		return nil, 0, err
+	}
+	if err := p.checkMarkers(); err != nil {
+		return nil, 0, err
+	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(p.content, &root); err != nil {
-		return nil, err
+		return nil, 0, p.explain(err)
 	}
 	if len(root.Content) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
-	if err := checkFinite(&root); err != nil {
-		return nil, err
-	}
-	return root.Content[0], nil
+	growth, err = measure(root.Content[0], len(p.content))
+	return root.Content[0], growth, err
 }
 
-// checkFinite finds what a tree of nodes does not: a key that is there twice, an
-// alias of what holds it, and aliases that stand for more than a file can say. It
-// looks into text that is YAML again, as an inline patch is.
-func checkFinite(node *yaml.Node) error {
-	if isSimple(node) {
-		return nil
+// bomb parses what may be YAML, or anything else, and returns an error only where it is
+// YAML that is too large to be read.
+func (p piece) bomb() (node *yaml.Node, growth int, err error) {
+	var root yaml.Node
+	if yaml.Unmarshal(p.content, &root) != nil || len(root.Content) == 0 {
+		return nil, 0, nil // kustomize says what is wrong, if anything is
 	}
-	var content any
-	if err := node.Decode(&content); err != nil {
-		return err
+	growth, err = measure(root.Content[0], len(p.content))
+	var at lineError
+	if errors.As(err, &at) && !at.isHuge {
+		return nil, 0, nil
 	}
-	return checkFiniteText(content)
+	return root.Content[0], growth, err
 }
 
-// isSimple says whether a tree of nodes has no alias, no text that may have one, and
-// no key twice: that it is finite then needs no further proof.
-func isSimple(node *yaml.Node) bool {
-	switch node.Kind {
-	case yaml.AliasNode:
-		return false
-	case yaml.ScalarNode:
-		return !strings.Contains(node.Value, "*")
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			for j := 0; j < i; j += 2 {
-				if node.Content[i].Value == node.Content[j].Value {
-					return false
-				}
-			}
-			if i > 64 { // comparing all of a large mapping is slower than decoding it
-				return false
-			}
-		}
+// where is the line in the file of an error of a piece, 0 where it is not known, and what
+// it says.
+func (p piece) where(err error) (line int, message string) {
+	var at lineError
+	if errors.As(err, &at) {
+		return p.line(at.line), at.message
 	}
-	for _, child := range node.Content {
-		if !isSimple(child) {
-			return false
-		}
+	if line = yamlLine(err); line > 0 || p.fixed {
+		line = p.line(line)
 	}
-	return true
+	return line, "malformed YAML: " + yamlMessage(err)
 }
 
-func checkFiniteText(content any) error {
-	switch content := content.(type) {
-	case map[string]any:
-		for _, value := range content {
-			if err := checkFiniteText(value); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for _, value := range content {
-			if err := checkFiniteText(value); err != nil {
-				return err
-			}
-		}
-	case string:
-		return checkFiniteYAML(content)
-	}
-	return nil
-}
-
-// checkFiniteYAML checks what text holds, if that is YAML.
-func checkFiniteYAML(text string) error {
-	if !strings.Contains(text, "*") {
-		return nil
-	}
-	var node yaml.Node
-	err := yaml.Unmarshal([]byte(text), &node)
-	if err == nil && len(node.Content) > 0 && node.Content[0].Kind != yaml.ScalarNode { // which would be this text again
-		return checkFinite(&node)
-	}
-	return nil
-}
-
-// mappingEntry returns the key and value nodes of a key, or nil.
+// mappingEntry returns the key and value nodes of a key, or nil. The value is what an
+// alias stands for.
 func mappingEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
-	if node == nil || node.Kind != yaml.MappingNode {
+	if node = dereferenced(node); node == nil || node.Kind != yaml.MappingNode {
 		return nil, nil
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == key {
-			return node.Content[i], node.Content[i+1]
+			return node.Content[i], dereferenced(node.Content[i+1])
 		}
 	}
 	return nil, nil
