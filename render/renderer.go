@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/apis/crds"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/kinds"
@@ -29,7 +30,7 @@ type renderer struct {
 
 // read reads what the environment is built from, and its overrides.
 func (r *renderer) read(files *source.FileSystem) {
-	folders := []string{r.folder}
+	var onTop []string
 	overrides := path.Join(r.folder, overridesFolder)
 	switch {
 	case !files.Exists(overrides):
@@ -37,9 +38,9 @@ func (r *renderer) read(files *source.FileSystem) {
 		r.problems = append(r.problems, object.Problem{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"})
 	default:
 		r.overrides = overrides
-		folders = append(folders, overrides)
+		onTop = append(onTop, overrides)
 	}
-	r.sources = source.Read(files, scaleFields(), folders...)
+	r.sources = source.Read(files, crds.KustomizeConfig, r.folder, onTop...)
 	r.problems = append(r.problems, r.sources.Problems...)
 }
 
@@ -134,14 +135,4 @@ func (r *renderer) files(objects []object.Object) (kept []object.Object, files [
 	})
 	r.reportErrors(kept, errs)
 	return kept, files
-}
-
-// scaleFields are the fields that `replicas:` of a kustomization sets.
-func scaleFields() (fields []string) {
-	for _, kind := range kinds.All {
-		if kind.ScaleField != "" {
-			fields = append(fields, kind.ScaleField)
-		}
-	}
-	return fields
 }

@@ -143,6 +143,7 @@ func isIdle(k *source.Kustomization) bool {
 		TypeMeta: k.TypeMeta, MetaData: k.MetaData, Namespace: k.Namespace, NamePrefix: k.NamePrefix, NameSuffix: k.NameSuffix,
 		Labels: k.Labels, CommonAnnotations: k.CommonAnnotations, Images: k.Images,
 		BuildMetadata: k.BuildMetadata, SortOptions: k.SortOptions, GeneratorOptions: k.GeneratorOptions,
+		Configurations: filter(k.Configurations, func(entry string) bool { return entry == source.ConfigurationFile }),
 	}
 	left, err := yaml.Marshal(k.Kustomization)
 	if err != nil {
