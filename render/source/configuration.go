@@ -19,6 +19,9 @@ type configuration struct {
 	NameReference any               `json:"nameReference"`
 }
 
+// ImageFields are the fields of kinds that `images:` of a kustomization changes.
+func (s *Sources) ImageFields() []types.FieldSpec { return s.configuration.Images }
+
 // scaleFields are the fields that `replicas:` of a kustomization may set, like
 // spec.size.
 func (c configuration) scaleFields() []string {
@@ -36,7 +39,8 @@ func (s *Sources) configure(k *Kustomization) error {
 	for _, entry := range k.Configurations {
 		s.yieldTo(k.Paths[entry])
 	}
-	if k.Folder != s.root && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 || k.CheckEmpty() != nil {
+	isEmpty := k.CheckEmpty() != nil // kustomize is to say so
+	if isEmpty || k.Folder != s.root && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 {
 		return nil
 	}
 	k.Configurations = append(k.Configurations, ConfigurationFile)

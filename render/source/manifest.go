@@ -22,6 +22,8 @@ type Text struct {
 	Content []byte
 	// Objects are those in it: several where it is a List.
 	Objects []Document
+
+	unfilled []byte // the content before images were filled in; nil where none were
 }
 
 // readManifests reads the manifests that were found, and leaves out of the build
@@ -45,7 +47,7 @@ func (s *Sources) readManifests() {
 			}
 			s.documents[manifest.File] = append(s.documents[manifest.File], documents...)
 			if !s.isDuplicate(first, documents) && len(documents) > 0 {
-				manifest.Texts = append(manifest.Texts, &Text{p.content, documents})
+				manifest.Texts = append(manifest.Texts, &Text{Content: p.content, Objects: documents})
 			}
 		}
 		if len(s.Problems) > found {
