@@ -39,8 +39,7 @@ func (s *Sources) configure(k *Kustomization) error {
 	for _, entry := range k.Configurations {
 		s.yieldTo(k.Paths[entry])
 	}
-	isEmpty := k.CheckEmpty() != nil // kustomize is to say so
-	if isEmpty || k.Folder != s.root && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 {
+	if k.IsEmpty() || k.Folder != s.root && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 {
 		return nil
 	}
 	k.Configurations = append(k.Configurations, ConfigurationFile)

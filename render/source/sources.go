@@ -47,6 +47,9 @@ type Kustomization struct {
 	Paths map[string]string
 }
 
+// IsEmpty says whether kustomize would refuse a kustomization as one that says nothing.
+func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
+
 // Read reads the kustomization in a folder, those in folders that are built on top of
 // it, and all that they build on. Folders without a kustomization are problems. The
 // configuration is what kustomize is told of fields, as a file of `configurations:`,
