@@ -3,10 +3,14 @@ package render
 import (
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/apis/crds"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/kinds"
@@ -29,7 +33,7 @@ type renderer struct {
 
 // read reads what the environment is built from, and its overrides.
 func (r *renderer) read(files *source.FileSystem) {
-	folders := []string{r.folder}
+	var onTop []string
 	overrides := path.Join(r.folder, overridesFolder)
 	switch {
 	case !files.Exists(overrides):
@@ -37,35 +41,64 @@ func (r *renderer) read(files *source.FileSystem) {
 		r.problems = append(r.problems, object.Problem{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"})
 	default:
 		r.overrides = overrides
-		folders = append(folders, overrides)
+		onTop = append(onTop, overrides)
 	}
-	r.sources = source.Read(files, scaleFields(), folders...)
+	r.sources = source.Read(files, crds.KustomizeConfig, r.folder, onTop...)
 	r.problems = append(r.problems, r.sources.Problems...)
 }
 
 // build builds the environment, as far as it can be.
 func (r *renderer) build() []object.Object {
+	r.checker, _ = check.New(nil)
 	if !r.sources.CanBuild(r.folder) {
 		return nil
 	}
-	objects, problems := build.Folder(r.sources, r.folder)
+	images := r.defaultImages()
+	objects, problems := r.buildFolder(images)
+	var wrong []object.Problem
+	r.checker, wrong = check.New(objects)
+	// The environment may define a kind with another image.
+	if own := r.defaultImages(); !reflect.DeepEqual(own, images) {
+		objects, problems = r.buildFolder(own)
+	}
+	r.built = objects
 	if len(r.sources.Problems) == 0 {
 		r.report(problems)
 	}
-	r.built = objects
+	r.report(wrong)
 	return objects
+}
+
+// buildFolder builds the environment, in which objects may leave images to defaults.
+func (r *renderer) buildFolder(images []source.DefaultImage) ([]object.Object, []object.Problem) {
+	r.sources.FillImages(images)
+	objects, problems := build.Folder(r.sources, r.folder)
+	for _, o := range objects {
+		for _, image := range images {
+			image.Restore(o.Unstructured)
+		}
+	}
+	return objects, problems
+}
+
+// defaultImages are the images that objects have where they say nothing else.
+func (r *renderer) defaultImages() (images []source.DefaultImage) {
+	for _, field := range r.sources.ImageFields() {
+		keys := strings.Split(field.Path, "/")
+		if image := r.checker.Default(schema.GroupKind{Group: field.Group, Kind: field.Kind}, keys); image != "" {
+			images = append(images, source.DefaultImage{Group: field.Group, Kind: field.Kind, Field: keys, Image: image})
+		}
+	}
+	return images
 }
 
 // check returns the objects, each once, and those that are valid, defaults filled in.
 // It reports what is wrong with the others.
 func (r *renderer) check(built []object.Object) (written, stored []object.Object) {
-	checker, problems := check.New(built)
-	r.checker = checker
-	r.report(problems)
 	for _, p := range r.place(built) {
 		written = append(written, p.Object)
 	}
-	stored, problems = checker.Objects(written)
+	stored, problems := r.checker.Objects(written)
 	r.report(problems)
 	r.report(check.ReservedFields(written))
 	return written, stored
@@ -134,14 +167,4 @@ func (r *renderer) files(objects []object.Object) (kept []object.Object, files [
 	})
 	r.reportErrors(kept, errs)
 	return kept, files
-}
-
-// scaleFields are the fields that `replicas:` of a kustomization sets.
-func scaleFields() (fields []string) {
-	for _, kind := range kinds.All {
-		if kind.ScaleField != "" {
-			fields = append(fields, kind.ScaleField)
-		}
-	}
-	return fields
 }

@@ -8,3 +8,9 @@ import "embed"
 //
 //go:embed *_*.yaml
 var Files embed.FS
+
+// KustomizeConfig has what kustomize has to know of the fields of the kinds, as
+// `configurations:` of a kustomization takes it.
+//
+//go:embed kustomizeconfig.yaml
+var KustomizeConfig []byte

@@ -11,11 +11,11 @@ import (
 )
 
 // kustomize compares every object with every other, often, so its time is the square
-// of their number. The objects of our kinds, the specs, are by far the most, and
-// nothing refers to them. So they are built apart, a few at a time, by the same
-// kustomizations less what concerns other objects. What a spec may refer to is built
-// along with it; where anything might make a spec depend on another object, it is
-// built with the rest, and where that cannot be told, everything is built as a whole.
+// of their number. The objects of our kinds, the specs, are by far the most. So they
+// are built apart, a few at a time, by the same kustomizations less what concerns other
+// objects. What a spec may refer to is built along with it; where anything might refer
+// to a spec, or make it depend on another object, it is built with the rest, and where
+// that cannot be told, everything is built as a whole.
 
 // partSize is how many specs are built at a time: in a part of few kustomize mostly
 // starts, in one of many it mostly compares. A build of less than a few parts is not
@@ -45,6 +45,8 @@ type division struct {
 	affixes    map[string][]affix
 	closed     map[string]bool // see isClosed
 	namespaces map[string][]string
+	// referred are the names of specs that other objects may hold.
+	referred map[string]bool
 
 	rest  *part
 	parts []*part
@@ -76,7 +78,7 @@ func divide(s *source.Sources, folder string, partSize int) *division {
 			d.manifests = append(d.manifests, m)
 		}
 	}
-	if !d.isDivisible() || !d.readConfigurations() || !d.readPatches() || !d.findReferents() {
+	if !d.isDivisible() || !d.readConfigurations() || !d.readPatches() || !d.findReferents() || !d.findReferrers() {
 		return nil
 	}
 	d.distribute(partSize)
@@ -154,6 +156,7 @@ func (d *division) doesMore(folder string) bool {
 func (d *division) distribute(partSize int) {
 	d.rest = &part{texts: map[string][]*source.Text{}, isRest: true}
 	awaited := d.awaitedNames()
+	maps.Copy(awaited, d.referred)
 	size := partSize
 	for _, m := range d.manifests {
 		isClosed := slices.ContainsFunc(d.loaders[m.File], d.isClosed)

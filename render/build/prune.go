@@ -113,7 +113,7 @@ func (p *pruning) folderLeft(folder string) (*source.Kustomization, bool, error)
 	case isIdle(&k):
 		return nil, false, nil
 	}
-	if isEmpty(&k) {
+	if k.IsEmpty() {
 		return nil, false, nil
 	}
 	p.files[k.File], err = yaml.Marshal(k.Kustomization)
@@ -129,9 +129,6 @@ func (p *pruning) keepFile(file string) bool {
 	return len(texts) > 0 || p.part.isRest && p.size[file] == 0
 }
 
-// isEmpty says whether kustomize would refuse a kustomization as one that says nothing.
-func isEmpty(k *source.Kustomization) bool { return k.CheckEmpty() != nil }
-
 // isIdle says whether a kustomization that is left of the rest does nothing: all that
 // it might do is to change objects that it does not have. A component changes those of
 // others.
@@ -143,6 +140,7 @@ func isIdle(k *source.Kustomization) bool {
 		TypeMeta: k.TypeMeta, MetaData: k.MetaData, Namespace: k.Namespace, NamePrefix: k.NamePrefix, NameSuffix: k.NameSuffix,
 		Labels: k.Labels, CommonAnnotations: k.CommonAnnotations, Images: k.Images,
 		BuildMetadata: k.BuildMetadata, SortOptions: k.SortOptions, GeneratorOptions: k.GeneratorOptions,
+		Configurations: filter(k.Configurations, func(entry string) bool { return entry == source.ConfigurationFile }),
 	}
 	left, err := yaml.Marshal(k.Kustomization)
 	if err != nil {

@@ -259,6 +259,9 @@ func (d *drawing) document() string {
 		return fmt.Sprintf("{apiVersion: v1, kind: %s, metadata: {name: %s%s}, data: {k: v}}", kind, d.newConfig(kind, namespace), namespace)
 	case kind < 18:
 		return fmt.Sprintf("{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: %s}}", d.newConfig("PriorityClass", ""))
+	case kind < 19:
+		return fmt.Sprintf("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %s%s}, spec: {scaleTargetRef: {kind: Deployment, name: %s}}}",
+			d.newSpec("HorizontalPodAutoscaler", namespace), namespace, d.nameHere("Memcached"))
 	}
 	return fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s%s}}", d.newSpec("Service", namespace), namespace)
 }
@@ -442,6 +445,8 @@ func (d *drawing) drawPatch() (target, patch string) {
 		return target, fmt.Sprintf(merge, "v1", "Any", "any", "$patch: delete")
 	case kind < 46:
 		return target, fmt.Sprintf("- {op: replace, path: /metadata/name, value: %s}\n", d.specName())
+	case kind < 48 && d.chance(50):
+		return "kind: HorizontalPodAutoscaler", fmt.Sprintf("- {op: add, path: /spec/scaleTargetRef/name, value: %s}\n", d.nameHere("Memcached"))
 	case kind < 47:
 		return target, d.pick(
 			"- {op: remove, path: /spec/missing}\n",

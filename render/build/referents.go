@@ -21,6 +21,8 @@ import (
 type referents struct {
 	kinds  []string
 	byName map[inNamespace][]*referent
+	// referrers are the objects that may refer to specs in their turn.
+	referrers types.FsSlice
 	// given are the values that kustomizations give specs.
 	given []string
 }
@@ -75,19 +77,21 @@ func (d *division) findReferents() bool {
 // told nothing else of the names of specs.
 func (d *division) readConfigurations() bool {
 	d.referents = &referents{byName: map[inNamespace][]*referent{}}
+	files := []string{d.reached[d.folder].Paths[source.ConfigurationFile]}
 	for folder, k := range d.reached {
-		if len(k.Configurations) > 0 {
+		entries := filter(k.Configurations, func(entry string) bool { return entry != source.ConfigurationFile })
+		if len(entries) > 0 {
 			d.configured = append(d.configured, folder)
 		}
-		for _, entry := range k.Configurations {
-			content, err := d.sources.FS.ReadFile(k.Paths[entry])
-			var specs fieldSpecs
-			if err != nil || yaml.Unmarshal(content, &specs) != nil || !d.referents.addKinds(specs) {
-				return false
-			}
+		for _, entry := range entries {
+			files = append(files, k.Paths[entry])
 		}
 	}
-	return true
+	return !slices.ContainsFunc(files, func(file string) bool {
+		content, err := d.sources.FS.ReadFile(file)
+		var specs fieldSpecs
+		return err != nil || yaml.Unmarshal(content, &specs) != nil || !d.referents.addKinds(specs)
+	})
 }
 
 // findGenerated finds the referents that kustomizations generate.
@@ -165,15 +169,19 @@ func (d *division) setNamespacesOf(r *referent, folders []string, own string) {
 	r.namespaces, r.passed = unique(r.namespaces), unique(append(r.passed, cmp.Or(own, defaultNamespace)))
 }
 
-// addKinds adds the kinds whose names a configuration says specs hold, and says
-// whether it leaves the names of specs alone.
+// addKinds adds the kinds whose names a configuration says specs hold, and what it says
+// holds the names of specs. It says whether it leaves the names of specs alone.
 func (r *referents) addKinds(specs fieldSpecs) bool {
 	if len(specs.NamePrefix)+len(specs.NameSuffix) > 0 || specs.mayRename() {
 		return false
 	}
 	for _, reference := range specs.NameReference {
 		if selectsSpecs(&reference.Gvk) {
-			return false
+			if reference.Kind == "" || slices.ContainsFunc(reference.Referrers, selectsBuiltApart) {
+				return false
+			}
+			r.referrers = append(r.referrers, reference.Referrers...)
+			continue
 		}
 		if slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsSpecs(&f.Gvk) }) {
 			if reference.Kind == "" || reference.Kind == "Namespace" { // whose name is what is set as namespace
@@ -195,6 +203,14 @@ func (f fieldSpecs) mayRename() bool {
 	return slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
 		return field.Path != types.MetadataNamespacePath && isOfIdentity(strings.Split(field.Path, "/"))
 	}) || slices.ContainsFunc(f.Replicas, func(field types.FieldSpec) bool { return !strings.HasPrefix(field.Path, "spec/") })
+}
+
+// selectsBuiltApart says whether a referrer may be an object that is built apart, or
+// generated.
+func selectsBuiltApart(referrer types.FieldSpec) bool {
+	return selectsSpecs(&referrer.Gvk) || slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool {
+		return resid.NewGvk("", "v1", kind).IsSelected(&referrer.Gvk)
+	})
 }
 
 // selectsSpecs says whether kustomize takes a kind that users write for one of a

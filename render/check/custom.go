@@ -227,6 +227,21 @@ func blocksRules(errs field.ErrorList) bool {
 	return false
 }
 
+// Default returns the text that a field has where an object of a kind leaves it out,
+// in any version; empty where that is none.
+func (c *Checker) Default(kind apischema.GroupKind, field []string) string {
+	for _, version := range c.versions(kind) {
+		s := *c.kinds[apischema.FromAPIVersionAndKind(version, kind.Kind)].structural
+		for _, key := range field {
+			s = s.Properties[key]
+		}
+		if text, ok := s.Default.Object.(string); ok {
+			return text
+		}
+	}
+	return ""
+}
+
 // isDefinition says whether an object is a CustomResourceDefinition.
 func isDefinition(u *unstructured.Unstructured) bool {
 	return u.GetKind() == "CustomResourceDefinition" && strings.HasPrefix(u.GetAPIVersion(), apiextensions.GroupName+"/")

@@ -17,10 +17,6 @@ type Kind struct {
 	// is the name of that object.
 	Label string
 
-	// ScaleField is the path of the field that `replicas:` of a kustomization sets,
-	// like spec.size; empty where the kind has none.
-	ScaleField string
-
 	// Immutable says that what is rendered cannot be changed in a cluster, so that
 	// its name ends in a hash of all that it is (see HashName).
 	Immutable bool

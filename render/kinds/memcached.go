@@ -16,10 +16,9 @@ import (
 )
 
 var memcachedKind = Kind{
-	GVK:        cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached),
-	Label:      MemcachedLabel,
-	ScaleField: "spec.size",
-	expand:     typed(Memcached),
+	GVK:    cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached),
+	Label:  MemcachedLabel,
+	expand: typed(Memcached),
 }
 
 const (

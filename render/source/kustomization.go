@@ -31,19 +31,25 @@ func (s *Sources) parseKustomization(k *Kustomization, content []byte) (*yaml.No
 	before := len(s.Problems)
 	s.checkFields(k.File, root, content)
 	s.checkEntries(k.File, root)
+	isWhole := len(s.Problems) == before
 	var err error
-	if len(s.Problems) > before {
-		if content, err = yaml.Marshal(root); err != nil {
-			s.problem(k.File, 0, "%v", err)
-			return nil, false
+	if !isWhole {
+		if content, err = yaml.Marshal(root); err == nil {
+			s.standIns[k.File] = content
 		}
-		s.FS = s.FS.With(map[string][]byte{k.File: content})
 	}
-	if err := k.Unmarshal(content); err != nil {
+	if err == nil {
+		err = k.Unmarshal(content)
+	}
+	switch {
+	case err != nil:
 		s.problem(k.File, 0, "%v", err)
-		return nil, false
+	case !k.IsEmpty():
+		return root, s.isKustomization(k, root)
+	case isWhole:
+		s.problem(k.File, root.Line, "is empty: list resources")
 	}
-	return root, s.isKustomization(k, root)
+	return nil, false
 }
 
 // onlyDocument returns the only document of a kustomization, or notes why there is none.
@@ -95,13 +101,8 @@ func (s *Sources) isOnlyKustomization(k *Kustomization) bool {
 	return true
 }
 
-// isKustomization says whether kustomize takes a file for a kustomization that says
-// something.
+// isKustomization says whether kustomize takes a file for a kustomization.
 func (s *Sources) isKustomization(k *Kustomization, root *yaml.Node) bool {
-	if k.CheckEmpty() != nil && len(root.Content) == 0 {
-		s.problem(k.File, root.Line, "is empty: list resources")
-		return false
-	}
 	fixed := k.Kustomization
 	fixed.FixKustomization()
 	if fixed.Kind != types.KustomizationKind && fixed.Kind != types.ComponentKind {

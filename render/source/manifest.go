@@ -22,6 +22,8 @@ type Text struct {
 	Content []byte
 	// Objects are those in it: several where it is a List.
 	Objects []Document
+
+	unfilled []byte // the content before images were filled in; nil where none were
 }
 
 // readManifests reads the manifests that were found, and leaves out of the build
@@ -72,7 +74,7 @@ func (s *Sources) readManifest(m *Manifest, parsed parsedManifest) {
 		if len(text.documents) > 0 {
 			s.grow(m.File, p, text.documents[0].Node, text.growth)
 			growth += text.growth
-			m.Texts = append(m.Texts, &Text{p.content, text.documents})
+			m.Texts = append(m.Texts, &Text{Content: p.content, Objects: text.documents})
 		}
 		s.documents[m.File] = append(s.documents[m.File], text.documents...)
 	}

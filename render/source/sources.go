@@ -4,11 +4,13 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/object"
 )
@@ -25,16 +27,18 @@ type Sources struct {
 	// Problems are those found so far.
 	Problems []object.Problem
 
-	unbuildable map[string]bool // folders
-	isHuge      bool            // something is too large to build anything
-	growth      int             // of all documents that were read, see measure
-	loads       []load
-	isLoaded    map[listed]bool
-	loading     []load // that are being followed
-	scaleFields []string
-	isManifest  map[string]bool
-	documents   map[string][]Document // of every file that was asked for
-	changers    []string              // see changingFiles
+	configuration configuration
+	root          string            // the folder of the outermost kustomization
+	standIns      map[string][]byte // for kustomizations, while they are walked
+	unbuildable   map[string]bool   // folders
+	isHuge        bool              // something is too large to build anything
+	growth        int               // of all documents that were read, see measure
+	loads         []load
+	isLoaded      map[listed]bool
+	loading       []load // that are being followed
+	isManifest    map[string]bool
+	documents     map[string][]Document // of every file that was asked for
+	changers      []string              // see changingFiles
 }
 
 // Kustomization is a kustomization as kustomize takes it, less the entries that
@@ -48,25 +52,35 @@ type Kustomization struct {
 	Paths map[string]string
 }
 
-// Read reads the kustomizations in folders, and all that they build on. Folders
-// without a kustomization are problems. ScaleFields are the fields that `replicas:`
-// of a kustomization may set.
-func Read(fileSystem *FileSystem, scaleFields []string, folders ...string) *Sources {
+// IsEmpty says whether kustomize would refuse a kustomization as one that says nothing.
+func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
+
+// Read reads the kustomization in a folder, those in folders that are built on top of
+// it, and all that they build on. Folders without a kustomization are problems. The
+// configuration is what kustomize is told of fields, as a file of `configurations:`,
+// beside what kustomizations tell it.
+func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...string) *Sources {
 	s := &Sources{
 		FS:             fileSystem,
 		Kustomizations: map[string]*Kustomization{},
-		scaleFields:    scaleFields,
+		root:           folder,
+		standIns:       map[string][]byte{},
 		unbuildable:    map[string]bool{},
 		isLoaded:       map[listed]bool{},
 		isManifest:     map[string]bool{},
 		documents:      map[string][]Document{},
 	}
-	for _, folder := range folders {
+	err := yaml.Unmarshal(configuration, &s.configuration)
+	for _, folder := range append([]string{folder}, onTop...) {
 		s.unbuildable[folder] = !s.walk(folder)
 	}
+	if err = errors.Join(err, s.writeConfiguration()); err != nil {
+		panic(err) // it comes with the program
+	}
+	s.FS = s.FS.With(s.standIns)
 	s.readManifests()
 	s.checkConfigs()
-	for _, folder := range folders {
+	for _, folder := range append([]string{folder}, onTop...) {
 		s.isHuge = !s.countLoads(folder) || s.isHuge
 	}
 	return s

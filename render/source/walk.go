@@ -39,7 +39,11 @@ func (s *Sources) walk(folder string) bool {
 			s.problem(file, 0, "%v", err)
 			return false
 		}
-		s.FS = s.FS.With(map[string][]byte{file: content})
+		s.standIns[file] = content
+	}
+	if err := s.configure(k); err != nil {
+		s.problem(file, 0, "%v", err)
+		return false
 	}
 	k.FixKustomization()
 	return true

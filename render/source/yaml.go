@@ -114,12 +114,18 @@ func (p piece) where(err error) (line int, message string) {
 // mappingEntry returns the key and value nodes of a key, or nil. The value is what an
 // alias stands for.
 func mappingEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
-	if node = dereferenced(node); node == nil || node.Kind != yaml.MappingNode {
+	k, v = writtenEntry(dereferenced(node), key)
+	return k, dereferenced(v)
+}
+
+// writtenEntry returns the key and value nodes of a key, or nil, as they are written.
+func writtenEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
+	if node == nil || node.Kind != yaml.MappingNode {
 		return nil, nil
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == key {
-			return node.Content[i], dereferenced(node.Content[i+1])
+			return node.Content[i], node.Content[i+1]
 		}
 	}
 	return nil, nil
