@@ -5,6 +5,7 @@ package build
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,7 +15,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provenance"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -78,12 +81,40 @@ func buildOrigins(fs *source.FileSystem, kustomization *source.Kustomization, ke
 func kustomize(fs *source.FileSystem, folder string) (resources resmap.ResMap, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("cannot build this: %v", cause)
+			err = errPanic
 		}
 	}()
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionUnspecified // as `kustomize build`: sortOptions are the user's
-	return krusty.MakeKustomizer(options).Run(fs, folder)
+	resources, err = krusty.MakeKustomizer(options).Run(fs.Counted(), folder)
+	if err == nil {
+		err = labelManagedBy(resources)
+	}
+	return resources, err
+}
+
+// errPanic is all that can be said where kustomize panics.
+var errPanic = errors.New("stops at something that it needs and that is empty: look for entries without a value, in this kustomization and in what it loads")
+
+// kustomizeVersion is the release of kustomize whose library this is.
+const kustomizeVersion = "v5.8.2"
+
+// labelManagedBy has the label that `buildMetadata: [managedByLabel]` adds name the release
+// of kustomize, as `kustomize build` does. The library names the version of this program
+// instead, which depends on how that was built, and may be no value of a label.
+func labelManagedBy(resources resmap.ResMap) error {
+	ours := "kustomize-" + provenance.GetProvenance().Semver()
+	for _, r := range resources.Resources() {
+		labels := r.GetLabels()
+		if labels[konfig.ManagedbyLabelKey] != ours {
+			continue
+		}
+		labels[konfig.ManagedbyLabelKey] = "kustomize-" + kustomizeVersion
+		if err := r.SetLabels(labels); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newObject(r *resource.Resource) (object.Object, error) {

@@ -11,13 +11,15 @@ const (
 	maxDepth = 200
 
 	// maxGrowth is by how many bytes a document, and maxTotalGrowth by how many all that
-	// are read together, may grow beyond what is written. Reading, building and checking
-	// take some twenty times as much memory.
+	// are read together, may grow beyond what is written. To read, build and check takes
+	// some thirty times as much memory.
 	maxGrowth      = 4 << 20
 	maxTotalGrowth = 16 << 20
 
-	// nodeSize is what a node takes beside its text.
-	nodeSize = 32
+	// nodeSize is what a node takes beside its text, in bytes, and comparisons how many
+	// take as long as a byte.
+	nodeSize    = 32
+	comparisons = 25
 
 	// maxKeys is how many keys a mapping may have: kustomize compares each with each.
 	maxKeys = 10_000
@@ -25,20 +27,22 @@ const (
 
 // extent is what a node is with its aliases expanded and written in block style.
 type extent struct {
-	nodes  int // with itself
-	bytes  int
-	height int
+	nodes    int // with itself
+	bytes    int
+	height   int
+	compared int // keys with keys
 }
 
-// size is what an extent takes of memory, in bytes.
-func (e extent) size() int { return e.bytes + nodeSize*e.nodes }
+// size is what an extent takes, in bytes.
+func (e extent) size() int { return e.bytes + nodeSize*e.nodes + e.compared/comparisons }
 
 // holding returns the extent of a node with one more child.
 func (e extent) holding(child extent) extent {
 	return extent{
-		nodes:  e.nodes + child.nodes,
-		bytes:  e.bytes + child.bytes + 2*child.nodes, // the child is indented
-		height: max(e.height, child.height+1),
+		nodes:    e.nodes + child.nodes,
+		bytes:    e.bytes + child.bytes + 2*child.nodes, // the child is indented
+		height:   max(e.height, child.height+1),
+		compared: e.compared + child.compared,
 	}
 }
 
@@ -66,7 +70,7 @@ func measure(root *yaml.Node, length int) (growth int, err error) {
 func (m *measurement) growth(e extent) int { return e.size() - m.length - nodeSize*m.nodes }
 
 func tooLarge(line int) error {
-	return hugeError(line, fmt.Sprintf("the document is over %d MiB larger when its aliases are expanded, or its nesting is indented: write it with fewer", maxGrowth>>20))
+	return hugeError(line, fmt.Sprintf("the document is over %d MiB larger than it is written when its aliases are expanded, and what is nested is indented: use fewer aliases", maxGrowth>>20))
 }
 
 // extent returns the extent of a node at a depth.
@@ -85,6 +89,9 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 		defer delete(m.open, node)
 	}
 	e := extent{nodes: 1, bytes: len(node.Value)}
+	if node.Kind == yaml.MappingNode {
+		e.compared = len(node.Content) / 2 * len(node.Content) / 2
+	}
 	m.nodes++
 	for _, child := range node.Content {
 		measured, err := m.extent(child, depth+1)
@@ -107,7 +114,10 @@ func (m *measurement) aliased(alias *yaml.Node, depth int) (extent, error) {
 	if m.open[alias.Alias] {
 		return extent{}, hugeError(alias.Line, fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", alias.Value))
 	}
-	e := m.anchors[alias.Alias] // an anchor is before its aliases
+	e, known := m.anchors[alias.Alias]
+	if !known { // only a part of the document is measured
+		return m.extent(alias.Alias, depth)
+	}
 	if depth+e.height > maxDepth {
 		return extent{}, tooDeep(alias.Line)
 	}

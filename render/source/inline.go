@@ -2,7 +2,6 @@ package source
 
 import (
 	"errors"
-	"fmt"
 	"path"
 	"strings"
 
@@ -190,10 +189,6 @@ func (s *Sources) grow(file string, p piece, node *yaml.Node, growth int) {
 	}
 	if s.growth += growth; s.growth > maxTotalGrowth {
 		s.isHuge = true
-		s.problem(file, p.line(node.Line), "%s", tooLargeTogether())
+		s.problem(file, p.line(node.Line), "with this document, what is read is over %d MiB larger than it is written: use fewer aliases, less nesting and no mappings of thousands of keys", maxTotalGrowth>>20)
 	}
-}
-
-func tooLargeTogether() string {
-	return fmt.Sprintf("with this document, what is read is over %d MiB larger when aliases are expanded, and nesting is indented: write fewer", maxTotalGrowth>>20)
 }

@@ -111,47 +111,67 @@ func (s *Sources) isOfKind(l load) bool {
 	return false
 }
 
-// maxCopies is how many objects may come of loading some again, and how often a folder may
-// be loaded.
-const maxCopies = 5_000
+const (
+	// maxTimes is how often a folder may be loaded.
+	maxTimes = 1_500
 
-// countLoads notes folders that are loaded more often than kustomize can, as where each of
-// many loads the next twice, and says whether there are none.
-func (s *Sources) countLoads(root string) bool {
-	loaders := map[string][]load{}
+	// maxSteps bounds what comes of loading again: each object takes a step through each
+	// folder on its way out.
+	maxSteps = 10_000
+)
+
+// ways are how a file or folder is loaded from the outermost folder.
+type ways struct{ count, steps int }
+
+// waysOf returns a function that counts the ways to a file or folder.
+func (s *Sources) waysOf(root string) func(path string) ways {
+	loaders := map[string][]*Kustomization{}
 	for _, l := range s.loads {
-		loaders[l.path] = append(loaders[l.path], l)
+		loaders[l.path] = append(loaders[l.path], l.by)
 	}
-	times := map[string]int{root: 1}
-	var timesOf func(folder string) int
-	timesOf = func(folder string) int {
-		if n, known := times[folder]; known {
-			return n
+	known := map[string]ways{root: {count: 1}}
+	var waysTo func(path string) ways
+	waysTo = func(path string) ways {
+		if w, ok := known[path]; ok {
+			return w
 		}
-		n := 0
-		for _, l := range loaders[folder] {
-			n = min(n+timesOf(l.by.Folder), 1<<40)
+		const many = 1 << 40
+		w := ways{}
+		for _, by := range loaders[path] {
+			to := waysTo(by.Folder)
+			w = ways{min(w.count+to.count, many), min(w.steps+to.steps+to.count, many)}
 		}
-		times[folder] = n
-		return n
+		known[path] = w
+		return w
 	}
-	copies := 0
-	for _, l := range s.loads { // in the order of the walk: the folders that are loaded by others come first
-		if n := timesOf(l.path); l.isDir && n > maxCopies {
-			s.problem(l.by.File, l.line, "%s would be loaded %d times: what loads it is loaded by several, again and again; load each folder once", Relative(l.path), n)
-			return false
-		}
-	}
+	return waysTo
+}
+
+// isLoadedTooOften notes what is loaded more often than kustomize can in good time, as
+// where each of many folders loads the next two.
+func (s *Sources) isLoadedTooOften(root string) bool {
+	waysTo := s.waysOf(root)
+	texts := map[string]int{}
 	for _, m := range s.Manifests {
-		copies += max(timesOf(m.File)-1, 0) * len(m.Texts)
-		if copies > maxCopies {
-			l := loaders[m.File][0]
-			s.problem(l.by.File, l.line, "%s would be loaded %d times: over %d objects would be copies of others; write folders that are loaded less often, or with fewer objects",
-				Relative(m.File), timesOf(m.File), maxCopies)
-			return false
+		texts[m.File] = len(m.Texts)
+	}
+	steps := 0
+	for _, l := range s.loads {
+		to := waysTo(l.path)
+		if l.isDir && to.count > maxTimes {
+			s.problem(l.by.File, l.line, "%s would be loaded %d times, as what loads it is loaded again and again: load each folder once", Relative(l.path), to.count)
+			return true
+		}
+		if to.count > 1 && !l.isDir {
+			steps += to.steps * texts[l.path]
+			texts[l.path] = 0
+		}
+		if steps > maxSteps {
+			s.problem(l.by.File, l.line, "%s would be loaded %d times, and too many objects would be copies of others: load its folder less often, or have fewer objects in it", Relative(l.path), to.count)
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // holdsDots says whether a name in a path has dots that kustomize takes for a mistake.

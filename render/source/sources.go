@@ -81,7 +81,7 @@ func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...
 	s.readManifests()
 	s.checkConfigs()
 	for _, folder := range append([]string{folder}, onTop...) {
-		s.isHuge = !s.countLoads(folder) || s.isHuge
+		s.isHuge = s.isLoadedTooOften(folder) || s.spreadsTooMuch(folder) || s.isHuge
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"sync"
 
 	"example.com/gatehouse/render/object"
@@ -35,6 +36,19 @@ func (d *disk) vet(file string, content []byte) (int, error) {
 		d.growths[file] = g
 	}
 	return g.bytes, g.err
+}
+
+// TooLarge are the files that were asked for and were not read.
+func (f *FileSystem) TooLarge() (problems []object.Problem) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	for _, g := range f.disk.growths {
+		var tooLarge *TooLargeError
+		if errors.As(g.err, &tooLarge) {
+			problems = append(problems, tooLarge.Problem)
+		}
+	}
+	return object.SortProblems(problems)
 }
 
 func measureFile(file string, content []byte) (g growth) {
