@@ -15,10 +15,14 @@ import (
 func Folder(s *source.Sources, folder string) (objects []object.Object, problems []object.Problem) {
 	k := s.Kustomizations[folder]
 	var err error
-	isolate(s, func() { objects, err = folderObjects(s, k) })
+	isolate(s, func() {
+		if objects, err = folderObjects(s, k); err != nil {
+			problems = kustomizeProblems(s, k, err)
+		}
+	})
 	switch {
 	case err != nil:
-		return nil, []object.Problem{kustomizeProblem(s, k.File, err)}
+		return nil, problems
 	case len(objects) == 0:
 		return nil, []object.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
 	}

@@ -28,24 +28,38 @@ var (
 	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
 )
 
+// resIdentity is how kustomize writes the ID of a generated object in its errors.
+var resIdentity = regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{[^}]*Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
+
+// variable is how it writes a variable.
+var variable = regexp.MustCompile(`\bvar '\{?([^\s'}]+)`)
+
 // kustomizeProblem is the problem that an error of kustomize is about.
 func kustomizeProblem(s *source.Sources, kustomization string, err error) object.Problem {
-	message := strings.TrimPrefix(rootMessage(err), "/")
+	if p := tooLarge(s, err); p != nil {
+		return *p
+	}
+	message := stable(strings.TrimPrefix(rootMessage(err), "/"))
 	p := object.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
+	if match := resIdentity.FindStringSubmatch(message); match != nil {
+		return generatorProblem(s, p, object.ID{Kind: match[1], Name: match[2], Namespace: match[3]}, strings.Contains(message, "does not exist"))
+	}
+	if match := variable.FindStringSubmatch(message); match != nil {
+		return variableProblem(s, p, match[1])
+	}
 	if match := conflict.FindStringSubmatch(message); match != nil {
 		id := object.ID{Kind: match[1], Name: match[2]}
-		return duplicate(p, id, s.Find(id))
+		return duplicate(s, p, id)
 	}
 	match := resID.FindStringSubmatch(message)
 	if match == nil {
 		return p
 	}
-	id := object.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
-	found := s.Find(id)
+	id := idOf(match)
 	if strings.Contains(message, "already registered id") {
-		return duplicate(p, id, found)
+		return duplicate(s, p, id)
 	}
-	if len(found) > 0 {
+	if found := s.Find(id); len(found) > 0 {
 		last := found[len(found)-1]
 		p.Object = last.String()
 		p.File, p.Line = last.Position()
@@ -53,23 +67,96 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) object
 	return p
 }
 
-// duplicate is the problem of an object that is there twice: in the two documents that
-// were found or, if there are others or its name changed since, somewhere.
-func duplicate(p object.Problem, id object.ID, found []source.Document) object.Problem {
+// idOf is the ID of a match of resID.
+func idOf(match []string) object.ID {
+	return object.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
+}
+
+// tooLarge is the problem of a file that was not read, if an error comes of that.
+func tooLarge(s *source.Sources, err error) *object.Problem {
+	var file *source.TooLargeError
+	if errors.As(err, &file) {
+		return &file.Problem
+	}
+	for _, p := range s.FS.TooLarge() {
+		if strings.Contains(err.Error(), p.Message) {
+			return &p
+		}
+	}
+	return nil
+}
+
+var (
+	// dump is what kustomize prints of its own values before what is wrong.
+	dump = regexp.MustCompile(`(?s)^.*(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]: `)
+
+	// pointer is where in memory something is.
+	pointer = regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`)
+)
+
+// stable is a message without what differs from run to run.
+func stable(message string) string {
+	return pointer.ReplaceAllString(dump.ReplaceAllString(message, ""), "...")
+}
+
+// generatorProblem is the problem of an object that a generator makes though it is there,
+// or should change though it is not.
+func generatorProblem(s *source.Sources, p object.Problem, id object.ID, isMissing bool) object.Problem {
+	found := s.Written(id, 1)
+	if !isMissing {
+		p = duplicate(s, p, id)
+		p.Message += ", or give the generator that comes later behavior: merge or replace"
+		return p
+	}
+	p.Object = id.String()
+	p.Message = "there is no such object to merge with or to replace: write its name as it is where it is generated, or leave out behavior"
+	if len(found) > 0 {
+		p.File, p.Line = found[len(found)-1].Position()
+	}
+	return p
+}
+
+// variableProblem is the problem of a variable, at its line.
+func variableProblem(s *source.Sources, p object.Problem, name string) object.Problem {
+	if file, line := s.VariablePosition(name); file != "" {
+		p.File, p.Line = file, line
+	}
+	if strings.Contains(p.Message, "cannot be mapped to a field") {
+		p.Message = fmt.Sprintf("vars: %s: no object, or no field of it, is what objref and fieldref name: mend them, or remove the variable", name)
+	}
+	return p
+}
+
+// duplicate is the problem of an object that is there twice: in two documents, in one that
+// is loaded twice or, if that cannot be told, somewhere.
+func duplicate(s *source.Sources, p object.Problem, id object.ID) object.Problem {
+	found := s.Written(id, 2)
 	if len(found) == 2 {
 		return source.DuplicateProblem(found[1], found[0])
 	}
 	p.Object = id.String()
 	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"
-	if len(found) > 2 {
-		positions := make([]string, len(found))
-		for i, d := range found {
-			file, line := d.Position()
-			positions[i] = fmt.Sprintf("%s:%d", file, line)
+	if len(found) == 1 {
+		path, by := s.Fork(found[0].File)
+		p.Object = found[0].String()
+		p.File, p.Line = found[0].Position()
+		if len(by) > 1 {
+			p.Message = fmt.Sprintf("duplicate object: %s is loaded by %s; remove one, or have each give it another name, as with namePrefix", path, strings.Join(by, " and "))
 		}
-		p.Message = fmt.Sprintf("duplicate object: two of those in %s are one object; remove or rename one", strings.Join(positions, ", "))
+	}
+	if len(found) > 2 {
+		p.Message = fmt.Sprintf("duplicate object: two of those in %s are one object; remove or rename one", strings.Join(positions(found), ", "))
 	}
 	return p
+}
+
+func positions(documents []source.Document) []string {
+	all := make([]string, len(documents))
+	for i, d := range documents {
+		file, line := d.Position()
+		all[i] = fmt.Sprintf("%s:%d", file, line)
+	}
+	return all
 }
 
 // rootMessage is what an error of kustomize says at its root, without the levels of

@@ -28,7 +28,7 @@ func (s *Sources) isInline(k *Kustomization, text string) bool {
 // whether kustomize can take them.
 func (s *Sources) walkInline(k *Kustomization, l loads, value *yaml.Node) bool {
 	pieces := textPieces(value, place{})
-	if !s.isWellFormed(k.File, pieces) {
+	if !s.isWellFormed(k.File, pieces, l) {
 		return false
 	}
 	found := false
@@ -79,11 +79,18 @@ func (s *Sources) checkConfig(k *Kustomization, d Document) {
 	case d.Kind == "HelmChartInflationGenerator":
 		s.problemIn(d, d.Node, "%s: rendering runs no Helm: write what `helm template` prints into a file, and list that under resources", d.ID)
 		return
+	case d.Kind == "PatchTransformer" && wrongPatch("", d.Node) != "":
+		s.problemIn(d, d.Node, "%s: %s", d.ID, wrongPatch("", d.Node))
 	case d.Kind == "PatchJson6902Transformer" && textAt(d.Node, "target", "name") == "":
 		s.problemIn(d, d.Node, "%s: has no target: write one with kind and name", d.ID)
 	}
 	s.checkNoEmptyEntries(d, d.Node)
 	s.checkTexts(d.File, d.place, d.Node, maxTextLevels)
+	for _, key := range []string{"patch", "patches", "jsonOp"} {
+		if _, text := mappingEntry(d.Node, key); text != nil && text.Kind == yaml.ScalarNode && text.ShortTag() != "!!null" {
+			s.isWellFormed(d.File, textPieces(text, d.place), loads{field: "patches", is: inlineYAML})
+		}
+	}
 	_, paths := mappingEntry(d.Node, "paths")
 	_, replacements := mappingEntry(d.Node, "replacements")
 	s.walkConfigPath(k, d, loadYAML, d.Node, "path")
@@ -122,7 +129,7 @@ func (s *Sources) walkConfigValue(k *Kustomization, d Document, is loadKind, val
 		s.problemIn(d, value, "%s", wrong)
 		return
 	}
-	s.isWellFormedFile(k.Paths[value.Value])
+	s.isWellFormedFile(k.Paths[value.Value], loads{is: is})
 }
 
 // checkNoEmptyEntries notes entries of lists that are empty, which kustomize takes for

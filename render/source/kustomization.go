@@ -331,10 +331,13 @@ func (s *Sources) checkEntries(file string, root *yaml.Node) {
 		}
 		i += 2
 	}
-	for _, field := range []string{"patches", "patchesJson6902"} {
+	for _, field := range []string{"patches", "patchesJson6902", "replacements"} {
 		for _, list := range valuesAt(root, field) {
 			list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool {
 				wrong := wrongPatch(field, dereferenced(entry))
+				if field == "replacements" {
+					wrong = wrongReplacement(dereferenced(entry))
+				}
 				if wrong != "" {
 					s.problem(file, entry.Line, "%s: %s", field, wrong)
 				}
@@ -349,10 +352,9 @@ func wrongPatch(field string, entry *yaml.Node) string {
 	if entry.Kind != yaml.MappingNode {
 		return ""
 	}
-	path, patch := textAt(entry, "path"), textAt(entry, "patch")
 	_, target := mappingEntry(entry, "target")
 	switch {
-	case len(valuesAt(entry, "path"))+len(valuesAt(entry, "patch")) > 1 && path != "" && patch != "":
+	case !isNothing(entry, "path") && !isNothing(entry, "patch"):
 		return "has a path and a patch: write one of them"
 	case isNothing(entry, "path") && isNothing(entry, "patch"):
 		return "has neither a path nor a patch: write one of them"
@@ -362,9 +364,27 @@ func wrongPatch(field string, entry *yaml.Node) string {
 	return ""
 }
 
-// isNothing says whether a mapping has no text at a key, however that is spelled.
+// wrongReplacement says what is wrong with an entry of a list of replacements.
+func wrongReplacement(entry *yaml.Node) string {
+	if entry.Kind != yaml.MappingNode || !isNothing(entry, "path") {
+		return ""
+	}
+	if isNothing(entry, "source") && isNothing(entry, "sourceValue") || isNothing(entry, "targets") {
+		return "needs a source and targets"
+	}
+	for _, targets := range valuesAt(entry, "targets") {
+		for _, target := range targets.Content {
+			if target := dereferenced(target); target.Kind == yaml.MappingNode && isNothing(target, "select") {
+				return "a target needs select, with what it is to select, as kind and name"
+			}
+		}
+	}
+	return ""
+}
+
+// isNothing says whether a mapping has nothing at a key, however that is spelled.
 func isNothing(mapping *yaml.Node, key string) bool {
 	return !slices.ContainsFunc(valuesAt(mapping, key), func(value *yaml.Node) bool {
-		return value.ShortTag() != "!!null" && strings.TrimSpace(value.Value) != ""
+		return value.ShortTag() != "!!null" && (strings.TrimSpace(value.Value) != "" || len(value.Content) > 0)
 	})
 }

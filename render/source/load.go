@@ -178,3 +178,27 @@ func (s *Sources) isLoadedTooOften(root string) bool {
 func holdsDots(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part != ".." && strings.Contains(part, "..") })
 }
+
+// Fork returns the positions of the entries that load a file or what loads it, where those
+// are several: an object that is written once, and is there twice, comes by these.
+func (s *Sources) Fork(file string) (path string, positions []string) {
+	seen := map[string]bool{}
+	for path = file; !seen[path]; {
+		seen[path] = true
+		var by []load
+		for _, l := range s.loads {
+			if l.path == path && l.configures == nil {
+				by = append(by, l)
+			}
+		}
+		if len(by) != 1 {
+			for _, l := range by {
+				positions = append(positions, l.position())
+			}
+			break
+		}
+		path = by[0].by.Folder
+	}
+	slices.Sort(positions)
+	return Relative(path), positions
+}

@@ -231,6 +231,22 @@ func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 	return key, value
 }
 
+// VariablePosition is where a kustomization defines a variable; empty where none does.
+func (s *Sources) VariablePosition(name string) (file string, line int) {
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		k := s.Kustomizations[folder]
+		for _, d := range s.Documents(k.File) {
+			_, vars := mappingEntry(d.Node, "vars")
+			for _, entry := range contentOf(vars) {
+				if textAt(entry, "name") == name {
+					return Relative(k.File), d.lineAt(entry)
+				}
+			}
+		}
+	}
+	return "", 0
+}
+
 func isKustomization(file string) bool {
 	switch path.Base(file) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
@@ -71,6 +74,10 @@ func (s *Sources) readManifest(m *Manifest, parsed parsedManifest) {
 			s.malformed(m.File, p, text.err)
 			continue
 		}
+		if wrong, node := notAnObject(text.documents); wrong != "" {
+			s.problem(m.File, p.line(node.Line), "%s", wrong)
+			continue
+		}
 		if len(text.documents) > 0 {
 			s.grow(m.File, p, text.documents[0].Node, text.growth)
 			growth += text.growth
@@ -81,6 +88,35 @@ func (s *Sources) readManifest(m *Manifest, parsed parsedManifest) {
 	s.FS.disk.vetted(m.File, growth)
 }
 
+// notAnObject says why kustomize does not take a document of a manifest for an object, if
+// it does not.
+func notAnObject(documents []Document) (wrong string, node *yaml.Node) {
+	if len(documents) == 0 {
+		return "", nil
+	}
+	d := documents[0]
+	_, metadata := mappingEntry(d.Node, "metadata")
+	switch {
+	case d.Node.ShortTag() == "!!null", d.Node.Kind == yaml.MappingNode && len(d.Node.Content) == 0: // nothing is no object, and no harm
+	case d.Node.Kind != yaml.MappingNode:
+		return "is no object: write one with apiVersion, kind and metadata.name", d.Node
+	case len(valuesAt(d.Node, "<<"))+len(valuesAt(orNothing(metadata), "<<")) > 0: // it may have these from there
+	case d.Kind == "":
+		return "is no object: it has no kind", d.Node
+	case d.Name == "" && !strings.HasSuffix(d.Kind, "List"):
+		return d.Kind + " without a name: write metadata.name", d.Node
+	}
+	return "", nil
+}
+
+// orNothing is a node, or one of nothing.
+func orNothing(node *yaml.Node) *yaml.Node {
+	if node == nil {
+		return &yaml.Node{}
+	}
+	return node
+}
+
 // Join is the content of a file of some documents.
 func Join(texts []*Text) []byte {
 	contents := make([][]byte, len(texts))
@@ -88,6 +124,24 @@ func Join(texts []*Text) []byte {
 		contents[i] = text.Content
 	}
 	return bytes.Join(contents, []byte("\n---\n"))
+}
+
+// Without returns the files that have some documents, without those.
+func (s *Sources) Without(documents []Document) map[string][]byte {
+	isOut := map[*yaml.Node]bool{}
+	for _, d := range documents {
+		isOut[d.Node] = true
+	}
+	files := map[string][]byte{}
+	for _, m := range s.Manifests {
+		left := slices.DeleteFunc(slices.Clone(m.Texts), func(text *Text) bool {
+			return slices.ContainsFunc(text.Objects, func(d Document) bool { return isOut[d.Node] })
+		})
+		if len(left) < len(m.Texts) {
+			files[m.File] = Join(left)
+		}
+	}
+	return files
 }
 
 // parsedManifest is what is in the pieces of a file.

@@ -4,10 +4,12 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -113,6 +115,42 @@ func (s *Sources) Find(id object.ID) (found []Document) {
 		}
 	}
 	return found
+}
+
+// Written returns the documents that an object is built from, or generators that make it,
+// in the order of files: if it can, as many as there have to be. kustomize may have changed
+// its name and namespace since.
+func (s *Sources) Written(id object.ID, atLeast int) []Document {
+	var files []string
+	for _, m := range s.Manifests {
+		files = append(files, m.File)
+	}
+	for _, k := range s.Kustomizations {
+		files = append(files, k.File)
+	}
+	slices.Sort(files)
+	var of [4][]Document // the better the match, the earlier
+	for _, file := range slices.Compact(files) {
+		for _, d := range s.Documents(file) {
+			if d.inline || d.Kind != id.Kind || d.Name == "" || !strings.Contains(id.Name, d.Name) {
+				continue
+			}
+			isNamed, isIn := d.Name == id.Name, cmp.Or(d.Namespace, "default") == cmp.Or(id.Namespace, "default")
+			for i, matches := range []bool{isNamed && isIn, isNamed, isIn, true} {
+				if matches {
+					of[i] = append(of[i], d)
+				}
+			}
+		}
+	}
+	for least := atLeast; least > 0; least-- {
+		for _, found := range of {
+			if len(found) >= least {
+				return found
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Sources) problem(file string, line int, format string, args ...any) {

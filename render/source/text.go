@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // byteOrderMark may start a file.
@@ -62,6 +64,8 @@ var (
 	badSeparator = regexp.MustCompile(`(?m)^---[^ \t\r\n].*$`)
 )
 
+const afterEnd = "what follows ... is not read: start a document with ---"
+
 // checkMarkers finds what markers of documents hide from kustomize.
 func (p piece) checkMarkers() error {
 	if first, _, _ := bytes.Cut(p.content, []byte("\n")); p.isAfterOther && !isBlank(first) {
@@ -74,15 +78,39 @@ func (p piece) checkMarkers() error {
 	if end == nil {
 		return nil
 	}
+	if !isBlank(p.content[end[0]+len("...") : end[1]]) {
+		return lineError{line: p.lineOf(end[0]), message: afterEnd}
+	}
 	for start := end[1]; start < len(p.content); {
 		next := start + 1 + bytes.IndexByte(append(p.content[start+1:len(p.content):len(p.content)], '\n'), '\n')
 		line := p.content[start+1 : next]
 		if !isBlank(line) && !documentEnd.Match(line) {
-			return lineError{line: p.lineOf(start + 1), message: "what follows ... is not read: start a document with ---"}
+			return lineError{line: p.lineOf(start + 1), message: afterEnd}
 		}
 		start = next
 	}
 	return nil
+}
+
+// checkList finds a character in the objects of a list that does not survive how kustomize
+// takes them from there.
+func checkList(list *yaml.Node) error {
+	if _, items := mappingEntry(list, "items"); items == nil || !strings.HasSuffix(textAt(list, "kind"), "List") {
+		return nil
+	}
+	var check func(node *yaml.Node) error
+	check = func(node *yaml.Node) error {
+		if strings.ContainsRune(node.Value, '\u0085') {
+			return lineError{line: node.Line, message: "the character U+0085 does not survive in a list: write the object as a document of its own"}
+		}
+		for _, child := range node.Content {
+			if err := check(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return check(list)
 }
 
 // lineOf is the line of a byte of the piece, from 1.

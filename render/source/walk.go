@@ -108,7 +108,26 @@ func (s *Sources) walkEntry(k *Kustomization, l loads, entry *yaml.Node) bool {
 			return false
 		}
 	}
+	if l.field == "patches" && l.key != "" && isNothing(entry, "target") && s.isJSONPatch(k, l, entry) {
+		s.problem(k.File, entry.Line, "patches: a JSON 6902 patch without a target: write one, as with kind and name")
+		return false
+	}
 	return true
+}
+
+// isJSONPatch says whether a patch, of which a file or a text is looked at, is a list of
+// operations.
+func (s *Sources) isJSONPatch(k *Kustomization, l loads, entry *yaml.Node) bool {
+	for _, value := range valuesAt(entry, l.key) {
+		content := []byte(value.Value)
+		if l.is == loadYAML {
+			content, _ = s.FS.content(k.Paths[value.Value]) // it was read before
+		}
+		if documents := Parse(content); len(documents) > 0 && documents[0].Node.Kind == yaml.SequenceNode {
+			return true
+		}
+	}
+	return false
 }
 
 // valuesAt are the values of a key, however that is spelled: kustomize takes any case.
@@ -147,7 +166,7 @@ func valuesOf(entry *yaml.Node, key string) (values []*yaml.Node) {
 func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) bool {
 	switch {
 	case l.is == inlineYAML:
-		return s.isWellFormed(k.File, textPieces(value, place{}))
+		return s.isWellFormed(k.File, textPieces(value, place{}), l)
 	case (l.is == loadPatch || l.is == loadConfig) && s.isInline(k, value.Value):
 		return s.walkInline(k, l, value)
 	}
@@ -160,7 +179,7 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) bool {
 	case l.is == loadAny:
 		return true
 	case l.is == loadYAML || l.is == loadPatch:
-		return s.isWellFormedFile(resolved)
+		return s.isWellFormedFile(resolved, l)
 	}
 	return s.walkLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), configures: s.configured(k, l)})
 }
@@ -206,18 +225,20 @@ func (l loads) insteadOfOutside() string {
 	return "make a folder of it with a kustomization.yaml of kind Component that has it under " + l.field + ", and list the folder under components"
 }
 
-// isWellFormedFile says whether a file is YAML, or notes why it is not.
-func (s *Sources) isWellFormedFile(file string) bool {
+// isWellFormedFile says whether a file is YAML as a field takes it, or notes why it is
+// not.
+func (s *Sources) isWellFormedFile(file string, l loads) bool {
 	content, err := s.FS.content(file)
 	if err != nil {
 		s.problem(file, 0, "%v", err)
 		return false
 	}
-	return s.isWellFormed(file, splitDocuments(content))
+	return s.isWellFormed(file, splitDocuments(content), l)
 }
 
-func (s *Sources) isWellFormed(file string, pieces []piece) bool {
+func (s *Sources) isWellFormed(file string, pieces []piece, l loads) bool {
 	before := len(s.Problems)
+	var first *yaml.Node
 	for _, piece := range pieces {
 		node, growth, err := piece.parse()
 		if isMalformed(err) && json.Valid(piece.content) { // JSON may have tabs, YAML not
@@ -227,10 +248,31 @@ func (s *Sources) isWellFormed(file string, pieces []piece) bool {
 			s.malformed(file, piece, err)
 			continue
 		}
+		if node == nil || node.ShortTag() == "!!null" {
+			continue
+		}
 		s.grow(file, piece, node, growth)
-		if node != nil && s.configured(nil, loads{}) != nil { // texts may become those of transformers
+		if s.configured(nil, loads{}) != nil { // texts may become those of transformers
 			s.checkTexts(file, piece.place, node, maxTextLevels)
+		}
+		switch {
+		case first != nil && (first.Kind == yaml.SequenceNode || l.takesOne()):
+			s.problem(file, piece.line(node.Line), "a second document, which kustomize does not read: make one of both, or a file of each")
+		case node.Kind == yaml.ScalarNode && strings.HasPrefix(l.field, "patches") && l.is != loadPatch:
+			s.problem(file, piece.line(node.Line), "%s is no patch: write an object, or a list of JSON 6902 operations", clip(node.Value))
+		}
+		if first == nil {
+			first = node
 		}
 	}
 	return len(s.Problems) == before
+}
+
+// takesOne says whether kustomize reads but the first document of what a field names.
+func (l loads) takesOne() bool {
+	switch l.field {
+	case "patchesJson6902", "replacements", "configurations", "crds", "openapi":
+		return true
+	}
+	return false
 }

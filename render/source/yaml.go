@@ -79,7 +79,9 @@ func (p piece) parse() (node *yaml.Node, growth int, err error) {
 	if len(root.Content) == 0 {
 		return nil, 0, nil
 	}
-	growth, err = measure(root.Content[0], len(p.content))
+	if growth, err = measure(root.Content[0], len(p.content)); err == nil {
+		err = checkList(root.Content[0])
+	}
 	return root.Content[0], growth, err
 }
 
