@@ -45,7 +45,8 @@ func (s *Sources) walkInline(k *Kustomization, l loads, value *yaml.Node) bool {
 			}
 			found = true
 			if l.is == loadConfig {
-				s.checkConfig(k, d)
+				s.checkConfig(d)
+				s.checkFinalConfig(k, d)
 			}
 		}
 	}
@@ -62,14 +63,17 @@ func (s *Sources) checkConfigs() {
 			continue
 		}
 		for _, d := range s.documents[l.path] {
-			s.checkConfig(l.configures, d)
+			s.checkConfig(d)
+			if l.by == l.configures {
+				s.checkFinalConfig(l.configures, d)
+			}
 		}
 	}
 }
 
-// checkConfig looks at the configuration of a generator, transformer or validator of a
-// kustomization: at what kustomize would run, load or parse.
-func (s *Sources) checkConfig(k *Kustomization, d Document) {
+// checkConfig looks at the configuration of a generator, transformer or validator, which a
+// kustomization may yet change.
+func (s *Sources) checkConfig(d Document) {
 	switch {
 	case d.inline || d.Kind == "":
 		return
@@ -79,13 +83,23 @@ func (s *Sources) checkConfig(k *Kustomization, d Document) {
 	case d.Kind == "HelmChartInflationGenerator":
 		s.problemIn(d, d.Node, "%s: rendering runs no Helm: write what `helm template` prints into a file, and list that under resources", d.ID)
 		return
+	}
+	s.checkNoEmptyEntries(d, d.Node)
+	s.checkTexts(d.File, d.place, d.Node, maxTextLevels)
+}
+
+// checkFinalConfig looks at the configuration of a generator, transformer or validator that
+// a kustomization lists: at what kustomize needs, loads or parses.
+func (s *Sources) checkFinalConfig(k *Kustomization, d Document) {
+	if d.inline || d.APIVersion != "builtin" {
+		return
+	}
+	switch {
 	case d.Kind == "PatchTransformer" && wrongPatch("", d.Node) != "":
 		s.problemIn(d, d.Node, "%s: %s", d.ID, wrongPatch("", d.Node))
 	case d.Kind == "PatchJson6902Transformer" && textAt(d.Node, "target", "name") == "":
 		s.problemIn(d, d.Node, "%s: has no target: write one with kind and name", d.ID)
 	}
-	s.checkNoEmptyEntries(d, d.Node)
-	s.checkTexts(d.File, d.place, d.Node, maxTextLevels)
 	for _, key := range []string{"patch", "patches", "jsonOp"} {
 		if _, text := mappingEntry(d.Node, key); text != nil && text.Kind == yaml.ScalarNode && text.ShortTag() != "!!null" {
 			s.isWellFormed(d.File, textPieces(text, d.place), loads{field: "patches", is: inlineYAML})

@@ -155,14 +155,16 @@ func (s *Sources) isLoadedTooOften(root string) bool {
 	for _, m := range s.Manifests {
 		texts[m.File] = len(m.Texts)
 	}
-	steps := 0
 	for _, l := range s.loads {
-		to := waysTo(l.path)
-		if l.isDir && to.count > maxTimes {
+		if to := waysTo(l.path); l.isDir && to.count > maxTimes {
 			s.problem(l.by.File, l.line, "%s would be loaded %d times, as what loads it is loaded again and again: load each folder once", Relative(l.path), to.count)
 			return true
 		}
-		if to.count > 1 && !l.isDir {
+	}
+	steps := 0
+	for _, l := range s.loads {
+		to := waysTo(l.path)
+		if to.count > 1 {
 			steps += to.steps * texts[l.path]
 			texts[l.path] = 0
 		}

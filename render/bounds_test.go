@@ -1,0 +1,104 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+
+// bomb is YAML of a few hundred bytes that stands for 10 to the power of levels items.
+func bomb(head string, levels int) string {
+	text := head + "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := 1; i < levels; i++ {
+		text += fmt.Sprintf("l%d: &l%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d, ", i-1), 10), ", "))
+	}
+	return text
+}
+
+// repeated is the text that each of some numbers gives.
+func repeated(count int, text func(i int) string) string {
+	var all strings.Builder
+	for i := range count {
+		all.WriteString(text(i))
+	}
+	return all.String()
+}
+
+func inBlock(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n" }
+
+func named(i int) string { return fmt.Sprintf(config, fmt.Sprintf("n%d", i)) + "---\n" }
+
+// Input of a few bytes is not built where it stands for more than memory holds, or for
+// more than a day of work, wherever kustomize would read it.
+func TestBounds(t *testing.T) {
+	ok := fmt.Sprintf(config, "ok")
+	const patched = "resources: [a.yaml]\ntransformers: [t.yaml]\n"
+	const transformer = "apiVersion: builtin\nkind: %s\nmetadata: {name: t}\n%s\n"
+	diamond := map[string]string{"kustomization.yaml": "resources: [l0a, l0b]\n", "l21a/a.yaml": ok, "l21b/a.yaml": ok}
+	for i := range 22 {
+		next := "a.yaml"
+		if i < 21 {
+			next = fmt.Sprintf("../l%da, ../l%db", i+1, i+1)
+		}
+		for _, side := range []string{"a", "b"} {
+			diamond[fmt.Sprintf("l%d%s/kustomization.yaml", i, side)] = fmt.Sprintf("namePrefix: %s-\nresources: [%s]\n", side, next)
+		}
+	}
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"resource": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": bomb(ok, 9)},
+			"a.yaml:8: the document is over 4 MiB larger"},
+		"path of a PatchTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb(ok, 9),
+			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "path: p.yaml")}, "p.yaml:8: the document is over 4 MiB larger"},
+		"paths of a PatchStrategicMergeTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb(ok, 9),
+			"t.yaml": fmt.Sprintf(transformer, "PatchStrategicMergeTransformer", "paths: [p.yaml]")}, "p.yaml:8: the document is over 4 MiB larger"},
+		"path of a ReplacementTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb("", 9),
+			"t.yaml": fmt.Sprintf(transformer, "ReplacementTransformer", "replacements: [{path: p.yaml}]")}, "p.yaml:5: the document is over 4 MiB larger"},
+		"text of a transformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok,
+			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "patch: |\n"+inBlock(bomb(ok, 9)))}, "t.yaml:12: the document is over 4 MiB larger"},
+		"text in a patch of a transformer": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ntransformers: [t]\n", "a.yaml": ok,
+			"t/kustomization.yaml": "resources: [t.yaml]\npatches: [{path: p.yaml}]\n",
+			"t/t.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: x"),
+			"t/p.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: |\n"+inBlock(bomb(ok, 9)))}, "t/p.yaml:12: the document is over 4 MiB larger"},
+		"path of a transformer in a folder": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ntransformers: [t]\n", "a.yaml": ok, "p.yaml": bomb(ok, 9),
+			"t/kustomization.yaml": "resources: [t.yaml]\npatches: [{path: p.yaml}]\n",
+			"t/t.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: x"),
+			"t/p.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: null\npath: p.yaml\n")}, "p.yaml:8: the document is over 4 MiB larger"},
+		"openapi":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: o.yaml}\n", "a.yaml": ok, "o.yaml": bomb("", 9)}, "o.yaml:5: the document is over 4 MiB larger"},
+		"long text":  {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 10_000) + "]\n"}, "a.yaml:5: the document is over 4 MiB larger"},
+		"merge keys": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: &a {" + repeated(1000, func(i int) string { return fmt.Sprintf("k%d: v, ", i) }) + "}\nb: {<<: [" + strings.Repeat("*a,", 1000) + "]}\n"}, "a.yaml:5: the document is over 4 MiB larger"},
+		"many small ones": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n",
+			"a.yaml": repeated(1000, func(i int) string { return bomb(named(i)[:len(named(i))-len("---\n")], 4) + "---\n" })}, "a.yaml:257: with this document, what is read is over 16 MiB larger"},
+		"deep flow":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: " + strings.Repeat("{a: ", 9000) + strings.Repeat("}", 9000) + "\n"}, "a.yaml:4: nested over 200 levels deep"},
+		"deep block":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + repeated(1000, func(i int) string { return strings.Repeat(" ", i) + "a:\n" })}, "a.yaml:204: nested over 200 levels deep"},
+		"deep and wide": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: " + strings.Repeat("[", 190) + strings.Repeat("a,", 50_000) + strings.Repeat("]", 190) + "\n"}, "a.yaml:4: the document is over 4 MiB larger"},
+		"many keys":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: {" + repeated(20_000, func(i int) string { return fmt.Sprintf("k%d: v, ", i) }) + "}\n"}, "a.yaml:4: a mapping of over 10000 keys"},
+		"diamond":       {diamond, "l21a would be loaded 2097152 times"},
+		"many copies": {func() map[string]string {
+			files := map[string]string{"kustomization.yaml": "resources:\n" + repeated(200, func(i int) string { return fmt.Sprintf("- f%d\n", i) }),
+				"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": repeated(100, named)}
+			for i := range 200 {
+				files[fmt.Sprintf("f%d/kustomization.yaml", i)] = fmt.Sprintf("namePrefix: p%d-\nresources: [../base]\n", i)
+			}
+			return files
+		}(), "base/kustomization.yaml:1: environments/prod/base/a.yaml would be loaded 200 times"},
+		"large patch":       {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches:\n- path: p.yaml\n  target: {kind: ConfigMap}\n", "a.yaml": repeated(1000, named), "p.yaml": ok + "data: {a: " + strings.Repeat("x", 100_000) + "}\n"}, "kustomization.yaml:3: patches: takes 98 KiB, and there are 1000 objects"},
+		"large annotation":  {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}\n", "a.yaml": repeated(1000, named)}, "kustomization.yaml:2: commonAnnotations: takes 97 KiB"},
+		"large replacement": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nreplacements:\n- source: {kind: ConfigMap, name: n0, fieldPath: data.a}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.b]}]\n", "a.yaml": strings.TrimSuffix(named(0), "---\n") + "data: {a: " + strings.Repeat("x", 100_000) + "}\n---\n" + repeated(1000, func(i int) string { return named(i + 1) })}, "kustomization.yaml:3: replacements: takes 97 KiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var archive strings.Builder
+			for file, content := range test.files {
+				fmt.Fprintf(&archive, "-- environments/prod/%s --\n%s", file, strings.TrimSuffix(content, "\n")+"\n")
+			}
+			problems := problemsOf(run(t, write(t, archive.String())))
+			if len(problems) != 1 || !strings.Contains(problems[0], test.want) {
+				t.Errorf("problems %q, want one that has %q", problems, test.want)
+			}
+		})
+	}
+}
