@@ -39,6 +39,10 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) object
 	if p := tooLarge(s, err); p != nil {
 		return *p
 	}
+	if match := referrals.FindStringSubmatch(err.Error()); match != nil {
+		p, _ := referralProblem(s, kustomization, match[1])
+		return p
+	}
 	message := stable(strings.TrimPrefix(rootMessage(err), "/"))
 	p := object.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if match := resIdentity.FindStringSubmatch(message); match != nil {
@@ -88,14 +92,18 @@ func tooLarge(s *source.Sources, err error) *object.Problem {
 
 var (
 	// dump is what kustomize prints of its own values before what is wrong.
-	dump = regexp.MustCompile(`(?s)^.*(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]: `)
+	dump = regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60): `)
 
 	// pointer is where in memory something is.
 	pointer = regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`)
 )
 
-// stable is a message without what differs from run to run.
+// wrongType is how encoding/json names a field that has a value of another type.
+var wrongType = regexp.MustCompile(`json: cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`)
+
+// stable is a message without what differs from run to run, or means something only in Go.
 func stable(message string) string {
+	message = wrongType.ReplaceAllString(message, "the field $2 cannot be of type $1")
 	return pointer.ReplaceAllString(dump.ReplaceAllString(message, ""), "...")
 }
 

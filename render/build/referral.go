@@ -26,7 +26,7 @@ func kustomizeProblems(s *source.Sources, k *source.Kustomization, err error) (p
 		if match == nil {
 			break
 		}
-		problem, others := referralProblem(s, k, match[1])
+		problem, others := referralProblem(s, k.File, match[1])
 		problems = append(problems, problem)
 		if len(others) == 0 {
 			break
@@ -44,7 +44,7 @@ func kustomizeProblems(s *source.Sources, k *source.Kustomization, err error) (p
 
 // referralProblem is the problem of the objects that a reference may be to, and their
 // documents but for the first.
-func referralProblem(s *source.Sources, k *source.Kustomization, ids string) (object.Problem, []source.Document) {
+func referralProblem(s *source.Sources, kustomization, ids string) (object.Problem, []source.Document) {
 	var candidates []source.Document
 	var names []string
 	for _, match := range resID.FindAllStringSubmatch(ids, -1) {
@@ -57,7 +57,7 @@ func referralProblem(s *source.Sources, k *source.Kustomization, ids string) (ob
 	}
 	slices.Sort(names)
 	p := object.Problem{
-		File:    source.Relative(k.File),
+		File:    source.Relative(kustomization),
 		Message: fmt.Sprintf("a reference may be to any of %s: give them different names, or what refers to them a namespace", strings.Join(names, ", ")),
 	}
 	if len(candidates) == 0 {

@@ -104,7 +104,7 @@ func notAnObject(documents []Document) (wrong string, node *yaml.Node) {
 	case d.Kind == "":
 		return "is no object: it has no kind", d.Node
 	case d.Name == "" && !strings.HasSuffix(d.Kind, "List"):
-		return d.Kind + " without a name: write metadata.name", d.Node
+		return "is no object: it has no metadata.name", d.Node
 	}
 	return "", nil
 }

@@ -37,7 +37,8 @@ type Sources struct {
 	growth        int               // of all documents that were read, see measure
 	loads         []load
 	isLoaded      map[listed]bool
-	loading       []load // that are being followed
+	loading       []load   // that are being followed
+	texts         []string // files whose content is the value of a key
 	isManifest    map[string]bool
 	documents     map[string][]Document // of every file that was asked for
 	changers      []string              // see changingFiles
@@ -82,6 +83,7 @@ func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...
 	s.FS = s.FS.With(s.standIns)
 	s.readManifests()
 	s.checkConfigs()
+	s.trustTexts()
 	for _, folder := range append([]string{folder}, onTop...) {
 		s.isHuge = s.isLoadedTooOften(folder) || s.spreadsTooMuch(folder) || s.isHuge
 	}

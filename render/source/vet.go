@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"example.com/gatehouse/render/object"
@@ -24,6 +25,17 @@ func (d *disk) vetted(file string, bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.growths[file] = growth{bytes: bytes}
+}
+
+// trustTexts has files whose content is but the value of a key be read, whatever they are.
+// Transformers that are built might make kustomize parse them.
+func (s *Sources) trustTexts() {
+	if slices.ContainsFunc(s.loads, func(l load) bool { return l.configures != nil && l.isDir }) {
+		return
+	}
+	for _, file := range s.texts {
+		s.FS.disk.vetted(file, 0)
+	}
 }
 
 // vet returns the growth of a file.

@@ -177,6 +177,7 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) bool {
 	resolved := k.Paths[value.Value]
 	switch {
 	case l.is == loadAny:
+		s.texts = append(s.texts, resolved)
 		return true
 	case l.is == loadYAML || l.is == loadPatch:
 		return s.isWellFormedFile(resolved, l)
@@ -258,14 +259,25 @@ func (s *Sources) isWellFormed(file string, pieces []piece, l loads) bool {
 		switch {
 		case first != nil && (first.Kind == yaml.SequenceNode || l.takesOne()):
 			s.problem(file, piece.line(node.Line), "a second document, which kustomize does not read: make one of both, or a file of each")
-		case node.Kind == yaml.ScalarNode && strings.HasPrefix(l.field, "patches") && l.is != loadPatch:
-			s.problem(file, piece.line(node.Line), "%s is no patch: write an object, or a list of JSON 6902 operations", clip(node.Value))
+		case strings.HasPrefix(l.field, "patches") && l.is != loadPatch:
+			s.checkPatch(file, piece, node)
 		}
 		if first == nil {
 			first = node
 		}
 	}
 	return len(s.Problems) == before
+}
+
+// checkPatch notes why kustomize does not take a document for a patch, if it does not.
+func (s *Sources) checkPatch(file string, p piece, node *yaml.Node) {
+	if node.Kind == yaml.ScalarNode {
+		s.problem(file, p.line(node.Line), "%s is no patch: write an object, or a list of JSON 6902 operations", clip(node.Value))
+		return
+	}
+	if wrong, _ := notAnObject(splitDocument(Document{Node: node})); wrong != "" && node.Kind == yaml.MappingNode {
+		s.problem(file, p.line(node.Line), "a patch %s: kustomize wants kind and metadata.name in it, also where it has a target", strings.TrimPrefix(wrong, "is no object: it "))
+	}
 }
 
 // takesOne says whether kustomize reads but the first document of what a field names.

@@ -138,7 +138,7 @@ func textAt(node *yaml.Node, keys ...string) string {
 	for _, key := range keys {
 		_, node = mappingEntry(node, key)
 	}
-	if node == nil {
+	if node == nil || node.ShortTag() == "!!null" {
 		return ""
 	}
 	return node.Value
