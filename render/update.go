@@ -62,7 +62,7 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	}
 	progress("comparing")
 	e.Objects = len(rendering.Objects)
-	e.Plan, e.Problems = tree.NewPlan(repository.root, e.Name, rendering.Files)
+	e.Plan, e.Problems = tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.IsSorted)
 }
 
 // Failed says whether any environment has problems. Then nothing can be staged.

@@ -25,13 +25,17 @@ const indexFile = "kustomization.yaml"
 // indexHeader tells an index from a kustomization that a person wrote.
 const indexHeader = "# Written by gatehouse render, which owns the files listed here: do not edit.\n"
 
-// newIndex lists files in apply order.
-func newIndex(names []string) []byte {
+// newIndex lists files in apply order. If that is not the order in which kustomize
+// applies kinds, it says that kustomize is to keep it.
+func newIndex(names []string, keepOrder bool) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader)
 	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n")
 	for _, name := range names {
 		b.WriteString("- " + name + "\n")
+	}
+	if keepOrder {
+		b.WriteString("sortOptions:\n  order: fifo\n")
 	}
 	return b.Bytes()
 }

@@ -36,8 +36,9 @@ type Plan struct {
 }
 
 // NewPlan compares rendered/<environment> below root with the files that are to be in
-// it, in apply order. The problems are what is in the way. Close the plan after use.
-func NewPlan(root *os.Root, environment string, files []File) (*Plan, []object.Problem) {
+// it, in apply order, which kustomize may be told to keep. The problems are what is in
+// the way. Close the plan after use.
+func NewPlan(root *os.Root, environment string, files []File, keepOrder bool) (*Plan, []object.Problem) {
 	p := &Plan{folder: newFolder(root, path.Join(Folder, environment)), before: map[string][]byte{}}
 	old, err := p.folder.read(indexFile)
 	if err == nil && old != nil && !isIndex(old) {
@@ -58,9 +59,9 @@ func NewPlan(root *os.Root, environment string, files []File) (*Plan, []object.P
 		errs = append(errs, p.planRemoval(name))
 	}
 	if len(files) > 0 {
-		p.index = newIndex(names)
+		p.index = newIndex(names, keepOrder)
 	}
-	p.interim = newIndex(slices.Concat(names, p.prune))
+	p.interim = newIndex(slices.Concat(names, p.prune), keepOrder)
 	if !bytes.Equal(old, p.index) {
 		p.before[indexFile] = old
 	}
