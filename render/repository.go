@@ -64,10 +64,11 @@ func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
 // RLock keeps other runs from writing to the repository until unlock, where it can be
 // locked: a file system without locks may be read. It waits for those that write.
 func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
-	if unlock, err = tree.RLock(ctx, filepath.Join(r.dir, environmentsFolder)); err != nil {
-		return func() {}, ctx.Err()
+	unlock, err = tree.RLock(ctx, filepath.Join(r.dir, environmentsFolder))
+	if err != nil && ctx.Err() == nil {
+		return func() {}, nil
 	}
-	return unlock, nil
+	return unlock, err
 }
 
 // fileSystem is the repository as it is on disk now.
