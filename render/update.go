@@ -78,9 +78,9 @@ func (u *Update) Changes() bool {
 // Stage makes ready what is to be written, in all environments. An error is one of
 // nothing being changed.
 func (u *Update) Stage(ctx context.Context) error {
-	var errs []error
-	for _, e := range u.Environments {
-		errs = append(errs, e.Plan.Stage(ctx))
+	errs := make([]error, len(u.Environments))
+	for i, e := range u.Environments {
+		errs[i] = e.Plan.Stage(ctx)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)

@@ -4,7 +4,6 @@ package tree
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -80,12 +79,14 @@ func IsOwnable(name string) bool {
 
 // Environments are the names of the environments that were rendered below root.
 func Environments(root *os.Root) (names []string, err error) {
-	entries, err := fs.ReadDir(root.FS(), Folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	dir, err := openReal(root, Folder)
+	if dir == nil {
+		return nil, err
 	}
+	defer dir.Close()
+	entries, err := fs.ReadDir(dir.FS(), ".")
 	for _, entry := range entries {
-		content, err := regular.ReadFile(root, path.Join(Folder, entry.Name(), indexFile))
+		content, err := regular.ReadFile(dir, path.Join(entry.Name(), indexFile))
 		if err == nil && isIndex(content) {
 			names = append(names, entry.Name())
 		}

@@ -169,14 +169,6 @@ func (p *Plan) Stage(ctx context.Context) error {
 	if !p.Changes() {
 		return nil
 	}
-	for i, name := range p.prune {
-		if i > 0 && path.Dir(name) == path.Dir(p.prune[i-1]) {
-			continue
-		}
-		if err := p.folder.try(name); err != nil {
-			return err
-		}
-	}
 	files := p.inOrder()
 	p.changes = make([]change, len(files))
 	errs := make([]error, len(files))
@@ -186,14 +178,13 @@ func (p *Plan) Stage(ctx context.Context) error {
 			p.changes[i], errs[i] = p.folder.stage(files[i].Path, files[i].Content)
 		}
 	})
-	return firstOf(errs) // on a full disk, all fail
-}
-
-func firstOf(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
+	for i, name := range p.prune {
+		if i == 0 || path.Dir(name) != path.Dir(p.prune[i-1]) {
+			errs = append(errs, p.folder.try(name))
 		}
+	}
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i] // on a full disk, all fail
 	}
 	return nil
 }
