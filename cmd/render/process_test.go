@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,19 +16,32 @@ import (
 	"example.com/gatehouse/render"
 )
 
-// asRender is set in processes that are render. Its value is how large their files may
-// become, if that is bounded.
-const asRender = "TEST_AS_RENDER"
+// asRender is set in processes that are render. Its value is what keeps them from
+// writing, if anything does.
+const (
+	asRender = "TEST_AS_RENDER"
+
+	withSmallFiles = "small files"
+	asNobody       = "nobody"
+)
+
+// nobody is a user whom permissions hold, as they do not hold root.
+const nobody = 65534
 
 func TestMain(m *testing.M) {
 	limit, ok := os.LookupEnv(asRender)
 	if !ok {
 		os.Exit(m.Run())
 	}
-	if size, err := strconv.ParseUint(limit, 10, 64); err == nil {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size}); err != nil {
-			panic(err)
-		}
+	var err error
+	switch {
+	case limit == withSmallFiles:
+		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 16, Max: 1 << 16})
+	case limit == asNobody && os.Getuid() == 0:
+		err = syscall.Setuid(nobody)
+	}
+	if err != nil {
+		panic(err)
 	}
 	os.Exit(run())
 }
@@ -42,11 +54,26 @@ func process(t *testing.T, limit string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// mustChangeNothing runs render, which fails with an error, on a repository.
+func mustChangeNothing(t *testing.T, root, limit, want string) {
+	t.Helper()
+	before := tree(t, root)
+	out, err := process(t, limit, "--all", "--root", root).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitError || string(out) != want {
+		t.Errorf("%v: %s", err, out)
+	}
+	if after := tree(t, root); after != before {
+		t.Errorf("changed to %s", after)
+	}
+}
+
 // changed is a repository in which prod was rendered, and two environments are to be:
-// prod and staging, of which one object is large.
+// prod, which has another object and one less, and staging, of which one is large.
 func changed(t *testing.T) string {
 	t.Helper()
 	root := repository(t)
+	writeFile(t, root, "a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: old}\n")
 	if _, _, code, err := execute("--all", "--root", root); code != 0 || err != nil {
 		t.Fatal(code, err)
 	}
@@ -113,18 +140,36 @@ func TestReportThatCannotBePrinted(t *testing.T) {
 // A file that cannot be written is one too many for all environments.
 func TestFileThatCannotBeWritten(t *testing.T) {
 	root := changed(t)
-	before := tree(t, root)
-	out, err := process(t, "65536", "--all", "--root", root).CombinedOutput()
-	const want = "error: nothing was changed: write rendered/staging/default/configmap-b.yaml: file too large\n"
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitError || string(out) != want {
-		t.Errorf("%v: %s", err, out)
-	}
-	if after := tree(t, root); after != before {
-		t.Errorf("changed to %s", after)
-	}
+	mustChangeNothing(t, root, withSmallFiles, "error: nothing was changed: write rendered/staging/default/configmap-b.yaml: file too large\n")
 	if out, err := process(t, "", "--all", "--root", root).CombinedOutput(); err != nil {
 		t.Errorf("without the limit: %v: %s", err, out)
+	}
+}
+
+// A folder that files cannot be written to, or removed from, is one too many as well.
+func TestFolderThatTakesNoChanges(t *testing.T) {
+	for folder, want := range map[string]string{
+		"rendered":           "write rendered/staging/kustomization.yaml",
+		"rendered/prod":      "write rendered/prod/kustomization.yaml",
+		"rendered/prod/shop": "write rendered/prod/shop/configmap-b.yaml",
+		"rendered/prod/old":  "remove rendered/prod/old/configmap-a.yaml",
+	} {
+		t.Run(folder, func(t *testing.T) {
+			root := changed(t)
+			for _, dir := range []string{"rendered", "rendered/prod", "rendered/prod/shop", "rendered/prod/old"} {
+				mode := fs.FileMode(0o777)
+				if dir == folder {
+					mode = 0o555
+				}
+				if err := os.Chmod(filepath.Join(root, dir), mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chmod(filepath.Dir(root), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			mustChangeNothing(t, root, asNobody, "error: nothing was changed: "+want+": permission denied\n")
+		})
 	}
 }
 
@@ -183,7 +228,9 @@ func TestCheckWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if err := check(t.Context()); err != nil {
+	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := check(patient); err != nil {
 		t.Errorf("beside a check: %v", err)
 	}
 }
