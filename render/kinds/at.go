@@ -73,7 +73,7 @@ func At(at *cnatv1alpha1.At) []Object {
 			Containers: []corev1.Container{{
 				Name:            CommandContainer,
 				Image:           at.Spec.Image,
-				Command:         []string{"sh", "-c", at.Spec.Command},
+				Command:         []string{"sh", "-c", literal(at.Spec.Command)},
 				Env:             at.Spec.Env,
 				EnvFrom:         at.Spec.EnvFrom,
 				Resources:       at.Spec.Resources,
