@@ -45,6 +45,20 @@ func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
 // out what only the controller acts on and may change while a Pod waits: suspend
 // and startingDeadlineSeconds.
 func AtDigest(spec cnatv1alpha1.AtSpec) string {
+	spec.Env = canonicalEnv(spec.Env)
+	spec.EnvFrom = canonicalEnvFrom(spec.EnvFrom)
+	spec.Resources = canonicalResources(spec.Resources)
+	return spelledAtDigest(spec)
+}
+
+// AtDigests are the digests that a run or a Pod of a defaulted spec may have: AtDigest,
+// and the one that earlier versions gave the spec, which differed with the spelling of
+// a value. What is on record under that must not run again.
+func AtDigests(spec cnatv1alpha1.AtSpec) []string {
+	return []string{AtDigest(spec), spelledAtDigest(spec)}
+}
+
+func spelledAtDigest(spec cnatv1alpha1.AtSpec) string {
 	if due, err := Schedule(spec); err == nil {
 		spec.Schedule = due.Format(time.RFC3339Nano)
 	}

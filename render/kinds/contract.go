@@ -38,8 +38,7 @@ const (
 )
 
 // digest is the SHA-256 digest of the JSON of a defaulted spec, written like an
-// image digest: sha256:<64 hexadecimal digits>. Specs that differ in spelling
-// alone (field order, 0.5 or 500m) have one digest.
+// image digest: sha256:<64 hexadecimal digits>.
 func digest(spec any) string {
 	b, err := json.Marshal(spec)
 	if err != nil { // a spec is plain data: its fields all marshal

@@ -31,6 +31,10 @@ const (
 
 // MemcachedDigest is the digest of a defaulted spec.
 func MemcachedDigest(spec cachev1alpha1.MemcachedSpec) string {
+	spec.Resources = canonicalResources(spec.Resources)
+	if spec.MemoryLimit != nil {
+		spec.MemoryLimit = ptr.To(canonicalQuantity(*spec.MemoryLimit))
+	}
 	return digest(spec)
 }
 

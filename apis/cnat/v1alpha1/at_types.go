@@ -53,7 +53,8 @@ type AtSpec struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 	Schedule string `json:"schedule,omitempty"`
 
-	// command is run by `sh -c`.
+	// command is run by `sh -c`, which gets it to the byte: Kubernetes expands nothing
+	// in it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
