@@ -67,8 +67,19 @@ func HashName(object *unstructured.Unstructured) error {
 	if err != nil {
 		return fmt.Errorf("hash %s %s: %w", object.GetKind(), name, err)
 	}
-	object.SetName(object.GetLabels()[kind.Label] + "-" + hash(b)[:10])
+	object.SetName(object.GetLabels()[kind.Label] + "-" + hash(b)[:hashLength])
 	return nil
+}
+
+// hashLength is how many hexadecimal digits a name has of a hash.
+const hashLength = 10
+
+// IsHashName says whether a name has the form of those that HashName gives to what is
+// rendered from an owner of a name. In a cluster the form is all that can be told: the
+// hash is of the manifest, and the API server and admission added to that.
+func IsHashName(name, owner string) bool {
+	digits, ok := strings.CutPrefix(name, owner+"-")
+	return ok && len(digits) == hashLength && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // objectMeta is the metadata of an object that is rendered from owner: owner's
