@@ -40,9 +40,6 @@ type Decision struct {
 func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
 	s := newSnapshot(at, pods, now)
 	due, err := kinds.Schedule(at.Spec)
-	if err != nil && s.phase == cnatv1alpha1.AtPending {
-		return s.rejectSchedule(err)
-	}
 	s.due = due
 
 	switch started, waiting := s.startedPod(), s.waitingPod(); {
@@ -58,6 +55,8 @@ func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Du
 		return s.failLost()
 	case s.phase == cnatv1alpha1.AtRunning:
 		return s.keepStatus() // the status is ahead of the Pod in the cache
+	case err != nil:
+		return s.rejectSchedule(err)
 	case s.deadlinePassed():
 		return s.failMissed()
 	case waiting == nil:

@@ -100,6 +100,7 @@ func TestDecide(t *testing.T) {
 	)
 	plain := newAt()
 	other := newAt(func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" })
+	soon := newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" })
 	early, late := due.Add(-time.Hour), due.Add(time.Hour)
 	type pods = []corev1.Pod
 
@@ -160,6 +161,8 @@ func TestDecide(t *testing.T) {
 		"thought missed, but it started":                {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
 		"invalid":                                       {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
 		"invalid, as another version ran it":            {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
+		"invalid, and somebody opened the Pod":          {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"invalid, armed, and the Pod is gone":           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a"), func(at *cnatv1alpha1.At) { at.Status.Run.ScheduledTime = nil }), now: due, phase: done, reason: ReasonPodLost, run: "a"},
 		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
 		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
 	} {

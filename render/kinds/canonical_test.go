@@ -96,6 +96,25 @@ func TestSpellingsOfQuantities(t *testing.T) {
 	})
 }
 
+// Whatever can be written has a canonical spelling, of the same value, that is its own.
+func TestCanonicalQuantity(t *testing.T) {
+	texts := rapid.StringMatching(`[+-]?[0-9]{0,30}(\.[0-9]{0,12})?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?`)
+	rapid.Check(t, func(t *rapid.T) {
+		text := texts.Draw(t, "quantity")
+		quantity, err := resource.ParseQuantity(text)
+		if err != nil {
+			t.Skip()
+		}
+		canonical := canonicalQuantity(quantity)
+		if canonical.Cmp(quantity) != 0 {
+			t.Fatalf("%s is %s", text, canonical.String())
+		}
+		if again := canonicalQuantity(canonical); again.String() != canonical.String() {
+			t.Fatalf("%s is %s and %s", text, canonical.String(), again.String())
+		}
+	})
+}
+
 // spell spells so many thousandths with every suffix there is.
 func spell(milli int64) (spellings []string) {
 	units := map[string]*big.Rat{"": big.NewRat(1, 1), "m": big.NewRat(1, 1000), "E-3": big.NewRat(1, 1000)}
