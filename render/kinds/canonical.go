@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
@@ -10,16 +12,20 @@ import (
 // digests of specs that are on record stay what they are.
 
 // canonicalQuantity is a quantity in one spelling: 1Gi for 1073741824, 500m for 0.5,
-// 1k for 1E3. It is in the family, binary or decimal, that has fewer digits.
-func canonicalQuantity(q resource.Quantity) resource.Quantity {
-	q.Format = resource.BinarySI
-	binary, binarySuffix := q.CanonicalizeBytes(nil)
-	q.Format = resource.DecimalSI
-	decimal, decimalSuffix := q.CanonicalizeBytes(nil)
-	if len(binary) <= len(decimal) {
-		return resource.MustParse(string(binary) + string(binarySuffix))
+// 1k for 1E3. Of the families it is the one with the fewest digits that has a suffix
+// for it.
+func canonicalQuantity(q resource.Quantity) (canonical resource.Quantity) {
+	fewest := math.MaxInt
+	for _, family := range []resource.Format{resource.BinarySI, resource.DecimalSI, resource.DecimalExponent} {
+		spelled := q
+		spelled.Format = family
+		digits, suffix := spelled.CanonicalizeBytes(nil)
+		read, err := resource.ParseQuantity(string(digits) + string(suffix))
+		if err == nil && read.Cmp(q) == 0 && len(digits) < fewest {
+			canonical, fewest = read, len(digits)
+		}
 	}
-	return resource.MustParse(string(decimal) + string(decimalSuffix))
+	return canonical
 }
 
 func canonicalResources(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
