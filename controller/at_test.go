@@ -243,14 +243,14 @@ func TestAtPodIsReplacedBeforeItStarts(t *testing.T) {
 	at := w.createAt("upgraded", 2*time.Second, func(at *cnatv1alpha1.At) { at.Spec.Suspend = true })
 	old := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonSuspended)
-	next := w.syncPod(at, "-v2")
+	next := w.syncPod(at, "v2")
 	w.must(w.Delete(w.ctx, old))
 	w.awaitArmed(at, next)
 
 	due, err := kinds.Schedule(at.Spec)
 	w.must(err)
 	time.Sleep(time.Until(due) + 100*time.Millisecond)
-	last := w.syncPod(at, "-v3")
+	last := w.syncPod(at, "v3")
 	w.must(w.Delete(w.ctx, next))
 	w.awaitArmed(at, last)
 	edit(w, at, func(at *cnatv1alpha1.At) { at.Spec.Suspend = false })
@@ -296,7 +296,7 @@ func TestAtRecreated(t *testing.T) {
 	pod := w.syncPod(at)
 	w.awaitAt(at, running, ReasonRunning)
 	w.must(w.Delete(w.ctx, at))
-	spare := w.syncPod(at, "-spare")
+	spare := w.syncPod(at, "spare")
 	at.ObjectMeta = metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}
 	w.must(w.Create(w.ctx, at))
 	w.awaitAt(at, running, ReasonRunning)
@@ -337,7 +337,7 @@ func TestAtTwoControllers(t *testing.T) {
 	for i := range ats {
 		ats[i] = w.createAt(fmt.Sprint("two-", i), time.Until(due))
 		pods[i] = w.syncPod(ats[i])
-		w.syncPod(ats[i], "-b")
+		w.syncPod(ats[i], "b")
 	}
 	for i, at := range ats {
 		running := w.awaitAt(at, running, ReasonRunning)
@@ -359,6 +359,46 @@ func TestAtTwoControllers(t *testing.T) {
 		if open[at.Name] != 1 {
 			t.Errorf("At %s has %d open Pods", at.Name, open[at.Name])
 		}
+	}
+}
+
+// Who may not create Pods, but what makes them, cannot have the controller take one for
+// an At's.
+func TestAtOpensOnlyWhatWasRendered(t *testing.T) {
+	w := newWorld(t)
+	at := w.createAt("posed", -time.Minute)
+	var posing []*corev1.Pod
+	for _, pose := range []func(*corev1.Pod){
+		func(pod *corev1.Pod) {
+			pod.Name = "posed-0123456789"
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "a", UID: "b"}}
+		},
+		func(pod *corev1.Pod) { pod.Name, pod.GenerateName = "posed-1000000000", "posed-" },
+		func(pod *corev1.Pod) { pod.Name, pod.GenerateName = "", "posed-" },
+		func(pod *corev1.Pod) { pod.Name = "posed" },
+		func(pod *corev1.Pod) { pod.Name = "posed-7xk2p" },
+		func(pod *corev1.Pod) { pod.Name = "other-0123456789" },
+	} {
+		pod := kinds.At(at)[0].(*corev1.Pod)
+		pose(pod)
+		w.must(w.Create(w.ctx, pod))
+		posing = append(posing, pod)
+	}
+	open := kinds.At(at)[0].(*corev1.Pod)
+	open.Name, open.Spec.SchedulingGates = "posed-open", nil
+	w.must(w.Create(w.ctx, open))
+
+	w.start()
+	waiting := w.awaitAt(at, pending, ReasonPodMissing)
+	if message := meta.FindStatusCondition(waiting.Status.Conditions, "Ready").Message; !strings.Contains(message, "has its label but was not rendered from it") {
+		t.Errorf("message %q", message)
+	}
+	pod := w.syncPod(at)
+	if opened := w.awaitAt(at, running, ReasonRunning); opened.Status.Run.PodUID != pod.UID {
+		t.Errorf("run is %+v", opened.Status.Run)
+	}
+	for _, pod := range posing {
+		w.checkGate(pod, true)
 	}
 }
 

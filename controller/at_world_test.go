@@ -30,10 +30,10 @@ func (w *world) createAt(name string, due time.Duration, change ...func(*cnatv1a
 	return at
 }
 
-// syncPod creates the Pod of an At.
-func (w *world) syncPod(at *cnatv1alpha1.At, suffix ...string) *corev1.Pod {
+// syncPod creates the Pod of an At, as a version of the renderer makes it.
+func (w *world) syncPod(at *cnatv1alpha1.At, version ...string) *corev1.Pod {
 	w.Helper()
-	rendered := w.sync(at, suffix...)
+	rendered := w.sync(at, version...)
 	pod := &corev1.Pod{}
 	w.must(w.Get(w.ctx, client.ObjectKeyFromObject(rendered[0]), pod))
 	return pod

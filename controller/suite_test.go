@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/controller"
+	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/test/apiserver"
 	"example.com/gatehouse/test/cluster"
 )
@@ -83,15 +84,16 @@ func (w *world) must(err error) {
 	}
 }
 
-// sync applies what an object renders to, as a GitOps tool would. The name of a
-// Pod ends in suffix, as if a renderer of another version had made it.
-func (w *world) sync(object client.Object, suffix ...string) []*unstructured.Unstructured {
+// sync applies what an object renders to, as a GitOps tool would. With a version it is
+// as if another version of the renderer had made it, and a Pod has another name.
+func (w *world) sync(object client.Object, version ...string) []*unstructured.Unstructured {
 	w.Helper()
 	rendered, err := cluster.Rendered(object, w.Scheme())
 	w.must(err)
 	for _, r := range rendered {
-		if r.GetKind() == "Pod" {
-			r.SetName(r.GetName() + strings.Join(suffix, ""))
+		if len(version) > 0 {
+			w.must(unstructured.SetNestedField(r.Object, version[0], "metadata", "annotations", "version"))
+			w.must(kinds.HashName(r))
 		}
 		w.must(w.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(r), client.FieldOwner("sync")))
 	}

@@ -20,6 +20,8 @@ type Rendering struct {
 	Objects []object.Object
 	// Files have one object each, in the same order.
 	Files []tree.File
+	// IsSorted says whether it is the environment that says the order, by sortOptions.
+	IsSorted bool
 	// Sources are the files that it was made from, relative to the root.
 	Sources []string
 }
@@ -55,6 +57,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
 	if len(r.problems) == 0 {
 		rendering.Objects, rendering.Files = r.files(slices.Concat(written, rendered))
+		rendering.IsSorted = r.isSorted()
 	}
 	if len(r.problems) > 0 {
 		return nil, object.SortProblems(r.problems)

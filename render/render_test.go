@@ -59,7 +59,10 @@ func update(ctx context.Context, root string, selection Selection) (*Update, err
 	if u.Failed() {
 		return u, nil
 	}
-	return u, u.Apply(ctx)
+	if err := u.Stage(ctx); err != nil {
+		return u, err
+	}
+	return u, u.Commit()
 }
 
 // run renders all environments below root.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"reflect"
@@ -153,9 +154,15 @@ func (r *renderer) place(objects []object.Object) (placed []tree.Placed) {
 	return placed
 }
 
+// isSorted says whether the environment says in which order its objects are applied.
+func (r *renderer) isSorted() bool { return r.sources.Kustomizations[r.folder].SortOptions != nil }
+
 // files returns the objects in apply order, and a file for each.
 func (r *renderer) files(objects []object.Object) (kept []object.Object, files []tree.File) {
 	placed := r.place(objects)
+	positions, problems := build.Order(r.sources, r.folder, r.built, objects)
+	r.report(problems)
+	slices.SortStableFunc(placed, func(a, b tree.Placed) int { return cmp.Compare(positions[a.Unstructured], positions[b.Unstructured]) })
 	kept, files = make([]object.Object, len(placed)), make([]tree.File, len(placed))
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {

@@ -55,10 +55,20 @@ func Open(dir string) (*Repository, error) {
 // Close closes the repository.
 func (r *Repository) Close() { _ = r.root.Close() }
 
-// Lock keeps other runs from writing to the repository until unlock, and waits for
-// those that do.
+// Lock keeps other runs from writing to the repository, and from reading it, until
+// unlock. It waits for those that do.
 func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
 	return tree.Lock(ctx, filepath.Join(r.dir, environmentsFolder))
+}
+
+// RLock keeps other runs from writing to the repository until unlock, where it can be
+// locked: a file system without locks may be read. It waits for those that write.
+func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
+	unlock, err = tree.RLock(ctx, filepath.Join(r.dir, environmentsFolder))
+	if err != nil && ctx.Err() == nil {
+		return func() {}, nil
+	}
+	return unlock, err
 }
 
 // fileSystem is the repository as it is on disk now.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -31,5 +32,27 @@ func TestRepository(t *testing.T) {
 		if objects.Size() != e.Objects {
 			t.Errorf("kustomize builds %d objects of %s, render %d", objects.Size(), e.Name, e.Objects)
 		}
+	}
+}
+
+// A repository that cannot be locked, as on a file system without locks, may be read,
+// and not written.
+func TestRepositoryWithoutLocks(t *testing.T) {
+	root := write(t, "-- environments/prod/kustomization.yaml --\n")
+	repository, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	if err := os.RemoveAll(filepath.Join(root, "environments")); err != nil { // nor does this lock
+		t.Fatal(err)
+	}
+	if unlock, err := repository.RLock(t.Context()); err != nil {
+		t.Error(err)
+	} else {
+		unlock()
+	}
+	if _, err := repository.Lock(t.Context()); err == nil {
+		t.Error("locked what cannot be locked")
 	}
 }

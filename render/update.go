@@ -2,7 +2,10 @@ package render
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
@@ -23,9 +26,9 @@ type EnvironmentUpdate struct {
 }
 
 // NewUpdate renders environments and plans what to write. An error is for what keeps
-// it from finding out what is wrong with them. Whoever is to apply the update holds
-// the lock of the repository. Progress is told what is being done. Close the update
-// after use.
+// it from finding out what is wrong with them. Whoever is to stage the update holds
+// the lock of the repository until it is closed. Progress is told what is being done.
+// Close the update after use.
 func NewUpdate(ctx context.Context, repository *Repository, selection Selection, progress func(environment, step string)) (*Update, error) {
 	names, err := repository.selected(selection)
 	if err != nil {
@@ -59,10 +62,10 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	}
 	progress("comparing")
 	e.Objects = len(rendering.Objects)
-	e.Plan, e.Problems = tree.NewPlan(repository.root, e.Name, rendering.Files)
+	e.Plan, e.Problems = tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.IsSorted)
 }
 
-// Failed says whether any environment has problems. Then nothing can be applied.
+// Failed says whether any environment has problems. Then nothing can be staged.
 func (u *Update) Failed() bool {
 	return slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return len(e.Problems) > 0 })
 }
@@ -72,19 +75,39 @@ func (u *Update) Changes() bool {
 	return slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return e.Plan != nil && e.Plan.Changes() })
 }
 
-// Apply writes what has changed.
-func (u *Update) Apply(ctx context.Context) error {
+// Stage makes ready what is to be written, in all environments. An error is one of
+// nothing being changed.
+func (u *Update) Stage(ctx context.Context) error {
+	errs := make([]error, len(u.Environments))
+	for i, e := range u.Environments {
+		errs[i] = e.Plan.Stage(ctx)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	return nil
+}
+
+// Commit writes what was staged. An error says what was changed and what was not.
+func (u *Update) Commit() error {
 	for _, e := range u.Environments {
-		if err := e.Plan.Apply(ctx); err != nil {
-			return err
+		if err := e.Plan.Commit(); err != nil {
+			return fmt.Errorf("%w\n%s\nrender again to complete it", err, strings.Join(u.progress(), "\n"))
 		}
 	}
 	return nil
 }
 
-// Close closes the plans.
-func (u *Update) Close() {
+func (u *Update) progress() (lines []string) {
 	for _, e := range u.Environments {
+		lines = append(lines, e.Plan.Progress()...)
+	}
+	return lines
+}
+
+// Close discards what was staged and not committed.
+func (u *Update) Close() {
+	for _, e := range slices.Backward(u.Environments) { // the first may have made a folder for all
 		if e.Plan != nil {
 			e.Plan.Close()
 		}

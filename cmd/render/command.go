@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +40,8 @@ objects in it, checks everything as the API server would, and writes one object 
 file to rendered/NAME, for Argo CD or Flux to sync.
 
 Exit codes: 0 done, or with --check nothing to do; 1 with --check, rendered/ is
-not what rendering would write; 2 error, and then no file was changed.`,
+not what rendering would write; 2 error, and then no file was changed, unless the
+error says which were, as when the disk fails: rendering again completes that.`,
 		Example: `  # Write rendered/prod
   render --env prod
 
@@ -77,49 +80,58 @@ func runRender(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	defer repository.Close()
-	update, err := updateRendered(cmd, repository, f)
+	p := newProgress(cmd.ErrOrStderr())
+	defer p.stop()
+	p.step("waiting for another run")
+	lock := repository.Lock
+	if f.check {
+		lock = repository.RLock
+	} else {
+		signal.Ignore(syscall.SIGPIPE) // whoever stops reading the report must not stop a run halfway
+	}
+	unlock, err := lock(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return updateRendered(cmd, repository, f, p)
+}
+
+// updateRendered renders environments and, but for a check, writes them: what can fail
+// without a change comes first, and the report is part of that.
+func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
+	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) { p.step(environment + ": " + step) })
 	if err != nil {
 		return err
 	}
 	defer update.Close()
-	if f.output == "json" {
-		err = printJSON(cmd.OutOrStdout(), newReport(update, f.check))
-	} else {
-		err = printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), newReport(update, f.check), f.check)
+	if !f.check && !update.Failed() {
+		p.step("writing")
+		if err := update.Stage(cmd.Context()); err != nil {
+			return err
+		}
+	}
+	p.stop()
+	if err := printUpdate(cmd, update, f); err != nil {
+		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
 	switch {
-	case err != nil:
-		return err
 	case update.Failed():
 		return exitCode(exitError)
 	case f.check && update.Changes():
 		return exitCode(exitDiffers)
+	case f.check:
+		return nil
 	}
-	return nil
+	return update.Commit()
 }
 
-// updateRendered renders environments and, but for a check, writes them.
-func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags) (*render.Update, error) {
-	p := newProgress(cmd.ErrOrStderr())
-	defer p.stop()
-	if !f.check {
-		p.step("waiting for another run")
-		unlock, err := repository.Lock(cmd.Context())
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
+func printUpdate(cmd *cobra.Command, update *render.Update, f flags) error {
+	r := newReport(update, f.check)
+	if f.output == "json" {
+		return printJSON(cmd.OutOrStdout(), r)
 	}
-	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) { p.step(environment + ": " + step) })
-	if err != nil || f.check || update.Failed() {
-		return update, err
-	}
-	p.step("writing")
-	if err := update.Apply(cmd.Context()); err != nil {
-		update.Close()
-		return nil, err
-	}
-	return update, nil
+	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r, f.check)
 }
 
 // openRepository opens the repository in a folder or, without one, that at or above

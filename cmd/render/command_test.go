@@ -20,11 +20,11 @@ func repository(t *testing.T) string {
 
 func writeFile(t *testing.T, root, name, content string) {
 	t.Helper()
-	dir := filepath.Join(root, "environments/prod")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	name = filepath.Join(root, "environments/prod", name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -133,5 +133,6 @@ func (p *progress) stop() {
 	}
 	if p.bar != nil {
 		_ = p.bar.Finish()
+		p.bar = nil
 	}
 }

@@ -21,7 +21,8 @@ type environmentReport struct {
 	// Objects is how many objects the environment has.
 	Objects int `json:"objects"`
 	// Written are the files that are new or changed, Unchanged those that were right
-	// already, Pruned those that are rendered no more.
+	// already, Pruned those that are rendered no more: none where any environment has
+	// errors. A check says what would be.
 	Written   []string `json:"written"`
 	Unchanged []string `json:"unchanged"`
 	Pruned    []string `json:"pruned"`
@@ -35,11 +36,12 @@ func newReport(update *render.Update, check bool) report {
 	r := report{Environments: []environmentReport{}}
 	for _, e := range update.Environments {
 		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}, Errors: []object.Problem{}}
-		if len(e.Problems) > 0 {
+		switch {
+		case len(e.Problems) > 0:
 			one.Errors = e.Problems
-		} else {
+		case !update.Failed():
 			one.Written, one.Unchanged, one.Pruned = e.Plan.Written(), e.Plan.Unchanged(), e.Plan.Pruned()
-			if check && !update.Failed() {
+			if check {
 				one.Diff = e.Plan.Diff()
 			}
 		}

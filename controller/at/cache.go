@@ -13,10 +13,12 @@ func trimPod(pod *corev1.Pod) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:         pod.Namespace,
 			Name:              pod.Name,
+			GenerateName:      pod.GenerateName,
 			UID:               pod.UID,
 			ResourceVersion:   pod.ResourceVersion,
 			CreationTimestamp: pod.CreationTimestamp,
 			DeletionTimestamp: pod.DeletionTimestamp,
+			OwnerReferences:   pod.OwnerReferences,
 			Labels:            map[string]string{kinds.AtLabel: pod.Labels[kinds.AtLabel]},
 			Annotations:       map[string]string{kinds.DigestAnnotation: pod.Annotations[kinds.DigestAnnotation]},
 		},

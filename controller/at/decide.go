@@ -40,9 +40,6 @@ type Decision struct {
 func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
 	s := newSnapshot(at, pods, now)
 	due, err := kinds.Schedule(at.Spec)
-	if err != nil {
-		return s.rejectSchedule(err)
-	}
 	s.due = due
 
 	switch started, waiting := s.startedPod(), s.waitingPod(); {
@@ -52,12 +49,14 @@ func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Du
 		return s.recordRun(started)
 	case s.phase == cnatv1alpha1.AtDone:
 		return s.keepStatus()
-	case slices.Contains(s.ran, s.run.Digest):
+	case slices.ContainsFunc(s.ran, s.isCurrent):
 		return s.refuseRerun()
 	case !s.hasPod(s.run) && s.mayHaveStarted(s.run, s.phase):
 		return s.failLost()
 	case s.phase == cnatv1alpha1.AtRunning:
 		return s.keepStatus() // the status is ahead of the Pod in the cache
+	case err != nil:
+		return s.rejectSchedule(err)
 	case s.deadlinePassed():
 		return s.failMissed()
 	case waiting == nil:
@@ -78,6 +77,9 @@ type snapshot struct {
 	now  time.Time
 	due  time.Time
 
+	// digests are those that the current spec is known by.
+	digests []string
+
 	// run and phase are those of the current spec: at their start where the status
 	// is of another.
 	run   cnatv1alpha1.AtRun
@@ -95,16 +97,20 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time) *snapsho
 		return cmp.Compare(a.Name, b.Name)
 	})
 
-	s.run.Digest = kinds.AtDigest(at.Spec)
+	s.digests = kinds.AtDigests(at.Spec)
+	s.run.Digest = s.digests[0]
 	switch last := at.Status.Run; {
 	case last == nil:
-	case last.Digest == s.run.Digest:
+	case s.isCurrent(last.Digest):
 		s.run, s.phase = *last.DeepCopy(), at.Status.Phase
 	case s.mayHaveStarted(*last, at.Status.Phase):
 		s.ran = remember(s.ran, last.Digest)
 	}
 	return s
 }
+
+// isCurrent says whether a digest is of the current spec.
+func (s *snapshot) isCurrent(digest string) bool { return slices.Contains(s.digests, digest) }
 
 // remember puts a digest in front of those that ran.
 func remember(ran []string, digest string) []string {
@@ -150,11 +156,19 @@ func (s *snapshot) hasPod(run cnatv1alpha1.AtRun) bool { return s.runPod(run) !=
 func (s *snapshot) firstPod(matches func(*corev1.Pod) bool) *corev1.Pod {
 	for i := range s.pods {
 		pod := &s.pods[i]
-		if pod.Annotations[kinds.DigestAnnotation] == s.run.Digest && matches(pod) {
+		if s.isRendered(pod) && s.isCurrent(pod.Annotations[kinds.DigestAnnotation]) && matches(pod) {
 			return pod
 		}
 	}
 	return nil
+}
+
+// isRendered says whether a Pod has the form of one that was rendered from the At.
+// Labels and annotations alone would let whoever may write the template of a Deployment
+// or a Job pass off a Pod for it. Such a Pod has an owner, and generateName still says
+// so when it was orphaned.
+func (s *snapshot) isRendered(pod *corev1.Pod) bool {
+	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && kinds.IsHashName(pod.Name, s.at.Name)
 }
 
 // mayHaveStarted says whether the Pod of a run was opened or, as nobody can tell,
@@ -169,13 +183,14 @@ func (s *snapshot) mayHaveStarted(run cnatv1alpha1.AtRun, phase cnatv1alpha1.AtP
 	if pod := s.runPod(run); pod != nil && !gated(pod) {
 		return true
 	}
-	if s.now.Before(run.ScheduledTime.Time) {
+	scheduled := ptr.Deref(run.ScheduledTime, metav1.Time{})
+	if s.now.Before(scheduled.Time) {
 		return false
 	}
 	// As nothing is opened while the status says Suspended, one that has said so
 	// since before the instant says that nothing was.
 	suspended := meta.FindStatusCondition(s.at.Status.Conditions, Suspended)
-	return suspended == nil || !suspended.LastTransitionTime.Time.Before(run.ScheduledTime.Time)
+	return suspended == nil || !suspended.LastTransitionTime.Before(&scheduled)
 }
 
 func (s *snapshot) saysSuspended() bool {

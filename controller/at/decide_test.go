@@ -1,11 +1,13 @@
 package at
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -28,15 +30,25 @@ func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 	return at
 }
 
-// podFor is a gated Pod of an At.
+// podFor is a gated Pod of an At; its UID is a hexadecimal digit.
 func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := kinds.At(at)[0].(*corev1.Pod)
-	pod.Name, pod.UID = "pod-"+string(uid), uid
+	pod.Name, pod.UID = podName(uid), uid
 	for _, change := range changes {
 		change(pod)
 	}
 	return *pod
 }
+
+func podName(uid types.UID) string { return "at-" + strings.Repeat(string(uid), 10) }
+
+func named(name string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Name = name } }
+
+func owned(pod *corev1.Pod) {
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "at", UID: "job"}}
+}
+
+func generated(pod *corev1.Pod) { pod.GenerateName = "at-" }
 
 func open(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil }
 
@@ -53,7 +65,7 @@ func withRun(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		at.Status.Phase = phase
 		at.Status.Run = &cnatv1alpha1.AtRun{
-			Digest: kinds.AtDigest(at.Spec), PodName: "pod-" + string(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
+			Digest: kinds.AtDigest(at.Spec), PodName: podName(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
 		}
 	}
 }
@@ -88,6 +100,7 @@ func TestDecide(t *testing.T) {
 	)
 	plain := newAt()
 	other := newAt(func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" })
+	soon := newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" })
 	early, late := due.Add(-time.Hour), due.Add(time.Hour)
 	type pods = []corev1.Pod
 
@@ -102,7 +115,16 @@ func TestDecide(t *testing.T) {
 		wake   time.Time
 	}{
 		"no Pod":                                        {at: newAt(), now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
-		"a Pod of another spec":                         {at: newAt(), pods: pods{podFor(other, "x")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"a Pod of another spec":                         {at: newAt(), pods: pods{podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"a Pod of a Job":                                {at: newAt(), pods: pods{podFor(plain, "a", owned)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, running":                       {at: newAt(), pods: pods{podFor(plain, "a", owned, open)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, beside the rendered one":       {at: newAt(), pods: pods{podFor(plain, "a", owned, open), podFor(plain, "b", created(due))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"a Pod that a StatefulSet left":                 {at: newAt(), pods: pods{podFor(plain, "a", generated)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of another name":                         {at: newAt(), pods: pods{podFor(plain, "a", named("at-0"))}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, of another spec":               {at: newAt(), pods: pods{podFor(other, "a", owned), podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"armed before its name counted, due":            {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", named("at"))}, now: due, open: "a"},
+		"recorded before its owner counted":             {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", owned, ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"armed, due, a Pod of a Job runs":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", owned, open)}, now: due, open: "a"},
 		"no Pod and a deadline":                         {at: newAt(deadline(5)), now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(5*time.Second + 1)},
 		"a Pod":                                         {at: newAt(), pods: pods{podFor(plain, "a")}, now: early, phase: pending, reason: ReasonArmed, run: "a", wake: due},
 		"a Pod that is going":                           {at: newAt(), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: early, phase: pending, reason: ReasonRenderingStale, wake: early.Add(time.Minute)},
@@ -138,6 +160,9 @@ func TestDecide(t *testing.T) {
 		"done, a new Pod that somebody opened":          {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
 		"thought missed, but it started":                {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
 		"invalid":                                       {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
+		"invalid, as another version ran it":            {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
+		"invalid, and somebody opened the Pod":          {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"invalid, armed, and the Pod is gone":           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a"), func(at *cnatv1alpha1.At) { at.Status.Run.ScheduledTime = nil }), now: due, phase: done, reason: ReasonPodLost, run: "a"},
 		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
 		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
 	} {
@@ -258,4 +283,44 @@ func TestDecideGracePeriod(t *testing.T) {
 	at.Generation++
 	step(due.Add(2*time.Hour), false)
 	step(due.Add(2*time.Hour+time.Minute), true)
+}
+
+func TestDecideSaysWhatIsNotRendered(t *testing.T) {
+	pods := trimmed([]corev1.Pod{podFor(newAt(), "a", owned, named("at-7xk2p"))})
+	ready := status.FindReady(decide(newAt(), pods, due, time.Minute).Status.Conditions)
+	const want = "The cluster has no Pod of this At: render the environment, commit and sync. Pod at-7xk2p has its label but was not rendered from it, and is left alone"
+	if ready.Message != want {
+		t.Errorf("message %q", ready.Message)
+	}
+}
+
+// A run on record, and a Pod that waits, are those of a spec whose value earlier versions
+// gave another digest.
+func TestDecideKnowsEarlierDigests(t *testing.T) {
+	at := newAt(func(at *cnatv1alpha1.At) {
+		at.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1073741824")}
+	})
+	earlier := kinds.AtDigests(at.Spec)[1]
+	if earlier == kinds.AtDigest(at.Spec) {
+		t.Fatal("the digest is that of earlier versions")
+	}
+	waiting := podFor(at, "a", func(pod *corev1.Pod) { pod.Annotations[kinds.DigestAnnotation] = earlier })
+	at.Status = decide(at, []corev1.Pod{waiting}, due.Add(-time.Hour), time.Minute).Status
+	if at.Status.Run.PodUID != "a" {
+		t.Fatalf("armed %+v", at.Status.Run)
+	}
+	at.Status.Run.Digest = earlier
+	if decision := decide(at, []corev1.Pod{waiting}, due, time.Minute); decision.Open == nil {
+		t.Errorf("does not open: %+v", decision.Status)
+	}
+
+	at.Status.Phase, at.Status.Run.FinishedTime = cnatv1alpha1.AtDone, wholeSeconds(due)
+	next := []corev1.Pod{podFor(at, "b")}
+	if decision := decide(at, next, due.Add(time.Hour), time.Minute); decision.Open != nil || decision.Status.Phase != cnatv1alpha1.AtDone {
+		t.Errorf("runs again: %+v", decision)
+	}
+	at.Status = cnatv1alpha1.AtStatus{Ran: []string{earlier}}
+	if got := status.FindReady(decide(at, next, due.Add(time.Hour), time.Minute).Status.Conditions).Reason; got != ReasonAlreadyRan {
+		t.Errorf("runs again: %s", got)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,7 @@ func TestHistories(t *testing.T) {
 			"create the At":     w.createAt,
 			"sync":              w.sync,
 			"upgrade renderer":  w.upgradeRenderer,
+			"pose":              w.pose,
 			"delete a Pod":      w.deletePod,
 			"a command ends":    w.endCommand,
 			"time passes":       w.passTime,
@@ -181,7 +183,7 @@ func (w *simulation) deleteAt(t *rapid.T) {
 // What a GitOps tool, a kubelet and a clock do.
 
 func (w *simulation) podName(at *cnatv1alpha1.At) string {
-	return fmt.Sprint("at-", kinds.AtDigest(at.Spec)[7:17], "-", w.renderer)
+	return fmt.Sprintf("at-%s%02x", kinds.AtDigest(at.Spec)[7:15], w.renderer)
 }
 
 // sync creates the Pod of the current spec where it is not, and prunes the others.
@@ -203,6 +205,26 @@ func (w *simulation) sync(t *rapid.T) {
 		w.forget()
 	}
 }
+
+// pose creates a Pod that has the label and the digest of the At and was not rendered
+// from it.
+func (w *simulation) pose(t *rapid.T) {
+	at := w.now().at
+	if at == nil {
+		t.Skip()
+	}
+	pod := kinds.At(at)[0].(*corev1.Pod)
+	w.created++
+	pod.Name, pod.UID = fmt.Sprintf("at-%010x", w.created), types.UID(fmt.Sprint("posing-", w.created))
+	rapid.SampledFrom([]func(*corev1.Pod){owned, generated, named(fmt.Sprint("at-x", w.created))}).Draw(t, "pose")(pod)
+	if rapid.Bool().Draw(t, "open") {
+		open(pod)
+	}
+	w.write(func(s *state) { pod.ResourceVersion = w.version(); s.pods[pod.Name] = *pod })
+}
+
+// poses says whether a Pod was not rendered.
+func poses(pod *corev1.Pod) bool { return strings.HasPrefix(string(pod.UID), "posing-") }
 
 func (w *simulation) upgradeRenderer(t *rapid.T) { w.renderer++; w.sync(t) }
 
@@ -230,7 +252,7 @@ func (w *simulation) deletePod(t *rapid.T) {
 func (w *simulation) forget() {
 	for digest := range w.starts {
 		gone := !slices.ContainsFunc(slices.Collect(maps.Values(w.now().pods)), func(pod corev1.Pod) bool {
-			return pod.Annotations[kinds.DigestAnnotation] == digest && !gated(&pod)
+			return pod.Annotations[kinds.DigestAnnotation] == digest && !gated(&pod) && !poses(&pod)
 		})
 		if at := w.now().at; gone && (at == nil || at.UID != w.origin[digest]) && !recorded(at, digest) {
 			delete(w.starts, digest)

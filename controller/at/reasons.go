@@ -25,7 +25,7 @@ const (
 	// ReasonRenderingStale: the Pods in the cluster were rendered from another spec
 	// of this At. Render, commit, sync.
 	ReasonRenderingStale = "RenderingStale"
-	// ReasonInvalidSchedule: spec.schedule is not a time.
+	// ReasonInvalidSchedule: spec.schedule is not a time, or none that a status can hold.
 	ReasonInvalidSchedule = "InvalidSchedule"
 	// ReasonOpenRefused: the API server refuses to let the controller open the
 	// gate. Look at the controller's RBAC and at admission policies; it tries again.

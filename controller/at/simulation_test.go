@@ -3,6 +3,7 @@ package at
 import (
 	"context"
 	"slices"
+	"strings"
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
@@ -59,6 +60,9 @@ func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
 	if !gated(&held) {
 		c.t.Fatalf("Pod %s is opened again", held.UID)
 	}
+	if poses(&held) {
+		c.t.Fatalf("Pod %s is opened, which was not rendered", held.UID)
+	}
 	if w.clock.Now().Before(w.dues[digest]) {
 		c.t.Fatalf("opened at %s, due at %s", w.clock.Now(), w.dues[digest])
 	}
@@ -95,6 +99,9 @@ func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next
 	written.Status = *next.DeepCopy()
 	c.checkStatus(written)
 	if run := next.Run; run != nil && run.PodUID != "" {
+		if strings.HasPrefix(string(run.PodUID), "posing-") {
+			c.t.Fatalf("Pod %s is the run, which was not rendered", run.PodUID)
+		}
 		w.armed[run.PodUID] = true
 	}
 	w.write(func(s *state) { written.ResourceVersion = w.version(); s.at = written })

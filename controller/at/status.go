@@ -2,6 +2,7 @@ package at
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +37,10 @@ func (s *snapshot) awaitPod(grace time.Duration) Decision {
 		return Decision{Status: s.at.Status, Due: s.due, Wake: until}
 	}
 	reason, message := ReasonPodMissing, "The cluster has no Pod of this At: render the environment, commit and sync"
-	if len(s.pods) > 0 {
-		reason, message = ReasonRenderingStale, fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync", s.pods[len(s.pods)-1].Name)
+	if stale := s.newestRendered(); stale != nil {
+		reason, message = ReasonRenderingStale, fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync", stale.Name)
+	} else if len(s.pods) > 0 {
+		message += fmt.Sprintf(". Pod %s has its label but was not rendered from it, and is left alone", s.pods[0].Name)
 	}
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
@@ -45,6 +48,16 @@ func (s *snapshot) awaitPod(grace time.Duration) Decision {
 	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
 	next.Run = nil
 	return Decision{Status: next, Due: s.due, Wake: earliest(ends, justAfter(s.deadline()))}
+}
+
+// newestRendered is the newest Pod that was rendered from any spec of the At.
+func (s *snapshot) newestRendered() *corev1.Pod {
+	for i := range slices.Backward(s.pods) {
+		if s.isRendered(&s.pods[i]) {
+			return &s.pods[i]
+		}
+	}
+	return nil
 }
 
 // settleTime returns until when a new At is not told that its Pod is missing: one sync
@@ -160,7 +173,7 @@ func (s *snapshot) addSuspended(conditions *status.Conditions) {
 }
 
 func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *status.Conditions) cnatv1alpha1.AtStatus {
-	if s.run.ScheduledTime == nil {
+	if s.run.ScheduledTime == nil && !s.due.IsZero() {
 		s.run.ScheduledTime = wholeSeconds(s.due)
 	}
 	return cnatv1alpha1.AtStatus{

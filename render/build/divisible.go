@@ -10,8 +10,12 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// isDivisible says whether no kustomization does what may concern every object.
+// isDivisible says whether no kustomization does what may concern every object. The
+// order in which all are built is known only where they are built together.
 func (d *division) isDivisible() bool {
+	if isFIFO(d.reached[d.folder]) {
+		return false
+	}
 	isKustomization := map[string]bool{}
 	for _, k := range d.reached {
 		isKustomization[k.File] = true

@@ -16,9 +16,9 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// overrideFolder is the folder of a build in which rendered objects meet the
-// component that overrides them. It is nowhere on disk.
-const overrideFolder = "/.gatehouse"
+// virtualFolder is the folder of a build of what render makes up, as where rendered
+// objects meet the component that overrides them. It is nowhere on disk.
+const virtualFolder = "/.gatehouse"
 
 // Override builds rendered objects with the component in a folder of sources. It
 // returns apart those that the component cannot change.
@@ -78,12 +78,12 @@ func overrideObjects(fs *source.FileSystem, component *source.Kustomization, obj
 		resources.WriteString("---\n")
 		resources.Write(content)
 	}
-	k := source.Kustomization{Folder: overrideFolder, File: path.Join(overrideFolder, "kustomization.yaml")}
+	k := source.Kustomization{Folder: virtualFolder, File: path.Join(virtualFolder, "kustomization.yaml")}
 	k.Components = []string{path.Join("..", component.Folder)}
 	files := map[string][]byte{}
 	if len(objects) > 0 {
 		k.Resources = []string{"rendered.yaml"}
-		files[path.Join(overrideFolder, "rendered.yaml")] = resources.Bytes()
+		files[path.Join(virtualFolder, "rendered.yaml")] = resources.Bytes()
 	}
 	var err error
 	if files[k.File], err = yaml.Marshal(k.Kustomization); err != nil {

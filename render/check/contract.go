@@ -73,14 +73,20 @@ func changedFields(o object.Object, before, after map[string]string) []object.Pr
 	return problemsOf(o, errs)
 }
 
+// syncTools are the domains of what Argo CD and Flux are told of an object. Argo CD
+// obeys hooks of Helm; Flux reads labels as it reads annotations.
+var syncTools = []string{"argocd.argoproj.io", "helm.sh", "kustomize.toolkit.fluxcd.io"}
+
 // contractFields are the parts of the contract that an object has, or a Pod template in
 // it, by their paths; of one that waits, or should, also what a GitOps tool is told of
 // it.
 func contractFields(o object.Object, waits bool) map[string]string {
 	fields := map[string]string{}
-	for key, value := range o.GetAnnotations() {
-		if tool, _, _ := strings.Cut(key, "/"); waits && (tool == "argocd.argoproj.io" || tool == "kustomize.toolkit.fluxcd.io") {
-			fields[field.NewPath("metadata", "annotations").Key(key).String()] = value
+	for name, values := range map[string]map[string]string{"annotations": o.GetAnnotations(), "labels": o.GetLabels()} {
+		for key, value := range values {
+			if tool, _, _ := strings.Cut(key, "/"); waits && slices.Contains(syncTools, tool) {
+				fields[field.NewPath("metadata", name).Key(key).String()] = value
+			}
 		}
 	}
 	for _, path := range podPaths {

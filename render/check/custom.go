@@ -175,7 +175,7 @@ func (k *customKind) check(o object.Object) (*unstructured.Unstructured, []objec
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, stored.Object)...)
 	if k.rules != nil && !blocksRules(errs) {
 		broken, _ := k.rules.Validate(context.Background(), nil, k.structural, stored.Object, nil, celconfig.RuntimeCELCostBudget)
-		errs = append(errs, broken...)
+		errs = append(errs, slices.DeleteFunc(broken, func(err *field.Error) bool { return repeats(err, errs) })...)
 	}
 	return stored, append(problems, problemsOf(o, errs)...)
 }
@@ -240,6 +240,13 @@ func (c *Checker) Default(kind apischema.GroupKind, field []string) string {
 		}
 	}
 	return ""
+}
+
+// repeats says whether an error is that a rule cannot be evaluated, of a field whose
+// value is wrong anyway, like a time that cannot be read.
+func repeats(err *field.Error, errs field.ErrorList) bool {
+	return strings.Contains(err.Detail, " evaluating rule: ") &&
+		slices.ContainsFunc(errs, func(other *field.Error) bool { return other.Field == err.Field })
 }
 
 // isDefinition says whether an object is a CustomResourceDefinition.

@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,21 +33,50 @@ var AtPodAnnotations = map[string]string{
 	"kustomize.toolkit.fluxcd.io/ssa":       "IfNotPresent",
 }
 
-// Schedule is the instant at which an At is due, in UTC.
+// Schedule is the instant at which an At is due, in UTC. It takes what the
+// CustomResourceDefinition takes.
 func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
 	due, err := time.Parse(time.RFC3339, spec.Schedule)
-	if err != nil {
+	switch {
+	case err != nil || !scheduleSyntax.MatchString(spec.Schedule):
 		return time.Time{}, fmt.Errorf("spec.schedule: %q is not an RFC 3339 time: write it like 2026-01-31T09:00:00Z", spec.Schedule)
+	case due.Before(firstSchedule) || !due.Before(endOfSchedules):
+		return time.Time{}, fmt.Errorf("spec.schedule: %q must be from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z", spec.Schedule)
 	}
 	return due.UTC(), nil
 }
+
+// scheduleSyntax is that of the CustomResourceDefinition. Go reads more, like T9:00:00
+// and 09:00:00,5.
+var scheduleSyntax = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// A status has times in whole seconds and years of four digits, in UTC; the zero time is
+// none there.
+var (
+	firstSchedule  = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)
+	endOfSchedules = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+)
 
 // AtDigest is the digest of what a defaulted spec would run, and when. It leaves
 // out what only the controller acts on and may change while a Pod waits: suspend
 // and startingDeadlineSeconds.
 func AtDigest(spec cnatv1alpha1.AtSpec) string {
-	if due, err := Schedule(spec); err == nil {
-		spec.Schedule = due.Format(time.RFC3339Nano)
+	spec.Env = canonicalEnv(spec.Env)
+	spec.EnvFrom = canonicalEnvFrom(spec.EnvFrom)
+	spec.Resources = canonicalResources(spec.Resources)
+	return spelledAtDigest(spec)
+}
+
+// AtDigests are the digests that a run or a Pod of a defaulted spec may have: AtDigest,
+// and the one that earlier versions gave the spec, which differed with the spelling of
+// a value. What is on record under that must not run again.
+func AtDigests(spec cnatv1alpha1.AtSpec) []string {
+	return []string{AtDigest(spec), spelledAtDigest(spec)}
+}
+
+func spelledAtDigest(spec cnatv1alpha1.AtSpec) string {
+	if due, err := time.Parse(time.RFC3339, spec.Schedule); err == nil {
+		spec.Schedule = due.UTC().Format(time.RFC3339Nano)
 	}
 	spec.Suspend = false
 	spec.StartingDeadlineSeconds = nil
@@ -73,7 +103,7 @@ func At(at *cnatv1alpha1.At) []Object {
 			Containers: []corev1.Container{{
 				Name:            CommandContainer,
 				Image:           at.Spec.Image,
-				Command:         []string{"sh", "-c", at.Spec.Command},
+				Command:         []string{"sh", "-c", literal(at.Spec.Command)},
 				Env:             at.Spec.Env,
 				EnvFrom:         at.Spec.EnvFrom,
 				Resources:       at.Spec.Resources,

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -39,8 +38,7 @@ const (
 )
 
 // digest is the SHA-256 digest of the JSON of a defaulted spec, written like an
-// image digest: sha256:<64 hexadecimal digits>. Specs that differ in spelling
-// alone (field order, 0.5 or 500m) have one digest.
+// image digest: sha256:<64 hexadecimal digits>.
 func digest(spec any) string {
 	b, err := json.Marshal(spec)
 	if err != nil { // a spec is plain data: its fields all marshal
@@ -69,24 +67,32 @@ func HashName(object *unstructured.Unstructured) error {
 	if err != nil {
 		return fmt.Errorf("hash %s %s: %w", object.GetKind(), name, err)
 	}
-	object.SetName(object.GetLabels()[kind.Label] + "-" + hash(b)[:10])
+	object.SetName(object.GetLabels()[kind.Label] + "-" + hash(b)[:hashLength])
 	return nil
 }
 
+// hashLength is how many hexadecimal digits a name has of a hash.
+const hashLength = 10
+
+// IsHashName says whether a name has the form of those that HashName gives to what is
+// rendered from an owner of a name. In a cluster the form is all that can be told: the
+// hash is of the manifest, and the API server and admission added to that.
+func IsHashName(name, owner string) bool {
+	digits, ok := strings.CutPrefix(name, owner+"-")
+	return ok && len(digits) == hashLength && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
 // objectMeta is the metadata of an object that is rendered from owner: owner's
-// name and namespace, its labels and annotations, the recommended labels where
-// owner does not set them, and the contract, which owner cannot change.
+// name and namespace, its labels and annotations but for those of deploy tools, the
+// recommended labels where owner does not set them, and the contract, which owner
+// cannot change.
 func objectMeta(owner metav1.ObjectMeta, kind, label, digest string) metav1.ObjectMeta {
 	labels := recommendedLabels(owner.Name, kind)
-	maps.Copy(labels, owner.Labels)
+	copyShared(labels, owner.Labels)
 	labels[label] = owner.Name
 
 	annotations := map[string]string{}
-	for key, value := range owner.Annotations {
-		if !isBookkeeping(key) {
-			annotations[key] = value
-		}
-	}
+	copyShared(annotations, owner.Annotations)
 	annotations[DigestAnnotation] = digest
 
 	return metav1.ObjectMeta{
@@ -107,18 +113,46 @@ func recommendedLabels(name, kind string) map[string]string {
 	}
 }
 
-// bookkeeping are the prefixes of annotations that are about one object, of or for
-// a tool, and would be wrong on another: what forces or hooks an At must not reach
-// its Pod.
-var bookkeeping = []string{
-	"alpha.config.kubernetes.io/",
-	"argocd.argoproj.io/",
-	"config.kubernetes.io/",
-	"internal.config.kubernetes.io/",
-	"kubectl.kubernetes.io/",
-	"kustomize.toolkit.fluxcd.io/",
+// deployTools are the domains of tools that apply objects, order, hook, replace and
+// prune them, or note down what they applied. Their labels and annotations are about
+// one object and would be wrong on another: what hooks or forces an At would run its
+// Pod again. Flux and others read labels as they read annotations.
+var deployTools = []string{
+	"argoproj.io",
+	"carvel.dev",
+	"cli-utils.sigs.k8s.io",
+	"config.k8s.io",
+	"config.kubernetes.io",
+	"configmanagement.gke.io",
+	"configsync.gke.io",
+	"fleet.cattle.io",
+	"fluxcd.io",
+	"helm.sh", // Argo CD obeys its hooks, too
+	"k14s.io",
+	"kpt.dev",
+	"kubectl.kubernetes.io",
+	"objectset.rio.cattle.io",
+	"pulumi.com",
+	"skaffold.dev",
+	"spinnaker.io",
+	"werf.io",
 }
 
-func isBookkeeping(annotation string) bool {
-	return slices.ContainsFunc(bookkeeping, func(prefix string) bool { return strings.HasPrefix(annotation, prefix) })
+// isForDeployTool says whether the key of a label or annotation is of a domain of a
+// tool that applies objects, or below it.
+func isForDeployTool(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	return slices.ContainsFunc(deployTools, func(tool string) bool {
+		return domain == tool || strings.HasSuffix(domain, "."+tool)
+	})
+}
+
+// copyShared copies the labels or annotations of an owner that what is rendered from it
+// shares.
+func copyShared(to, owner map[string]string) {
+	for key, value := range owner {
+		if !isForDeployTool(key) {
+			to[key] = value
+		}
+	}
 }

@@ -31,6 +31,10 @@ const (
 
 // MemcachedDigest is the digest of a defaulted spec.
 func MemcachedDigest(spec cachev1alpha1.MemcachedSpec) string {
+	spec.Resources = canonicalResources(spec.Resources)
+	if spec.MemoryLimit != nil {
+		spec.MemoryLimit = ptr.To(canonicalQuantity(*spec.MemoryLimit))
+	}
 	return digest(spec)
 }
 
@@ -116,7 +120,7 @@ func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 			fmt.Sprintf("--conn-limit=%d", spec.MaxConnections),
 			fmt.Sprintf("--threads=%d", spec.Threads),
 			fmt.Sprintf("--port=%d", spec.Port),
-		}, spec.Args...),
+		}, literals(spec.Args)...),
 		Ports:           []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       memcachedResources(spec),
 		ReadinessProbe:  tcpProbe(memcachedPort, 2),

@@ -1,13 +1,11 @@
 package tree
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"sync"
 
 	"example.com/gatehouse/render/regular"
@@ -20,6 +18,7 @@ type folder struct {
 
 	mu   sync.Mutex
 	subs map[string]*sub
+	made []string // folders that were not there, each after the one that holds it
 }
 
 // sub is a folder in it, or itself: nil where it does not exist.
@@ -35,9 +34,13 @@ func newFolder(root *os.Root, path string) *folder {
 // close closes what was opened.
 func (f *folder) close() {
 	for _, sub := range f.subs {
-		if sub.root != nil {
-			_ = sub.root.Close()
-		}
+		sub.close()
+	}
+}
+
+func (s *sub) close() {
+	if s != nil && s.root != nil {
+		_ = s.root.Close()
 	}
 }
 
@@ -60,11 +63,27 @@ func (f *folder) make(name string) (*os.Root, error) {
 	if opened != nil || err != nil {
 		return opened, err
 	}
-	if err := f.root.MkdirAll(dir, 0o755); err != nil {
+	if err := f.makeAll(dir); err != nil {
 		return nil, err
 	}
 	delete(f.subs, dir)
 	return f.openOnce(dir)
+}
+
+// makeAll makes a folder and those that hold it, and notes which were not there.
+func (f *folder) makeAll(dir string) error {
+	for i, c := range dir + "/" {
+		if c != '/' {
+			continue
+		}
+		switch err := f.root.Mkdir(dir[:i], 0o755); {
+		case err == nil:
+			f.made = append(f.made, dir[:i])
+		case !errors.Is(err, fs.ErrExist):
+			return err
+		}
+	}
+	return nil
 }
 
 // openOnce opens a folder, unless that was done before. The caller holds the lock.
@@ -129,53 +148,4 @@ func (f *folder) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	return content, nil
-}
-
-// temporary are the names of files that are being written, in the folder itself.
-var temporary = regexp.MustCompile(`^\.render-[A-Z2-7]{26}$`)
-
-// replace gives a file new content, at once.
-func (f *folder) replace(name string, content []byte) error {
-	if _, err := f.make(name); err != nil {
-		return err
-	}
-	dir, err := f.make(indexFile)
-	if err != nil {
-		return err
-	}
-	unfinished := ".render-" + rand.Text()
-	if err := dir.WriteFile(unfinished, content, 0o644); err != nil {
-		_ = dir.Remove(unfinished)
-		return err
-	}
-	return dir.Rename(unfinished, name)
-}
-
-// remove removes a file, and its folder where that is empty then.
-func (f *folder) remove(name string) error {
-	dir, err := f.open(name)
-	if dir == nil {
-		return err
-	}
-	if err := dir.Remove(path.Base(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	_ = f.root.Remove(f.full(path.Dir(name))) // refused where the folder holds more
-	return nil
-}
-
-// clean removes what runs that were killed left unfinished. The caller holds the
-// lock: nobody else is writing.
-func (f *folder) clean() error {
-	dir, err := f.open(indexFile)
-	if dir == nil {
-		return err
-	}
-	entries, err := fs.ReadDir(dir.FS(), ".")
-	for _, entry := range entries {
-		if err == nil && entry.Type().IsRegular() && temporary.MatchString(entry.Name()) {
-			err = dir.Remove(entry.Name())
-		}
-	}
-	return err
 }

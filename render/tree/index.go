@@ -4,7 +4,6 @@ package tree
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -25,13 +24,17 @@ const indexFile = "kustomization.yaml"
 // indexHeader tells an index from a kustomization that a person wrote.
 const indexHeader = "# Written by gatehouse render, which owns the files listed here: do not edit.\n"
 
-// newIndex lists files in apply order.
-func newIndex(names []string) []byte {
+// newIndex lists files in apply order. If that is not the order in which kustomize
+// applies kinds, it says that kustomize is to keep it.
+func newIndex(names []string, keepOrder bool) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader)
 	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n")
 	for _, name := range names {
 		b.WriteString("- " + name + "\n")
+	}
+	if keepOrder {
+		b.WriteString("sortOptions:\n  order: fifo\n")
 	}
 	return b.Bytes()
 }
@@ -76,12 +79,14 @@ func IsOwnable(name string) bool {
 
 // Environments are the names of the environments that were rendered below root.
 func Environments(root *os.Root) (names []string, err error) {
-	entries, err := fs.ReadDir(root.FS(), Folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	dir, err := openReal(root, Folder)
+	if dir == nil {
+		return nil, err
 	}
+	defer dir.Close()
+	entries, err := fs.ReadDir(dir.FS(), ".")
 	for _, entry := range entries {
-		content, err := regular.ReadFile(root, path.Join(Folder, entry.Name(), indexFile))
+		content, err := regular.ReadFile(dir, path.Join(entry.Name(), indexFile))
 		if err == nil && isIndex(content) {
 			names = append(names, entry.Name())
 		}

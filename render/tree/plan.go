@@ -3,7 +3,6 @@ package tree
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -32,11 +31,14 @@ type Plan struct {
 	prune     []string          // files that are rendered no more
 	unchanged []string          // files that stay as they are
 	before    map[string][]byte // the content of what is written and pruned
+	changes   []change          // what was staged, in the order in which it is committed
+	committed int               // how many of the changes
 }
 
 // NewPlan compares rendered/<environment> below root with the files that are to be in
-// it, in apply order. The problems are what is in the way. Close the plan after use.
-func NewPlan(root *os.Root, environment string, files []File) (*Plan, []object.Problem) {
+// it, in apply order, which kustomize may be told to keep. The problems are what is in
+// the way. Close the plan after use.
+func NewPlan(root *os.Root, environment string, files []File, keepOrder bool) (*Plan, []object.Problem) {
 	p := &Plan{folder: newFolder(root, path.Join(Folder, environment)), before: map[string][]byte{}}
 	old, err := p.folder.read(indexFile)
 	if err == nil && old != nil && !isIndex(old) {
@@ -57,9 +59,9 @@ func NewPlan(root *os.Root, environment string, files []File) (*Plan, []object.P
 		errs = append(errs, p.planRemoval(name))
 	}
 	if len(files) > 0 {
-		p.index = newIndex(names)
+		p.index = newIndex(names, keepOrder)
 	}
-	p.interim = newIndex(slices.Concat(names, p.prune))
+	p.interim = newIndex(slices.Concat(names, p.prune), keepOrder)
 	if !bytes.Equal(old, p.index) {
 		p.before[indexFile] = old
 	}
@@ -75,8 +77,14 @@ func problemsOf(errs []error) (problems []object.Problem) {
 	return problems
 }
 
-// Close closes the folders that the plan has open.
-func (p *Plan) Close() { p.folder.close() }
+// Close discards what was staged and not committed.
+func (p *Plan) Close() {
+	for _, c := range p.changes[p.committed:] {
+		p.folder.discard(c)
+	}
+	p.folder.removeMade()
+	p.folder.close()
+}
 
 // compare notes what has to be done for files, of which render owns some. It reads
 // several at a time.
@@ -153,51 +161,90 @@ func (p *Plan) Pruned() []string {
 // Changes says whether there is anything to do.
 func (p *Plan) Changes() bool { return len(p.before) > 0 }
 
-// Apply carries the plan out. The caller holds the lock, since before the plan was
-// made. Killed at any instant, it leaves a folder that the next run completes: the
-// index owns every file before it is written and until after it is removed, and each
-// file is replaced at once.
-func (p *Plan) Apply(ctx context.Context) error {
-	if err := errors.Join(p.folder.clean(), p.apply(ctx)); err != nil {
-		return fmt.Errorf("write %s: %w", p.folder.path, err)
+// Stage makes the changes ready: new contents are in temporary files then, and it is
+// known that the folders take changes, but no file is changed. The caller holds the
+// lock, since before the plan was made, and closes the plan whatever comes of it.
+func (p *Plan) Stage(ctx context.Context) error {
+	p.folder.clean()
+	if !p.Changes() {
+		return nil
+	}
+	files := p.inOrder()
+	p.changes = make([]change, len(files))
+	errs := make([]error, len(files))
+	parallel.For(len(files), func(i int) {
+		p.changes[i].name = files[i].Path
+		if errs[i] = ctx.Err(); errs[i] == nil && files[i].Content != nil {
+			p.changes[i], errs[i] = p.folder.stage(files[i].Path, files[i].Content)
+		}
+	})
+	for i, name := range p.prune {
+		if i == 0 || path.Dir(name) != path.Dir(p.prune[i-1]) {
+			errs = append(errs, p.folder.try(name))
+		}
+	}
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i] // on a full disk, all fail
 	}
 	return nil
 }
 
-func (p *Plan) apply(ctx context.Context) error {
-	if !p.Changes() {
-		return nil
+// inOrder are the files to change, in the order in which it has to be done: the index
+// owns every file before it is there and until after it is removed. What is to be
+// removed has no content.
+func (p *Plan) inOrder() (files []File) {
+	index, changes := p.before[indexFile]
+	if !changes {
+		index = p.index
 	}
-	if len(p.write)+len(p.prune) > 0 {
-		if err := p.folder.replace(indexFile, p.interim); err != nil {
-			return err
-		}
+	if !bytes.Equal(index, p.interim) {
+		files = append(files, File{indexFile, p.interim})
 	}
-	if err := p.writeFiles(ctx); err != nil {
-		return err
-	}
+	files = append(files, p.write...)
 	for _, name := range p.prune {
-		if err := p.folder.remove(name); err != nil {
-			return err
-		}
+		files = append(files, File{Path: name})
 	}
-	if p.index == nil {
-		return p.folder.remove(indexFile)
+	if !bytes.Equal(p.interim, p.index) {
+		files = append(files, File{indexFile, p.index})
 	}
-	return p.folder.replace(indexFile, p.index)
+	return files
 }
 
-// writeFiles writes the new and changed files, several at a time.
-func (p *Plan) writeFiles(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	parallel.For(len(p.write), func(i int) {
-		if ctx.Err() != nil {
-			return // a full disk does not get better
+// Commit makes the changes that were staged. Killed at any instant, it leaves a folder
+// that the next run completes, as each file is replaced at once.
+func (p *Plan) Commit() error {
+	for _, c := range p.changes[p.committed:] {
+		if err := p.folder.commit(c); err != nil {
+			return err
 		}
-		if err := p.folder.replace(p.write[i].Path, p.write[i].Content); err != nil {
-			cancel(err)
+		p.committed++
+	}
+	return nil
+}
+
+// Progress says, a line each, what of the plan is committed and what is not.
+func (p *Plan) Progress() (lines []string) {
+	switch {
+	case !p.Changes():
+		return nil
+	case p.committed == 0:
+		return []string{p.folder.path + ": nothing was changed"}
+	case p.committed == len(p.changes):
+		return []string{p.folder.path + ": all was changed"}
+	}
+	for i, c := range p.changes {
+		what := "written"
+		if c.staged == "" {
+			what = "removed"
 		}
-	})
-	return context.Cause(ctx)
+		switch {
+		case i >= p.committed:
+			what = "not " + what
+		case bytes.Equal(p.interim, p.index):
+		case c.name == indexFile:
+			what += ", with the files of before and after"
+		}
+		lines = append(lines, p.folder.full(c.name)+": "+what)
+	}
+	return lines
 }

@@ -33,21 +33,14 @@ func TestDev(t *testing.T) {
 	w.sync("dev")
 	w.controller(w.kubeconfig())
 
-	var at cnatv1alpha1.At
-	w.eventually("At is DONE", 2*time.Minute, func(ctx context.Context) error {
-		err := w.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "example-at"}, &at)
-		if err == nil && at.Status.Phase != cnatv1alpha1.AtDone {
-			err = fmt.Errorf("status: %+v", at.Status)
-		}
-		return err
-	})
+	at := w.awaitDone("shop", "example-at")
 	if code := at.Status.Run.ExitCode; code == nil || *code != 0 {
 		t.Errorf("exit code of the At: %v", code)
 	}
 	if logs := w.logs("shop", at.Status.Run.PodName); !slices.Equal(logs, []string{"YAY"}) {
 		t.Errorf("the command printed %q", logs)
 	}
-	w.isCurrent(&at)
+	w.isCurrent(at)
 
 	cache := w.readyMemcached("memcached-sample", "")
 	node := cache.Status.Nodes[0]
@@ -57,6 +50,39 @@ func TestDev(t *testing.T) {
 	}
 	must(t, w.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: node}}))
 	w.isCurrent(w.readyMemcached("memcached-sample", node))
+}
+
+// TestCommand has a shell say what it got of what Kubernetes would expand.
+func TestCommand(t *testing.T) {
+	w := newWorld(t)
+	w.sync("dev")
+	w.controller(w.kubeconfig())
+	w.namespace("e2e-command")
+	w.createAt("e2e-command", "literal", time.Now(), func(spec *cnatv1alpha1.AtSpec) {
+		spec.Env = []corev1.EnvVar{{Name: "CURRENCY", Value: `EUR"; echo injected; "`}}
+		spec.Command = `printf '[%s]\n' '$ $$ $$$ $(CURRENCY) $(date) $(' "$CURRENCY" "${CURRENCY}" "$(echo sub)" "$((1+1))"` +
+			"\r\n\techo $$ \"ü\"\n"
+	})
+	at := w.awaitDone("e2e-command", "literal")
+	const value = `[EUR"; echo injected; "]`
+	want := []string{"[$ $$ $$$ $(CURRENCY) $(date) $(]", value, value, "[sub]", "[2\r]", "1 ü"}
+	if logs := w.logs("e2e-command", at.Status.Run.PodName); !slices.Equal(logs, want) {
+		t.Errorf("the command printed\n%q, want\n%q", logs, want)
+	}
+}
+
+// awaitDone waits until an At is DONE.
+func (w *world) awaitDone(namespace, name string) *cnatv1alpha1.At {
+	w.Helper()
+	at := &cnatv1alpha1.At{}
+	w.eventually(name+" is DONE", 2*time.Minute, func(ctx context.Context) error {
+		err := w.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, at)
+		if err == nil && at.Status.Phase != cnatv1alpha1.AtDone {
+			err = fmt.Errorf("status: %+v", at.Status)
+		}
+		return err
+	})
+	return at
 }
 
 // readyMemcached waits until a Memcached is Ready with Pods that are not the one
@@ -128,16 +154,7 @@ func TestKill(t *testing.T) {
 	counter = w.forward("shop", node, 11211) // the first did not outlive the API server
 
 	for name := range due {
-		w.eventually(name+" is DONE", 2*time.Minute, func(ctx context.Context) error {
-			var at cnatv1alpha1.At
-			if err := w.Get(ctx, client.ObjectKey{Namespace: "e2e-kill", Name: name}, &at); err != nil {
-				return err
-			}
-			if at.Status.Phase != cnatv1alpha1.AtDone {
-				return fmt.Errorf("status: %+v", at.Status)
-			}
-			return nil
-		})
+		w.awaitDone("e2e-kill", name)
 		if got := w.memcached(counter, "get "+name+"\r\n"); !strings.Contains(got, "\r\n1\r\n") {
 			t.Errorf("%s did not run exactly once: its counter is %q", name, got)
 		}
@@ -145,8 +162,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// createAt creates an At and its Pod, whose command counts itself and says when.
-func (w *world) createAt(namespace, name string, due time.Time) {
+// createAt creates an At and its Pod, whose command counts itself and says when, unless
+// it is changed.
+func (w *world) createAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) {
 	w.Helper()
 	at := &cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -156,6 +174,9 @@ func (w *world) createAt(namespace, name string, due time.Time) {
 			Image:         "busybox:1.37",
 			RestartPolicy: corev1.RestartPolicyNever,
 		},
+	}
+	for _, change := range change {
+		change(&at.Spec)
 	}
 	must(w.T, w.Create(w.Context(), at))
 	pods, err := cluster.Rendered(at, w.Scheme())

@@ -99,7 +99,8 @@ type MemcachedSpec struct {
 	Port int32 `json:"port,omitempty"`
 
 	// args are further arguments for memcached, after those that the other fields
-	// become; where both set an option, memcached takes the last.
+	// become; where both set an option, memcached takes the last. It gets them to the
+	// byte: Kubernetes expands nothing in them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

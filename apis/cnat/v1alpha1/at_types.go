@@ -51,9 +51,11 @@ type AtSpec struct {
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:MaxLength=35
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	// +kubebuilder:validation:XValidation:rule="self >= timestamp('0001-01-01T00:00:01Z') && self <= timestamp('9999-12-31T23:59:59.999999999Z')",message="must be from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z"
 	Schedule string `json:"schedule,omitempty"`
 
-	// command is run by `sh -c`.
+	// command is run by `sh -c`, which gets it to the byte: Kubernetes expands nothing
+	// in it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536

@@ -35,7 +35,8 @@ type MemcachedSpecApplyConfiguration struct {
 	// Service.
 	Port *int32 `json:"port,omitempty"`
 	// args are further arguments for memcached, after those that the other fields
-	// become; where both set an option, memcached takes the last.
+	// become; where both set an option, memcached takes the last. It gets them to the
+	// byte: Kubernetes expands nothing in them.
 	Args []string `json:"args,omitempty"`
 	// resources override those that are derived from memoryLimit, maxConnections
 	// and threads. A resource that is named here, as a request or as a limit, is

@@ -15,7 +15,8 @@ type AtSpecApplyConfiguration struct {
 	// 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00. The command never starts
 	// before it.
 	Schedule *string `json:"schedule,omitempty"`
-	// command is run by `sh -c`.
+	// command is run by `sh -c`, which gets it to the byte: Kubernetes expands nothing
+	// in it.
 	Command *string `json:"command,omitempty"`
 	// image is the container image that the command runs in. It must have `sh`.
 	Image *string `json:"image,omitempty"`

@@ -1,0 +1,83 @@
+package kinds
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+)
+
+// kubeletExpand is what the kubelet makes of a container's command and args: Expand of
+// k8s.io/kubernetes/third_party/forked/golang/expansion, where every variable has one
+// value.
+func kubeletExpand(text, value string) string {
+	var expanded strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		expanded.WriteString(before)
+		if !found {
+			return expanded.String()
+		}
+		_, rest, closed := strings.Cut(after, ")")
+		switch first, size := utf8.DecodeRuneInString(after); {
+		case size == 0:
+			return expanded.String() + "$"
+		case first == '$':
+			expanded.WriteString("$")
+			text = after[size:]
+		case first == '(' && closed:
+			expanded.WriteString(value)
+			text = rest
+		default:
+			expanded.WriteString("$" + string(first))
+			text = after[size:]
+		}
+	}
+}
+
+// The copy above knows what the kubelet does with texts as they are written.
+func TestKubeletExpand(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "$": "$", "a$": "a$", "$$": "$", "$$$": "$$", "$$$$": "$$", "$(A)": "X", "$$(A)": "$(A)", "$$$(A)": "$X", "$(": "$(", "$(A": "$(A",
+		"$()": "X", "${A}": "${A}", "$A$(B)": "$AX", "$ü$(A)": "$üX", "($(A))": "(X)", "$((1+1))": "X)", "$(A)$(B)": "XX",
+	} {
+		if got := kubeletExpand(text, "X"); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What the shell, or memcached, gets is what was written, to the byte.
+func TestTextsReachTheProgram(t *testing.T) {
+	for _, text := range []string{
+		"kill -TERM $$", `echo "$(CURRENCY)"`, "$", "$$", "$$$", "$$$$(A)", "$(", "$)", "$((1+1))", "${A}", "$'a'", "a$", "$\n$", "$\r\n", "\t$ ", "$ü$", "\\$(A)", "'$(A)'", "`$(A)`", "$\x00(A)",
+	} {
+		checkReaches(t, text)
+	}
+	texts := rapid.StringOf(rapid.SampledFrom([]rune("$$$(){}A \r\n\\\"'ü\u2028\U0001F600")))
+	rapid.Check(t, func(t *rapid.T) { checkReaches(t, texts.Draw(t, "text")) })
+}
+
+func checkReaches(t rapid.TB, text string) {
+	t.Helper()
+	pod := At(&cnatv1alpha1.At{Spec: cnatv1alpha1.AtSpec{Command: text}})[0].(*corev1.Pod)
+	command := pod.Spec.Containers[0].Command
+	if got := kubeletExpand(command[2], "; rm -rf /"); got != text || len(command) != 3 {
+		t.Errorf("sh gets %q, want %q", got, text)
+	}
+
+	cache := &cachev1alpha1.Memcached{Spec: cachev1alpha1.MemcachedSpec{Args: []string{"-v", text}}}
+	cache.Spec.MemoryLimit = ptr.To(resource.MustParse("64Mi"))
+	args := Memcached(cache)[0].(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Args
+	if got := kubeletExpand(args[len(args)-1], "; rm -rf /"); got != text {
+		t.Errorf("memcached gets %q, want %q", got, text)
+	}
+}

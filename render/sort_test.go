@@ -1,0 +1,99 @@
+package render
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"example.com/gatehouse/render/object"
+)
+
+// The indexes say in which order objects are applied. Where sortOptions say it too, it
+// is that of kustomize.
+func TestSort(t *testing.T) {
+	golden(t, "testdata/sort/*.txtar", "rendered/", func(t *testing.T, root string) *txtar.Archive {
+		indexes := &txtar.Archive{}
+		for _, e := range mustRun(t, root).Environments {
+			name := filepath.Join("rendered", e.Name, "kustomization.yaml")
+			content, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			indexes.Files = append(indexes.Files, txtar.File{Name: name, Data: content})
+			if strings.Contains(string(content), "sortOptions:") {
+				testOrder(t, root, e.Name)
+			}
+		}
+		return indexes
+	})
+}
+
+// The order of many objects, some of which might be built apart, is that of kustomize.
+func TestSortMany(t *testing.T) {
+	for _, order := range []string{"fifo", "legacy"} {
+		t.Run(order, func(t *testing.T) {
+			var b strings.Builder
+			fmt.Fprintf(&b, "-- environments/prod/kustomization.yaml --\nresources: [b, a]\nnamespace: shop\nsortOptions: {order: %s}\n", order)
+			for _, folder := range []string{"a", "b"} {
+				fmt.Fprintf(&b, "-- environments/prod/%s/kustomization.yaml --\nresources: [all.yaml]\nnamePrefix: %s-\nconfigMapGenerator: [{name: generated}]\n-- environments/prod/%s/all.yaml --\n", folder, folder, folder)
+				for i := range 60 {
+					fmt.Fprintf(&b, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d}}\n", i)
+					fmt.Fprintf(&b, "---\n{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: m-%d}}\n", i)
+				}
+			}
+			root := write(t, b.String())
+			mustRun(t, root)
+			testOrder(t, root, "prod")
+		})
+	}
+}
+
+// testOrder tests that `kustomize build` has what was written in the order in which it is
+// rendered, and that of what is rendered it has all in this order.
+func testOrder(t *testing.T, root, environment string) {
+	t.Helper()
+	repository, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	rendering, problems := Render(repository, environment, func(string) {})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	isRendered := func(o object.Object) bool { return o.Written == nil || o.IsRendered() }
+	written := slices.DeleteFunc(slices.Clone(rendering.Objects), isRendered)
+	equal(t, environment+": what was written", orderOfKustomize(t, filepath.Join(root, "environments", environment)), names(written))
+	equal(t, environment+": what is rendered", orderOfKustomize(t, filepath.Join(root, "rendered", environment)), names(rendering.Objects))
+}
+
+func names(objects []object.Object) string {
+	var all []string
+	for _, o := range objects {
+		all = append(all, o.GetAPIVersion()+" "+o.String())
+	}
+	return strings.Join(all, "\n")
+}
+
+// orderOfKustomize is the order of what `kustomize build` makes of a folder.
+func orderOfKustomize(t *testing.T, folder string) string {
+	t.Helper()
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionUnspecified
+	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, r := range resources.Resources() {
+		all = append(all, r.GetApiVersion()+" "+object.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}.String())
+	}
+	return strings.Join(all, "\n")
+}

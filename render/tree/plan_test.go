@@ -1,0 +1,98 @@
+package tree
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"testing"
+)
+
+// before and after are what is rendered first and then.
+var (
+	before = []File{{"a/stays.yaml", []byte("stays")}, {"b/changes.yaml", []byte("1")}, {"c/goes.yaml", []byte("1")}, {"d/goes.yaml", []byte("1")}}
+	after  = []File{{"a/stays.yaml", []byte("stays")}, {"b/changes.yaml", []byte("2")}, {"d/comes.yaml", []byte("2")}, {"e/comes.yaml", []byte("2")}}
+)
+
+// TestDeath has a run die before each of its changes. The index owns every file at any
+// time, and the next run completes what was begun, or undoes it.
+func TestDeath(t *testing.T) {
+	for name, files := range map[string][2][]File{
+		"new":     {nil, after},
+		"changed": {before, after},
+		"order":   {before, {before[1], before[0], before[2], before[3]}},
+		"gone":    {before, nil},
+	} {
+		for alive := range 10 {
+			for _, next := range [][]File{files[0], files[1]} {
+				root := newRoot(t)
+				run(t, root, files[0], -1)
+				run(t, root, files[1], alive)
+				owned := readIndex(readFiles(t, root)["rendered/prod/kustomization.yaml"])
+				for file := range readFiles(t, root) {
+					inside := file[len("rendered/prod/"):]
+					if inside != indexFile && !temporary.MatchString(path.Base(file)) && !owned[inside] {
+						t.Errorf("%s, dead after %d changes: nobody owns %s", name, alive, file)
+					}
+				}
+				run(t, root, next, -1)
+				clean := newRoot(t)
+				run(t, clean, next, -1)
+				want, got := readFiles(t, clean), readFiles(t, root)
+				if len(want) != len(got) {
+					t.Errorf("%s, dead after %d changes: %d files, want %d", name, alive, len(got), len(want))
+				}
+				for file, content := range want {
+					if string(got[file]) != string(content) {
+						t.Errorf("%s, dead after %d changes: %s is %q, want %q", name, alive, file, got[file], content)
+					}
+				}
+			}
+		}
+	}
+}
+
+func newRoot(t *testing.T) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
+// run writes files; it dies after some changes, unless that is less than none.
+func run(t *testing.T, root *os.Root, files []File, alive int) {
+	t.Helper()
+	p, problems := NewPlan(root, "prod", files, false)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if err := p.Stage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if alive >= 0 {
+		p.changes = p.changes[:min(alive, len(p.changes))]
+	}
+	if err := p.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if alive < 0 {
+		p.Close()
+	}
+}
+
+func readFiles(t *testing.T, root *os.Root) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files[name], err = root.ReadFile(name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
