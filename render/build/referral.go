@@ -46,8 +46,9 @@ func kustomizeProblems(s *source.Sources, k *source.Kustomization, err error) (p
 // documents but for the first.
 func referralProblem(s *source.Sources, kustomization, ids string) (object.Problem, []source.Document) {
 	var candidates []source.Document
-	var names []string
-	for _, match := range resID.FindAllStringSubmatch(ids, -1) {
+	matches := resID.FindAllStringSubmatch(ids, -1)
+	names := make([]string, 0, len(matches))
+	for _, match := range matches {
 		names = append(names, idOf(match).String())
 		for _, d := range s.Written(idOf(match), 1) {
 			if !slices.ContainsFunc(candidates, func(other source.Document) bool { return other.Node == d.Node }) {

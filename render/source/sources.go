@@ -123,7 +123,7 @@ func (s *Sources) Find(id object.ID) (found []Document) {
 // in the order of files: if it can, as many as there have to be. kustomize may have changed
 // its name and namespace since.
 func (s *Sources) Written(id object.ID, atLeast int) []Document {
-	var files []string
+	files := make([]string, 0, len(s.Manifests)+len(s.Kustomizations))
 	for _, m := range s.Manifests {
 		files = append(files, m.File)
 	}

@@ -175,11 +175,11 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) bool {
 		return false
 	}
 	resolved := k.Paths[value.Value]
-	switch {
-	case l.is == loadAny:
+	switch l.is {
+	case loadAny:
 		s.texts = append(s.texts, resolved)
 		return true
-	case l.is == loadYAML || l.is == loadPatch:
+	case loadYAML, loadPatch:
 		return s.isWellFormedFile(resolved, l)
 	}
 	return s.walkLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), configures: s.configured(k, l)})

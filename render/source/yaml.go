@@ -86,18 +86,19 @@ func (p piece) parse() (node *yaml.Node, growth int, err error) {
 }
 
 // bomb parses what may be YAML, or anything else, and returns an error only where it is
-// YAML that is too large to be read.
+// YAML that is too large to be read. What else is wrong kustomize says.
 func (p piece) bomb() (node *yaml.Node, growth int, err error) {
 	var root yaml.Node
-	if yaml.Unmarshal(p.content, &root) != nil || len(root.Content) == 0 {
-		return nil, 0, nil // kustomize says what is wrong, if anything is
+	err = yaml.Unmarshal(p.content, &root)
+	if err == nil && len(root.Content) > 0 {
+		node = root.Content[0]
+		growth, err = measure(node, len(p.content))
 	}
-	growth, err = measure(root.Content[0], len(p.content))
 	var at lineError
-	if errors.As(err, &at) && !at.isHuge {
+	if err != nil && (!errors.As(err, &at) || !at.isHuge) {
 		return nil, 0, nil
 	}
-	return root.Content[0], growth, err
+	return node, growth, err
 }
 
 // where is the line in the file of an error of a piece, 0 where it is not known, and what
