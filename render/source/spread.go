@@ -13,6 +13,11 @@ const (
 	// together, and minSpread is what it may always add to one.
 	maxSpread = 24 << 20
 	minSpread = 16 << 10
+
+	// maxPatched is how many objects patches that select by no name may change, each
+	// counted for each patch, where there are more than fewPatches of them.
+	maxPatched = 25_000
+	fewPatches = 20
 )
 
 // spread is what a kustomization may add to every object.
@@ -20,6 +25,8 @@ type spread struct {
 	line int
 	size int
 	what string
+
+	patched int // how many objects it changes, of a patch that selects by no name
 }
 
 // spreadsTooMuch notes what a kustomization adds to so many objects that it is too much.
@@ -30,12 +37,20 @@ func (s *Sources) spreadsTooMuch(root string) bool {
 			objects += waysTo(m.File).count * len(text.Objects)
 		}
 	}
+	patches, patched := 0, 0
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		k := s.Kustomizations[folder]
 		if waysTo(folder).count == 0 {
 			continue
 		}
 		for _, spread := range s.spreads(k) {
+			if patched += spread.patched; spread.patched > 0 {
+				patches++
+			}
+			if patches > fewPatches && patched > maxPatched {
+				s.problem(k.File, spread.line, "%d patches that name no object change %d objects together: make one patch of those with the same target", patches, patched)
+				return true
+			}
 			if spread.size > minSpread && spread.size*objects > maxSpread {
 				s.problem(k.File, spread.line, "%s: takes %d KiB, and there are %d objects that it may be added to: make it smaller, or select fewer in a kustomization of their own",
 					spread.what, spread.size>>10, objects)
@@ -58,13 +73,13 @@ func (s *Sources) spreads(k *Kustomization) (spreads []spread) {
 	}
 	for _, field := range []string{"commonAnnotations", "commonLabels", "namePrefix", "nameSuffix", "namespace"} {
 		for _, value := range valuesAt(root.Content[0], field) {
-			spreads = append(spreads, spread{value.Line, sizeOf(value), field})
+			spreads = append(spreads, spread{line: value.Line, size: sizeOf(value), what: field})
 		}
 	}
 	for _, field := range []string{"labels", "images", "patches", "patchesJson6902", "replacements"} {
 		for _, list := range valuesAt(root.Content[0], field) {
 			for _, entry := range list.Content {
-				spreads = append(spreads, spread{entry.Line, s.sizeOfEntry(k, field, dereferenced(entry)), field})
+				spreads = append(spreads, spread{entry.Line, s.sizeOfEntry(k, field, dereferenced(entry)), field, s.patchedBy(field, dereferenced(entry))})
 			}
 		}
 	}
@@ -83,6 +98,24 @@ func (s *Sources) sizeOfEntry(k *Kustomization, field string, entry *yaml.Node) 
 		return s.sizeOfSource(entry)
 	}
 	return sizeOf(entry)
+}
+
+// patchedBy is how many objects an entry of a list of patches changes, if it selects them
+// by no name.
+func (s *Sources) patchedBy(field string, entry *yaml.Node) (objects int) {
+	_, target := mappingEntry(entry, "target")
+	if !strings.HasPrefix(field, "patches") || target == nil || textAt(target, "name") != "" {
+		return 0
+	}
+	kind := textAt(target, "kind")
+	for _, m := range s.Manifests {
+		for _, d := range s.documents[m.File] {
+			if kind == "" || d.Kind == kind {
+				objects++
+			}
+		}
+	}
+	return objects
 }
 
 // sizeOfPatch is the size of a patch, in text or in a file.
