@@ -19,6 +19,8 @@ type Document struct {
 	APIVersion string
 	// Node is a mapping, or the list of a JSON 6902 patch.
 	Node *yaml.Node
+	// Listed says that the document is an item of a List.
+	Listed bool
 
 	offset int  // lines of the file before the node's first
 	inline bool // a patch within a kustomization
@@ -54,7 +56,7 @@ func splitDocument(d Document) []Document {
 	if _, items := mappingEntry(d.Node, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(d.Kind, "List") {
 		documents := make([]Document, 0, len(items.Content))
 		for _, item := range items.Content {
-			documents = append(documents, splitDocument(Document{File: d.File, Node: item, offset: d.offset})...)
+			documents = append(documents, splitDocument(Document{File: d.File, Node: item, Listed: true, offset: d.offset})...)
 		}
 		return documents
 	}
