@@ -201,9 +201,13 @@ func isEncryptedDotenv(content []byte) bool {
 }
 
 func isEncryptedINI(content []byte) bool {
-	hasMAC, inMetadata := false, false
+	hasMAC, inMetadata, inText := false, false, false
 	for line := range strings.SplitSeq(string(content), "\n") {
 		line = strings.TrimSpace(line)
+		if inText {
+			inText = !strings.HasSuffix(line, `"""`)
+			continue
+		}
 		if section := iniSection.FindStringSubmatch(line); section != nil {
 			inMetadata = section[1] == "sops"
 			continue
@@ -219,9 +223,11 @@ func isEncryptedINI(content []byte) bool {
 		switch {
 		case inMetadata && isSOPSMetadata(key):
 			hasMAC = hasMAC || key == "mac" && encrypted.MatchString(value)
+			text, isQuoted := strings.CutPrefix(value, `"""`)
+			inText = isQuoted && !strings.HasSuffix(text, `"""`)
 		case !isEmptyOrEncrypted(value):
 			return false
 		}
 	}
-	return hasMAC
+	return hasMAC && !inText
 }
