@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -80,6 +81,7 @@ type unreadable struct {
 	path  []string // keys, and indexes in brackets
 	value any
 	err   error
+	types []string // those of values that it can read instead
 }
 
 // search finds all that is unreadable of an object. It halves what fails until it has
@@ -87,10 +89,11 @@ type unreadable struct {
 type search struct {
 	decode func(content []byte) error
 	found  []unreadable
+	known  map[string][]string // the JSON types of the fields of Go types
 }
 
 func findUnreadable(o object.Object, decode func([]byte) error) []unreadable {
-	s := &search{decode: decode}
+	s := &search{decode: decode, known: map[string][]string{}}
 	s.in(o.Object, nil, func(content any) any {
 		typed, _ := content.(map[string]any)
 		typed = maps.Clone(typed)
@@ -141,7 +144,7 @@ func (s *search) in(value any, path []string, object func(content any) any) {
 		})
 	}
 	if len(s.found) == before {
-		s.found = append(s.found, unreadable{path, value, err})
+		s.found = append(s.found, unreadable{path, value, err, s.types(err, object)})
 	}
 }
 
@@ -160,6 +163,24 @@ func (s *search) among(from, to int, part func(from, to int) any, one func(i int
 	}
 }
 
+// types are the JSON types of which values can be read at the place of one that cannot.
+func (s *search) types(err error, object func(content any) any) (types []string) {
+	_, field, isType := strings.Cut(err.Error(), " into Go ")
+	if types, ok := s.known[field]; ok || !isType {
+		return types
+	}
+	defer func() { s.known[field] = types }()
+	for _, sample := range []struct {
+		name  string
+		value any
+	}{{"object", map[string]any{}}, {"array", []any{}}, {"string", ""}, {"number", 0}, {"bool", false}} {
+		if s.fails(object(sample.value)) == nil {
+			types = append(types, sample.name)
+		}
+	}
+	return types
+}
+
 var goType = regexp.MustCompile(`cannot unmarshal (\S+)(?: (\S+))? into Go (?:struct field \S+|value) of type (\S+)`)
 
 // wanted has, for a part of what decoding says of a value, what should be there instead.
@@ -168,6 +189,7 @@ var wanted = []struct{ part, instead string }{
 	{"parsing time", "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"},
 	{"time: ", "must be a duration, like 90s or 1h30m"},
 	{"base64", "must be base64"},
+	{"[]uint8", "must be base64"},
 }
 
 func (u unreadable) problem(o object.Object) object.Problem {
@@ -184,12 +206,16 @@ func (u unreadable) problem(o object.Object) object.Problem {
 	case float64:
 		value = object.Value{Type: "number"}
 	}
-	if match := goType.FindStringSubmatch(text); match != nil {
+	if match := goType.FindStringSubmatch(text); match != nil && match[3] != "[]uint8" {
 		has := match[1]
 		if match[2] != "" && o.GetKind() != "Secret" { // a number that does not fit
 			has = match[2]
 		}
-		return object.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, match[3], has))
+		wants := match[3]
+		if match[2] == "" && (len(u.types) > 1 || strings.ContainsAny(wants, ".[")) { // a Go type says less than these
+			wants = cmp.Or(strings.Join(u.types, " or "), wants)
+		}
+		return object.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, has))
 	}
 	for _, w := range wanted {
 		if strings.Contains(text, w.part) {
