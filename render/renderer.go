@@ -46,6 +46,12 @@ func (r *renderer) read(files *source.FileSystem) {
 	}
 	r.sources = source.Read(files, crds.KustomizeConfig, r.folder, onTop...)
 	r.problems = append(r.problems, r.sources.Problems...)
+	r.problems = append(r.problems, r.sources.NumberProblems()...)
+	for _, kind := range kinds.All {
+		if kind.TimeField != "" {
+			r.problems = append(r.problems, r.sources.TimeProblems(kind.GVK.Group, kind.GVK.Kind, kind.TimeField)...)
+		}
+	}
 }
 
 // build builds the environment, as far as it can be.
