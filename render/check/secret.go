@@ -106,7 +106,8 @@ func withoutEncryption(secret *unstructured.Unstructured) *unstructured.Unstruct
 func isEncryptedField(value any) bool {
 	if values, ok := value.(map[string]any); ok {
 		for _, v := range values {
-			if text, ok := v.(string); v != nil && !(ok && isEmptyOrEncrypted(text)) {
+			text, isText := v.(string)
+			if v != nil && (!isText || !isEmptyOrEncrypted(text)) {
 				return false
 			}
 		}
