@@ -25,7 +25,7 @@ const (
 	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; delete one from a base by a patch ("$patch: delete")`
 	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
 	encryptedText   = "Flux decrypts no files in stringData: write this in data, in base64"
-	halfEncrypted   = "is not wholly encrypted, or not in the format of the key's suffix (.yaml, .json, .env, .ini, else binary), and would not be decrypted: encrypt all of its values with SOPS, and give the key the suffix of the file"
+	halfEncrypted   = "is not encrypted as Flux decrypts a key of this suffix (.yaml, .json, .env, .ini, else binary): encrypt each of its values with SOPS, and keep the suffix of the file"
 	wholeOfTheValue = "may have the values of the Secret: remove it"
 )
 
@@ -74,9 +74,13 @@ func mayHoldObject(key, value string) bool {
 	if value == "" {
 		return false
 	}
-	var content struct{ Kind, Data, StringData any }
-	_ = yaml.Unmarshal([]byte(value), &content) // what is no object holds none
-	return appliedAnnotation.MatchString(key) || content.Kind == "Secret" || content.Data != nil || content.StringData != nil
+	var content struct {
+		Kind             any
+		Data, StringData map[string]any
+	}
+	err := yaml.Unmarshal([]byte(value), &content)
+	isObject := err == nil && (content.Kind == "Secret" || len(content.Data) > 0 || len(content.StringData) > 0)
+	return isObject || appliedAnnotation.MatchString(key)
 }
 
 // withoutEncryption is a Secret without what SOPS encrypted and says of it, where it

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v2"
 )
@@ -209,41 +210,48 @@ func sortedKeys(m map[string]any) []string {
 // compareKeys compares keys as the library does: letters come after all else, and
 // digits are numbers.
 func compareKeys(a, b string) int {
-	x, y := []rune(a), []rune(b)
 	i := 0
-	for i < len(x) && i < len(y) && x[i] == y[i] {
+	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
 	}
-	if i == len(x) || i == len(y) {
-		return len(x) - len(y)
+	if i == len(a) || i == len(b) {
+		return len(a) - len(b)
 	}
-	switch letterX, letterY := unicode.IsLetter(x[i]), unicode.IsLetter(y[i]); {
+	for !utf8.RuneStart(a[i]) {
+		i--
+	}
+	x, _ := utf8.DecodeRuneInString(a[i:])
+	y, _ := utf8.DecodeRuneInString(b[i:])
+	switch letterX, letterY := unicode.IsLetter(x), unicode.IsLetter(y); {
 	case letterX && letterY:
-		return int(x[i] - y[i])
+		return int(x - y)
 	case letterX:
 		return 1
 	case letterY:
 		return -1
 	}
-	// The digits before the first that differs count where that may be a leading zero.
 	var before int64
-	if x[i] == '0' || y[i] == '0' {
-		for j := i - 1; j >= 0 && unicode.IsDigit(x[j]); j-- {
-			if x[j] != '0' {
-				before = 1
-				break
-			}
-		}
+	if (x == '0' || y == '0') && endsInNumber(a[:i]) { // then that is no leading zero
+		before = 1
 	}
-	numberX, digitsX := leadingNumber(before, x[i:])
-	numberY, digitsY := leadingNumber(before, y[i:])
-	return cmp.Or(cmp.Compare(numberX, numberY), digitsX-digitsY, int(x[i]-y[i]))
+	numberX, digitsX := leadingNumber(before, a[i:])
+	numberY, digitsY := leadingNumber(before, b[i:])
+	return cmp.Or(cmp.Compare(numberX, numberY), digitsX-digitsY, int(x-y))
 }
 
-// leadingNumber is the number that digits go on with, and how many they are.
-func leadingNumber(number int64, text []rune) (_ int64, digits int) {
-	for digits < len(text) && unicode.IsDigit(text[digits]) {
-		number = number*10 + int64(text[digits]-'0')
+// endsInNumber says whether the digits at the end of text are more than zeros.
+func endsInNumber(text string) bool {
+	number := strings.TrimRightFunc(text, unicode.IsDigit)
+	return strings.Trim(text[len(number):], "0") != ""
+}
+
+// leadingNumber is the number that the digits of text go on with, and how many they are.
+func leadingNumber(number int64, text string) (_ int64, digits int) {
+	for _, r := range text {
+		if !unicode.IsDigit(r) {
+			break
+		}
+		number = number*10 + int64(r-'0')
 		digits++
 	}
 	return number, digits
