@@ -61,10 +61,7 @@ func New(objects []object.Object) (*Checker, []object.Problem) {
 func (c *Checker) Objects(objects []object.Object) (valid []object.Object, problems []object.Problem) {
 	stored := make([]*unstructured.Unstructured, len(objects))
 	found := make([][]object.Problem, len(objects))
-	parallel.For(len(objects), func(i int) {
-		stored[i], found[i] = c.check(objects[i])
-		found[i] = append(found[i], objects[i].Inexact...)
-	})
+	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.check(objects[i]) })
 	for i, o := range objects {
 		if len(found[i]) == 0 {
 			valid = append(valid, object.Object{Unstructured: stored[i], Written: o.Written})

@@ -3,6 +3,7 @@ package object
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +30,9 @@ func FromYAML(node *yaml.Node) (Object, error) {
 	u := &unstructured.Unstructured{Object: values}
 	o := Object{Unstructured: u, Written: u}
 	for _, wrong := range d.inexact {
-		o.Inexact = append(o.Inexact, wrong.problem(o))
+		p := InexactProblem(o.ID(), wrong.keys, wrong.value, wrong.reason)
+		p.Subject = o
+		o.Inexact = append(o.Inexact, p)
 	}
 	return o, nil
 }
@@ -52,19 +55,33 @@ type decoder struct {
 
 // inexact is a value that cannot be kept as it is written.
 type inexact struct {
-	field, value, reason string
+	keys          []string
+	value, reason string
 }
 
 func (d *decoder) report(node *yaml.Node, reason string) {
-	d.inexact = append(d.inexact, inexact{JoinField(d.path), node.Value, reason})
+	d.inexact = append(d.inexact, inexact{slices.Clone(d.path), node.Value, reason})
 }
 
-func (i inexact) problem(o Object) Problem {
-	message := fmt.Sprintf("%s: Invalid value: %s: %s", i.field, i.value, i.reason)
-	if o.GetKind() == "Secret" {
-		message = i.field + ": " + i.reason // who reads problems need not know its values
+// InexactProblem is the problem of a value of an object that cannot be kept as it is
+// written. Indexes among the keys of its field are in brackets.
+func InexactProblem(id ID, keys []string, value, reason string) Problem {
+	p := Problem{Field: JoinField(keys), Value: Value{Is: value}}
+	if id.Name != "" {
+		p.Object = id.String()
 	}
-	return NewProblem(o, i.field, Value{Is: i.value}, message)
+	if mayBeSecret(id.Kind, keys) {
+		value = "..." // who reads problems need not know it
+	}
+	p.Message = fmt.Sprintf("%s: Invalid value: %s: %s", p.Field, value, reason)
+	return p
+}
+
+// mayBeSecret says whether a value may be that of a Secret, also where a patch does not
+// say of what it is.
+func mayBeSecret(kind string, keys []string) bool {
+	isData := len(keys) > 0 && (keys[0] == "data" || keys[0] == "stringData")
+	return kind == "Secret" || isData && kind != "ConfigMap"
 }
 
 func (d *decoder) visit(node *yaml.Node) {
@@ -109,19 +126,17 @@ func (d *decoder) mapping(node *yaml.Node) {
 }
 
 func (d *decoder) scalar(node *yaml.Node) {
-	switch node.ShortTag() {
-	case "!!str":
-	case "!!timestamp":
+	if node.ShortTag() == "!!timestamp" {
 		// JSON has no times: kubectl takes them for text, as they are written.
 		node.Tag = "!!str"
-	case "!!int":
-		d.integer(node)
-	case "!!float":
-		d.float(node)
-	case "!!binary":
-		d.binary(node)
-	default:
-		d.decodable(node)
+		return
+	}
+	reason := Inexact(node)
+	if reason != "" {
+		d.report(node, reason)
+	}
+	if reason == noNumber || reason == notDecoded || reason == noText {
+		node.SetString("")
 	}
 }
 
@@ -129,55 +144,47 @@ const (
 	tooLarge   = "does not fit into a signed 64-bit integer and would be rounded: write a smaller number, or text in quotes"
 	noNumber   = "is no number that JSON has: write a number, or text in quotes"
 	notDecoded = "is not what its tag says: write it without the tag, or text in quotes"
+	noText     = "is binary and no text, which JSON cannot hold: write base64 without the tag"
 )
 
-func (d *decoder) integer(node *yaml.Node) {
-	digits := strings.ReplaceAll(node.Value, "_", "")
-	if _, err := strconv.ParseInt(digits, 0, 64); err == nil {
-		return
+// Inexact says why the API server would not get a scalar as it is written; it is empty
+// where it would.
+func Inexact(scalar *yaml.Node) string {
+	var value any
+	switch scalar.ShortTag() {
+	case "!!str", "!!timestamp":
+		return ""
+	case "!!int":
+		if _, err := strconv.ParseInt(scalar.Value, 0, 64); err == nil {
+			return ""
+		}
 	}
-	if _, err := strconv.ParseUint(digits, 0, 64); err == nil {
-		d.report(node, tooLarge)
-		return
+	if err := scalar.Decode(&value); err != nil {
+		return notDecoded
 	}
-	d.decodable(node)
+	switch value := value.(type) {
+	case uint64:
+		return tooLarge
+	case float64:
+		return inexactFloat(value, strings.ReplaceAll(scalar.Value, "_", ""))
+	case string:
+		if !utf8.ValidString(value) {
+			return noText
+		}
+	}
+	return ""
 }
 
-func (d *decoder) float(node *yaml.Node) {
-	var value float64
-	if err := node.Decode(&value); err != nil {
-		d.decodable(node)
-		return
-	}
-	literal := strings.ReplaceAll(node.Value, "_", "")
+func inexactFloat(value float64, literal string) string {
 	switch kept := strconv.FormatFloat(value, 'g', -1, 64); {
 	case math.IsInf(value, 0) || math.IsNaN(value):
-		d.report(node, noNumber)
-		node.SetString("")
+		return noNumber
 	case isInteger(literal) && (value <= math.MinInt64 || value >= math.MaxInt64):
-		d.report(node, tooLarge)
+		return tooLarge
 	case decimalOf(literal) != decimalOf(kept):
-		d.report(node, "has more digits than a 64-bit float and would be "+kept+": write that, or text in quotes")
+		return "has more digits than a 64-bit float and would be " + kept + ": write that, or text in quotes"
 	}
-}
-
-func (d *decoder) binary(node *yaml.Node) {
-	var text string
-	if err := node.Decode(&text); err == nil && !utf8.ValidString(text) {
-		d.report(node, "is binary and no text, which JSON cannot hold: write base64 without the tag")
-		node.SetString("")
-		return
-	}
-	d.decodable(node)
-}
-
-// decodable reports a value that its tag does not fit.
-func (d *decoder) decodable(node *yaml.Node) {
-	var value any
-	if err := node.Decode(&value); err != nil {
-		d.report(node, notDecoded)
-		node.SetString("")
-	}
+	return ""
 }
 
 func isInteger(literal string) bool { return !strings.ContainsAny(literal, ".eExX") }

@@ -72,7 +72,7 @@ func (s *Sources) patchesOf(k *Kustomization, kind string) (documents []Document
 	}
 	for _, p := range list {
 		for _, d := range s.Documents(k.Paths[p.Path]) {
-			if p.Target != nil && mayBe(p.Target.Kind, kind) || p.Target == nil && d.Kind == kind {
+			if p.Target != nil && mayBe(p.Target.Kind, kind) || p.Target == nil && mayBe(d.Kind, kind) {
 				documents = append(documents, d)
 			}
 		}
@@ -80,49 +80,72 @@ func (s *Sources) patchesOf(k *Kustomization, kind string) (documents []Document
 	return documents
 }
 
-// mayBe says whether a pattern of kinds, which may be empty, selects a kind.
+// mayBe says whether a pattern of kinds selects a kind. One of them that is empty is any.
 func mayBe(pattern, kind string) bool {
 	selects, err := regexp.MatchString("^(?:"+pattern+")$", kind)
-	return pattern == "" || err == nil && selects
+	return pattern == "" || kind == "" || err == nil && selects
 }
 
-var scientific = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$`)
-
-// NumberProblems are of numbers in manifests that are so large that some tools take them
-// for text, and others for infinite.
+// NumberProblems are of numbers in manifests and patches that the API server would get
+// rounded, or not at all.
 func (s *Sources) NumberProblems() (problems []object.Problem) {
+	report := func(d Document, node *yaml.Node, keys []string) {
+		inexactScalars(node, keys, func(node *yaml.Node, keys []string, reason string) {
+			p := object.InexactProblem(d.ID, keys, node.Value, reason)
+			p.File, p.Line = Relative(d.File), d.line(node)
+			problems = append(problems, p)
+		})
+	}
 	for _, manifest := range s.Manifests {
 		for _, d := range s.documents[manifest.File] {
-			hugeNumbers(d.Node, nil, func(node *yaml.Node, path []string) {
-				p := object.Problem{File: Relative(d.File), Line: d.line(node), Object: d.String(), Field: object.JoinField(path)}
-				value := node.Value
-				if d.Kind == "Secret" { // whoever reads problems need not know its values
-					value = "..."
+			report(d, d.Node, nil)
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		for _, d := range s.patchesOf(s.Kustomizations[folder], "") {
+			if d.Node.Kind != yaml.SequenceNode {
+				report(d, d.Node, nil)
+				continue
+			}
+			for _, operation := range d.Node.Content {
+				if value := Field(operation, "value"); value != nil {
+					report(d, value, JSONPointer(textAt(operation, "path")))
 				}
-				p.Message = p.Field + ": Invalid value: " + value + ": is larger than a number can be: write a smaller one, or text in quotes"
-				problems = append(problems, p)
-			})
+			}
 		}
 	}
 	return problems
 }
 
-func hugeNumbers(node *yaml.Node, path []string, report func(node *yaml.Node, path []string)) {
+// inexactScalars reports the scalars in a node that the API server would not get as they
+// are written, with the keys that lead to them.
+func inexactScalars(node *yaml.Node, keys []string, report func(node *yaml.Node, keys []string, reason string)) {
 	switch node.Kind {
 	case yaml.ScalarNode:
-		if node.Style != 0 || node.Tag != "!!str" || !scientific.MatchString(node.Value) {
-			return
-		}
-		if _, err := strconv.ParseFloat(strings.ReplaceAll(node.Value, "_", ""), 64); errors.Is(err, strconv.ErrRange) {
-			report(node, path)
+		if isHuge(node) {
+			report(node, keys, "is larger than a number can be: write a smaller one, or text in quotes")
+		} else if reason := object.Inexact(node); reason != "" {
+			report(node, keys, reason)
 		}
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			hugeNumbers(item, append(path, "["+strconv.Itoa(i)+"]"), report)
+			inexactScalars(item, append(slices.Clip(keys), "["+strconv.Itoa(i)+"]"), report)
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			hugeNumbers(node.Content[i+1], append(path, node.Content[i].Value), report)
+			inexactScalars(node.Content[i+1], append(slices.Clip(keys), node.Content[i].Value), report)
 		}
 	}
+}
+
+var scientific = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$`)
+
+// isHuge says whether a scalar is a number that is so large that some tools take it for
+// text, and others for infinite.
+func isHuge(node *yaml.Node) bool {
+	if node.Style != 0 || node.Tag != "!!str" || !scientific.MatchString(node.Value) {
+		return false
+	}
+	_, err := strconv.ParseFloat(strings.ReplaceAll(node.Value, "_", ""), 64)
+	return errors.Is(err, strconv.ErrRange)
 }
