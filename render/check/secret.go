@@ -21,6 +21,9 @@ import (
 // PublicAnnotation is on a Secret whose values all may read; its value says why.
 const PublicAnnotation = "gatehouse.example.com/public-because"
 
+// decryptAnnotation tells Flux whether to decrypt an object.
+const decryptAnnotation = "kustomize.toolkit.fluxcd.io/decrypt"
+
 const (
 	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; delete one from a base by a patch ("$patch: delete")`
 	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
@@ -49,6 +52,9 @@ func checkSecret(o object.Object) []object.Problem {
 			errs = append(errs, field.Forbidden(annotationPath(key), wholeOfTheValue))
 		}
 	}
+	if strings.EqualFold(o.GetAnnotations()[decryptAnnotation], "disabled") && hasValues(o.Unstructured) {
+		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation), "keeps Flux from decrypting the values: remove it"))
+	}
 	rest := withoutEncryption(o.Unstructured)
 	for _, name := range []string{"data", "stringData"} {
 		if exposed := exposedValues(rest.Object[name], name); len(exposed) > 0 {
@@ -59,6 +65,19 @@ func checkSecret(o object.Object) []object.Problem {
 	}
 	problems := checkBuiltin(object.Object{Unstructured: rest, Written: o.Written})
 	return append(problems, problemsOf(o, errs)...)
+}
+
+// hasValues says whether a Secret has values that are not empty.
+func hasValues(secret *unstructured.Unstructured) bool {
+	for _, name := range []string{"data", "stringData"} {
+		values, _ := secret.Object[name].(map[string]any)
+		for _, value := range values {
+			if value != nil && value != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
