@@ -23,7 +23,7 @@ func TestCommandsToTheByte(t *testing.T) {
 	}
 	var manifests strings.Builder
 	for i, command := range commands {
-		fmt.Fprintf(&manifests, "---\napiVersion: cnat.programming-kubernetes.info/v1alpha1\nkind: At\nmetadata: {name: at-%d, namespace: shop}\nspec: {schedule: 2027-01-01T00:00:00Z, command: %s}\n", i, strconv.QuoteToASCII(command))
+		fmt.Fprintf(&manifests, "---\napiVersion: cnat.programming-kubernetes.info/v1alpha1\nkind: At\nmetadata: {name: at-%d, namespace: shop}\nspec: {schedule: \"2027-01-01T00:00:00Z\", command: %s}\n", i, strconv.QuoteToASCII(command))
 	}
 	root := write(t, "-- environments/prod/kustomization.yaml --\nresources: [ats.yaml]\n-- environments/prod/ats.yaml --\n"+manifests.String())
 	mustRun(t, root)

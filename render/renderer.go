@@ -30,6 +30,7 @@ type renderer struct {
 	origins   map[*unstructured.Unstructured]string // files that built objects come from
 	checker   *check.Checker
 	problems  []object.Problem
+	inexact   []object.Problem // those of numbers that people wrote
 }
 
 // read reads what the environment is built from, and its overrides.
@@ -46,6 +47,13 @@ func (r *renderer) read(files *source.FileSystem) {
 	}
 	r.sources = source.Read(files, crds.KustomizeConfig, r.folder, onTop...)
 	r.problems = append(r.problems, r.sources.Problems...)
+	r.inexact = r.sources.NumberProblems()
+	r.problems = append(r.problems, r.inexact...)
+	for _, kind := range kinds.All {
+		if kind.TimeField != "" {
+			r.problems = append(r.problems, r.sources.TimeProblems(kind.GVK.Group, kind.GVK.Kind, kind.TimeField)...)
+		}
+	}
 }
 
 // build builds the environment, as far as it can be.
@@ -101,6 +109,7 @@ func (r *renderer) check(built []object.Object) (written, stored []object.Object
 	}
 	stored, problems := r.checker.Objects(written)
 	r.report(problems)
+	r.reportInexact(written)
 	r.report(check.ReservedFields(written))
 	return written, stored
 }
@@ -131,6 +140,7 @@ func (r *renderer) override(rendered []object.Object) []object.Object {
 		}
 		_, problems = r.checker.Objects(overridden)
 		r.report(problems)
+		r.reportInexact(overridden)
 		all := slices.Concat(unchanged, overridden)
 		r.reportOverridden(check.Overridden(rendered, all))
 		rendered = all

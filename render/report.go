@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/object"
@@ -15,6 +16,19 @@ func (r *renderer) report(problems []object.Problem) {
 			p = r.locate(p)
 		}
 		r.problems = append(r.problems, p)
+	}
+}
+
+// reportInexact reports the values of built objects that cannot be kept, but for those
+// that are known from what people wrote.
+func (r *renderer) reportInexact(objects []object.Object) {
+	for _, o := range objects {
+		for _, p := range o.Inexact {
+			p = r.locate(p)
+			if !slices.ContainsFunc(r.inexact, func(known object.Problem) bool { return known.Position() == p.Position() }) {
+				r.problems = append(r.problems, p)
+			}
+		}
 	}
 }
 

@@ -98,7 +98,7 @@ func countSpecs(s *source.Sources) (count int) {
 
 // isSpec says whether a text is one object of a kind that users write.
 func isSpec(text *source.Text) bool {
-	return len(text.Objects) == 1 && kinds.Find(schema.FromAPIVersionAndKind(text.Objects[0].APIVersion, text.Objects[0].Kind)) != nil
+	return len(text.Objects) == 1 && !text.Objects[0].Listed && kinds.Find(schema.FromAPIVersionAndKind(text.Objects[0].APIVersion, text.Objects[0].Kind)) != nil
 }
 
 // specKinds are the kinds of specs, whatever their groups.

@@ -24,6 +24,10 @@ var (
 	// why the folder is no file.
 	recursed = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
 
+	// generatorValue is where it repeats the values of a generator, which may be those
+	// of a Secret.
+	generatorValue = regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`)
+
 	// accumulated is how it leads to a file.
 	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
 )
@@ -174,7 +178,7 @@ func rootMessage(err error) string {
 	text = recursed.ReplaceAllString(text, "")
 	if all := accumulated.FindAllStringSubmatch(text, -1); all != nil {
 		last := all[len(all)-1]
-		return last[1] + ": " + last[2]
+		return withoutValues(last[1] + ": " + last[2])
 	}
 	for !quoted {
 		next := errors.Unwrap(err)
@@ -184,7 +188,14 @@ func rootMessage(err error) string {
 		}
 		err = next
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return withoutValues(strings.Join(strings.Fields(text), " "))
+}
+
+// withoutValues is a message without the values of generators.
+func withoutValues(message string) string {
+	return generatorValue.ReplaceAllStringFunc(message, func(part string) string {
+		return strings.Join(generatorValue.FindStringSubmatch(part)[1:], "")
+	})
 }
 
 // saysNothing says whether an error is but a few words, like "missing value", that do

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provenance"
@@ -118,25 +116,11 @@ func labelManagedBy(resources resmap.ResMap) error {
 }
 
 func newObject(r *resource.Resource) (object.Object, error) {
-	u := &unstructured.Unstructured{}
-	var content map[string]any
-	err := r.YNode().Decode(&content)
-	if err == nil {
-		u.Object, err = jsonValues(content)
-	}
+	o, err := object.FromYAML(r.YNode())
 	if err != nil {
 		return object.Object{}, fmt.Errorf("%s: %w", object.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}, err)
 	}
-	return object.Object{Unstructured: u, Written: u}, nil
-}
-
-// jsonValues returns content with the values of JSON as unstructured objects have them.
-func jsonValues(content map[string]any) (values map[string]any, err error) {
-	b, err := json.Marshal(content)
-	if err == nil {
-		err = json.Unmarshal(b, &values)
-	}
-	return values, err
+	return o, nil
 }
 
 // isolation is held by whoever builds: what it takes away belongs to the process.

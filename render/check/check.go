@@ -39,6 +39,10 @@ func New(objects []object.Object) (*Checker, []object.Problem) {
 	c := &Checker{kinds: maps.Clone(embeddedKinds())}
 	kinds, problems := make([]customKinds, len(definitions)), make([][]object.Problem, len(definitions))
 	parallel.For(len(definitions), func(i int) {
+		if errs := checkServed(definitions[i].Unstructured); len(errs) > 0 {
+			problems[i] = problemsOf(definitions[i], errs)
+			return
+		}
 		content, err := json.Marshal(definitions[i].Object)
 		if err != nil {
 			problems[i] = []object.Problem{invalid(definitions[i], err.Error())}

@@ -45,7 +45,7 @@ func Overridden(rendered, overridden []object.Object) (problems []object.Problem
 	for _, o := range overridden {
 		was, ok := before[o.ID()]
 		if !ok {
-			problems = append(problems, reservedFields(o)...)
+			problems = append(problems, append(addedSpec(o), reservedFields(o)...)...)
 			continue
 		}
 		delete(before, o.ID())
@@ -58,6 +58,17 @@ func Overridden(rendered, overridden []object.Object) (problems []object.Problem
 		}
 	}
 	return problems
+}
+
+// addedSpec is the problem of an object that an override adds and that nothing would be
+// rendered to.
+func addedSpec(o object.Object) []object.Problem {
+	for _, kind := range kinds.All {
+		if o.GetKind() == kind.GVK.Kind && o.GroupVersionKind().Group == kind.GVK.Group {
+			return []object.Problem{invalid(o, "an override adds it, and nothing would be rendered to it: write it in the environment itself")}
+		}
+	}
+	return nil
 }
 
 // changedFields are the problems of an object whose fields differ from those before.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,6 +12,8 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
@@ -76,13 +79,12 @@ var embeddedKinds = sync.OnceValue(func() customKinds {
 // defined returns the kinds of a CustomResourceDefinition, unless the API server would
 // refuse it; content is its JSON or YAML. Those that are known it does not make again.
 func (known customKinds) defined(crd object.Object, content []byte) (customKinds, []object.Problem) {
-	decoded, _, err := extensions.UniversalDecoder(apiextensions.SchemeGroupVersion).Decode(content, nil, nil)
+	definition, err := decodeDefinition(content)
 	if err != nil {
-		return nil, decodingProblems(crd, err)
-	}
-	definition, ok := decoded.(*apiextensions.CustomResourceDefinition)
-	if !ok {
-		return nil, []object.Problem{invalid(crd, "is not a CustomResourceDefinition")}
+		return nil, decodingProblems(crd, func(content []byte) error {
+			_, err := decodeDefinition(content)
+			return err
+		})
 	}
 	if known.include(definition) {
 		return nil, nil
@@ -103,6 +105,31 @@ func (known customKinds) defined(crd object.Object, content []byte) (customKinds
 		kinds[gvk] = kind
 	}
 	return kinds, nil
+}
+
+func decodeDefinition(content []byte) (*apiextensions.CustomResourceDefinition, error) {
+	decoded, _, err := extensions.UniversalDecoder(apiextensions.SchemeGroupVersion).Decode(content, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	definition, ok := decoded.(*apiextensions.CustomResourceDefinition)
+	if !ok {
+		return nil, errors.New("is not a CustomResourceDefinition")
+	}
+	return definition, nil
+}
+
+// checkServed finds what keeps a CustomResourceDefinition from having a version that is
+// served.
+func checkServed(crd *unstructured.Unstructured) field.ErrorList {
+	path, version, served := field.NewPath("apiVersion"), crd.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion.String()
+	switch version {
+	case served:
+		return nil
+	case apiextensionsv1beta1.SchemeGroupVersion.String():
+		return field.ErrorList{field.Invalid(path, version, "is served no longer: write "+served+", which has a schema in each of spec.versions")}
+	}
+	return field.ErrorList{field.NotSupported(path, version, []string{served})}
 }
 
 // include says whether the kinds of a definition are known as it defines them.

@@ -39,12 +39,6 @@ func invalid(o object.Object, message string) object.Problem {
 	return object.NewProblem(o, "", object.Value{}, message)
 }
 
-// wrongType is the problem of a field that has a value of one type and wants one of
-// another.
-func wrongType(o object.Object, path, has, wants string) object.Problem {
-	return object.NewProblem(o, path, object.Value{Type: has}, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, has))
-}
-
 // unknownFieldProblem is the problem of a field that is none of those known.
 func unknownFieldProblem(o object.Object, path string, known []string) object.Problem {
 	keys := object.SplitField(path)

@@ -1,17 +1,36 @@
 package check
 
 import (
+	"encoding/base64"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/object"
 )
 
-// The values of a Secret are for the cluster, not for git: only encrypted ones
-// are rendered.
+// The values of a Secret are for the cluster, not for git: only encrypted ones are
+// rendered, or those of a Secret that says why all may read it.
+
+// PublicAnnotation is on a Secret whose values all may read; its value says why.
+const PublicAnnotation = "gatehouse.example.com/public-because"
+
+// decryptAnnotation tells Flux whether to decrypt an object.
+const decryptAnnotation = "kustomize.toolkit.fluxcd.io/decrypt"
+
+const (
+	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; delete one from a base by a patch ("$patch: delete")`
+	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
+	encryptedText   = "Flux decrypts no files in stringData: write this in data, in base64"
+	halfEncrypted   = "is not encrypted as Flux decrypts a key of this suffix (.yaml, .json, .env, .ini, else binary): encrypt each of its values with SOPS, and keep the suffix of the file"
+	wholeOfTheValue = "may have the values of the Secret: remove it"
+)
 
 func isSecret(u *unstructured.Unstructured) bool {
 	group := u.GroupVersionKind().Group
@@ -20,54 +39,137 @@ func isSecret(u *unstructured.Unstructured) bool {
 
 // checkSecret finds what of a Secret anybody could read.
 func checkSecret(o object.Object) []object.Problem {
-	problems := checkBuiltin(object.Object{Unstructured: withoutValues(o.Unstructured), Written: o.Written})
-	var errs field.ErrorList
-	if annotation := "kubectl.kubernetes.io/last-applied-configuration"; o.GetAnnotations()[annotation] != "" {
-		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations").Key(annotation), "may have the values of the Secret: remove it"))
+	reason, isPublic := o.GetAnnotations()[PublicAnnotation]
+	if isPublic && strings.ContainsFunc(reason, isWord) {
+		return checkBuiltin(o)
 	}
-	for _, name := range secretFields(o.Unstructured) {
-		if !isEncrypted(o.Unstructured, name) {
-			errs = append(errs, field.Forbidden(field.NewPath(name),
-				"the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead"))
+	var errs field.ErrorList
+	if isPublic {
+		errs = append(errs, field.Required(annotationPath(PublicAnnotation), "say why all may read the values"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
+		if mayHoldObject(key, o.GetAnnotations()[key]) {
+			errs = append(errs, field.Forbidden(annotationPath(key), wholeOfTheValue))
 		}
 	}
+	if strings.EqualFold(o.GetAnnotations()[decryptAnnotation], "disabled") && hasValues(o.Unstructured) {
+		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation), "keeps Flux from decrypting the values: remove it"))
+	}
+	rest := withoutEncryption(o.Unstructured)
+	for _, name := range []string{"data", "stringData"} {
+		if exposed := exposedValues(rest.Object[name], name); len(exposed) > 0 {
+			errs = append(errs, exposed...)
+			delete(rest.Object, name)
+			delete(rest.Object, "sops") // which proves nothing, and would be called unknown
+		}
+	}
+	problems := checkBuiltin(object.Object{Unstructured: rest, Written: o.Written})
 	return append(problems, problemsOf(o, errs)...)
 }
 
-// withoutValues is a Secret without its values and what SOPS says of them, which
-// are not what the API server will see.
-func withoutValues(secret *unstructured.Unstructured) *unstructured.Unstructured {
+// hasValues says whether a Secret has values that are not empty.
+func hasValues(secret *unstructured.Unstructured) bool {
+	for _, name := range []string{"data", "stringData"} {
+		values, _ := secret.Object[name].(map[string]any)
+		for _, value := range values {
+			if value != nil && value != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
+
+// appliedAnnotation is the name of an annotation in which a tool keeps the object that
+// it applied.
+var appliedAnnotation = regexp.MustCompile(`last-applied|/(?:applied|original)$`)
+
+// mayHoldObject says whether an annotation holds an object like the one that it is on.
+func mayHoldObject(key, value string) bool {
+	if value == "" {
+		return false
+	}
+	var content struct {
+		Kind             any
+		Data, StringData map[string]any
+	}
+	err := yaml.Unmarshal([]byte(value), &content)
+	isObject := err == nil && (content.Kind == "Secret" || len(content.Data) > 0 || len(content.StringData) > 0)
+	return isObject || appliedAnnotation.MatchString(key)
+}
+
+// withoutEncryption is a Secret without what SOPS encrypted and says of it, where it
+// encrypted the manifest, which is not what the API server will see.
+func withoutEncryption(secret *unstructured.Unstructured) *unstructured.Unstructured {
 	rest := secret.DeepCopy()
-	for _, field := range []string{"data", "stringData", "sops"} {
-		delete(rest.Object, field)
+	metadata, _ := rest.Object["sops"].(map[string]any)
+	mac, _ := metadata["mac"].(string)
+	if !encrypted.MatchString(mac) {
+		return rest
+	}
+	for name := range metadata {
+		if !isSOPSMetadata(name) {
+			return rest
+		}
+	}
+	delete(rest.Object, "sops")
+	for _, name := range []string{"data", "stringData", "type", "immutable"} {
+		if isEncryptedField(rest.Object[name]) {
+			delete(rest.Object, name)
+		}
 	}
 	return rest
 }
 
-// secretFields are the fields of a Secret that hold values.
-func secretFields(secret *unstructured.Unstructured) []string {
-	return slices.DeleteFunc([]string{"data", "stringData"}, func(field string) bool {
-		values, isMap := secret.Object[field].(map[string]any)
-		return secret.Object[field] == nil || isMap && len(values) == 0
-	})
+// isEncryptedField says whether SOPS encrypted a value, or all of a mapping.
+func isEncryptedField(value any) bool {
+	if values, ok := value.(map[string]any); ok {
+		for _, v := range values {
+			text, isText := v.(string)
+			if v != nil && (!isText || !isEmptyOrEncrypted(text)) {
+				return false
+			}
+		}
+		return len(values) > 0
+	}
+	text, ok := value.(string)
+	return ok && encrypted.MatchString(text)
 }
 
-// encrypted is a value that SOPS encrypted:
-// https://getsops.io/docs/#encryption-protocol
-var encrypted = regexp.MustCompile(`^ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*,iv:[A-Za-z0-9+/=]+,tag:[A-Za-z0-9+/=]+,type:\w+\]$`)
-
-// isEncrypted says whether SOPS encrypted every value of a field of a Secret.
-// Metadata of SOPS alone proves nothing.
-func isEncrypted(secret *unstructured.Unstructured, field string) bool {
-	mac, _, _ := unstructured.NestedString(secret.Object, "sops", "mac")
-	values, _ := secret.Object[field].(map[string]any)
-	if !encrypted.MatchString(mac) || len(values) == 0 {
-		return false
+// exposedValues are the errors of values in a field of a Secret that all could read, or
+// that would stay encrypted in the cluster.
+func exposedValues(content any, name string) (errs field.ErrorList) {
+	values, ok := content.(map[string]any)
+	if !ok {
+		if content != nil && content != "" {
+			errs = append(errs, field.Forbidden(field.NewPath(name), readableByAll))
+		}
+		return errs
 	}
-	for _, value := range values {
-		if s, ok := value.(string); !ok || !encrypted.MatchString(s) {
-			return false
+	path := field.NewPath(name)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		switch value, isText := values[key].(string); {
+		case values[key] == nil, isText && value == "":
+		case name == "stringData" && isMarked([]byte(value)):
+			errs = append(errs, field.Forbidden(path.Key(key), encryptedText))
+		case name == "stringData":
+			return field.ErrorList{field.Forbidden(path, readableByAll)}
+		default:
+			decoded, err := base64.StdEncoding.DecodeString(value)
+			switch {
+			case err == nil && encrypted.Match(decoded):
+				return field.ErrorList{field.Forbidden(path, encryptedEnv)}
+			case err == nil && isEncryptedFile(key, decoded):
+			case err == nil && isMarked(decoded):
+				errs = append(errs, field.Forbidden(path.Key(key), halfEncrypted))
+			default:
+				return field.ErrorList{field.Forbidden(path, readableByAll)}
+			}
 		}
 	}
-	return true
+	return errs
 }

@@ -16,6 +16,7 @@ import (
 var atKind = Kind{
 	GVK:       cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt),
 	Label:     AtLabel,
+	TimeField: "spec.schedule",
 	Immutable: true,
 	expand:    typed(At),
 }

@@ -17,6 +17,10 @@ type Kind struct {
 	// is the name of that object.
 	Label string
 
+	// TimeField is the path of a field that is a time and text, like spec.schedule; empty
+	// where the kind has none.
+	TimeField string
+
 	// Immutable says that what is rendered cannot be changed in a cluster, so that
 	// its name ends in a hash of all that it is (see HashName).
 	Immutable bool

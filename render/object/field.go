@@ -30,6 +30,26 @@ func SplitField(field string) []string {
 	return keys
 }
 
+// JoinField is the path of a field as the API server writes it, of keys, and of indexes
+// in brackets.
+func JoinField(keys []string) string {
+	var field strings.Builder
+	for _, key := range keys {
+		switch {
+		case strings.HasPrefix(key, "["):
+			field.WriteString(key)
+		case strings.ContainsAny(key, "./[]"):
+			field.WriteString("[" + key + "]")
+		default:
+			if field.Len() > 0 {
+				field.WriteByte('.')
+			}
+			field.WriteString(key)
+		}
+	}
+	return field.String()
+}
+
 // DidYouMean is the hint at the known name that is nearest to a wrong one; empty
 // where none is near.
 func DidYouMean(name string, known []string) string {

@@ -14,6 +14,10 @@ type Object struct {
 	// Written is what people wrote, as kustomize built it: the object itself, or the
 	// one that it was rendered from. It is nil where overrides added the object.
 	Written *unstructured.Unstructured
+
+	// Inexact are the values that cannot be kept as they are written, of an object that
+	// was built.
+	Inexact []Problem
 }
 
 // IsRendered says whether the object was rendered from another.

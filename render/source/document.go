@@ -19,17 +19,19 @@ type Document struct {
 	APIVersion string
 	// Node is a mapping, or the list of a JSON 6902 patch.
 	Node *yaml.Node
+	// Listed says that the document is an item of a List.
+	Listed bool
 
 	place
 	inline bool // a patch within a kustomization
 }
 
-// lineAt is the line of a node of the document in its file.
-func (d Document) lineAt(n *yaml.Node) int { return d.line(n.Line) }
+// line is the line of a node of the document in its file.
+func (d Document) line(n *yaml.Node) int { return d.place.line(n.Line) }
 
 // Position is the file, relative to the root, and line at which the document starts.
 func (d Document) Position() (file string, line int) {
-	return Relative(d.File), d.lineAt(d.Node)
+	return Relative(d.File), d.line(d.Node)
 }
 
 // documents returns the objects and patches of a piece of a file, and by how much it
@@ -55,7 +57,7 @@ func splitDocument(d Document) []Document {
 	if _, items := mappingEntry(d.Node, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(d.Kind, "List") {
 		documents := make([]Document, 0, len(items.Content))
 		for _, item := range items.Content {
-			documents = append(documents, splitDocument(Document{File: d.File, Node: dereferenced(item), place: d.place})...)
+			documents = append(documents, splitDocument(Document{File: d.File, Node: dereferenced(item), Listed: true, place: d.place})...)
 		}
 		return documents
 	}

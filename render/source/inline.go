@@ -39,7 +39,7 @@ func (s *Sources) walkInline(k *Kustomization, l loads, value *yaml.Node) bool {
 		}
 		for _, d := range documents {
 			if d.Node.Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
-				s.problem(k.File, d.lineAt(d.Node), "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name",
+				s.problem(k.File, d.line(d.Node), "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name",
 					l.field, clip(strings.ReplaceAll(value.Value, "\n", " ")))
 				return false
 			}
@@ -183,7 +183,7 @@ func (s *Sources) checkTexts(file string, at place, node *yaml.Node, levels int)
 }
 
 func (s *Sources) problemIn(d Document, node *yaml.Node, format string, args ...any) {
-	s.problem(d.File, d.lineAt(node), format, args...)
+	s.problem(d.File, d.line(node), format, args...)
 }
 
 // malformed notes why a piece of a file cannot be read.

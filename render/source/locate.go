@@ -60,18 +60,18 @@ func (s *Sources) position(id object.ID, origin string, keys []string, is test) 
 	own, found := s.documentOf(id, origin)
 	if found {
 		if key, value := walkKeys(own.Node, keys, is); is.passes(value) {
-			return Relative(own.File), own.lineAt(key)
+			return Relative(own.File), own.line(key)
 		}
 	}
 	if d, node := s.changeOf(id, keys, is); node != nil {
-		return Relative(d.File), d.lineAt(node)
+		return Relative(d.File), d.line(node)
 	}
 	if !found {
 		return Relative(origin), 0
 	}
 	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
 		if key, _ := walkKeys(own.Node, keys, nil); key != nil {
-			return Relative(own.File), own.lineAt(key)
+			return Relative(own.File), own.line(key)
 		}
 	}
 	return own.Position()
@@ -202,9 +202,9 @@ func replicasEntry(kustomization *yaml.Node, name string, is test) *yaml.Node {
 	return nil
 }
 
-// walkKeys returns the key and value nodes at keys, or nil; of a list whose index
-// is not among the keys, those of the first item that passes a test. An item of a
-// list is its own key.
+// walkKeys returns the key and value nodes at keys, or nil; of a list, those of the
+// first item that passes a test, where the index is not among the keys or its item does
+// not pass: a patch has indexes of its own. An item of a list is its own key.
 func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 	key, value = node, node
 	for i, k := range keys {
@@ -214,15 +214,19 @@ func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 			}
 			continue
 		}
+		items, rest := value.Content, keys[i:]
 		if index, err := strconv.Atoi(k); err == nil {
-			if index < 0 || index >= len(value.Content) {
+			if rest = rest[1:]; index >= 0 && index < len(items) {
+				if key, value := walkKeys(items[index], rest, is); is.passes(value) {
+					return key, value
+				}
+			}
+			if is == nil {
 				return nil, nil
 			}
-			key, value = value.Content[index], value.Content[index]
-			continue
 		}
-		for _, item := range value.Content {
-			if key, value := walkKeys(item, keys[i:], is); is.passes(value) {
+		for _, item := range items {
+			if key, value := walkKeys(item, rest, is); is.passes(value) {
 				return key, value
 			}
 		}
@@ -239,7 +243,7 @@ func (s *Sources) VariablePosition(name string) (file string, line int) {
 			_, vars := mappingEntry(d.Node, "vars")
 			for _, entry := range contentOf(vars) {
 				if textAt(entry, "name") == name {
-					return Relative(k.File), d.lineAt(entry)
+					return Relative(k.File), d.line(entry)
 				}
 			}
 		}
