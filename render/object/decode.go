@@ -117,12 +117,26 @@ func (d *decoder) mapping(node *yaml.Node) {
 		case key.Value == "<<":
 			d.report(key, "is a key that YAML tools take for a merge: rename it")
 		case key.ShortTag() != "!!str":
-			d.report(key, "is a key, and keys are text: put it in quotes")
+			if !isTextAnyway(key) {
+				d.report(key, "is a key, and keys are text: put it in quotes")
+			}
 			key.Tag = "!!str"
 		}
 		d.visit(node.Content[i+1])
 		d.path = d.path[:len(d.path)-1]
 	}
+}
+
+// isTextAnyway says whether a key that is no text is the text that it is written as,
+// once it is one: 1, but not 0x1.
+func isTextAnyway(key *yaml.Node) bool {
+	var value any
+	err := key.Decode(&value)
+	switch value.(type) {
+	case int, int64, uint64, bool:
+		return err == nil && fmt.Sprint(value) == key.Value
+	}
+	return key.ShortTag() == "!!timestamp"
 }
 
 func (d *decoder) scalar(node *yaml.Node) {
