@@ -86,12 +86,6 @@ func TestBounds(t *testing.T) {
 			}
 			return files
 		}(), "base/kustomization.yaml:1: environments/prod/base/a.yaml would be loaded 200 times"},
-		"large patch": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches:\n- path: p.yaml\n  target: {kind: ConfigMap}\n", "a.yaml": repeated(1000, named), "p.yaml": ok + "data: {a: " + strings.Repeat("x", 100_000) + "}\n"}, "kustomization.yaml:3: patches: takes 98 KiB, and there are 1000 objects"},
-		"many patches": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches:\n" + repeated(300, func(int) string {
-			return `- {patch: '[{"op": "add", "path": "/data", "value": {}}]', target: {kind: ConfigMap}}` + "\n"
-		}), "a.yaml": repeated(300, named)}, "kustomization.yaml:86: 84 patches that name no object change 25200 objects together"},
-		"large annotation":  {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 100_000) + "}\n", "a.yaml": repeated(1000, named)}, "kustomization.yaml:2: commonAnnotations: takes 97 KiB"},
-		"large replacement": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nreplacements:\n- source: {kind: ConfigMap, name: n0, fieldPath: data.a}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.b]}]\n", "a.yaml": strings.TrimSuffix(named(0), "---\n") + "data: {a: " + strings.Repeat("x", 100_000) + "}\n---\n" + repeated(1000, func(i int) string { return named(i + 1) })}, "kustomization.yaml:3: replacements: takes 97 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var archive strings.Builder

@@ -112,12 +112,15 @@ func (s *Sources) isOfKind(l load) bool {
 }
 
 const (
-	// maxTimes is how often a folder may be loaded.
-	maxTimes = 1_500
+	// How often a folder may be loaded is bounded by freeLoads and by the number of
+	// kustomizations: each of them may load it twice.
+	freeLoads         = 1_500
+	loadsOfEachFolder = 2
 
-	// maxSteps bounds what comes of loading again: each object takes a step through each
-	// folder on its way out.
-	maxSteps = 10_000
+	// What comes of loading again is bounded by freeSteps and by the number of
+	// kustomizations: each object takes a step through each folder on its way out.
+	freeSteps         = 10_000
+	stepsOfEachFolder = 30
 )
 
 // ways are how a file or folder is loaded from the outermost folder.
@@ -151,12 +154,14 @@ func (s *Sources) waysOf(root string) func(path string) ways {
 // where each of many folders loads the next two.
 func (s *Sources) isLoadedTooOften(root string) bool {
 	waysTo := s.waysOf(root)
+	maxLoads := freeLoads + loadsOfEachFolder*len(s.Kustomizations)
+	maxSteps := freeSteps + stepsOfEachFolder*len(s.Kustomizations)
 	texts := map[string]int{}
 	for _, m := range s.Manifests {
 		texts[m.File] = len(m.Texts)
 	}
 	for _, l := range s.loads {
-		if to := waysTo(l.path); l.isDir && to.count > maxTimes {
+		if to := waysTo(l.path); l.isDir && to.count > maxLoads {
 			s.problem(l.by.File, l.line, "%s would be loaded %d times, as what loads it is loaded again and again: load each folder once", Relative(l.path), to.count)
 			return true
 		}

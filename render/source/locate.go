@@ -208,31 +208,35 @@ func replicasEntry(kustomization *yaml.Node, name string, is test) *yaml.Node {
 func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 	key, value = node, node
 	for i, k := range keys {
-		if value.Kind != yaml.SequenceNode {
-			if key, value = mappingEntry(value, k); value == nil {
-				return nil, nil
-			}
-			continue
+		if value.Kind == yaml.SequenceNode {
+			return walkItems(value.Content, keys[i:], is)
 		}
-		items, rest := value.Content, keys[i:]
-		if index, err := strconv.Atoi(k); err == nil {
-			if rest = rest[1:]; index >= 0 && index < len(items) {
-				if key, value := walkKeys(items[index], rest, is); is.passes(value) {
-					return key, value
-				}
-			}
-			if is == nil {
-				return nil, nil
-			}
+		if key, value = mappingEntry(value, k); value == nil {
+			return nil, nil
 		}
-		for _, item := range items {
-			if key, value := walkKeys(item, rest, is); is.passes(value) {
+	}
+	return key, value
+}
+
+// walkItems is walkKeys for the items of a list.
+func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Node) {
+	if index, err := strconv.Atoi(keys[0]); err == nil {
+		keys = keys[1:]
+		if index >= 0 && index < len(items) {
+			if key, value = walkKeys(items[index], keys, is); is.passes(value) {
 				return key, value
 			}
 		}
-		return nil, nil
+		if is == nil {
+			return nil, nil
+		}
 	}
-	return key, value
+	for _, item := range items {
+		if key, value = walkKeys(item, keys, is); is.passes(value) {
+			return key, value
+		}
+	}
+	return nil, nil
 }
 
 // VariablePosition is where a kustomization defines a variable; empty where none does.

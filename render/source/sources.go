@@ -85,7 +85,7 @@ func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...
 	s.checkConfigs()
 	s.trustTexts()
 	for _, folder := range append([]string{folder}, onTop...) {
-		s.isHuge = s.isLoadedTooOften(folder) || s.spreadsTooMuch(folder) || s.isHuge
+		s.isHuge = s.isLoadedTooOften(folder) || s.isHuge
 	}
 	return s
 }
