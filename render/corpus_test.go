@@ -1,0 +1,368 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aymanbagabas/go-udiff"
+	yamlv3 "go.yaml.in/yaml/v3"
+	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/tree"
+)
+
+// TestCorpus builds a repository for each feature of kustomize, as `kustomize build`
+// does, and renders it: the same objects have to come of both, and so they have to with
+// specs beside them. An archive ends with what kustomize builds, as built.yaml, and its
+// comment with what else is expected:
+//
+//	fails: no match        a part of why kustomize cannot build it; nor can it be rendered
+//	refused: a Secret      a part of the problem of what kustomize would build
+//	on purpose: what       what is rendered otherwise than kustomize writes it, and better
+//	diverges: what         a mistake that is known: the mark goes when it does
+func TestCorpus(t *testing.T) {
+	files, err := filepath.Glob("testdata/corpus/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("testdata/corpus: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { checkFeature(t, file) })
+	}
+}
+
+// builtFile is what a feature of the corpus builds to.
+const builtFile = "built.yaml"
+
+func checkFeature(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := marksOf(string(archive.Comment))
+	input, want := splitBuilt(archive)
+	library := kustomizeBuild(input, write(t, string(txtar.Format(input))))
+	switch {
+	case !strings.Contains(library.failure, marks["fails"]) || (library.failure == "") != (marks["fails"] == ""):
+		t.Errorf("kustomize fails with %q, want %q", library.failure, marks["fails"])
+	case *rewrite:
+		input.Files = append(input.Files, txtar.File{Name: builtFile, Data: []byte(library.yaml)})
+		if err := os.WriteFile(file, txtar.Format(input), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	default:
+		equal(t, "built", want, library.yaml)
+	}
+	difference := differences(t, input, library, marks)
+	switch differs := cmp.Or(marks["diverges"], marks["on purpose"]) != ""; {
+	case differs && difference == "":
+		t.Error("this differs no more: remove the mark")
+	case !differs && difference != "":
+		t.Error(difference)
+	}
+}
+
+// differences returns how rendering differs from the library, alone or with specs beside,
+// one or many; empty where it does not.
+func differences(t *testing.T, input *txtar.Archive, library outcome, marks map[string]string) string {
+	t.Helper()
+	alone := renderFolder(t, write(t, string(txtar.Format(input))))
+	if difference := library.compare(alone, marks["refused"]); difference != "" {
+		return difference
+	}
+	if internal.MatchString(alone.failure) {
+		return "a problem that nobody understands: " + alone.failure
+	}
+	with := withSpecs(t, input, 1)
+	root := write(t, string(txtar.Format(with)))
+	rendered := renderFolder(t, root)
+	if difference := kustomizeBuild(with, root).compare(rendered, marks["refused"]); difference != "" {
+		return "with specs: " + difference
+	}
+	if alone.failure != "" {
+		return ""
+	}
+	many := renderFolder(t, write(t, string(txtar.Format(withSpecs(t, input, manySpecs)))))
+	return cmp.Or(many.failure, udiff.Unified("alone", "with specs", alone.plain, rendered.plain), udiff.Unified("alone", "with many specs", alone.plain, many.plain))
+}
+
+// manySpecs is so many that specs are built apart.
+const manySpecs = 48
+
+var mark = regexp.MustCompile(`(?m)^(fails|refused|on purpose|diverges): (.*)$`)
+
+func marksOf(comment string) map[string]string {
+	marks := map[string]string{}
+	for _, match := range mark.FindAllStringSubmatch(comment, -1) {
+		marks[match[1]] = match[2]
+	}
+	return marks
+}
+
+func splitBuilt(archive *txtar.Archive) (input *txtar.Archive, built string) {
+	input = &txtar.Archive{Comment: archive.Comment}
+	for _, f := range archive.Files {
+		if f.Name == builtFile {
+			built = string(f.Data)
+		} else {
+			input.Files = append(input.Files, f)
+		}
+	}
+	return input, built
+}
+
+// outcome is what comes of an environment.
+type outcome struct {
+	failure string   // why nothing does
+	objects []string // those that people wrote, as JSON, in the order of render
+	plain   string   // those that are no specs
+	yaml    string   // all, as kustomize writes them
+}
+
+// compare returns how a rendering differs from the outcome of the library, where it is
+// not to be refused; empty where it does not.
+func (library outcome) compare(rendered outcome, refused string) string {
+	switch {
+	case refused != "" && (library.failure == "" || rendered.failure != ""):
+		if !strings.Contains(rendered.failure, refused) || rendered.failure == "" {
+			return fmt.Sprintf("is refused with %q, want %q\n", rendered.failure, refused)
+		}
+		return ""
+	case library.failure != "" && rendered.failure != "":
+		return ""
+	case library.failure != "":
+		return fmt.Sprintf("renders what kustomize refuses: %s\n", library.failure)
+	case rendered.failure != "":
+		return fmt.Sprintf("is refused, but not by kustomize: %s\n", rendered.failure)
+	}
+	return udiff.Unified("kustomize build", "render", strings.Join(library.objects, ""), strings.Join(rendered.objects, ""))
+}
+
+const environment = "/environments/prod"
+
+// kustomizeBuild builds the environment of an archive, which is below root, as
+// `kustomize build` does.
+func kustomizeBuild(archive *txtar.Archive, root string) outcome {
+	sorts := false
+	for _, f := range archive.Files {
+		if bytes.Contains(f.Data, []byte("openapi")) {
+			defer openapi.ResetOpenAPI() // the schemas belong to the process
+		}
+		sorts = sorts || path.Join("/", path.Dir(f.Name)) == environment && bytes.Contains(f.Data, []byte("sortOptions"))
+	}
+	resources, err := runKustomize(filepath.Join(root, environment))
+	if err != nil {
+		return outcome{failure: err.Error()}
+	}
+	content, err := resources.AsYaml()
+	if err != nil {
+		return outcome{failure: err.Error()}
+	}
+	var all []built
+	for _, r := range resources.Resources() {
+		content, err := r.AsYAML()
+		if err != nil {
+			return outcome{failure: err.Error()}
+		}
+		all = append(all, newBuilt(content))
+	}
+	if !sorts {
+		slices.SortStableFunc(all, compareBuilt)
+	}
+	o := newOutcome(all)
+	o.yaml = string(content)
+	return o
+}
+
+// runKustomize builds a folder as `kustomize build` does, which has to give objects.
+func runKustomize(folder string) (resources resmap.ResMap, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionUnspecified
+	resources, err = krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
+	if err == nil && resources.Size() == 0 {
+		err = errors.New("no objects")
+	}
+	return resources, err
+}
+
+// built is an object that was built.
+type built struct {
+	resid.ResId
+	json string
+}
+
+func (b built) isSpec() bool {
+	return kinds.Find(schema.GroupVersionKind{Group: b.Group, Version: b.Version, Kind: b.Kind}) != nil
+}
+
+// newBuilt reads YAML as an API server does.
+func newBuilt(content []byte) (b built) {
+	asJSON, err := yaml.YAMLToJSON(content)
+	if err != nil {
+		return built{json: err.Error()}
+	}
+	var metadata struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name, Namespace string }
+	}
+	_ = json.Unmarshal(asJSON, &metadata) // what has no names is compared without
+	b.ResId = resid.ResId{Name: metadata.Metadata.Name, Namespace: metadata.Metadata.Namespace}
+	b.Group, b.Version, b.Kind = object.Group(metadata.APIVersion), path.Base(metadata.APIVersion), metadata.Kind
+	b.json = indented(asJSON)
+	return b
+}
+
+// indented is JSON on many lines, keys sorted, numbers as they are written.
+func indented(content []byte) string {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	err := decoder.Decode(&value)
+	if err == nil {
+		content, err = json.MarshalIndent(value, "", " ")
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return string(content) + "\n"
+}
+
+// compareBuilt is the order in which objects are rendered: by kind as kustomize applies
+// them, then by namespace and name.
+func compareBuilt(a, b built) int {
+	kindA, kindB := resid.Gvk{Group: a.Group, Kind: a.Kind}, resid.Gvk{Group: b.Group, Kind: b.Kind}
+	switch {
+	case kindA.IsLessThan(kindB):
+		return -1
+	case kindB.IsLessThan(kindA):
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func newOutcome(all []built) (o outcome) {
+	for _, b := range all {
+		o.objects = append(o.objects, b.json)
+		if !b.isSpec() {
+			o.plain += b.json
+		}
+	}
+	return o
+}
+
+// renderFolder renders the environment below root.
+func renderFolder(t *testing.T, root string) outcome {
+	t.Helper()
+	repository, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	rendering, problems := Render(repository, path.Base(environment), func(string) {})
+	return newRendered(rendering, problems)
+}
+
+// newRendered is the outcome of what people wrote, as it is in files.
+func newRendered(rendering *Rendering, problems []object.Problem) outcome {
+	if len(problems) > 0 {
+		return outcome{failure: problems[0].String()}
+	}
+	var all []built
+	for i, o := range rendering.Objects {
+		if !o.IsRendered() {
+			all = append(all, fromFile(o, rendering.Files[i]))
+		}
+	}
+	return newOutcome(all)
+}
+
+// fromFile reads an object from its file.
+func fromFile(o object.Object, file tree.File) built {
+	inFile := newBuilt(file.Content)
+	content, err := json.Marshal(o.Object)
+	if err != nil {
+		return built{json: err.Error()}
+	}
+	if asJSON := indented(content); inFile.json != asJSON {
+		inFile.json = notInFile + asJSON + "\n" + inFile.json
+	}
+	return inFile
+}
+
+// notInFile marks an object whose file has another.
+const notInFile = "not what its file has: "
+
+const (
+	oneMemcached = "---\napiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: beside-memcached-%d}\nspec: {size: 2}\n"
+	oneAt        = "---\napiVersion: cnat.programming-kubernetes.info/v1alpha1\nkind: At\nmetadata: {name: beside-at-%d}\nspec: {schedule: \"2027-01-01T00:00:00Z\", command: date}\n"
+)
+
+// withSpecs adds specs to the resources of the environment.
+func withSpecs(t *testing.T, archive *txtar.Archive, count int) *txtar.Archive {
+	t.Helper()
+	var specs strings.Builder
+	for i := range count {
+		fmt.Fprintf(&specs, oneMemcached+oneAt, i, i)
+	}
+	with := &txtar.Archive{Files: []txtar.File{{Name: environment[1:] + "/beside.yaml", Data: []byte(specs.String())}}}
+	for _, f := range archive.Files {
+		if folder, name := path.Split("/" + f.Name); path.Clean(folder) == environment && strings.HasPrefix(strings.ToLower(name), "kustomization") {
+			f.Data = addResource(t, f.Data, "beside.yaml")
+		}
+		with.Files = append(with.Files, f)
+	}
+	return with
+}
+
+// addResource adds a path to the resources of a kustomization.
+func addResource(t *testing.T, kustomization []byte, name string) []byte {
+	t.Helper()
+	var document yamlv3.Node
+	if err := yamlv3.Unmarshal(kustomization, &document); err != nil || len(document.Content) == 0 {
+		return kustomization // neither can it be built
+	}
+	root := document.Content[0]
+	item := &yamlv3.Node{Kind: yamlv3.ScalarNode, Value: name}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if strings.EqualFold(root.Content[i].Value, "resources") { // kustomize does not mind
+			root.Content[i+1].Content = append(root.Content[i+1].Content, item)
+			return marshal(t, &document)
+		}
+	}
+	root.Content = append(root.Content, &yamlv3.Node{Kind: yamlv3.ScalarNode, Value: "resources"},
+		&yamlv3.Node{Kind: yamlv3.SequenceNode, Content: []*yamlv3.Node{item}})
+	return marshal(t, &document)
+}
+
+func marshal(t *testing.T, document *yamlv3.Node) []byte {
+	t.Helper()
+	content, err := yamlv3.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
