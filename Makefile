@@ -33,11 +33,17 @@ check: ## Fail with a diff unless rendered/ and generated files are up to date
 test: ## Run the tests
 	go test ./...
 
+# A fuzzer left to itself spends most of its time on making inputs smaller.
+FUZZ := GOGC=400 go test -run '^$$' -fuzzminimizetime 1x -fuzztime $${FUZZTIME:-30s}
+
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME (default: 30s)
-	go test ./render -run '^$$' -fuzz FuzzRender -fuzztime $${FUZZTIME:-30s}
-	go test ./render/check -run '^$$' -fuzz FuzzSchedule -fuzztime $${FUZZTIME:-30s}
-	go test ./render/tree -run '^$$' -fuzz FuzzIndex -fuzztime $${FUZZTIME:-30s}
+	$(FUZZ) ./render -fuzz FuzzRender
+	$(FUZZ) ./render -fuzz FuzzFeatures
+	$(FUZZ) ./render -fuzz FuzzOverrides
+	$(FUZZ) ./render/check -fuzz FuzzSchedule
+	$(FUZZ) ./render/tree -fuzz FuzzIndex
+	GOGC=400 go test ./render -run FuzzFeatures -repositories 5000
 
 .PHONY: lint
 lint: ## Lint
