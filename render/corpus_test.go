@@ -38,7 +38,6 @@ import (
 //	fails: no match        a part of why kustomize cannot build it; nor can it be rendered
 //	refused: a Secret      a part of the problem of what kustomize would build
 //	on purpose: what       what is rendered otherwise than kustomize writes it, and better
-//	diverges: what         a mistake that is known: the mark goes when it does
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -73,7 +72,7 @@ func checkFeature(t *testing.T, file string) {
 		equal(t, "built", want, library.yaml)
 	}
 	difference := differences(t, input, library, marks)
-	switch differs := cmp.Or(marks["diverges"], marks["on purpose"]) != ""; {
+	switch differs := marks["on purpose"] != ""; {
 	case differs && difference == "":
 		t.Error("this differs no more: remove the mark")
 	case !differs && difference != "":
@@ -108,7 +107,7 @@ func differences(t *testing.T, input *txtar.Archive, library outcome, marks map[
 // manySpecs is so many that specs are built apart.
 const manySpecs = 48
 
-var mark = regexp.MustCompile(`(?m)^(fails|refused|on purpose|diverges): (.*)$`)
+var mark = regexp.MustCompile(`(?m)^(fails|refused|on purpose): (.*)$`)
 
 func marksOf(comment string) map[string]string {
 	marks := map[string]string{}

@@ -49,6 +49,10 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) object
 	}
 	message := stable(strings.TrimPrefix(rootMessage(err), "/"))
 	p := object.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
+	if match := nameless.FindStringSubmatch(message); match != nil {
+		p.Message = fmt.Sprintf("an object of kind %s %s has no metadata.name: a patch or something else here, or in what is loaded, removes it", match[1], match[2])
+		return p
+	}
 	if match := resIdentity.FindStringSubmatch(message); match != nil {
 		return generatorProblem(s, p, object.ID{Kind: match[1], Name: match[2], Namespace: match[3]}, strings.Contains(message, "does not exist"))
 	}
@@ -104,6 +108,9 @@ var (
 
 // wrongType is how encoding/json names a field that has a value of another type.
 var wrongType = regexp.MustCompile(`json: cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`)
+
+// nameless is how kustomize says that an object has no name, of all that the object is.
+var nameless = regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`)
 
 // stable is a message without what differs from run to run, or means something only in Go.
 func stable(message string) string {

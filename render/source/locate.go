@@ -207,32 +207,34 @@ func replicasEntry(kustomization *yaml.Node, name string, is test) *yaml.Node {
 // not pass: a patch has indexes of its own. An item of a list is its own key.
 func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 	key, value = node, node
-	for i, k := range keys {
+	for len(keys) > 0 {
 		if value.Kind == yaml.SequenceNode {
-			return walkItems(value.Content, keys[i:], is)
+			return walkItems(value.Content, keys, is)
 		}
-		if key, value = mappingEntry(value, k); value == nil {
+		if key, value = mappingEntry(value, keys[0]); value == nil {
 			return nil, nil
 		}
+		keys = keys[1:]
 	}
 	return key, value
 }
 
-// walkItems is walkKeys for the items of a list.
+// walkItems is walkKeys for the items of a list, and at least one key.
 func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Node) {
-	if index, err := strconv.Atoi(keys[0]); err == nil {
-		keys = keys[1:]
-		if index >= 0 && index < len(items) {
-			if key, value = walkKeys(items[index], keys, is); is.passes(value) {
-				return key, value
-			}
-		}
-		if is == nil {
-			return nil, nil
+	first, rest := keys[0], keys[1:]
+	index, err := strconv.Atoi(first)
+	if err != nil {
+		rest = keys
+	} else if index >= 0 && index < len(items) {
+		if key, value = walkKeys(items[index], rest, is); is.passes(value) {
+			return key, value
 		}
 	}
+	if err == nil && is == nil {
+		return nil, nil
+	}
 	for _, item := range items {
-		if key, value = walkKeys(item, keys, is); is.passes(value) {
+		if key, value = walkKeys(item, rest, is); is.passes(value) {
 			return key, value
 		}
 	}

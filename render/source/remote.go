@@ -21,6 +21,8 @@ func (s *Sources) resolve(folder, name string, l loads) (resolved string, isDir 
 	switch {
 	case name == "":
 		return "", false, l.field + ": an empty path: remove it"
+	case strings.Contains(name, "\n"):
+		return "", false, fmt.Sprintf("%s: %s is no path: write that of a file, on one line", l.field, clip(strings.ReplaceAll(name, "\n", " ")))
 	case isURL(name):
 		return "", false, isRemote
 	case path.IsAbs(name):
