@@ -1,12 +1,12 @@
 package source
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
 )
 
@@ -129,194 +130,132 @@ func lineOfKey(mapping *yaml.Node, key string) int {
 }
 
 // checkFields notes fields of a kustomization that there are not, or that have a value of
-// another type, and removes them.
+// another type or an empty item, and has the build do without them.
 func (s *Sources) checkFields(file string, root *yaml.Node, content []byte) {
 	j, err := sigsyaml.YAMLToJSON(content)
-	if err != nil {
+	var fields map[string]any
+	if err != nil || json.Unmarshal(j, &fields) != nil {
 		return // Unmarshal says why
 	}
-	var values any
-	if json.Unmarshal(j, &values) == nil {
-		c := &fieldChecker{s, file, root}
-		c.check(nil, values, reflect.TypeFor[types.Kustomization]())
+	var wrongFields []wrongField
+	for _, wrong := range decoding.Find(fields, nil, decodeKustomization) {
+		wrongFields = append(wrongFields, newWrongField(root, wrong))
 	}
+	for _, wrong := range wrongFields {
+		s.problem(file, wrong.key.Line, "%s", wrong.message)
+		wrong.remove()
+	}
+	s.checkItems(file, root, "")
 }
 
-// fieldChecker checks values against the types of their fields, as encoding/json would,
-// but finds all that is wrong, and where.
-type fieldChecker struct {
-	sources *Sources
-	file    string
-	root    *yaml.Node
+func decodeKustomization(content []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(&types.Kustomization{})
 }
 
-func (c *fieldChecker) check(keys []string, value any, of reflect.Type) {
-	if of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	if value == nil || of.Kind() == reflect.Interface || reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return
-	}
-	switch of.Kind() {
-	case reflect.Struct:
-		c.checkStruct(keys, value, of)
-	case reflect.Map:
-		entries, ok := value.(map[string]any)
-		c.expect(ok, keys, value, "a mapping")
-		for _, key := range sortedKeys(entries) {
-			c.check(join(keys, key), entries[key], of.Elem())
+// wrongField is a field that kustomize does not know, or a value that it cannot read.
+type wrongField struct {
+	parent, key, value *yaml.Node
+	isUnknown          bool
+	message            string
+}
+
+func newWrongField(root *yaml.Node, wrong decoding.Value) wrongField {
+	w := wrongField{parent: root, key: root, value: root}
+	for _, key := range wrong.Path {
+		parent := dereferenced(w.value)
+		at, value := walkKeys(parent, []string{strings.Trim(key, "[]")}, nil)
+		if value == nil {
+			break // it is merged
 		}
-	case reflect.Slice:
-		items, ok := value.([]any)
-		c.expect(ok, keys, value, "a list")
-		for i, item := range items {
-			if at := join(keys, strconv.Itoa(i)); item == nil {
-				c.problem(at, "%s: is empty: remove it, or write what it is to be", fieldPath(at))
-			} else {
-				c.check(at, item, of.Elem())
-			}
-		}
-	case reflect.String:
-		_, ok := value.(string)
-		c.expect(ok, keys, value, "text")
-	case reflect.Bool:
-		_, ok := value.(bool)
-		c.expect(ok, keys, value, "true or false")
+		w.parent, w.key, w.value = parent, at, value
+	}
+	path := object.JoinField(wrong.Path)
+	if w.isUnknown = strings.Contains(wrong.Err.Error(), "unknown field"); w.isUnknown {
+		last := len(wrong.Path) - 1
+		known := fieldNames(reflect.TypeFor[types.Kustomization](), wrong.Path[:last])
+		w.message = fmt.Sprintf("unknown field %q%s", wrong.Path[last], object.DidYouMean(wrong.Path[last], known))
+		return w
+	}
+	has, wants := typeName(wrong.Value), make([]string, len(wrong.Types))
+	for i, t := range wrong.Types {
+		wants[i] = typeNames[t]
+	}
+	switch {
+	case slices.Contains(wants, has):
+		w.message = fmt.Sprintf("%s: has to be a whole number that is not too large", path)
+	case len(wants) == 0:
+		w.message = fmt.Sprintf("%s: %v", path, wrong.Err)
 	default:
-		number, ok := value.(float64)
-		c.expect(ok && (of.Kind() == reflect.Float64 || number == float64(int64(number))), keys, value, "a whole number")
+		w.message = fmt.Sprintf("%s: has to be %s, not %s", path, strings.Join(wants, " or "), has)
 	}
-}
-
-func (c *fieldChecker) checkStruct(keys []string, value any, of reflect.Type) {
-	entries, ok := value.(map[string]any)
-	c.expect(ok, keys, value, "a mapping")
-	fields := jsonFields(of)
-	for _, key := range sortedKeys(entries) {
-		at := join(keys, key)
-		if field, ok := fields.find(key); ok {
-			c.check(at, entries[key], field)
-			continue
-		}
-		c.problem(at, "unknown field %q%s", key, object.DidYouMean(key, fields.names))
-		if parent, _ := c.node(keys); parent != nil && parent.Kind == yaml.MappingNode {
-			for i := len(parent.Content) - 2; i >= 0; i -= 2 {
-				if parent.Content[i].Value == key {
-					parent.Content = slices.Delete(parent.Content, i, i+2)
-				}
-			}
-		}
+	if w.value.Kind == yaml.ScalarNode && slices.Equal(wrong.Types, []string{"string"}) {
+		w.message += fmt.Sprintf(": write it in quotes, %q", w.value.Value)
 	}
+	return w
 }
 
-// structFields are the fields of a struct as encoding/json has them.
-type structFields struct {
-	names []string
-	types []reflect.Type
-}
-
-func jsonFields(of reflect.Type) (fields structFields) {
-	for field := range of.Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case field.Anonymous && name == "":
-			inner := jsonFields(field.Type)
-			fields.names, fields.types = append(fields.names, inner.names...), append(fields.types, inner.types...)
-		case field.IsExported() && name != "-":
-			if name == "" {
-				name = field.Name
-			}
-			fields.names, fields.types = append(fields.names, name), append(fields.types, field.Type)
-		}
-	}
-	return fields
-}
-
-func (f structFields) find(key string) (reflect.Type, bool) {
-	i := slices.IndexFunc(f.names, func(name string) bool { return strings.EqualFold(name, key) })
-	if i < 0 {
-		return nil, false
-	}
-	return f.types[i], true
-}
-
-// expect notes a value that is not of the type that a field has, and removes it.
-func (c *fieldChecker) expect(isIt bool, keys []string, value any, want string) {
-	if isIt {
+// remove has the build do without the field.
+func (w wrongField) remove() {
+	i := slices.Index(w.parent.Content, w.key)
+	if w.isUnknown && w.parent.Kind == yaml.MappingNode && i >= 0 {
+		w.parent.Content = slices.Delete(w.parent.Content, i, i+2)
 		return
 	}
-	node, _ := c.node(keys)
-	message := fmt.Sprintf("%s: has to be %s, not %s", fieldPath(keys), want, typeName(value))
-	isScalar := node != nil && node.Kind == yaml.ScalarNode
-	if isScalar && want == "text" {
-		message += fmt.Sprintf(": write it in quotes, %q", node.Value)
-	}
-	c.problem(keys, "%s", message)
-	if node != nil {
-		*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: node.Line}
-	}
+	*w.value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: w.value.Line}
 }
+
+// typeNames are the types of JSON as people call them.
+var typeNames = map[string]string{"string": "text", "number": "a number", "bool": "true or false", "array": "a list", "object": "a mapping"}
 
 func typeName(value any) string {
 	switch value.(type) {
 	case string:
-		return "text"
+		return typeNames["string"]
 	case float64:
-		return "a number"
+		return typeNames["number"]
 	case bool:
 		return "a truth value"
 	case []any:
-		return "a list"
+		return typeNames["array"]
 	}
-	return "a mapping"
+	return typeNames["object"]
 }
 
-func (c *fieldChecker) problem(keys []string, format string, args ...any) {
-	_, line := c.node(keys)
-	c.sources.problem(c.file, line, format, args...)
-}
-
-// node returns the value at keys, nil where it cannot be found, and the line of the key,
-// or of what should have it.
-func (c *fieldChecker) node(keys []string) (node *yaml.Node, line int) {
-	line = c.root.Line
-	node = c.root
-	for _, key := range keys {
-		var at *yaml.Node
-		if at, node = walkKeys(node, []string{key}, nil); node == nil {
-			return nil, line
+// fieldNames are the names of the fields that there are at keys of a type.
+func fieldNames(of reflect.Type, keys []string) (names []string) {
+	switch of.Kind() {
+	case reflect.Pointer:
+		return fieldNames(of.Elem(), keys)
+	case reflect.Slice, reflect.Map:
+		return fieldNames(of.Elem(), keys[min(1, len(keys)):])
+	case reflect.Struct:
+		for _, field := range reflect.VisibleFields(of) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if len(keys) > 0 && strings.EqualFold(name, keys[0]) {
+				return fieldNames(field.Type, keys[1:])
+			}
+			names = append(names, name)
 		}
-		line = at.Line
-		node = dereferenced(node)
 	}
-	return node, line
+	return names
 }
 
-func join(keys []string, key string) []string { return append(slices.Clip(keys), key) }
-
-// fieldPath writes keys as people do: images[0].newTag.
-func fieldPath(keys []string) string {
-	var written strings.Builder
-	for i, key := range keys {
-		if _, err := strconv.Atoi(key); err == nil {
-			fmt.Fprintf(&written, "[%s]", key)
-			continue
-		}
-		if i > 0 {
-			written.WriteByte('.')
-		}
-		written.WriteString(key)
+// checkItems notes items of lists that are empty.
+func (s *Sources) checkItems(file string, node *yaml.Node, path string) {
+	node = dereferenced(node)
+	for i := 0; i+1 < len(node.Content) && node.Kind == yaml.MappingNode; i += 2 {
+		s.checkItems(file, node.Content[i+1], strings.TrimPrefix(path+"."+node.Content[i].Value, "."))
 	}
-	return written.String()
-}
-
-func sortedKeys(values map[string]any) []string {
-	keys := make([]string, 0, len(values))
-	for key := range values {
-		keys = append(keys, key)
+	for i := 0; i < len(node.Content) && node.Kind == yaml.SequenceNode; i++ {
+		item := node.Content[i]
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if dereferenced(item).ShortTag() == "!!null" {
+			s.problem(file, item.Line, "%s: is empty: remove it, or write what it is to be", at)
+		}
+		s.checkItems(file, item, at)
 	}
-	slices.Sort(keys)
-	return keys
 }
 
 // checkEntries notes entries of a kustomization that kustomize needs something for that

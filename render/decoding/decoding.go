@@ -1,0 +1,137 @@
+// Package decoding finds all that cannot be decoded of some content, as decoding itself
+// stops at the first value that it cannot read, and often does not say which one that is.
+package decoding
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Value is a value that cannot be decoded.
+type Value struct {
+	Path  []string // keys, and indexes in brackets
+	Value any
+	Err   error
+	Types []string // the JSON types of values that can be decoded in its place, where that is what is wrong
+}
+
+// Find returns the values in content that decode refuses. An object of nothing but such a
+// value, at its place, and of what each object has, is refused in the same way. So it
+// halves what is refused until it has the values: one takes a time that is linear in the
+// size of the content.
+func Find(content, each map[string]any, decode func(content []byte) error) []Value {
+	s := &search{decode: decode, known: map[string][]string{}}
+	s.in(content, nil, func(content any) any {
+		object, _ := content.(map[string]any)
+		object = maps.Clone(object)
+		maps.Copy(object, each)
+		return object
+	})
+	return s.found
+}
+
+// search is for all values that cannot be decoded.
+type search struct {
+	decode func(content []byte) error
+	found  []Value
+	known  map[string][]string // the JSON types of the fields of Go types
+}
+
+// fails returns why content cannot be decoded.
+func (s *search) fails(content any) error {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	return s.decode(encoded)
+}
+
+// in finds what cannot be decoded in the value at a path. Function object returns an object
+// of nothing but other content at that path.
+func (s *search) in(value any, path []string, object func(content any) any) {
+	err := s.fails(object(value))
+	if err == nil {
+		return
+	}
+	before := len(s.found)
+	switch value := value.(type) {
+	case map[string]any:
+		if s.fails(object(map[string]any{})) != nil {
+			break
+		}
+		keys := slices.Sorted(maps.Keys(value))
+		s.among(0, len(keys), func(from, to int) any {
+			part := map[string]any{}
+			for _, key := range keys[from:to] {
+				part[key] = value[key]
+			}
+			return object(part)
+		}, func(i int) {
+			s.in(value[keys[i]], append(slices.Clip(path), keys[i]), func(content any) any { return object(map[string]any{keys[i]: content}) })
+		})
+	case []any:
+		if s.fails(object([]any{})) != nil {
+			break
+		}
+		s.among(0, len(value), func(from, to int) any { return object(value[from:to]) }, func(i int) {
+			s.in(value[i], append(slices.Clip(path), "["+strconv.Itoa(i)+"]"), func(content any) any { return object([]any{content}) })
+		})
+	}
+	if len(s.found) == before {
+		s.found = append(s.found, Value{path, value, err, s.types(err, object)})
+	}
+}
+
+// among calls one with those of some values that may not be decoded. Function part
+// returns an object of nothing but a part of them.
+func (s *search) among(from, to int, part func(from, to int) any, one func(i int)) {
+	if to-from == 1 {
+		one(from)
+		return
+	}
+	middle := (from + to) / 2
+	for _, half := range [][2]int{{from, middle}, {middle, to}} {
+		if half[0] < half[1] && s.fails(part(half[0], half[1])) != nil {
+			s.among(half[0], half[1], part, one)
+		}
+	}
+}
+
+// types are the JSON types of which values can be decoded at the place of one that cannot.
+func (s *search) types(err error, object func(content any) any) (types []string) {
+	_, field, isType := strings.Cut(err.Error(), " into Go ")
+	if types, ok := s.known[field]; ok || !isType {
+		return types
+	}
+	defer func() { s.known[field] = types }()
+	for _, sample := range []struct {
+		name  string
+		value any
+	}{{"object", map[string]any{}}, {"array", []any{}}, {"string", ""}, {"number", 0}, {"bool", false}} {
+		if s.fails(object(sample.value)) == nil {
+			types = append(types, sample.name)
+		}
+	}
+	return types
+}
+
+// SetNull puts null, which every field may be, in the place of a value.
+func SetNull(content any, path []string) {
+	for i, key := range path {
+		last := i == len(path)-1
+		switch c := content.(type) {
+		case map[string]any:
+			if content = c[key]; last {
+				c[key] = nil
+			}
+		case []any:
+			index, _ := strconv.Atoi(strings.Trim(key, "[]"))
+			if content = c[index]; last {
+				c[index] = nil
+			}
+		}
+	}
+}
