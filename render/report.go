@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
@@ -42,11 +44,23 @@ func (r *renderer) locate(p object.Problem) object.Problem {
 	}
 	origin := r.folder
 	if p.Subject.Written != nil {
-		origin = r.origins[p.Subject.Written]
+		origin = r.originOf(p.Subject.Written)
 	} else if r.overrides != "" { // it has added the object
 		origin = r.sources.Kustomizations[r.overrides].File
 	}
 	return r.sources.Locate(p, origin)
+}
+
+// originOf is the file that a built object comes from or, where kustomize cannot tell, that
+// has one of its name.
+func (r *renderer) originOf(built *unstructured.Unstructured) string {
+	if file := r.origins[built]; file != "" {
+		return file
+	}
+	if written := r.sources.Written(object.Object{Unstructured: built}.ID(), 1); len(written) > 0 {
+		return written[0].File
+	}
+	return r.sources.Kustomizations[r.folder].File
 }
 
 // reportErrors reports the errors of objects.

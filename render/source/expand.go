@@ -142,6 +142,9 @@ func checkKeys(mapping *yaml.Node) error {
 		if key.Kind != yaml.ScalarNode {
 			return lineError{line: mapping.Content[i].Line, message: "malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
 		}
+		if key.ShortTag() == "!!null" {
+			return lineError{line: mapping.Content[i].Line, message: "malformed YAML: a key has to be text, not nothing; ~ and null need quotes"}
+		}
 		if isThere[key.Value] {
 			return lineError{line: mapping.Content[i].Line, message: fmt.Sprintf("malformed YAML: mapping key %q already defined", key.Value)}
 		}
