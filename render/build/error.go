@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 )
@@ -75,8 +76,24 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) object
 		last := found[len(found)-1]
 		p.Object = last.String()
 		p.File, p.Line = last.Position()
+		if spec := specOf(s, id); spec != nil && strings.Contains(message, "no matches for Id") {
+			p.Message = fmt.Sprintf("there is no such object yet: patch %s or, in overrides/kustomization.yaml, what is rendered from it", spec.ID)
+		}
 	}
 	return p
+}
+
+// specOf is the spec that an object would be rendered from by its name; nil where there is
+// none.
+func specOf(s *source.Sources, id object.ID) *source.Document {
+	for _, kind := range kinds.All {
+		for _, d := range s.Written(object.ID{Group: kind.GVK.Group, Kind: kind.GVK.Kind, Namespace: id.Namespace, Name: id.Name}, 1) {
+			if id.Kind != d.Kind && d.Name == id.Name {
+				return &d
+			}
+		}
+	}
+	return nil
 }
 
 // idOf is the ID of a match of resID.
