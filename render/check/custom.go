@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,6 +33,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
 )
 
@@ -212,10 +215,24 @@ func (k *customKind) unknownFields(o object.Object, stored *unstructured.Unstruc
 	unknown := pruning.PruneWithOptions(stored.Object, k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		problems = append(problems, problemOf(o, err))
+		problems = append(problems, metadataProblems(o, err)...)
 	}
 	for _, path := range append(unknown, unknownMeta...) {
 		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path)))
+	}
+	return problems
+}
+
+// metadataProblems are of the values that keep the metadata of an object from being read,
+// for which there is an error.
+func metadataProblems(o object.Object, err *field.Error) (problems []object.Problem) {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	for _, wrong := range decoding.Find(metadata, nil, func(content []byte) error { return json.Unmarshal(content, &metav1.ObjectMeta{}) }) {
+		wrong.Path = append([]string{"metadata"}, wrong.Path...)
+		problems = append(problems, unreadableProblem(o, wrong))
+	}
+	if len(problems) == 0 {
+		problems = append(problems, problemOf(o, err))
 	}
 	return problems
 }

@@ -96,6 +96,7 @@ func notAnObject(documents []Document) (wrong string, node *yaml.Node) {
 	}
 	d := documents[0]
 	_, metadata := mappingEntry(d.Node, "metadata")
+	wrong, node = wrongMetadata(d.Node, metadata)
 	switch {
 	case d.Node.ShortTag() == "!!null", d.Node.Kind == yaml.MappingNode && len(d.Node.Content) == 0: // nothing is no object, and no harm
 	case d.Node.Kind != yaml.MappingNode:
@@ -103,8 +104,39 @@ func notAnObject(documents []Document) (wrong string, node *yaml.Node) {
 	case len(valuesAt(d.Node, "<<"))+len(valuesAt(orNothing(metadata), "<<")) > 0: // it may have these from there
 	case d.Kind == "":
 		return "is no object: it has no kind", d.Node
+	case node != nil:
+		return wrong, node
 	case d.Name == "" && !strings.HasSuffix(d.Kind, "List"):
 		return "is no object: it has no metadata.name", d.Node
+	}
+	return "", nil
+}
+
+// wrongMetadata says what of the metadata of an object has a type that kustomize stops at,
+// and where that is.
+func wrongMetadata(object, metadata *yaml.Node) (wrong string, node *yaml.Node) {
+	for _, field := range []struct {
+		of        *yaml.Node
+		name, tag string
+		wrong     string
+	}{
+		{object, "metadata", "!!map", "metadata: has to be a mapping"},
+		{metadata, "name", "!!str", "metadata.name: has to be text: put it in quotes"},
+		{metadata, "namespace", "!!str", "metadata.namespace: has to be text: put it in quotes"},
+		{metadata, "labels", "!!map", "metadata.labels: has to be a mapping of texts"},
+		{metadata, "annotations", "!!map", "metadata.annotations: has to be a mapping of texts"},
+	} {
+		if _, value := mappingEntry(field.of, field.name); value != nil && value.ShortTag() != field.tag && value.ShortTag() != "!!null" {
+			return field.wrong, value
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		_, values := mappingEntry(metadata, field)
+		for i := 1; values != nil && i < len(values.Content); i += 2 {
+			if value := dereferenced(values.Content[i]); value.Kind != yaml.ScalarNode && values.Content[i-1].ShortTag() != "!!merge" {
+				return fmt.Sprintf("metadata.%s.%s: has to be text", field, values.Content[i-1].Value), value
+			}
+		}
 	}
 	return "", nil
 }
