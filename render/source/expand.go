@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -143,7 +144,7 @@ func checkKeys(mapping *yaml.Node) error {
 			return lineError{line: mapping.Content[i].Line, message: "malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
 		}
 		if key.ShortTag() == "!!null" {
-			return lineError{line: mapping.Content[i].Line, message: "malformed YAML: a key has to be text, not nothing; ~ and null need quotes"}
+			return lineError{line: mapping.Content[i].Line, message: fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value)}
 		}
 		if isThere[key.Value] {
 			return lineError{line: mapping.Content[i].Line, message: fmt.Sprintf("malformed YAML: mapping key %q already defined", key.Value)}
@@ -159,4 +160,14 @@ func dereferenced(node *yaml.Node) *yaml.Node {
 		return node.Alias
 	}
 	return node
+}
+
+// expanded is a copy of a node that has what aliases stand for in their place.
+func expanded(node *yaml.Node) *yaml.Node {
+	whole := *dereferenced(node)
+	whole.Anchor, whole.Content = "", slices.Clone(whole.Content)
+	for i, child := range whole.Content {
+		whole.Content[i] = expanded(child)
+	}
+	return &whole
 }

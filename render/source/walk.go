@@ -32,7 +32,7 @@ func (s *Sources) walk(folder string) bool {
 		return false
 	}
 	if s.walkEntries(k, root) {
-		if content, err = yaml.Marshal(root); err == nil {
+		if content, err = yaml.Marshal(expanded(root)); err == nil { // an anchor may be dropped too
 			err = k.Unmarshal(content)
 		}
 		if err != nil {
@@ -273,6 +273,10 @@ func (s *Sources) isWellFormed(file string, pieces []piece, l loads) bool {
 func (s *Sources) checkPatch(file string, p piece, node *yaml.Node) {
 	if node.Kind == yaml.ScalarNode {
 		s.problem(file, p.line(node.Line), "%s is no patch: write an object, or a list of JSON 6902 operations", clip(node.Value))
+		return
+	}
+	if node.Kind == yaml.SequenceNode && p.content[0] == '[' && !json.Valid(p.content) {
+		s.problem(file, p.line(node.Line), "a patch that starts with [ has to be JSON: write keys and texts in double quotes, or each operation on a line that starts with a dash")
 		return
 	}
 	if wrong, _ := notAnObject(splitDocument(Document{Node: node})); wrong != "" && node.Kind == yaml.MappingNode {

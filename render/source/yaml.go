@@ -52,7 +52,11 @@ func splitDocuments(content []byte) []piece {
 	var pieces []piece
 	start, offset := 0, 0
 	cut := func(end, next int) {
-		pieces = append(pieces, piece{place: place{offset: offset}, content: content[start:end], isAfterOther: start > len("---")})
+		text := content[start:end]
+		if start > 0 {
+			text = bytes.TrimLeft(text, " \t") // which is after ---, where YAML takes no tab
+		}
+		pieces = append(pieces, piece{place: place{offset: offset}, content: text, isAfterOther: start > len("---")})
 		offset += bytes.Count(content[start:next], []byte("\n"))
 		start = next
 	}
@@ -101,17 +105,30 @@ func (p piece) bomb() (node *yaml.Node, growth int, err error) {
 	return node, growth, err
 }
 
-// where is the line in the file of an error of a piece, 0 where it is not known, and what
-// it says.
+// where is the line in the file of an error of a piece, and what it says.
 func (p piece) where(err error) (line int, message string) {
 	var at lineError
 	if errors.As(err, &at) {
 		return p.line(at.line), at.message
 	}
-	if line = yamlLine(err); line > 0 || p.fixed {
-		line = p.line(line)
+	return p.line(p.errorLine(err)), "malformed YAML: " + yamlMessage(err)
+}
+
+var unknownAnchor = regexp.MustCompile(`unknown anchor '([^']+)' referenced`)
+
+// errorLine is the line of an error of the YAML library, from 1, also where it names none:
+// for an alias of nothing, and for the first line.
+func (p piece) errorLine(err error) int {
+	if line := yamlLine(err); line > 0 {
+		return line
 	}
-	return line, "malformed YAML: " + yamlMessage(err)
+	if anchor := unknownAnchor.FindStringSubmatch(err.Error()); anchor != nil {
+		alias := regexp.MustCompile(`(?m)^(?:[^#\n]*[ \t\[{,:])?(\*` + regexp.QuoteMeta(anchor[1]) + `)(?:[\s\]},]|$)`)
+		if at := alias.FindSubmatchIndex(p.content); at != nil {
+			return p.lineOf(at[2])
+		}
+	}
+	return 1
 }
 
 // mappingEntry returns the key and value nodes of a key, or nil. The value is what an
