@@ -57,6 +57,10 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) object
 	if match := resIdentity.FindStringSubmatch(message); match != nil {
 		return generatorProblem(s, p, object.ID{Kind: match[1], Name: match[2], Namespace: match[3]}, strings.Contains(message, "does not exist"))
 	}
+	if strings.Contains(message, "accumulated size increase of copy") {
+		p.Message = fmt.Sprintf("the copy operations of a JSON 6902 patch add over %d KiB to an object: copy less", maxCopied>>10)
+		return p
+	}
 	if match := variable.FindStringSubmatch(message); match != nil {
 		return variableProblem(s, p, match[1])
 	}

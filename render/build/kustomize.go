@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provenance"
@@ -75,6 +76,10 @@ func buildOrigins(fs *source.FileSystem, kustomization *source.Kustomization, ke
 	return files, nil
 }
 
+// maxCopied is how many bytes the copy operations of a JSON 6902 patch may add to an
+// object: each of them might double it.
+const maxCopied = 256 << 10
+
 // kustomize builds a folder. Some input that is wrong makes it panic.
 func kustomize(fs *source.FileSystem, folder string) (resources resmap.ResMap, err error) {
 	defer func() {
@@ -126,8 +131,8 @@ func newObject(r *resource.Resource) (object.Object, error) {
 // isolation is held by whoever builds: what it takes away belongs to the process.
 var isolation sync.Mutex
 
-// isolate takes the network and other programs from the process while sources are
-// built, and leaves the schemas of kustomize as they were. Building needs neither, but
+// isolate takes the network, other programs and copies without end from the process while
+// sources are built, and leaves the schemas of kustomize as they were. Building needs neither, but
 // kustomize, told to by a file that it loads, would use them.
 func isolate(s *source.Sources, build func()) {
 	isolation.Lock()
@@ -142,6 +147,7 @@ func isolate(s *source.Sources, build func()) {
 		}
 	}()
 	http.DefaultTransport = offline{}
+	jsonpatch.AccumulatedCopySizeLimit = maxCopied
 	_ = os.Setenv("PATH", "")
 	build()
 }

@@ -35,7 +35,7 @@ func (s *Sources) parseKustomization(k *Kustomization, content []byte) (*yaml.No
 	isWhole := len(s.Problems) == before
 	var err error
 	if !isWhole {
-		if content, err = yaml.Marshal(root); err == nil {
+		if content, err = yaml.Marshal(expanded(root)); err == nil {
 			s.standIns[k.File] = content
 		}
 	}
