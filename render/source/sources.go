@@ -87,6 +87,7 @@ func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...
 	for _, folder := range append([]string{folder}, onTop...) {
 		s.isHuge = s.isLoadedTooOften(folder) || s.isHuge
 	}
+	s.isHuge = s.copiesTooMuch() || s.isHuge
 	return s
 }
 
