@@ -204,7 +204,7 @@ func (k *customKind) check(o object.Object) (*unstructured.Unstructured, []objec
 	errs = append(errs, objectmeta.Validate(nil, stored.Object, k.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, stored.Object)...)
 	if k.rules != nil && !blocksRules(errs) {
-		broken, _ := k.rules.Validate(context.Background(), nil, k.structural, stored.Object, nil, celconfig.RuntimeCELCostBudget)
+		broken, _ := k.rules.Validate(context.Background(), nil, k.structural, withoutEndless(stored.Object), nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, slices.DeleteFunc(broken, func(err *field.Error) bool { return repeats(err, errs) })...)
 	}
 	return stored, append(problems, problemsOf(o, errs)...)

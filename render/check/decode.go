@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
@@ -45,13 +46,31 @@ func decodingProblems(o object.Object, decode func(content []byte) error) (probl
 
 var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
 
+// endless is a quantity that takes all time to be read. With a question mark it is none, and any
+// other text is as good.
+var endless = regexp.MustCompile(`"([+-]?[0-9.]+[eE][+-]?[0-9]{4,})"`)
+
+// withoutEndless is an object without quantities that take all time to be read.
+func withoutEndless(content map[string]any) map[string]any {
+	encoded, err := json.Marshal(content)
+	if err != nil || !endless.Match(encoded) {
+		return content
+	}
+	var without map[string]any
+	_ = utiljson.Unmarshal(ended(encoded), &without) // it was JSON
+	return without
+}
+
+// ended is JSON in which quantities that take all time to be read are none.
+func ended(encoded []byte) []byte { return endless.ReplaceAll(encoded, []byte(`"$1?"`)) }
+
 // strictly returns the error of decoding content.
 func strictly(decode func([]byte) error, content any) error {
 	encoded, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	return decode(encoded)
+	return decode(ended(encoded))
 }
 
 // exceptStrict is an error of decoding, unless it is that there are unknown fields.
