@@ -24,12 +24,33 @@ const virtualFolder = "/.gatehouse"
 // returns apart those that the component cannot change.
 func Override(s *source.Sources, folder string, rendered []object.Object) (unchanged, overridden []object.Object, problems []object.Problem) {
 	k := s.Kustomizations[folder]
+	if problems = varsBelow(s, folder, map[string]bool{}); len(problems) > 0 {
+		return nil, nil, problems
+	}
 	var err error
 	isolate(s, func() { unchanged, overridden, err = overrideParts(s.FS, k, rendered) })
 	if err != nil {
 		return nil, nil, []object.Problem{kustomizeProblem(s, k.File, err)}
 	}
 	return unchanged, withWritten(overridden, rendered), nil
+}
+
+// varsBelow are the problems of the variables in a folder and in what it loads. Where
+// there is any, kustomize takes $$ for $ in all commands, as Kubernetes does, so that
+// what was written for Kubernetes to take for $$ would be less to the shell.
+func varsBelow(s *source.Sources, folder string, seen map[string]bool) (problems []object.Problem) {
+	k := s.Kustomizations[folder]
+	if k == nil || seen[folder] {
+		return nil
+	}
+	seen[folder] = true
+	if len(k.Vars) > 0 {
+		problems = append(problems, object.Problem{File: source.Relative(k.File), Message: "vars: would change the $ in commands that were rendered: write replacements instead, or add what has them in the environment itself"})
+	}
+	for _, entry := range slices.Concat(k.Resources, k.Components) {
+		problems = append(problems, varsBelow(s, k.Paths[entry], seen)...)
+	}
+	return problems
 }
 
 // overrideParts hands kustomize only the objects that a component may change, and a

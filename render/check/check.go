@@ -73,12 +73,12 @@ func (c *Checker) Objects(objects []object.Object) (valid []object.Object, probl
 
 // check returns an object with its defaults filled in, and what is wrong with it.
 func (c *Checker) check(o object.Object) (*unstructured.Unstructured, []object.Problem) {
+	if errs := checkType(o.Unstructured); len(errs) > 0 {
+		return o.Unstructured, problemsOf(o, errs)
+	}
 	gvk := o.GroupVersionKind()
 	if kind, ok := c.kinds[gvk]; ok {
 		return kind.check(o)
-	}
-	if errs := checkType(o.Unstructured); len(errs) > 0 {
-		return o.Unstructured, problemsOf(o, errs)
 	}
 	switch {
 	case isDefinition(o.Unstructured): // checked when it was added

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,7 +91,7 @@ var syncTools = []string{"argocd.argoproj.io", "helm.sh", "kustomize.toolkit.flu
 
 // contractFields are the parts of the contract that an object has, or a Pod template in
 // it, by their paths; of one that waits, or should, also what a GitOps tool is told of
-// it.
+// it, and what the controller takes for the mark of another's Pod.
 func contractFields(o object.Object, waits bool) map[string]string {
 	fields := map[string]string{}
 	for name, values := range map[string]map[string]string{"annotations": o.GetAnnotations(), "labels": o.GetLabels()} {
@@ -100,41 +101,58 @@ func contractFields(o object.Object, waits bool) map[string]string {
 			}
 		}
 	}
-	for _, path := range podPaths {
-		pod, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
-		if content, ok := pod.(map[string]any); ok {
-			addContract(fields, path, content)
+	if waits {
+		for _, name := range []string{"generateName", "ownerReferences"} {
+			if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, "metadata", name); ok {
+				fields["metadata."+name] = fmt.Sprint(value)
+			}
 		}
 	}
+	addContract(fields, nil, o.Object)
 	return fields
 }
 
-// podPaths are the paths of what is, or may become, a Pod: the object itself and the
-// templates of workloads.
-var podPaths = [][]string{{}, {"template"}, {"spec", "template"}, {"spec", "jobTemplate", "spec", "template"}}
+// addContract adds the parts of the contract in a value at a path. What is, or may
+// become, a Pod is anywhere: a JobSet has templates in a list, a FlinkDeployment in
+// podTemplate, an Object of Crossplane has a whole manifest.
+func addContract(fields map[string]string, at []string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			path := append(at, key)
+			switch {
+			case strings.HasSuffix(strings.ToLower(key), "metadata"):
+				addContractKeys(fields, path, inner)
+			case key == "schedulingGates" && hasGate(inner):
+				fields[object.JoinField(path)] = kinds.ScheduleGate
+			}
+			addContract(fields, path, inner)
+		}
+	case []any:
+		for i, inner := range value {
+			addContract(fields, append(at, "["+strconv.Itoa(i)+"]"), inner)
+		}
+	}
+}
 
-// addContract adds the parts of the contract in a Pod, or template of one, at a path.
-func addContract(fields map[string]string, at []string, pod map[string]any) {
-	metadata, _ := pod["metadata"].(map[string]any)
+// addContractKeys adds the labels and the annotation of the contract in metadata at a
+// path.
+func addContractKeys(fields map[string]string, at []string, metadata any) {
+	content, _ := metadata.(map[string]any)
 	add := func(name, key string) {
-		values, _ := metadata[name].(map[string]any)
+		values, _ := content[name].(map[string]any)
 		if value, ok := values[key]; ok && value != "" {
-			path := append(slices.Clone(at), "metadata", name)
-			fields[field.NewPath(path[0], path[1:]...).Key(key).String()] = fmt.Sprint(value)
+			fields[object.JoinField(append(at, name, key))] = fmt.Sprint(value)
 		}
 	}
 	for _, kind := range kinds.All {
 		add("labels", kind.Label)
 	}
 	add("annotations", kinds.DigestAnnotation)
-	if hasGate(pod) {
-		fields[strings.Join(append(slices.Clone(at), "spec", "schedulingGates"), ".")] = kinds.ScheduleGate
-	}
 }
 
-// hasGate says whether a Pod, or a template of one, waits for a schedule.
-func hasGate(pod map[string]any) bool {
-	gates, _, _ := unstructured.NestedFieldNoCopy(pod, "spec", "schedulingGates")
+// hasGate says whether that of the schedule is among scheduling gates.
+func hasGate(gates any) bool {
 	list, _ := gates.([]any)
 	return slices.ContainsFunc(list, func(gate any) bool {
 		g, _ := gate.(map[string]any)
@@ -144,5 +162,6 @@ func hasGate(pod map[string]any) bool {
 
 // isGated says whether an object is a Pod that waits for its schedule.
 func isGated(u *unstructured.Unstructured) bool {
-	return u.GetKind() == "Pod" && u.GetAPIVersion() == corev1.SchemeGroupVersion.String() && hasGate(u.Object)
+	gates, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "schedulingGates")
+	return u.GetKind() == "Pod" && u.GetAPIVersion() == corev1.SchemeGroupVersion.String() && hasGate(gates)
 }

@@ -32,15 +32,17 @@ const (
 	wholeOfTheValue = "may have the values of the Secret: remove it"
 )
 
+// isSecret says whether an object that no CustomResourceDefinition defines is a Secret:
+// one with values is, whatever group it names.
 func isSecret(u *unstructured.Unstructured) bool {
 	group := u.GroupVersionKind().Group
-	return u.GetKind() == "Secret" && (group == "" || group == "core")
+	return u.GetKind() == "Secret" && (group == "" || group == "core" || hasValues(u))
 }
 
 // checkSecret finds what of a Secret anybody could read.
 func checkSecret(o object.Object) []object.Problem {
 	reason, isPublic := o.GetAnnotations()[PublicAnnotation]
-	if isPublic && strings.ContainsFunc(reason, isWord) {
+	if isPublic && isReason(reason) {
 		return checkBuiltin(o)
 	}
 	var errs field.ErrorList
@@ -80,7 +82,13 @@ func hasValues(secret *unstructured.Unstructured) bool {
 	return false
 }
 
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+// isReason says whether text may say why: it has letters, and is not what is left of a
+// truth value or of nothing, as labels and annotations are text.
+func isReason(text string) bool {
+	return strings.ContainsFunc(text, unicode.IsLetter) && !noReason.MatchString(text)
+}
+
+var noReason = regexp.MustCompile(`(?i)^(null|true|false|yes|no|on|off|y|n)$`)
 
 func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
 
