@@ -2,8 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
@@ -55,8 +59,22 @@ func (r report) failed() bool {
 	return slices.ContainsFunc(r.Environments, func(e environmentReport) bool { return len(e.Errors) > 0 })
 }
 
+// printJSON prints a report as JSON. What would direct a terminal is escaped there, too.
 func printJSON(w io.Writer, r report) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	content, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	var escaped strings.Builder
+	for _, c := range string(content) {
+		if unicode.IsPrint(c) || c == '\n' {
+			escaped.WriteRune(c)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&escaped, "\\u%04x", unit)
+		}
+	}
+	_, err = io.WriteString(w, escaped.String()+"\n")
+	return err
 }

@@ -53,8 +53,19 @@ func timeIn(node *yaml.Node, keys []string) *yaml.Node {
 	if node.Kind == yaml.SequenceNode {
 		return jsonPatchNode(node, keys, isTime)
 	}
-	if key, value := walkKeys(node, keys, isTime); isTime.passes(value) {
+	switch key, value := walkKeys(node, keys, isTime); {
+	case isTime.passes(value):
 		return key
+	case value != nil:
+		return nil
+	}
+	last := len(keys) - 1
+	_, holder := walkKeys(node, keys[:last], nil)
+	_, merged := mappingEntry(holder, "<<")
+	for _, mapping := range append(contentOf(merged), merged) { // it is one, or a list of them
+		if key, value := mappingEntry(mapping, keys[last]); isTime.passes(value) {
+			return key
+		}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func newIndex(names []string, keepOrder bool) []byte {
 // left its marks before the header, or git the line ends of another system.
 func isIndex(content []byte) bool {
 	for line := range bytes.Lines(content) {
-		if string(bytes.TrimSpace(line)) == strings.TrimSpace(indexHeader) {
+		if string(bytes.TrimRight(line, "\r\n")) == strings.TrimRight(indexHeader, "\n") {
 			return true
 		}
 		if !mergeMark.Match(line) {

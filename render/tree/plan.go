@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 
+	"sigs.k8s.io/kustomize/api/konfig"
+
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
 )
@@ -49,6 +51,9 @@ func NewPlan(root *os.Root, environment string, files []File, keepOrder bool) (*
 	}
 	owned := readIndex(old)
 	errs := p.compare(files, owned)
+	if len(files) > 0 {
+		errs = append(errs, p.otherKustomizations()...)
+	}
 
 	names := make([]string, len(files))
 	for i, file := range files {
@@ -102,6 +107,22 @@ func (p *Plan) compare(files []File, owned map[string]bool) []error {
 			p.write = append(p.write, file)
 			p.before[file.Path] = before[i]
 		}
+	}
+	return errs
+}
+
+// otherKustomizations are the errors of kustomizations of other names beside the index:
+// kustomize builds no folder that has two.
+func (p *Plan) otherKustomizations() (errs []error) {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		if name == indexFile {
+			continue
+		}
+		content, err := p.folder.read(name)
+		if content != nil {
+			err = p.foreign(name)
+		}
+		errs = append(errs, err)
 	}
 	return errs
 }

@@ -1,0 +1,47 @@
+package tree
+
+import (
+	"strings"
+	"testing"
+)
+
+// An index is what begins as render begins one, but for the marks of merges.
+func TestIsIndex(t *testing.T) {
+	for content, want := range map[string]bool{
+		indexHeader: true,
+		strings.ReplaceAll(indexHeader, "\n", "\r\n"):      true,
+		"<<<<<<< HEAD\n" + indexHeader:                      true,
+		"<<<<<<< HEAD\nresources: []\n":                     false,
+		"<<<<<<<HEAD\n" + indexHeader:                       false,
+		" " + indexHeader:                                   false,
+		"\ufeff" + indexHeader:                              false,
+		"# mine\n" + indexHeader:                            false,
+		"\n" + indexHeader:                                  false,
+		strings.TrimSuffix(indexHeader, ".\n") + ", or do\n": false,
+	} {
+		if got := isIndex([]byte(content)); got != want {
+			t.Errorf("%q is an index: %t, want %t", content, got, want)
+		}
+	}
+}
+
+// A kustomization of another name beside the index would keep kustomize from building.
+func TestOtherKustomization(t *testing.T) {
+	for name, content := range map[string]string{"kustomization.yml": "resources: []\n", "Kustomization": ""} {
+		root := newRoot(t)
+		run(t, root, before, -1)
+		if err := root.WriteFile("rendered/prod/"+name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p, problems := NewPlan(root, "prod", after, false)
+		p.Close()
+		if len(problems) != 1 || problems[0].Message != "rendered/prod/"+name+" was not written by render: move it away" {
+			t.Errorf("%s: %v", name, problems)
+		}
+		p, problems = NewPlan(root, "prod", nil, false)
+		p.Close()
+		if len(problems) > 0 {
+			t.Errorf("%s, beside nothing: %v", name, problems)
+		}
+	}
+}
