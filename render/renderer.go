@@ -139,7 +139,8 @@ func (r *renderer) override(rendered []object.Object) []object.Object {
 			return rendered
 		}
 		_, problems = r.checker.Objects(overridden)
-		r.report(problems)
+		_, wrong := check.New(overridden)
+		r.report(slices.Concat(problems, wrong))
 		r.reportInexact(overridden)
 		all := slices.Concat(unchanged, overridden)
 		r.reportOverridden(check.Overridden(rendered, all))

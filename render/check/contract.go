@@ -118,19 +118,22 @@ func contractFields(o object.Object, waits bool) map[string]string {
 func addContract(fields map[string]string, at []string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
+		at = append(at, "")
 		for key, inner := range value {
-			path := append(at, key)
+			at[len(at)-1] = key
 			switch {
 			case strings.HasSuffix(strings.ToLower(key), "metadata"):
-				addContractKeys(fields, path, inner)
+				addContractKeys(fields, at, inner)
 			case key == "schedulingGates" && hasGate(inner):
-				fields[object.JoinField(path)] = kinds.ScheduleGate
+				fields[object.JoinField(at)] = kinds.ScheduleGate
 			}
-			addContract(fields, path, inner)
+			addContract(fields, at, inner)
 		}
 	case []any:
+		at = append(at, "")
 		for i, inner := range value {
-			addContract(fields, append(at, "["+strconv.Itoa(i)+"]"), inner)
+			at[len(at)-1] = "[" + strconv.Itoa(i) + "]"
+			addContract(fields, at, inner)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 func TestIsIndex(t *testing.T) {
 	for content, want := range map[string]bool{
 		indexHeader: true,
-		strings.ReplaceAll(indexHeader, "\n", "\r\n"):      true,
-		"<<<<<<< HEAD\n" + indexHeader:                      true,
-		"<<<<<<< HEAD\nresources: []\n":                     false,
-		"<<<<<<<HEAD\n" + indexHeader:                       false,
-		" " + indexHeader:                                   false,
-		"\ufeff" + indexHeader:                              false,
-		"# mine\n" + indexHeader:                            false,
-		"\n" + indexHeader:                                  false,
+		strings.ReplaceAll(indexHeader, "\n", "\r\n"):        true,
+		"<<<<<<< HEAD\n" + indexHeader:                       true,
+		"<<<<<<< HEAD\nresources: []\n":                      false,
+		"<<<<<<<HEAD\n" + indexHeader:                        false,
+		" " + indexHeader:                                    false,
+		"\ufeff" + indexHeader:                               false,
+		"# mine\n" + indexHeader:                             false,
+		"\n" + indexHeader:                                   false,
 		strings.TrimSuffix(indexHeader, ".\n") + ", or do\n": false,
 	} {
 		if got := isIndex([]byte(content)); got != want {
