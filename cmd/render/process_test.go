@@ -234,3 +234,21 @@ func TestCheckWaits(t *testing.T) {
 		t.Errorf("beside a check: %v", err)
 	}
 }
+
+// What kustomize remarks on is on a line of its own, without the time.
+func TestRemarks(t *testing.T) {
+	root := repository(t)
+	writeFile(t, root, "kustomization.yaml", `
+resources: [a.yaml]
+vars: [{name: "a\e[31m\n::error::b", objref: {apiVersion: v1, kind: ConfigMap, name: a}}]
+`)
+	var stderr bytes.Buffer
+	cmd := process(t, "", "--all", "--root", root)
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	if want := `well-defined vars that were never replaced: a\x1b[31m\n::error::b` + "\n"; !strings.HasSuffix(stderr.String(), "\n"+want) {
+		t.Errorf("%q, want %q at its end", &stderr, want)
+	}
+}

@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -132,14 +134,18 @@ func newObject(r *resource.Resource) (object.Object, error) {
 var isolation sync.Mutex
 
 // isolate takes the network, other programs and copies without end from the process while
-// sources are built, and leaves the schemas of kustomize as they were. Building needs neither, but
-// kustomize, told to by a file that it loads, would use them.
+// sources are built, and leaves the schemas and the log of kustomize as they were.
+// Building needs none of the three, but kustomize, told to by a file that it loads, would
+// use them.
 func isolate(s *source.Sources, build func()) {
 	isolation.Lock()
 	defer isolation.Unlock()
 
 	transport, path := http.DefaultTransport, os.Getenv("PATH")
+	flags, writer := log.Flags(), log.Writer()
 	defer func() {
+		log.SetFlags(flags)
+		log.SetOutput(writer)
 		http.DefaultTransport = transport
 		_ = os.Setenv("PATH", path)
 		if setsSchema(s) {
@@ -149,7 +155,19 @@ func isolate(s *source.Sources, build func()) {
 	http.DefaultTransport = offline{}
 	jsonpatch.AccumulatedCopySizeLimit = maxCopied
 	_ = os.Setenv("PATH", "")
+	log.SetFlags(0)
+	log.SetOutput(remarks{})
 	build()
+}
+
+// remarks takes what kustomize logs, names that people wrote among it. It says it on a
+// line, the same each time.
+type remarks struct{}
+
+// Write implements io.Writer.
+func (remarks) Write(remark []byte) (int, error) {
+	fmt.Fprintln(os.Stderr, object.Problem{Message: strings.TrimSuffix(string(remark), "\n")})
+	return len(remark), nil
 }
 
 // setsSchema says whether a kustomization gives kustomize schemas of its own, which
