@@ -16,7 +16,8 @@ import (
 
 // decodingProblems are of the values of an object that strict decoding cannot read, and
 // of the fields that it does not know.
-func decodingProblems(o object.Object, decode func(content []byte) error) (problems []object.Problem) {
+func decodingProblems(o object.Object, read func(content []byte) error) (problems []object.Problem) {
+	decode := func(content []byte) error { return read(ended(content)) }
 	err := strictly(decode, o.Object)
 	if err == nil {
 		return nil
@@ -70,7 +71,7 @@ func strictly(decode func([]byte) error, content any) error {
 	if err != nil {
 		return err
 	}
-	return decode(ended(encoded))
+	return decode(encoded)
 }
 
 // exceptStrict is an error of decoding, unless it is that there are unknown fields.
