@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 )
 
@@ -16,11 +17,17 @@ const ConfigurationFile = ".gatehouse-kustomizeconfig.yaml"
 type configuration struct {
 	Images        []types.FieldSpec `json:"images"`
 	Replicas      []types.FieldSpec `json:"replicas"`
-	NameReference any               `json:"nameReference"`
+	NameReference []nameReference   `json:"nameReference"`
+}
+
+// nameReference is of the fields that hold the name of a kind.
+type nameReference struct {
+	resid.Gvk  `json:",inline"`
+	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
 }
 
 // ImageFields are the fields of kinds that `images:` of a kustomization changes.
-func (s *Sources) ImageFields() []types.FieldSpec { return s.configuration.Images }
+func (s *Sources) ImageFields() []types.FieldSpec { return s.fields.Images }
 
 // scaleFields are the fields that `replicas:` of a kustomization may set, like
 // spec.size.
@@ -49,20 +56,44 @@ func (s *Sources) configure(k *Kustomization) error {
 	return err
 }
 
-// yieldTo has a configuration of the repository decide whether a number of replicas is
-// set where there is none: kustomize takes no two answers.
+// yieldTo has a configuration of the repository say what it says of the same fields.
 func (s *Sources) yieldTo(file string) {
 	var theirs configuration
 	if content, err := s.FS.ReadFile(file); err != nil || yaml.Unmarshal(content, &theirs) != nil {
 		return // which kustomize says
 	}
-	for _, their := range theirs.Replicas {
-		for i, our := range s.configuration.Replicas {
-			if our.Path == their.Path && our.IsSelected(&their.Gvk) {
-				s.configuration.Replicas[i].CreateIfNotPresent = their.CreateIfNotPresent
+	ours := &s.configuration
+	ours.Images = yield(ours.Images, theirs.Images)
+	ours.Replicas = yield(ours.Replicas, theirs.Replicas)
+	for i, our := range ours.NameReference {
+		for _, their := range theirs.NameReference {
+			if our.Kind == their.Kind {
+				ours.NameReference[i].FieldSpecs = yield(our.FieldSpecs, their.FieldSpecs)
 			}
 		}
 	}
+}
+
+// yield returns what is left of our fields beside theirs: kustomize takes no two answers to
+// whether a field is made, and drops what selects more kinds where it meets what selects
+// one of them.
+func yield(ours, theirs []types.FieldSpec) (left []types.FieldSpec) {
+	for _, our := range ours {
+		covered := false
+		for _, their := range theirs {
+			switch {
+			case our.Path != their.Path || !our.IsSelected(&their.Gvk):
+			case our.Gvk == their.Gvk:
+				our.CreateIfNotPresent = their.CreateIfNotPresent
+			default:
+				covered = true
+			}
+		}
+		if !covered {
+			left = append(left, our)
+		}
+	}
+	return left
 }
 
 // writeConfiguration gives the configuration to the kustomizations that were configured.

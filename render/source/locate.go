@@ -137,7 +137,7 @@ func (s *Sources) changingFiles() []string {
 // if the document is a patch or a kustomization that does.
 func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *yaml.Node {
 	if isKustomization(d.File) && !d.inline {
-		if field := strings.Join(keys, "."); field == "spec.replicas" || slices.Contains(s.configuration.scaleFields(), field) {
+		if field := strings.Join(keys, "."); field == "spec.replicas" || slices.Contains(s.fields.scaleFields(), field) {
 			return replicasEntry(d.Node, id.Name, is)
 		}
 		return nil

@@ -29,7 +29,8 @@ type Sources struct {
 	// Problems are those found so far.
 	Problems []object.Problem
 
-	configuration configuration
+	fields        configuration // those of the kinds
+	configuration configuration // what kustomizations are told of them, see yieldTo
 	root          string            // the folder of the outermost kustomization
 	standIns      map[string][]byte // for kustomizations, while they are walked
 	unbuildable   map[string]bool   // folders
@@ -73,7 +74,8 @@ func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...
 		isManifest:     map[string]bool{},
 		documents:      map[string][]Document{},
 	}
-	err := yaml.Unmarshal(configuration, &s.configuration)
+	err := yaml.Unmarshal(configuration, &s.fields)
+	s.configuration = s.fields
 	for _, folder := range append([]string{folder}, onTop...) {
 		s.unbuildable[folder] = !s.walk(folder)
 	}
