@@ -29,8 +29,8 @@ type Sources struct {
 	// Problems are those found so far.
 	Problems []object.Problem
 
-	fields        configuration // those of the kinds
-	configuration configuration // what kustomizations are told of them, see yieldTo
+	fields        configuration     // those of the kinds
+	configuration configuration     // what kustomizations are told of them, see yieldTo
 	root          string            // the folder of the outermost kustomization
 	standIns      map[string][]byte // for kustomizations, while they are walked
 	unbuildable   map[string]bool   // folders
