@@ -257,22 +257,28 @@ func (d *division) findGiven() {
 		for _, image := range k.Images {
 			give(image.NewName)
 		}
-		for _, values := range addedMetadata(k) {
-			for _, value := range values {
-				give(value)
-			}
-		}
-		for _, p := range d.patches[folder].all() {
-			if !p.maySelect(specKinds) {
-				continue
-			}
-			for _, document := range p.documents {
-				document.Values(give)
-			}
-		}
+		d.addedValues(folder, specKinds, give)
 	}
 	slices.Sort(d.referents.given)
 	d.referents.given = slices.Compact(d.referents.given)
+}
+
+// addedValues calls use with the values that the metadata and the patches of a
+// kustomization may give objects of some kinds.
+func (d *division) addedValues(folder string, kinds []string, use func(value string)) {
+	for _, values := range addedMetadata(d.reached[folder]) {
+		for _, value := range values {
+			use(value)
+		}
+	}
+	for _, p := range d.patches[folder].all() {
+		if !p.maySelect(kinds) {
+			continue
+		}
+		for _, document := range p.documents {
+			document.Values(use)
+		}
+	}
 }
 
 // referentsOf returns what a spec of a file may refer to, and all that may have a name in

@@ -34,19 +34,7 @@ func (d *division) findReferrers() bool {
 		if len(k.Replacements) > 0 {
 			return false // which may put any text into them
 		}
-		for _, values := range addedMetadata(k) {
-			for _, value := range values {
-				refer(value)
-			}
-		}
-		for _, p := range d.patches[folder].all() {
-			if !p.maySelect(kinds) {
-				continue
-			}
-			for _, document := range p.documents {
-				document.Values(refer)
-			}
-		}
+		d.addedValues(folder, kinds, refer)
 	}
 	return true
 }
