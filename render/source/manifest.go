@@ -106,6 +106,8 @@ func notAnObject(documents []Document) (wrong string, node *yaml.Node) {
 		return "is no object: it has no kind", d.Node
 	case node != nil:
 		return wrong, node
+	case d.Name == "" && textAt(metadata, "generateName") != "":
+		return "metadata.generateName: each sync would make another object: write metadata.name", d.Node
 	case d.Name == "" && !strings.HasSuffix(d.Kind, "List"):
 		return "is no object: it has no metadata.name", d.Node
 	}
