@@ -74,8 +74,13 @@ func (s *Sources) readManifest(m *Manifest, parsed parsedManifest) {
 			s.malformed(m.File, p, text.err)
 			continue
 		}
-		if wrong, node := notAnObject(text.documents); wrong != "" {
-			s.problem(m.File, p.line(node.Line), "%s", wrong)
+		before := len(s.Problems)
+		for _, d := range text.documents {
+			if wrong, node := notAnObject(d); wrong != "" {
+				s.problem(m.File, p.line(node.Line), "%s", wrong)
+			}
+		}
+		if len(s.Problems) > before {
 			continue
 		}
 		if len(text.documents) > 0 {
@@ -88,13 +93,9 @@ func (s *Sources) readManifest(m *Manifest, parsed parsedManifest) {
 	s.FS.disk.vetted(m.File, growth)
 }
 
-// notAnObject says why kustomize does not take a document of a manifest for an object, if
-// it does not.
-func notAnObject(documents []Document) (wrong string, node *yaml.Node) {
-	if len(documents) == 0 {
-		return "", nil
-	}
-	d := documents[0]
+// notAnObject says why kustomize does not take a document of a manifest, or an item of a
+// list, for an object, if it does not.
+func notAnObject(d Document) (wrong string, node *yaml.Node) {
 	_, metadata := mappingEntry(d.Node, "metadata")
 	wrong, node = wrongMetadata(d.Node, metadata)
 	switch {
