@@ -18,7 +18,7 @@ import (
 // of the fields that it does not know.
 func decodingProblems(o object.Object, read func(content []byte) error) (problems []object.Problem) {
 	decode := func(content []byte) error { return read(ended(content)) }
-	err := strictly(decode, o.Object)
+	err := decoding.Try(o.Object, decode)
 	if err == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func decodingProblems(o object.Object, read func(content []byte) error) (problem
 			decoding.SetNull(rest, wrong.Path)
 		}
 	}
-	strict, _ := runtime.AsStrictDecodingError(strictly(decode, rest))
+	strict, _ := runtime.AsStrictDecodingError(decoding.Try(rest, decode))
 	if strict == nil {
 		return problems
 	}
@@ -64,15 +64,6 @@ func withoutEndless(content map[string]any) map[string]any {
 
 // ended is JSON in which quantities that take all time to be read are none.
 func ended(encoded []byte) []byte { return endless.ReplaceAll(encoded, []byte(`"$1?"`)) }
-
-// strictly returns the error of decoding content.
-func strictly(decode func([]byte) error, content any) error {
-	encoded, err := json.Marshal(content)
-	if err != nil {
-		return err
-	}
-	return decode(encoded)
-}
 
 // exceptStrict is an error of decoding, unless it is that there are unknown fields.
 func exceptStrict(err error) error {

@@ -41,12 +41,15 @@ type search struct {
 }
 
 // fails returns why content cannot be decoded.
-func (s *search) fails(content any) error {
+func (s *search) fails(content any) error { return Try(content, s.decode) }
+
+// Try returns the error of decoding content.
+func Try(content any, decode func(content []byte) error) error {
 	encoded, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	return s.decode(encoded)
+	return decode(encoded)
 }
 
 // in finds what cannot be decoded in the value at a path. Function object returns an object

@@ -96,13 +96,9 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 // ReadFile returns the content of a file, if it is not YAML that is too large to be read:
 // kustomize expands it.
 func (f *FileSystem) ReadFile(name string) ([]byte, error) {
-	content, err := f.content(name)
-	if err != nil {
-		return nil, err
-	}
-	resolved, _, _ := f.Resolve(name)
-	if _, ok := f.standIns[resolved]; ok {
-		return content, nil // it is made of what was read
+	resolved, content, err := f.find(name)
+	if _, ok := f.standIns[resolved]; ok || err != nil {
+		return content, err // what stands in is made of what was read
 	}
 	growth, err := f.disk.vet(resolved, content)
 	if err == nil {
@@ -116,17 +112,24 @@ func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 
 // content returns the content of a file.
 func (f *FileSystem) content(name string) ([]byte, error) {
+	_, content, err := f.find(name)
+	return content, err
+}
+
+// find returns the path of a file, its links followed, and its content.
+func (f *FileSystem) find(name string) (resolved string, content []byte, err error) {
 	resolved, isDir, err := f.Resolve(name)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if isDir {
-		return nil, fmt.Errorf("read %s: is a folder", Relative(name))
+		return "", nil, fmt.Errorf("read %s: is a folder", Relative(name))
 	}
 	if content, ok := f.standIns[resolved]; ok {
-		return content, nil
+		return resolved, content, nil
 	}
-	return f.disk.read(resolved)
+	content, err = f.disk.read(resolved)
+	return resolved, content, err
 }
 
 // CleanedAbs splits a path, its links followed, into folder and file.

@@ -48,20 +48,19 @@ func (s *Sources) FillImages(defaults []DefaultImage) {
 // fillImages writes images into the text and says whether that changed it.
 func (t *Text) fillImages(defaults []DefaultImage) bool {
 	before := t.Content
-	if t.unfilled == nil {
-		t.unfilled = t.Content
+	if t.unfilled != nil {
+		t.Content, t.unfilled = t.unfilled, nil
 	}
-	t.Content = t.unfilled
 	if !slices.ContainsFunc(t.Objects, func(o Document) bool { return slices.ContainsFunc(defaults, o.mayLack) }) {
 		return !bytes.Equal(before, t.Content)
 	}
-	root, _, err := piece{content: t.unfilled}.parse()
+	root, _, err := piece{content: t.Content}.parse()
 	if err != nil { // it was well-formed before
 		return false
 	}
 	if node := fillImages(root, defaults); node != root {
 		if filled, err := yaml.Marshal(node); err == nil {
-			t.Content = filled
+			t.Content, t.unfilled = filled, t.Content
 		}
 	}
 	return !bytes.Equal(before, t.Content)

@@ -279,9 +279,12 @@ func (s *Sources) checkPatch(file string, p piece, node *yaml.Node) {
 		s.problem(file, p.line(node.Line), "a patch that starts with [ has to be JSON: write keys and texts in double quotes, or each operation on a line that starts with a dash")
 		return
 	}
+	if node.Kind != yaml.MappingNode {
+		return
+	}
 	for _, d := range splitDocument(Document{Node: node}) {
 		wrong, _ := notAnObject(d)
-		if wrong == "" || node.Kind != yaml.MappingNode {
+		if wrong == "" {
 			continue
 		}
 		s.problem(file, p.line(node.Line), "a patch %s: kustomize wants kind and metadata.name in it, also where it has a target", strings.TrimPrefix(wrong, "is no object: it "))
