@@ -193,8 +193,7 @@ func duplicate(s *source.Sources, p object.Problem, id object.ID) object.Problem
 func positions(documents []source.Document) []string {
 	all := make([]string, len(documents))
 	for i, d := range documents {
-		file, line := d.Position()
-		all[i] = fmt.Sprintf("%s:%d", file, line)
+		all[i] = d.At()
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -67,10 +68,7 @@ func referralProblem(s *source.Sources, kustomization, ids string) (object.Probl
 	slices.SortFunc(candidates, func(a, b source.Document) int {
 		file, line := a.Position()
 		otherFile, otherLine := b.Position()
-		if file == otherFile {
-			return line - otherLine
-		}
-		return strings.Compare(file, otherFile)
+		return cmp.Or(cmp.Compare(file, otherFile), cmp.Compare(line, otherLine))
 	})
 	p.Object = candidates[0].String()
 	p.File, p.Line = candidates[0].Position()

@@ -34,6 +34,12 @@ func (d Document) Position() (file string, line int) {
 	return Relative(d.File), d.line(d.Node)
 }
 
+// At is the position as people write it: file:line.
+func (d Document) At() string {
+	file, line := d.Position()
+	return object.Problem{File: file, Line: line}.Position()
+}
+
 // documents returns the objects and patches of a piece of a file, and by how much it
 // grows, see measure.
 func (p piece) documents(file string) (documents []Document, growth int, err error) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/object"
 )
 
 // load is a file of objects, or a folder, that a kustomization loads.
@@ -33,7 +35,9 @@ func (l load) accumulator() string {
 	return l.by.Folder + " " + l.from.field
 }
 
-func (l load) position() string { return fmt.Sprintf("%s:%d", Relative(l.by.File), l.line) }
+func (l load) position() string {
+	return object.Problem{File: Relative(l.by.File), Line: l.line}.Position()
+}
 
 // walkLoad follows a load, and says whether kustomize can.
 func (s *Sources) walkLoad(l load) bool {

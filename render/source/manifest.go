@@ -241,8 +241,7 @@ func (s *Sources) isDuplicate(first map[inAccumulator]Document, l load, document
 // document as well.
 func DuplicateProblem(d, other Document) object.Problem {
 	file, line := d.Position()
-	otherFile, otherLine := other.Position()
-	p := object.Duplicate(fmt.Sprintf("%s:%d", otherFile, otherLine))
+	p := object.Duplicate(other.At())
 	p.File, p.Line, p.Object = file, line, d.String()
 	return p
 }
