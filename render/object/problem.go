@@ -22,6 +22,8 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong and what to write instead.
 	Message string `json:"message"`
+	// Warning says whether the environment is rendered nevertheless.
+	Warning bool `json:"-"`
 
 	// Subject is the object, where it is one that was built.
 	Subject Object `json:"-"`

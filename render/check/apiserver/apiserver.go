@@ -1,0 +1,164 @@
+// Package apiserver has the verdict of kube-apiserver on objects of the kinds that are
+// built into it, by its own code: what it does from the bytes of a request to create an
+// object until it would store that.
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/deprecation"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/capabilities"
+)
+
+// Kind is a kind of object that kube-apiserver serves, in one version.
+type Kind struct {
+	schema.GroupVersionKind
+	strategy rest.RESTCreateStrategy
+	scheme   *runtime.Scheme
+	decoder  runtime.Decoder
+}
+
+// served matches the versions of built-in kinds that kube-apiserver serves unless it
+// is told otherwise: the stable ones.
+// https://kubernetes.io/docs/reference/using-api/#enabling-or-disabling
+var served = regexp.MustCompile(`^v[0-9]+$`)
+
+// kinds are all that are served.
+var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
+	// Whether Pods may be privileged is a flag of kube-apiserver; clusters set it.
+	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
+	codecs := map[*runtime.Scheme]serializer.CodecFactory{}
+	all := map[schema.GroupVersionKind]Kind{}
+	for name, g := range groups {
+		if _, ok := codecs[g.scheme]; !ok {
+			codecs[g.scheme] = serializer.NewCodecFactory(g.scheme, serializer.EnableStrict)
+		}
+		for _, gv := range g.scheme.PrioritizedVersionsForGroup(name) {
+			for kind, strategy := range g.strategies {
+				gvk := gv.WithKind(kind)
+				if served.MatchString(gv.Version) && g.scheme.Recognizes(gvk) {
+					all[gvk] = Kind{gvk, strategy, g.scheme, codecs[g.scheme].UniversalDecoder()}
+				}
+			}
+		}
+	}
+	return all
+})
+
+// Prepare gets ready what every check needs, so that it need not be waited for.
+func Prepare() { kinds() }
+
+// Lookup returns a kind that is served.
+func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
+	kind, ok := kinds()[gvk]
+	return kind, ok
+}
+
+// IsGroup says whether kube-apiserver serves kinds of a group.
+func IsGroup(name string) bool {
+	_, ok := groups[name]
+	return ok
+}
+
+// Versions are the apiVersions in which a kind is served.
+func Versions(kind schema.GroupKind) (apiVersions []string) {
+	for gvk := range kinds() {
+		if gvk.GroupKind() == kind {
+			apiVersions = append(apiVersions, gvk.GroupVersion().String())
+		}
+	}
+	slices.Sort(apiVersions)
+	return apiVersions
+}
+
+// Kinds are the names of the kinds that are served of a group.
+func Kinds(group string) []string { return slices.Sorted(maps.Keys(groups[group].strategies)) }
+
+// IsNamespaced says whether objects of the kind are in a namespace.
+func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
+
+// Decode returns the object that JSON is, as kube-apiserver has it, defaults filled in. The
+// error is a strict one where there are fields that nobody knows.
+func (k Kind) Decode(encoded []byte) (runtime.Object, error) {
+	decoded, _, err := k.decoder.Decode(encoded, nil, nil)
+	return decoded, err
+}
+
+// Create returns why kube-apiserver would not store a decoded object, and what it would
+// warn about. It may change the object.
+func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []string) {
+	object, err := meta.Accessor(decoded)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}, nil
+	}
+	ctx := k.begin(object)
+	if service, ok := decoded.(*core.Service); ok && service.Spec.ClusterIP != "" && len(service.Spec.ClusterIPs) == 0 {
+		service.Spec.ClusterIPs = []string{service.Spec.ClusterIP} // as its storage does
+	}
+	k.strategy.PrepareForCreate(ctx, decoded)
+	if errs = k.strategy.Validate(ctx, decoded); len(errs) == 0 {
+		errs = apivalidation.ValidateObjectMetaAccessor(object, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
+	}
+	if len(errs) > 0 {
+		return errs, nil
+	}
+	return nil, append(k.deprecation(decoded), k.strategy.WarningsOnCreate(ctx, decoded)...)
+}
+
+// begin completes the metadata of an object as each request to create one does. It
+// returns the context of the request.
+func (k Kind) begin(object metav1.Object) context.Context {
+	switch {
+	case !k.IsNamespaced():
+		object.SetNamespace("")
+	case object.GetNamespace() == "":
+		object.SetNamespace(metav1.NamespaceDefault)
+	}
+	rest.FillObjectMetaSystemFields(object)
+	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{
+		IsResourceRequest: true,
+		Verb:              "create",
+		APIGroup:          k.Group,
+		APIVersion:        k.Version,
+		Namespace:         object.GetNamespace(),
+		Name:              object.GetName(),
+	})
+}
+
+func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+
+// deprecation is the warning of a version that will be gone.
+func (k Kind) deprecation(decoded runtime.Object) []string {
+	versioned, err := k.scheme.New(k.GroupVersionKind)
+	if err != nil {
+		return nil
+	}
+	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	major, minor, err := deprecation.MajorMinor(Version())
+	if err != nil || !deprecation.IsDeprecated(versioned, major, minor) {
+		return nil
+	}
+	return []string{deprecation.WarningMessage(versioned)}
+}
+
+// Version is that of Kubernetes whose code this is.
+func Version() version.Info {
+	return version.Info{Major: "1", Minor: "36", GitVersion: fmt.Sprint("v1.36.3")}
+}
