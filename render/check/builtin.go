@@ -2,55 +2,60 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/object"
 )
 
-var builtin = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
-
-// checkBuiltin decodes an object of a built-in kind strictly.
+// checkBuiltin finds why the API server would refuse an object of a built-in kind, and
+// what it would warn about.
 func checkBuiltin(o object.Object) []object.Problem {
-	gvk := o.GroupVersionKind()
-	if !scheme.Scheme.IsVersionRegistered(gvk.GroupVersion()) {
-		served := scheme.Scheme.PrioritizedVersionsForGroup(gvk.Group)
-		versions := make([]string, len(served))
-		for i, version := range served {
-			versions[i] = version.String()
-		}
-		return problemsOf(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
+	kind, ok := apiserver.Lookup(o.GroupVersionKind())
+	if !ok {
+		return problemsOf(o, field.ErrorList{notServed(o.GroupVersionKind())})
 	}
-	if !scheme.Scheme.Recognizes(gvk) {
-		known := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(gvk.GroupVersion())))
-		return problemsOf(o, field.ErrorList{field.Invalid(field.NewPath("kind"), gvk.Kind, fmt.Sprintf("%s has no such kind%s", gvk.GroupVersion(), object.DidYouMean(gvk.Kind, known)))})
-	}
-	namespaced, _ := isBuiltinNamespaced(gvk)
-	return append(problemsOf(o, checkMetadata(o.Unstructured, namespaced)), decode(o)...)
+	decoded, problems := decode(o, kind.Decode)
+	return append(problems, verdict(o, kind, decoded)...)
 }
 
-// isBuiltinNamespaced says whether objects of a built-in kind are in a namespace, and
-// whether the kind is known.
-func isBuiltinNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
+// verdict finds why the API server would not store an object, and what it would warn
+// about. Of one that cannot be read as a whole these are the errors that do not depend on
+// the values that cannot.
+func verdict(o object.Object, kind apiserver.Kind, decoded decoded) []object.Problem {
+	if decoded.rest == nil {
+		return nil
+	}
+	errs, warnings := kind.Create(decoded.rest)
+	if decoded.others != nil {
+		others, _ := kind.Create(decoded.others)
+		errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
+			return !slices.ContainsFunc(others, func(other *field.Error) bool { return other.Error() == err.Error() })
+		})
+	}
+	problems := problemsOf(o, errs)
+	for _, warning := range warnings {
+		problems = append(problems, warningOf(o, warning))
+	}
+	return problems
+}
+
+// notServed is the error of a kind or version that the API server does not serve, which
+// says what to write instead.
+func notServed(gvk schema.GroupVersionKind) *field.Error {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	return openapi.IsNamespaceScoped(yaml.TypeMeta{APIVersion: apiVersion, Kind: kind})
-}
-
-// isPathSegment is the least that the API server asks of a name.
-func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
-
-// decode finds the fields of a built-in kind that are unknown or of a wrong type.
-func decode(o object.Object) []object.Problem {
-	return decodingProblems(o, func(content []byte) error {
-		_, _, err := builtin.Decode(content, nil, nil)
-		return err
-	})
+	if versions := apiserver.Versions(gvk.GroupKind()); len(versions) > 0 {
+		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("is not served by Kubernetes %s: write %s", apiserver.Version(), strings.Join(versions, " or ")))
+	}
+	if versions := apiserver.VersionsOf(kind); len(versions) > 0 {
+		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s", kind, apiserver.Version(), strings.Join(versions, " or ")))
+	}
+	if known := apiserver.Kinds(gvk.Group); object.DidYouMean(kind, known) != "" {
+		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind%s", apiVersion, object.DidYouMean(kind, known)))
+	}
+	return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("Kubernetes %s keeps no such objects of %s: remove it", apiserver.Version(), apiVersion))
 }

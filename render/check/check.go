@@ -7,13 +7,13 @@ import (
 	"regexp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/kubernetes/scheme"
 
+	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
 )
@@ -25,7 +25,10 @@ type Checker struct {
 }
 
 // Prepare gets ready what every Checker needs, so that it need not be waited for.
-func Prepare() { embeddedKinds() }
+func Prepare() {
+	apiserver.Prepare()
+	embeddedKinds()
+}
 
 // New returns a Checker for an environment of objects, and what is wrong with the
 // CustomResourceDefinitions among them.
@@ -38,18 +41,7 @@ func New(objects []object.Object) (*Checker, []object.Problem) {
 	}
 	c := &Checker{kinds: maps.Clone(embeddedKinds())}
 	kinds, problems := make([]customKinds, len(definitions)), make([][]object.Problem, len(definitions))
-	parallel.For(len(definitions), func(i int) {
-		if errs := checkServed(definitions[i].Unstructured); len(errs) > 0 {
-			problems[i] = problemsOf(definitions[i], errs)
-			return
-		}
-		content, err := json.Marshal(definitions[i].Object)
-		if err != nil {
-			problems[i] = []object.Problem{invalid(definitions[i], err.Error())}
-			return
-		}
-		kinds[i], problems[i] = embeddedKinds().defined(definitions[i], content)
-	})
+	parallel.For(len(definitions), func(i int) { kinds[i], problems[i] = embeddedKinds().defined(definitions[i]) })
 	for _, defined := range kinds {
 		maps.Copy(c.kinds, defined)
 	}
@@ -57,13 +49,14 @@ func New(objects []object.Object) (*Checker, []object.Problem) {
 }
 
 // Objects checks objects, several at a time. It returns the valid ones as the API
-// server would store them, defaults filled in, and what is wrong with the others.
+// server would store them, defaults filled in those of custom kinds, what is wrong with
+// the others, and what the API server warns about.
 func (c *Checker) Objects(objects []object.Object) (valid []object.Object, problems []object.Problem) {
 	stored := make([]*unstructured.Unstructured, len(objects))
 	found := make([][]object.Problem, len(objects))
 	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.check(objects[i]) })
 	for i, o := range objects {
-		if len(found[i]) == 0 {
+		if !slices.ContainsFunc(found[i], object.Problem.IsError) {
 			valid = append(valid, object.Object{Unstructured: stored[i], Written: o.Written})
 		}
 		problems = append(problems, found[i]...)
@@ -85,7 +78,7 @@ func (c *Checker) check(o object.Object) (*unstructured.Unstructured, []object.P
 		return o.Unstructured, nil
 	case isSecret(o.Unstructured):
 		return o.Unstructured, checkSecret(o)
-	case scheme.Scheme.IsGroupRegistered(gvk.Group):
+	case apiserver.IsGroup(gvk.Group):
 		return o.Unstructured, checkBuiltin(o)
 	}
 	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
@@ -101,7 +94,8 @@ func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known b
 	if kind, ok := c.kinds[gvk]; ok {
 		return kind.namespaced, true
 	}
-	return isBuiltinNamespaced(gvk)
+	builtin, known := apiserver.Lookup(gvk)
+	return known && builtin.IsNamespaced(), known
 }
 
 var (
@@ -129,8 +123,8 @@ func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
 
 // isObject says whether an item of a list is an object.
 func isObject(item any) bool {
-	content, _ := item.(map[string]any)
-	return content["kind"] != nil
+	object, _ := item.(map[string]any)
+	return object["kind"] != nil
 }
 
 // misspelledKind is the error of a kind that is none of those of one of our groups.
@@ -159,6 +153,9 @@ func checkMetadata(u *unstructured.Unstructured, namespaced bool) field.ErrorLis
 	}
 	return apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
 }
+
+// isPathSegment is the least that the API server asks of a name.
+func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // versions are the apiVersions of a custom kind that is known.
 func (c *Checker) versions(kind schema.GroupKind) []string {

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -12,10 +11,6 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
-	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -26,13 +21,13 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
 )
@@ -51,12 +46,6 @@ type customKind struct {
 // define, or are built in.
 type customKinds map[apischema.GroupVersionKind]*customKind
 
-var extensions = func() serializer.CodecFactory {
-	scheme := runtime.NewScheme()
-	install.Install(scheme)
-	return serializer.NewCodecFactory(scheme, serializer.EnableStrict)
-}()
-
 // embeddedKinds are those of the CustomResourceDefinitions that come with this
 // program.
 var embeddedKinds = sync.OnceValue(func() customKinds {
@@ -70,7 +59,11 @@ var embeddedKinds = sync.OnceValue(func() customKinds {
 		if err != nil {
 			panic(err)
 		}
-		kinds, problems := customKinds{}.defined(object.Object{}, content)
+		definition := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(content, &definition.Object); err != nil {
+			panic(err)
+		}
+		kinds, problems := customKinds{}.defined(object.Object{Unstructured: definition})
 		if len(problems) > 0 {
 			panic(fmt.Sprintf("%s: %v", file.Name(), problems))
 		}
@@ -79,21 +72,24 @@ var embeddedKinds = sync.OnceValue(func() customKinds {
 	return embedded
 })
 
-// defined returns the kinds of a CustomResourceDefinition, unless the API server would
-// refuse it; content is its JSON or YAML. Those that are known it does not make again.
-func (known customKinds) defined(crd object.Object, content []byte) (customKinds, []object.Problem) {
-	definition, err := decodeDefinition(content)
-	if err != nil {
-		return nil, decodingProblems(crd, func(content []byte) error {
-			_, err := decodeDefinition(content)
-			return err
-		})
+// defined returns the kinds of a CustomResourceDefinition, and what the API server would
+// say of it. Those that are known it does not make again.
+func (known customKinds) defined(crd object.Object) (customKinds, []object.Problem) {
+	served, ok := apiserver.Lookup(crd.GroupVersionKind())
+	if !ok {
+		return nil, checkBuiltin(crd)
+	}
+	decoded, problems := decode(crd, served.Decode)
+	definition, ok := decoded.rest.(*apiextensions.CustomResourceDefinition)
+	if !ok {
+		return nil, problems
 	}
 	if known.include(definition) {
-		return nil, nil
+		return nil, append(problems, problemsOf(crd, checkMetadata(crd.Unstructured, false))...)
 	}
-	if errs := crdvalidation.ValidateCustomResourceDefinition(context.Background(), definition); len(errs) > 0 {
-		return nil, problemsOf(crd, errs)
+	problems = append(problems, verdict(crd, served, decoded)...)
+	if slices.ContainsFunc(problems, object.Problem.IsError) {
+		return nil, problems
 	}
 	kinds := customKinds{}
 	for _, version := range definition.Spec.Versions {
@@ -107,32 +103,7 @@ func (known customKinds) defined(crd object.Object, content []byte) (customKinds
 		}
 		kinds[gvk] = kind
 	}
-	return kinds, nil
-}
-
-func decodeDefinition(content []byte) (*apiextensions.CustomResourceDefinition, error) {
-	decoded, _, err := extensions.UniversalDecoder(apiextensions.SchemeGroupVersion).Decode(content, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	definition, ok := decoded.(*apiextensions.CustomResourceDefinition)
-	if !ok {
-		return nil, errors.New("is not a CustomResourceDefinition")
-	}
-	return definition, nil
-}
-
-// checkServed finds what keeps a CustomResourceDefinition from having a version that is
-// served.
-func checkServed(crd *unstructured.Unstructured) field.ErrorList {
-	path, version, served := field.NewPath("apiVersion"), crd.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion.String()
-	switch version {
-	case served:
-		return nil
-	case apiextensionsv1beta1.SchemeGroupVersion.String():
-		return field.ErrorList{field.Invalid(path, version, "is served no longer: write "+served+", which has a schema in each of spec.versions")}
-	}
-	return field.ErrorList{field.NotSupported(path, version, []string{served})}
+	return kinds, problems
 }
 
 // include says whether the kinds of a definition are known as it defines them.

@@ -14,26 +14,46 @@ import (
 	"example.com/gatehouse/render/object"
 )
 
-// decodingProblems are of the values of an object that strict decoding cannot read, and
-// of the fields that it does not know.
-func decodingProblems(o object.Object, read func(content []byte) error) (problems []object.Problem) {
-	decode := func(content []byte) error { return read(ended(content)) }
-	err := decoding.Try(o.Object, decode)
-	if err == nil {
-		return nil
+// decoded is an object as the API server has it: all that can be read of it; and, where
+// there are values that cannot be, the same with others in their place.
+type decoded struct{ rest, others runtime.Object }
+
+// decode returns an object as the API server has it, if anything of it can be read, and
+// what is wrong: the values that strict decoding cannot read, and the fields that it does
+// not know.
+func decode(o object.Object, read func(content []byte) (runtime.Object, error)) (d decoded, problems []object.Problem) {
+	try := func(content map[string]any) (decoded runtime.Object, err error) {
+		err = decoding.Try(content, func(encoded []byte) error {
+			decoded, err = read(ended(encoded))
+			return err
+		})
+		return decoded, err
 	}
-	rest := o.Object
-	if !runtime.IsStrictDecodingError(err) {
-		rest = runtime.DeepCopyJSON(o.Object)
-		typeMeta := map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind()}
-		for _, wrong := range decoding.Find(o.Object, typeMeta, func(content []byte) error { return exceptStrict(decode(content)) }) {
-			problems = append(problems, unreadableProblem(o, wrong))
-			decoding.SetNull(rest, wrong.Path)
+	var err error
+	if d.rest, err = try(o.Object); err != nil && !runtime.IsStrictDecodingError(err) {
+		unread := decoding.Find(o.Object, map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind()}, func(encoded []byte) error {
+			_, err := read(ended(encoded))
+			return exceptStrict(err)
+		})
+		rest, others := runtime.DeepCopyJSON(o.Object), runtime.DeepCopyJSON(o.Object)
+		for _, value := range unread {
+			problems = append(problems, unreadableProblem(o, value))
+			decoding.Replace(rest, value.Path, nil)
+			decoding.Replace(others, value.Path, value.Other)
+		}
+		d.rest, err = try(rest)
+		if d.others, _ = try(others); d.others == nil {
+			d.rest = nil
 		}
 	}
-	strict, _ := runtime.AsStrictDecodingError(decoding.Try(rest, decode))
+	return d, append(problems, strictProblems(o, err)...)
+}
+
+// strictProblems are those of an error of strict decoding, if it is one.
+func strictProblems(o object.Object, err error) (problems []object.Problem) {
+	strict, _ := runtime.AsStrictDecodingError(err)
 	if strict == nil {
-		return problems
+		return nil
 	}
 	for _, err := range strict.Errors() {
 		if match := unknownField.FindStringSubmatch(err.Error()); match != nil {

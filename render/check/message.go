@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,6 +41,20 @@ func invalid(o object.Object, message string) object.Problem {
 	return object.NewProblem(o, "", object.Value{}, message)
 }
 
+// fieldOfWarning matches the field that a warning of the API server is about, if it is one.
+var fieldOfWarning = regexp.MustCompile(`^((?:metadata|spec|template|webhooks|subjects|roleRef|data|endpoints|status)(?:\.[A-Za-z0-9]+|\[[^\]]*\])*): `)
+
+// warningOf is what the API server warns about.
+func warningOf(o object.Object, text string) object.Problem {
+	var path string
+	if match := fieldOfWarning.FindStringSubmatch(text); match != nil {
+		path = match[1]
+	}
+	p := object.NewProblem(o, path, object.Value{}, text)
+	p.Warning = true
+	return p
+}
+
 // unknownFieldProblem is the problem of a field that is none of those known.
 func unknownFieldProblem(o object.Object, path string, known []string) object.Problem {
 	keys := object.SplitField(path)
@@ -66,14 +82,24 @@ func message(err *field.Error) string {
 			return field.Invalid(field.NewPath(err.Field), err.BadValue, m.instead).Error()
 		}
 	}
-	switch err.BadValue.(type) {
-	case map[string]any, []any: // too much to say again
-		if err.Type != field.ErrorTypeDuplicate {
-			return err.Field + ": " + err.Detail
-		}
+	if err.Type != field.ErrorTypeDuplicate && isCompound(err.BadValue) { // too much to say again
+		return err.Field + ": " + err.Detail
 	}
 	if err.Type == field.ErrorTypeTypeInvalid {
 		return err.Field + ": " + err.Detail // what it calls the value is its type
 	}
 	return err.Error()
+}
+
+// isCompound says whether a value has others in it.
+func isCompound(value any) bool {
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Array, reflect.Struct:
+		return true
+	}
+	return false
 }

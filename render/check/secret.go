@@ -59,10 +59,14 @@ func checkSecret(o object.Object) []object.Problem {
 	}
 	rest := withoutEncryption(o.Unstructured)
 	for _, name := range []string{"data", "stringData"} {
-		if exposed := exposedValues(rest.Object[name], name); len(exposed) > 0 {
+		exposed := exposedValues(rest.Object[name], name)
+		if len(exposed) > 0 {
 			errs = append(errs, exposed...)
 			delete(rest.Object, name)
 			delete(rest.Object, "sops") // which proves nothing, and would be called unknown
+		}
+		if values, ok := o.Object[name].(map[string]any); ok && rest.Object[name] == nil {
+			rest.Object[name] = unknownValues(values, name)
 		}
 	}
 	problems := checkBuiltin(object.Object{Unstructured: rest, Written: o.Written})
@@ -131,6 +135,20 @@ func withoutEncryption(secret *unstructured.Unstructured) *unstructured.Unstruct
 		}
 	}
 	return rest
+}
+
+// unknownValues have the keys of values in a field of a Secret, which its type may ask for,
+// and for each a value that a Secret of any type may have.
+func unknownValues(values map[string]any, name string) map[string]any {
+	value := "{}"
+	if name == "data" {
+		value = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	unknown := make(map[string]any, len(values))
+	for key := range values {
+		unknown[key] = value
+	}
+	return unknown
 }
 
 // isEncryptedField says whether SOPS encrypted a value, or all of a mapping.

@@ -16,6 +16,7 @@ type Value struct {
 	Value any
 	Err   error
 	Types []string // the JSON types of values that can be decoded in its place, where that is what is wrong
+	Other any      // a value that can be decoded in its place; nil where none is known
 }
 
 // Find returns the values in content that decode refuses. An object of nothing but such a
@@ -23,7 +24,7 @@ type Value struct {
 // halves what is refused until it has the values: one takes a time that is linear in the
 // size of the content.
 func Find(content, each map[string]any, decode func(content []byte) error) []Value {
-	s := &search{decode: decode, known: map[string][]string{}}
+	s := &search{decode: decode, known: map[string]alternatives{}}
 	s.in(content, nil, func(content any) any {
 		object, _ := content.(map[string]any)
 		object = maps.Clone(object)
@@ -37,7 +38,13 @@ func Find(content, each map[string]any, decode func(content []byte) error) []Val
 type search struct {
 	decode func(content []byte) error
 	found  []Value
-	known  map[string][]string // the JSON types of the fields of Go types
+	known  map[string]alternatives // of the fields of Go types
+}
+
+// alternatives are what can be decoded in the place of a value.
+type alternatives struct {
+	types []string
+	other any
 }
 
 // fails returns why content cannot be decoded.
@@ -84,7 +91,8 @@ func (s *search) in(value any, path []string, object func(content any) any) {
 		})
 	}
 	if len(s.found) == before {
-		s.found = append(s.found, Value{path, value, err, s.types(err, object)})
+		instead := s.alternatives(err, object)
+		s.found = append(s.found, Value{path, value, err, instead.types, instead.other})
 	}
 }
 
@@ -103,37 +111,57 @@ func (s *search) among(from, to int, part func(from, to int) any, one func(i int
 	}
 }
 
-// types are the JSON types of which values can be decoded at the place of one that cannot.
-func (s *search) types(err error, object func(content any) any) (types []string) {
-	_, field, isType := strings.Cut(err.Error(), " into Go ")
-	if types, ok := s.known[field]; ok || !isType {
-		return types
-	}
-	defer func() { s.known[field] = types }()
-	for _, sample := range []struct {
-		name  string
-		value any
-	}{{"object", map[string]any{}}, {"array", []any{}}, {"string", ""}, {"number", 0}, {"bool", false}} {
-		if s.fails(object(sample.value)) == nil {
-			types = append(types, sample.name)
-		}
-	}
-	return types
+// samples are values of each JSON type, those of text in all that fields ask of it.
+var samples = []struct {
+	name  string
+	value any
+}{
+	{"object", map[string]any{}}, {"array", []any{}},
+	{"string", "1"}, {"string", "1s"}, {"string", "2027-01-01T00:00:00Z"}, {"string", "MQ=="},
+	{"number", 1}, {"bool", false},
 }
 
-// SetNull puts null, which every field may be, in the place of a value.
-func SetNull(content any, path []string) {
+// alternatives are what can be decoded at the place of a value that cannot, and why that
+// cannot. Text is preferred, as most fields are text.
+func (s *search) alternatives(err error, object func(content any) any) (instead alternatives) {
+	_, field, isType := strings.Cut(err.Error(), " into Go ")
+	if known, ok := s.known[field]; ok && isType {
+		return known
+	}
+	for _, sample := range samples {
+		if slices.Contains(instead.types, sample.name) || s.fails(object(sample.value)) != nil {
+			continue
+		}
+		if instead.types = append(instead.types, sample.name); instead.other == nil || sample.name == "string" {
+			instead.other = sample.value
+		}
+	}
+	if isType {
+		s.known[field] = instead
+	} else {
+		instead.types = nil
+	}
+	return instead
+}
+
+// Replace puts another value in the place of the one at a path. Nil takes it out of an
+// object, and is null in a list.
+func Replace(content any, path []string, value any) {
 	for i, key := range path {
 		last := i == len(path)-1
 		switch c := content.(type) {
 		case map[string]any:
-			if content = c[key]; last {
-				c[key] = nil
+			content = c[key]
+			if last {
+				c[key] = value
+			}
+			if last && value == nil {
+				delete(c, key)
 			}
 		case []any:
 			index, _ := strconv.Atoi(strings.Trim(key, "[]"))
 			if content = c[index]; last {
-				c[index] = nil
+				c[index] = value
 			}
 		}
 	}

@@ -59,6 +59,9 @@ func (p Problem) String() string {
 	return escapeControls(strings.Join(append(parts, p.Message), ": "))
 }
 
+// IsError says whether the problem keeps an environment from being rendered.
+func (p Problem) IsError() bool { return !p.Warning }
+
 func escapeControls(text string) string {
 	var escaped strings.Builder
 	for _, r := range text {

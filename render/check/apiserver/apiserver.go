@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/deprecation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/capabilities"
 )
@@ -71,11 +72,14 @@ func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
 	return kind, ok
 }
 
-// IsGroup says whether kube-apiserver serves kinds of a group.
+// IsGroup says whether a group is one of Kubernetes itself, also if it is served no longer.
 func IsGroup(name string) bool {
 	_, ok := groups[name]
-	return ok
+	return ok || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
 }
+
+// formerGroups are those of which Kubernetes has nothing left.
+var formerGroups = []string{"auditregistration.k8s.io", "extensions", "settings.k8s.io"}
 
 // Versions are the apiVersions in which a kind is served.
 func Versions(kind schema.GroupKind) (apiVersions []string) {
@@ -83,6 +87,15 @@ func Versions(kind schema.GroupKind) (apiVersions []string) {
 		if gvk.GroupKind() == kind {
 			apiVersions = append(apiVersions, gvk.GroupVersion().String())
 		}
+	}
+	slices.Sort(apiVersions)
+	return apiVersions
+}
+
+// VersionsOf are the apiVersions of all kinds of a name that are served.
+func VersionsOf(kind string) (apiVersions []string) {
+	for group := range groups {
+		apiVersions = append(apiVersions, Versions(schema.GroupKind{Group: group, Kind: kind})...)
 	}
 	slices.Sort(apiVersions)
 	return apiVersions
