@@ -56,7 +56,7 @@ namespace: shop
 -- environments/prod/overrides/patch.yaml --
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: sessions, namespace: shop}, spec: {minReadySeconds: 5}}
 ---
-{apiVersion: v1, kind: Service, metadata: {name: catalog, namespace: shop}, spec: {sessionAffinity: ClientIP}}
+{apiVersion: v1, kind: Service, metadata: {name: catalog, namespace: shop}, spec: {publishNotReadyAddresses: true}}
 -- environments/prod/overrides/kustomization.yaml --
 apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
