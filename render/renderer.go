@@ -129,27 +129,46 @@ func (r *renderer) expand(stored []object.Object) []object.Object {
 	return slices.Concat(expanded...)
 }
 
-// override builds what was rendered with the environment's overrides, if it has any,
-// and checks what comes of it. It completes the names of what was rendered.
+// override builds what was rendered with the environment's overrides, if it has any. It
+// completes the names of what was rendered, and checks all of it.
 func (r *renderer) override(rendered []object.Object) []object.Object {
+	final, isComplete := rendered, r.overrides == ""
 	if r.overrides != "" && len(r.problems) == 0 { // an override of half of the objects misses the others
 		unchanged, overridden, problems := build.Override(r.sources, r.overrides, rendered)
 		r.report(problems)
 		if len(problems) > 0 {
 			return rendered
 		}
-		_, problems = r.checker.Objects(overridden)
 		_, wrong := check.New(overridden)
-		r.report(slices.Concat(problems, wrong))
+		r.report(wrong)
 		r.reportInexact(overridden)
-		all := slices.Concat(unchanged, overridden)
-		r.reportOverridden(check.Overridden(rendered, all))
-		rendered = all
+		final, isComplete = slices.Concat(unchanged, overridden), true
+		r.reportOverridden(check.Overridden(rendered, final))
 	}
-	errs := make([]error, len(rendered))
-	parallel.For(len(rendered), func(i int) { errs[i] = kinds.HashName(rendered[i].Unstructured) })
-	r.reportErrors(rendered, errs)
-	return rendered
+	before := unoverridden(rendered, final)
+	errs := make([]error, len(final))
+	parallel.For(len(final), func(i int) { errs[i] = kinds.HashName(final[i].Unstructured) })
+	r.reportErrors(final, errs)
+	if isComplete {
+		r.reportRendered(final, before)
+	}
+	return final
+}
+
+// unoverridden returns what was rendered of those of the final objects that overrides
+// changed.
+func unoverridden(rendered, final []object.Object) map[*unstructured.Unstructured]object.Object {
+	byID := map[object.ID]object.Object{}
+	for _, o := range rendered {
+		byID[o.ID()] = o
+	}
+	before := map[*unstructured.Unstructured]object.Object{}
+	for _, o := range final {
+		if was, ok := byID[o.ID()]; ok && was.Unstructured != o.Unstructured {
+			before[o.Unstructured] = was
+		}
+	}
+	return before
 }
 
 // place returns objects with their files, and reports and leaves out those whose file

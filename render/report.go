@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -70,6 +71,39 @@ func (r *renderer) reportErrors(objects []object.Object, errs []error) {
 			r.report([]object.Problem{object.NewProblem(objects[i], "", object.Value{}, err.Error())})
 		}
 	}
+}
+
+// reportRendered reports what is wrong with rendered objects, where it was written: in the
+// spec that one was rendered from or, unless what was rendered before had the same problem,
+// in the overrides.
+func (r *renderer) reportRendered(objects []object.Object, before map[*unstructured.Unstructured]object.Object) {
+	_, problems := r.checker.Objects(objects)
+	slices.SortStableFunc(problems, func(a, b object.Problem) int { return cmp.Compare(order(a), order(b)) })
+	causes := newCauses(r.checker)
+	for _, p := range problems {
+		was, isOverridden := before[p.Subject.Unstructured]
+		if isOverridden && !r.hasProblem(was, p) || !p.Subject.IsRendered() {
+			r.report([]object.Problem{p})
+			continue
+		}
+		if cause, ok := causes.next(p); ok {
+			r.report([]object.Problem{cause})
+		}
+	}
+}
+
+// order has errors before warnings.
+func order(p object.Problem) int {
+	if p.Warning {
+		return 1
+	}
+	return 0
+}
+
+// hasProblem says whether an object has a problem that another has.
+func (r *renderer) hasProblem(o object.Object, p object.Problem) bool {
+	_, problems := r.checker.Objects([]object.Object{o})
+	return slices.ContainsFunc(problems, func(other object.Problem) bool { return other.Message == p.Message })
 }
 
 // reportOverridden reports what overrides must not do, where they do it.

@@ -64,6 +64,12 @@ func (c *Checker) Objects(objects []object.Object) (valid []object.Object, probl
 	return valid, problems
 }
 
+// Defaulted returns an object with its defaults filled in, valid or not.
+func (c *Checker) Defaulted(o object.Object) *unstructured.Unstructured {
+	stored, _ := c.check(o)
+	return stored
+}
+
 // check returns an object with its defaults filled in, and what is wrong with it.
 func (c *Checker) check(o object.Object) (*unstructured.Unstructured, []object.Problem) {
 	if errs := checkType(o.Unstructured); len(errs) > 0 {

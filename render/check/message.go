@@ -82,7 +82,10 @@ func message(err *field.Error) string {
 			return field.Invalid(field.NewPath(err.Field), err.BadValue, m.instead).Error()
 		}
 	}
-	if err.Type != field.ErrorTypeDuplicate && isCompound(err.BadValue) { // too much to say again
+	switch kind := reflectedKind(err.BadValue); {
+	case kind == reflect.Struct && err.Detail == "": // which prints as Go
+		return err.Field + ": " + err.Type.String()
+	case kind == reflect.Struct, isCompound(kind) && err.Type != field.ErrorTypeDuplicate: // too much to say again
 		return err.Field + ": " + err.Detail
 	}
 	if err.Type == field.ErrorTypeTypeInvalid {
@@ -91,15 +94,16 @@ func message(err *field.Error) string {
 	return err.Error()
 }
 
-// isCompound says whether a value has others in it.
-func isCompound(value any) bool {
+// reflectedKind is the kind of what a value is or points to.
+func reflectedKind(value any) reflect.Kind {
 	v := reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	switch v.Kind() {
-	case reflect.Map, reflect.Slice, reflect.Array, reflect.Struct:
-		return true
-	}
-	return false
+	return v.Kind()
+}
+
+// isCompound says whether values of a kind have others in them.
+func isCompound(kind reflect.Kind) bool {
+	return kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array
 }
