@@ -33,9 +33,7 @@ func verdict(o object.Object, kind apiserver.Kind, decoded decoded) []object.Pro
 	errs, warnings := kind.Create(decoded.rest)
 	if decoded.others != nil {
 		others, _ := kind.Create(decoded.others)
-		errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
-			return !slices.ContainsFunc(others, func(other *field.Error) bool { return other.Error() == err.Error() })
-		})
+		errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return decoded.follows(err, others) })
 	}
 	problems := problemsOf(o, errs)
 	for _, warning := range warnings {

@@ -5,18 +5,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
 )
 
 // decoded is an object as the API server has it: all that can be read of it; and, where
-// there are values that cannot be, the same with others in their place.
-type decoded struct{ rest, others runtime.Object }
+// there are values that cannot be, the same with others in their place, and their fields.
+type decoded struct {
+	rest, others runtime.Object
+	unread       []string
+}
+
+// follows says whether an error of the rest may be there for nothing but a value that
+// cannot be read: it is of that value or what is in it, names it, or is gone with another.
+func (d decoded) follows(err *field.Error, ofOthers field.ErrorList) bool {
+	keys := object.SplitField(err.Field)
+	for _, unread := range d.unread {
+		path := object.SplitField(unread)
+		isWithin := len(path) <= len(keys) && slices.Equal(path, keys[:len(path)])
+		if isWithin || len(path) > 1 && strings.Contains(err.Detail, unread) {
+			return true
+		}
+	}
+	return !slices.ContainsFunc(ofOthers, func(other *field.Error) bool { return other.Error() == err.Error() })
+}
 
 // decode returns an object as the API server has it, if anything of it can be read, and
 // what is wrong: the values that strict decoding cannot read, and the fields that it does
@@ -38,6 +57,7 @@ func decode(o object.Object, read func(content []byte) (runtime.Object, error)) 
 		rest, others := runtime.DeepCopyJSON(o.Object), runtime.DeepCopyJSON(o.Object)
 		for _, value := range unread {
 			problems = append(problems, unreadableProblem(o, value))
+			d.unread = append(d.unread, object.JoinField(value.Path))
 			decoding.Replace(rest, value.Path, nil)
 			decoding.Replace(others, value.Path, value.Other)
 		}

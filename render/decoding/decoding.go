@@ -16,7 +16,7 @@ type Value struct {
 	Value any
 	Err   error
 	Types []string // the JSON types of values that can be decoded in its place, where that is what is wrong
-	Other any      // a value that can be decoded in its place; nil where none is known
+	Other any      // a value that can be decoded in its place, the one that was meant where that is plain; nil where none is known
 }
 
 // Find returns the values in content that decode refuses. An object of nothing but such a
@@ -92,6 +92,9 @@ func (s *search) in(value any, path []string, object func(content any) any) {
 	}
 	if len(s.found) == before {
 		instead := s.alternatives(err, object)
+		if m := meant(value); m != nil && s.fails(object(m)) == nil {
+			instead.other = m
+		}
 		s.found = append(s.found, Value{path, value, err, instead.types, instead.other})
 	}
 }
@@ -111,14 +114,34 @@ func (s *search) among(from, to int, part func(from, to int) any, one func(i int
 	}
 }
 
-// samples are values of each JSON type, those of text in all that fields ask of it.
+// meant is the number or truth value that a text is, and the text that one of those is;
+// nil of other values.
+func meant(value any) any {
+	switch value := value.(type) {
+	case nil, map[string]any, []any:
+		return nil
+	case string:
+		var scalar any
+		_ = json.Unmarshal([]byte(value), &scalar) // what is no JSON is nothing else
+		switch scalar.(type) {
+		case float64, bool:
+			return scalar
+		}
+		return nil
+	}
+	encoded, _ := json.Marshal(value) // it was JSON
+	return string(encoded)
+}
+
+// samples are values of each JSON type, those of text in all that fields ask of it. None is
+// what a field has that is left out, where there is another.
 var samples = []struct {
 	name  string
 	value any
 }{
-	{"object", map[string]any{}}, {"array", []any{}},
-	{"string", "1"}, {"string", "1s"}, {"string", "2027-01-01T00:00:00Z"}, {"string", "MQ=="},
-	{"number", 1}, {"bool", false},
+	{"object", map[string]any{"1": "1"}}, {"object", map[string]any{}}, {"array", []any{}},
+	{"string", "1"}, {"string", "1s"}, {"string", "2027-01-01T00:00:00.000000Z"}, {"string", "MQ=="},
+	{"number", 1}, {"bool", true},
 }
 
 // alternatives are what can be decoded at the place of a value that cannot, and why that
