@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -46,13 +47,14 @@ type customKind struct {
 // define, or are built in.
 type customKinds map[apischema.GroupVersionKind]*customKind
 
-// embeddedKinds are those of the CustomResourceDefinitions that come with this
-// program.
+// embeddedKinds are those of the CustomResourceDefinitions that come with this program.
+// Tests have the API server take them: they are not checked again.
 var embeddedKinds = sync.OnceValue(func() customKinds {
 	files, err := crds.Files.ReadDir(".")
 	if err != nil {
 		panic(err)
 	}
+	served, _ := apiserver.Lookup(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	embedded := customKinds{}
 	for _, file := range files {
 		content, err := crds.Files.ReadFile(file.Name())
@@ -63,8 +65,10 @@ var embeddedKinds = sync.OnceValue(func() customKinds {
 		if err := yaml.Unmarshal(content, &definition.Object); err != nil {
 			panic(err)
 		}
-		kinds, problems := customKinds{}.defined(object.Object{Unstructured: definition})
-		if len(problems) > 0 {
+		crd := object.Object{Unstructured: definition}
+		decoded, problems := decode(crd, served.Decode)
+		kinds, wrong := customKinds{}.of(crd, decoded.rest.(*apiextensions.CustomResourceDefinition))
+		if problems = append(problems, wrong...); len(problems) > 0 {
 			panic(fmt.Sprintf("%s: %v", file.Name(), problems))
 		}
 		maps.Copy(embedded, kinds)
@@ -91,6 +95,13 @@ func (known customKinds) defined(crd object.Object) (customKinds, []object.Probl
 	if slices.ContainsFunc(problems, object.Problem.IsError) {
 		return nil, problems
 	}
+	kinds, missing := known.of(crd, definition)
+	return kinds, append(problems, missing...)
+}
+
+// of returns the kinds of a valid CustomResourceDefinition, and what those lack that are
+// known.
+func (known customKinds) of(crd object.Object, definition *apiextensions.CustomResourceDefinition) (customKinds, []object.Problem) {
 	kinds := customKinds{}
 	for _, version := range definition.Spec.Versions {
 		kind, err := newCustomKind(definition, version.Name)
@@ -103,7 +114,7 @@ func (known customKinds) defined(crd object.Object) (customKinds, []object.Probl
 		}
 		kinds[gvk] = kind
 	}
-	return kinds, problems
+	return kinds, nil
 }
 
 // include says whether the kinds of a definition are known as it defines them.
