@@ -49,6 +49,9 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) object
 		return p
 	}
 	message := stable(strings.TrimPrefix(rootMessage(err), "/"))
+	if p, ok := fieldProblem(s, kustomization, err, message); ok {
+		return p
+	}
 	p := object.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if match := nameless.FindStringSubmatch(message); match != nil {
 		p.Message = fmt.Sprintf("an object of kind %s %s has no metadata.name: a patch or something else here, or in what is loaded, removes it", match[1], match[2])
@@ -225,10 +228,10 @@ func withoutValues(message string) string {
 	})
 }
 
-// saysNothing says whether an error is but a few words, like "missing value", that do
-// not say of what.
+// saysNothing says whether an error is but a few words, like "missing value", or about the
+// nodes of YAML, and does not say of what.
 func saysNothing(err error) bool {
-	return len(strings.Fields(err.Error())) <= len(strings.Fields(fs.ErrNotExist.Error()))
+	return len(strings.Fields(err.Error())) <= len(strings.Fields(fs.ErrNotExist.Error())) || strings.HasPrefix(err.Error(), "wrong node kind: ")
 }
 
 // inComponent is how kustomize quotes an error in a component.

@@ -19,7 +19,7 @@ func checkBuiltin(o object.Object) []object.Problem {
 	if !ok {
 		return problemsOf(o, field.ErrorList{notServed(o.GroupVersionKind())})
 	}
-	decoded, problems := decode(o, kind.Decode)
+	decoded, problems := decode(o, kind)
 	return append(problems, verdict(o, kind, decoded)...)
 }
 
@@ -33,7 +33,10 @@ func verdict(o object.Object, kind apiserver.Kind, decoded decoded) []object.Pro
 	errs, warnings := kind.Create(decoded.rest)
 	if decoded.others != nil {
 		others, _ := kind.Create(decoded.others)
-		errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return decoded.follows(err, others) })
+		errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
+			isSame := func(other *field.Error) bool { return other.Error() == err.Error() }
+			return slices.Contains(decoded.unread, err.Field) || !slices.ContainsFunc(others, isSame)
+		})
 	}
 	problems := problemsOf(o, errs)
 	for _, warning := range warnings {

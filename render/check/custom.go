@@ -66,7 +66,7 @@ var embeddedKinds = sync.OnceValue(func() customKinds {
 			panic(err)
 		}
 		crd := object.Object{Unstructured: definition}
-		decoded, problems := decode(crd, served.Decode)
+		decoded, problems := decode(crd, served)
 		kinds, wrong := customKinds{}.of(crd, decoded.rest.(*apiextensions.CustomResourceDefinition))
 		if problems = append(problems, wrong...); len(problems) > 0 {
 			panic(fmt.Sprintf("%s: %v", file.Name(), problems))
@@ -83,7 +83,7 @@ func (known customKinds) defined(crd object.Object) (customKinds, []object.Probl
 	if !ok {
 		return nil, checkBuiltin(crd)
 	}
-	decoded, problems := decode(crd, served.Decode)
+	decoded, problems := decode(crd, served)
 	definition, ok := decoded.rest.(*apiextensions.CustomResourceDefinition)
 	if !ok {
 		return nil, problems

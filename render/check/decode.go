@@ -12,38 +12,25 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
 )
 
 // decoded is an object as the API server has it: all that can be read of it; and, where
-// there are values that cannot be, the same with others in their place, and their fields.
+// there are values that cannot be, the same with others in their place.
 type decoded struct {
 	rest, others runtime.Object
-	unread       []string
-}
-
-// follows says whether an error of the rest may be there for nothing but a value that
-// cannot be read: it is of that value or what is in it, names it, or is gone with another.
-func (d decoded) follows(err *field.Error, ofOthers field.ErrorList) bool {
-	keys := object.SplitField(err.Field)
-	for _, unread := range d.unread {
-		path := object.SplitField(unread)
-		isWithin := len(path) <= len(keys) && slices.Equal(path, keys[:len(path)])
-		if isWithin || len(path) > 1 && strings.Contains(err.Detail, unread) {
-			return true
-		}
-	}
-	return !slices.ContainsFunc(ofOthers, func(other *field.Error) bool { return other.Error() == err.Error() })
+	unread       []string // the paths of the values that cannot be read
 }
 
 // decode returns an object as the API server has it, if anything of it can be read, and
 // what is wrong: the values that strict decoding cannot read, and the fields that it does
 // not know.
-func decode(o object.Object, read func(content []byte) (runtime.Object, error)) (d decoded, problems []object.Problem) {
+func decode(o object.Object, kind apiserver.Kind) (d decoded, problems []object.Problem) {
 	try := func(content map[string]any) (decoded runtime.Object, err error) {
 		err = decoding.Try(content, func(encoded []byte) error {
-			decoded, err = read(ended(encoded))
+			decoded, err = kind.Decode(ended(encoded))
 			return err
 		})
 		return decoded, err
@@ -51,7 +38,7 @@ func decode(o object.Object, read func(content []byte) (runtime.Object, error)) 
 	var err error
 	if d.rest, err = try(o.Object); err != nil && !runtime.IsStrictDecodingError(err) {
 		unread := decoding.Find(o.Object, map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind()}, func(encoded []byte) error {
-			_, err := read(ended(encoded))
+			_, err := kind.Decode(ended(encoded))
 			return exceptStrict(err)
 		})
 		rest, others := runtime.DeepCopyJSON(o.Object), runtime.DeepCopyJSON(o.Object)
@@ -66,18 +53,18 @@ func decode(o object.Object, read func(content []byte) (runtime.Object, error)) 
 			d.rest = nil
 		}
 	}
-	return d, append(problems, strictProblems(o, err)...)
+	return d, append(problems, unknownFields(o, kind, err)...)
 }
 
-// strictProblems are those of an error of strict decoding, if it is one.
-func strictProblems(o object.Object, err error) (problems []object.Problem) {
+// unknownFields are the problems of an error of strict decoding, if it is one.
+func unknownFields(o object.Object, kind apiserver.Kind, err error) (problems []object.Problem) {
 	strict, _ := runtime.AsStrictDecodingError(err)
 	if strict == nil {
 		return nil
 	}
 	for _, err := range strict.Errors() {
 		if match := unknownField.FindStringSubmatch(err.Error()); match != nil {
-			problems = append(problems, unknownFieldProblem(o, match[1], nil))
+			problems = append(problems, unknownFieldProblem(o, match[1], kind.Siblings(object.SplitField(match[1]))))
 		} else {
 			problems = append(problems, invalid(o, err.Error()))
 		}

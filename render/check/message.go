@@ -55,11 +55,14 @@ func warningOf(o object.Object, text string) object.Problem {
 	return p
 }
 
+// mostSiblings are as many fields as people read to find the one that they meant.
+const mostSiblings = 20
+
 // unknownFieldProblem is the problem of a field that is none of those known.
 func unknownFieldProblem(o object.Object, path string, known []string) object.Problem {
 	keys := object.SplitField(path)
 	hint := object.DidYouMean(keys[len(keys)-1], known)
-	if hint == "" && len(known) > 0 {
+	if hint == "" && 0 < len(known) && len(known) <= mostSiblings {
 		slices.Sort(known)
 		hint = ": write one of " + strings.Join(known, ", ")
 	}
