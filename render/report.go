@@ -83,6 +83,9 @@ func (r *renderer) reportRendered(objects []object.Object, before map[*unstructu
 	for _, p := range problems {
 		was, isOverridden := before[p.Subject.Unstructured]
 		if isOverridden && !r.hasProblem(was, p) || !p.Subject.IsRendered() {
+			if isOverridden {
+				p.Object = was.String() // by the name that overrides know
+			}
 			r.report([]object.Problem{p})
 			continue
 		}
