@@ -145,7 +145,7 @@ func (d *draft) object() string {
 	case 1:
 		return "{apiVersion: apps/v1, kind: Deployment, metadata: " + metadata("Deployment") + ", spec: {selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: " + d.podSpec() + "}}}"
 	case 2:
-		return "{apiVersion: v1, kind: Service, metadata: " + metadata("Service") + ", spec: {selector: {app: a}}}"
+		return "{apiVersion: v1, kind: Service, metadata: " + metadata("Service") + ", spec: {selector: {app: a}, ports: [{port: 80}]}}"
 	case 3:
 		return "{apiVersion: example.com/v1, kind: Widget, metadata: " + metadata("Widget") + ", spec: {image: 'memcached:1', list: [{name: a, value: " + d.value() + "}]}}"
 	case 4:
