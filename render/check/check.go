@@ -98,7 +98,7 @@ func (c *Checker) check(o object.Object) (*unstructured.Unstructured, []object.P
 // kind is known.
 func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
 	if kind, ok := c.kinds[gvk]; ok {
-		return kind.namespaced, true
+		return kind.strategy.NamespaceScoped(), true
 	}
 	builtin, known := apiserver.Lookup(gvk)
 	return known && builtin.IsNamespaced(), known

@@ -13,18 +13,16 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/apis/crds"
@@ -37,10 +35,9 @@ import (
 // the API server's own code.
 type customKind struct {
 	definition *apiextensions.CustomResourceDefinition
-	namespaced bool
 	structural *schema.Structural
-	validator  validation.SchemaValidator
-	rules      *cel.Validator
+	strategy   rest.RESTCreateStrategy
+	warnings   []string // what the API server says of each object of the version
 }
 
 // customKinds are the kinds that the CustomResourceDefinitions of an environment
@@ -104,7 +101,10 @@ func (known customKinds) defined(crd object.Object) (customKinds, []object.Probl
 func (known customKinds) of(crd object.Object, definition *apiextensions.CustomResourceDefinition) (customKinds, []object.Problem) {
 	kinds := customKinds{}
 	for _, version := range definition.Spec.Versions {
-		kind, err := newCustomKind(definition, version.Name)
+		if !version.Served {
+			continue
+		}
+		kind, err := newCustomKind(definition, version)
 		if err != nil {
 			return nil, []object.Problem{invalid(crd, err.Error())}
 		}
@@ -148,8 +148,8 @@ func (k *customKind) missingFields(known *customKind) (missing []string) {
 	return missing
 }
 
-func newCustomKind(definition *apiextensions.CustomResourceDefinition, version string) (*customKind, error) {
-	properties, err := apiextensions.GetSchemaForVersion(definition, version)
+func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) (*customKind, error) {
+	properties, err := apiextensions.GetSchemaForVersion(definition, version.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -161,13 +161,37 @@ func newCustomKind(definition *apiextensions.CustomResourceDefinition, version s
 	if err != nil {
 		return nil, err
 	}
+	subresources, err := apiextensions.GetSubresourcesForVersion(definition, version.Name)
+	if err != nil {
+		return nil, err
+	}
+	if subresources == nil {
+		subresources = &apiextensions.CustomResourceSubresources{}
+	}
+	isNamespaced := definition.Spec.Scope == apiextensions.NamespaceScoped
 	return &customKind{
 		definition: definition,
-		namespaced: definition.Spec.Scope == apiextensions.NamespaceScoped,
 		structural: structural,
-		validator:  validator,
-		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+		strategy:   customresource.NewStrategy(nil, isNamespaced, kindOf(definition, version), validator, nil, structural, subresources.Status, subresources.Scale, nil),
+		warnings:   deprecation(definition, version),
 	}, nil
+}
+
+// deprecation is what the API server says of objects of a version that is deprecated.
+func deprecation(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) []string {
+	if !version.Deprecated {
+		return nil
+	}
+	if version.DeprecationWarning != nil {
+		return []string{*version.DeprecationWarning}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", definition.Spec.Group, version.Name, definition.Spec.Names.Kind)
+	for _, other := range definition.Spec.Versions {
+		if other.Served && !other.Deprecated {
+			warning += fmt.Sprintf("; use %s/%s", definition.Spec.Group, other.Name)
+		}
+	}
+	return []string{warning}
 }
 
 // check returns the object as the API server would store it, defaults filled in,
@@ -178,18 +202,35 @@ func (k *customKind) check(o object.Object) (*unstructured.Unstructured, []objec
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
 	defaulting.Default(stored.Object, k.structural)
 
-	errs := checkMetadata(stored, k.namespaced)
-	for _, wrong := range apivalidation.NameIsDNSSubdomain(stored.GetName(), false) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), stored.GetName(), wrong))
+	created := k.created(stored)
+	errs := k.strategy.Validate(context.Background(), created)
+	for _, err := range errs {
+		if !repeats(err, errs) {
+			problems = append(problems, problemOf(o, err))
+		}
 	}
-	errs = append(errs, validation.ValidateCustomResource(nil, stored.Object, k.validator)...)
-	errs = append(errs, objectmeta.Validate(nil, stored.Object, k.structural, false)...)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, stored.Object)...)
-	if k.rules != nil && !blocksRules(errs) {
-		broken, _ := k.rules.Validate(context.Background(), nil, k.structural, withoutEndless(stored.Object), nil, celconfig.RuntimeCELCostBudget)
-		errs = append(errs, slices.DeleteFunc(broken, func(err *field.Error) bool { return repeats(err, errs) })...)
+	if len(problems) > 0 {
+		return stored, problems
 	}
-	return stored, append(problems, problemsOf(o, errs)...)
+	for _, warning := range slices.Concat(k.warnings, k.strategy.WarningsOnCreate(context.Background(), created)) {
+		problems = append(problems, warningOf(o, warning))
+	}
+	return stored, problems
+}
+
+// created is an object as a request to create it makes it.
+func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Unstructured {
+	created := &unstructured.Unstructured{Object: maps.Clone(withoutEndless(stored.Object))}
+	metadata, _ := created.Object["metadata"].(map[string]any)
+	created.Object["metadata"] = maps.Clone(metadata)
+	switch {
+	case !k.strategy.NamespaceScoped():
+		created.SetNamespace("")
+	case created.GetNamespace() == "":
+		created.SetNamespace(metav1.NamespaceDefault)
+	}
+	k.strategy.PrepareForCreate(context.Background(), created)
+	return created
 }
 
 // unknownFields takes from an object the fields that its kind does not have.
@@ -241,18 +282,6 @@ func (k *customKind) siblings(path string) []string {
 	return names
 }
 
-// blocksRules says whether the API server checks no rule of an object with such
-// errors.
-func blocksRules(errs field.ErrorList) bool {
-	for _, err := range errs {
-		switch err.Type {
-		case field.ErrorTypeRequired, field.ErrorTypeTypeInvalid, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeNotSupported:
-			return true
-		}
-	}
-	return false
-}
-
 // Default returns the text that a field has where an object of a kind leaves it out,
 // in any version; empty where that is none.
 func (c *Checker) Default(kind apischema.GroupKind, field []string) string {
@@ -268,12 +297,20 @@ func (c *Checker) Default(kind apischema.GroupKind, field []string) string {
 	return ""
 }
 
-// repeats says whether an error is that a rule cannot be evaluated, of a field whose
-// value is wrong anyway, like a time that cannot be read.
+// repeats says whether an error says no more than others: that a rule cannot be evaluated,
+// of a field whose value is wrong anyway, like a time that cannot be read, or that some
+// rules were not.
 func repeats(err *field.Error, errs field.ErrorList) bool {
-	return strings.Contains(err.Detail, " evaluating rule: ") &&
-		slices.ContainsFunc(errs, func(other *field.Error) bool { return other.Field == err.Field })
+	if !strings.Contains(err.Detail, evaluating) {
+		return strings.HasPrefix(err.Detail, "some validation rules were not checked")
+	}
+	return slices.ContainsFunc(errs, func(other *field.Error) bool {
+		return other.Field == err.Field && !strings.Contains(other.Detail, evaluating)
+	})
 }
+
+// evaluating is how the API server says that a rule cannot be evaluated.
+const evaluating = " evaluating rule: "
 
 // isDefinition says whether an object is a CustomResourceDefinition.
 func isDefinition(u *unstructured.Unstructured) bool {
