@@ -31,13 +31,11 @@ func verdict(o object.Object, kind apiserver.Kind, decoded decoded) []object.Pro
 		return nil
 	}
 	errs, warnings := kind.Create(decoded.rest)
+	others := slices.Clone(errs)
 	if decoded.others != nil {
-		others, _ := kind.Create(decoded.others)
-		errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
-			isSame := func(other *field.Error) bool { return other.Error() == err.Error() }
-			return slices.Contains(decoded.unread, err.Field) || !slices.ContainsFunc(others, isSame)
-		})
+		others, _ = kind.Create(decoded.others)
 	}
+	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return decoded.follows(err, others) })
 	problems := problemsOf(o, errs)
 	for _, warning := range warnings {
 		problems = append(problems, warningOf(o, warning))

@@ -18,10 +18,25 @@ import (
 )
 
 // decoded is an object as the API server has it: all that can be read of it; and, where
-// there are values that cannot be, the same with others in their place.
+// there are values that cannot be or fields that are misspelled, the same with others in
+// their place.
 type decoded struct {
 	rest, others runtime.Object
-	unread       []string // the paths of the values that cannot be read
+	unread       []string // the paths of what the rest lacks for that
+}
+
+// follows says whether an error of the rest may be there for nothing but a value that
+// was not read: it is of that value or what is in it, names it, or is gone with another.
+func (d decoded) follows(err *field.Error, ofOthers field.ErrorList) bool {
+	keys := object.SplitField(err.Field)
+	for _, unread := range d.unread {
+		path := object.SplitField(unread)
+		isWithin := len(path) <= len(keys) && slices.Equal(path, keys[:len(path)])
+		if isWithin || len(path) > 1 && strings.Contains(err.Detail, unread) {
+			return true
+		}
+	}
+	return !slices.ContainsFunc(ofOthers, func(other *field.Error) bool { return other.Error() == err.Error() })
 }
 
 // decode returns an object as the API server has it, if anything of it can be read, and
@@ -36,12 +51,14 @@ func decode(o object.Object, kind apiserver.Kind) (d decoded, problems []object.
 		return decoded, err
 	}
 	var err error
+	others := o.Object
 	if d.rest, err = try(o.Object); err != nil && !runtime.IsStrictDecodingError(err) {
 		unread := decoding.Find(o.Object, map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind()}, func(encoded []byte) error {
 			_, err := kind.Decode(ended(encoded))
 			return exceptStrict(err)
 		})
-		rest, others := runtime.DeepCopyJSON(o.Object), runtime.DeepCopyJSON(o.Object)
+		rest := runtime.DeepCopyJSON(o.Object)
+		others = runtime.DeepCopyJSON(o.Object)
 		for _, value := range unread {
 			problems = append(problems, unreadableProblem(o, value))
 			d.unread = append(d.unread, object.JoinField(value.Path))
@@ -53,23 +70,28 @@ func decode(o object.Object, kind apiserver.Kind) (d decoded, problems []object.
 			d.rest = nil
 		}
 	}
-	return d, append(problems, unknownFields(o, kind, err)...)
+	unknown, strict := strictProblems(o, kind, err)
+	d.spell(others, kind, unknown, try)
+	return d, append(problems, strict...)
 }
 
-// unknownFields are the problems of an error of strict decoding, if it is one.
-func unknownFields(o object.Object, kind apiserver.Kind, err error) (problems []object.Problem) {
+// strictProblems are those of an error of strict decoding, if it is one, and the fields
+// that are not known.
+func strictProblems(o object.Object, kind apiserver.Kind, err error) (unknown []string, problems []object.Problem) {
 	strict, _ := runtime.AsStrictDecodingError(err)
 	if strict == nil {
-		return nil
+		return nil, nil
 	}
 	for _, err := range strict.Errors() {
-		if match := unknownField.FindStringSubmatch(err.Error()); match != nil {
-			problems = append(problems, unknownFieldProblem(o, match[1], kind.Siblings(object.SplitField(match[1]))))
-		} else {
+		match := unknownField.FindStringSubmatch(err.Error())
+		if match == nil {
 			problems = append(problems, invalid(o, err.Error()))
+			continue
 		}
+		unknown = append(unknown, match[1])
+		problems = append(problems, unknownFieldProblem(o, match[1], kind.Siblings(object.SplitField(match[1]))))
 	}
-	return problems
+	return unknown, problems
 }
 
 var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
@@ -91,6 +113,11 @@ func withoutEndless(content map[string]any) map[string]any {
 
 // ended is JSON in which quantities that take all time to be read are none.
 func ended(encoded []byte) []byte { return endless.ReplaceAll(encoded, []byte(`"$1?"`)) }
+
+// asWritten is a text without the question mark that ended it.
+func asWritten(text string) string { return endedText.ReplaceAllString(text, "$1") }
+
+var endedText = regexp.MustCompile(`^([+-]?[0-9.]+[eE][+-]?[0-9]{4,})\?$`)
 
 // exceptStrict is an error of decoding, unless it is that there are unknown fields.
 func exceptStrict(err error) error {

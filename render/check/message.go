@@ -25,6 +25,9 @@ func problemOf(o object.Object, err *field.Error) object.Problem {
 	if err.Field == "" || err.Field == "<nil>" { // the object itself
 		return invalid(o, err.Detail)
 	}
+	if text, ok := err.BadValue.(string); ok {
+		err.BadValue = asWritten(text)
+	}
 	var value object.Value
 	switch err.Type {
 	case field.ErrorTypeForbidden, field.ErrorTypeRequired: // the error is of the field, whatever its value

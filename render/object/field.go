@@ -53,14 +53,32 @@ func JoinField(keys []string) string {
 // DidYouMean is the hint at the known name that is nearest to a wrong one; empty
 // where none is near.
 func DidYouMean(name string, known []string) string {
+	if nearest := Nearest(name, known); nearest != "" {
+		return fmt.Sprintf(": did you mean %q?", nearest)
+	}
+	return ""
+}
+
+// Nearest is the known name that is nearest to a wrong one; empty where none is near.
+func Nearest(name string, known []string) string {
 	best, distance := "", 3
 	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < distance {
+		if d := distanceOf(name, k); d < distance {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %q?", best)
+	return best
 }
+
+// distanceOf is how many letters of two names differ, whatever their case. The same ones
+// in another order are as good as one that differs.
+func distanceOf(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	d := levenshtein.Distance(a, b, nil)
+	if d > 1 && sorted(a) == sorted(b) {
+		return 1
+	}
+	return d
+}
+
+func sorted(text string) string { return string(slices.Sorted(slices.Values([]rune(text)))) }
