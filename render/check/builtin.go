@@ -36,11 +36,27 @@ func verdict(o object.Object, kind apiserver.Kind, decoded decoded) []object.Pro
 		others, _ = kind.Create(decoded.others)
 	}
 	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return decoded.follows(err, others) })
+	all := slices.Clone(errs)
+	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return saysLess(err, all) })
 	problems := problemsOf(o, errs)
 	for _, warning := range warnings {
 		problems = append(problems, warningOf(o, warning))
 	}
 	return problems
+}
+
+// saysLess says whether another error of the same field says more: that it is missing, or
+// of which fewer values it has to be one.
+func saysLess(err *field.Error, all field.ErrorList) bool {
+	return slices.ContainsFunc(all, func(other *field.Error) bool {
+		switch {
+		case other.Field != err.Field:
+			return false
+		case other.Type == field.ErrorTypeRequired:
+			return err.Type != field.ErrorTypeRequired
+		}
+		return other.Type == field.ErrorTypeNotSupported && err.Type == other.Type && len(other.Detail) < len(err.Detail)
+	})
 }
 
 // notServed is the error of a kind or version that the API server does not serve, which
