@@ -31,8 +31,8 @@ type Rendering struct {
 const overridesFolder = "overrides"
 
 // Render renders an environment: build, check, expand, override, check, lay out. Its
-// problems are all that keep it from being rendered, in the order of files. Progress
-// is told what is being done.
+// problems are in the order of files. There is no Rendering if one of them is an error.
+// Progress is told what is being done.
 func Render(repository *Repository, environment string, progress func(step string)) (*Rendering, []object.Problem) {
 	files := repository.fileSystem()
 	folder, _, err := files.Resolve(path.Join("/", environmentsFolder, environment))
@@ -55,12 +55,13 @@ func Render(repository *Repository, environment string, progress func(step strin
 	rendered := r.override(r.expand(stored))
 
 	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
-	if len(r.problems) == 0 {
+	if !object.HasErrors(r.problems) {
 		rendering.Objects, rendering.Files = r.files(slices.Concat(written, rendered))
 		rendering.IsSorted = r.isSorted()
 	}
-	if len(r.problems) > 0 {
-		return nil, object.SortProblems(r.problems)
+	problems := object.SortProblems(r.problems)
+	if object.HasErrors(problems) {
+		return nil, problems
 	}
-	return rendering, nil
+	return rendering, problems
 }

@@ -132,11 +132,10 @@ func (r *renderer) expand(stored []object.Object) []object.Object {
 // override builds what was rendered with the environment's overrides, if it has any. It
 // completes the names of what was rendered, and checks all of it.
 func (r *renderer) override(rendered []object.Object) []object.Object {
-	final, isComplete := rendered, r.overrides == ""
-	if r.overrides != "" && len(r.problems) == 0 { // an override of half of the objects misses the others
+	if r.overrides != "" && !object.HasErrors(r.problems) { // an override of half of the objects misses the others
 		unchanged, overridden, problems := build.Override(r.sources, r.overrides, rendered)
 		r.report(problems)
-		if len(problems) > 0 {
+		if object.HasErrors(problems) {
 			return rendered
 		}
 		_, wrong := check.New(overridden)

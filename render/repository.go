@@ -55,6 +55,9 @@ func Open(dir string) (*Repository, error) {
 // Close closes the repository.
 func (r *Repository) Close() { _ = r.root.Close() }
 
+// Dir is its folder on disk, without links.
+func (r *Repository) Dir() string { return r.dir }
+
 // Lock keeps other runs from writing to the repository, and from reading it, until
 // unlock. It waits for those that do.
 func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {

@@ -19,9 +19,10 @@ type Update struct {
 // EnvironmentUpdate is what rendering one environment changes, or why it cannot be
 // rendered. Of an environment that is gone the plan is to leave nothing.
 type EnvironmentUpdate struct {
-	Name     string
-	Objects  int
-	Plan     *tree.Plan
+	Name    string
+	Objects int
+	Plan    *tree.Plan
+	// Problems are errors, without which there is a plan, and warnings.
 	Problems []object.Problem
 }
 
@@ -57,17 +58,27 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	case askedFor:
 		e.Problems = []object.Problem{{File: environmentsFolder + "/" + e.Name, Message: "no such environment: make a folder of that name with a kustomization.yaml"}}
 	}
-	if len(e.Problems) > 0 {
+	if object.HasErrors(e.Problems) {
 		return
 	}
 	progress("comparing")
 	e.Objects = len(rendering.Objects)
-	e.Plan, e.Problems = tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.IsSorted)
+	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.IsSorted)
+	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
 }
 
-// Failed says whether any environment has problems. Then nothing can be staged.
+// Strict turns each warning into an error.
+func (u *Update) Strict() {
+	for _, e := range u.Environments {
+		for i := range e.Problems {
+			e.Problems[i].Warning = false
+		}
+	}
+}
+
+// Failed says whether any environment has errors. Then nothing can be staged.
 func (u *Update) Failed() bool {
-	return slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return len(e.Problems) > 0 })
+	return slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return object.HasErrors(e.Problems) })
 }
 
 // Changes says whether there is anything to write or prune.

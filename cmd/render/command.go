@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,10 +25,14 @@ type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// outputs are the forms in which a report is printed.
+var outputs = []string{"text", "json", "github"}
+
 type flags struct {
 	render.Selection
 	root   string
 	check  bool
+	strict bool
 	output string
 }
 
@@ -39,6 +45,8 @@ func newCommand() *cobra.Command {
 objects in it, checks everything as the API server would, and writes one object a
 file to rendered/NAME, for Argo CD or Flux to sync.
 
+What is accepted, and may yet not be what was meant, is a warning.
+
 Exit codes: 0 done, or with --check nothing to do; 1 with --check, rendered/ is
 not what rendering would write; 2 error, and then no file was changed, unless the
 error says which were, as when the disk fails: rendering again completes that.`,
@@ -47,6 +55,9 @@ error says which were, as when the disk fails: rendering again completes that.`,
 
   # In CI: fail with a diff unless what is committed is what is rendered
   render --all --check
+
+  # In a workflow of GitHub: errors and warnings show in the pull request
+  render --all --check -o github
 
   # The files that were written, for a script
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
@@ -59,18 +70,19 @@ error says which were, as when the disk fails: rendering again completes that.`,
 	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
 	cmd.Flags().StringVar(&f.root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
 	cmd.MarkFlagsMutuallyExclusive("env", "all")
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("root")
 	cmd.AddCommand(newVersionCommand())
 	return cmd
 }
 
 func runRender(cmd *cobra.Command, f flags) error {
-	if f.output != "text" && f.output != "json" {
-		return fmt.Errorf("--output %s: write text or json", f.output)
+	if !slices.Contains(outputs, f.output) {
+		return fmt.Errorf("--output %s: write %s", f.output, strings.Join(outputs, " or "))
 	}
 	if len(f.Names) == 0 && !f.All {
 		return errors.New("which environment? write --env NAME, or --all")
@@ -105,6 +117,9 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		return err
 	}
 	defer update.Close()
+	if f.strict {
+		update.Strict()
+	}
 	if !f.check && !update.Failed() {
 		p.step("writing")
 		if err := update.Stage(cmd.Context()); err != nil {
@@ -112,7 +127,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		}
 	}
 	p.stop()
-	if err := printUpdate(cmd, update, f); err != nil {
+	if err := printUpdate(cmd, repository, update, f); err != nil {
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
 	switch {
@@ -126,10 +141,13 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	return update.Commit()
 }
 
-func printUpdate(cmd *cobra.Command, update *render.Update, f flags) error {
+func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
 	r := newReport(update, f.check)
-	if f.output == "json" {
+	switch f.output {
+	case "json":
 		return printJSON(cmd.OutOrStdout(), r)
+	case "github":
+		return printGitHub(cmd.OutOrStdout(), r, f.check, folderInWorkspace(repository.Dir()))
 	}
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r, f.check)
 }

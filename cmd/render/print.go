@@ -12,41 +12,64 @@ import (
 	"github.com/fatih/color"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"example.com/gatehouse/render/object"
 )
 
 // printReport prints what was done to out: the diff of a check, or a summary; and
-// errors to errOut.
+// warnings and errors to errOut.
 func printReport(out, errOut io.Writer, r report, check bool) error {
-	w := bufio.NewWriter(out)
-	if r.failed() {
-		printErrors(errOut, r)
-		return nil
+	errors, warnings := r.problems()
+	printProblems(errOut, warnings)
+	printProblems(errOut, errors)
+	if totals := r.totals(check); totals != "" {
+		fmt.Fprintln(errOut, totals)
 	}
-	for _, e := range r.Environments {
-		if check {
-			printDiff(w, e.Diff, isTerminal(out))
-			continue
+	w := bufio.NewWriter(out)
+	if check {
+		for _, e := range r.Environments {
+			printDiff(w, e.Diff, isColored(out))
 		}
-		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged\n", e.Name, count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
+	} else {
+		printSummary(w, r)
 	}
 	return w.Flush()
 }
 
-func printErrors(w io.Writer, r report) {
-	total := 0
+// printSummary prints what was done, unless that is nothing, as there are errors.
+func printSummary(w io.Writer, r report) {
 	for _, e := range r.Environments {
-		for _, problem := range e.Errors {
-			fmt.Fprintln(w, problem)
+		if r.failed() {
+			return
 		}
-		total += len(e.Errors)
+		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
+		if len(e.Warnings) > 0 {
+			fmt.Fprintf(w, ", %s", count(len(e.Warnings), "warning"))
+		}
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "error: %s, nothing was written\n", count(total, "problem"))
 }
 
-// printDiff prints a unified diff, in colours on a terminal, unless NO_COLOR is
-// set.
-func printDiff(w io.Writer, diff string, terminal bool) {
-	if !terminal || color.NoColor {
+// printProblems prints problems, on a terminal with the word warning in yellow.
+func printProblems(w io.Writer, problems []object.Problem) {
+	warning := "warning:"
+	if isColored(w) {
+		yellow := color.New(color.FgYellow)
+		yellow.EnableColor() // the package asks about stdout
+		warning = yellow.Sprint(warning)
+	}
+	for _, p := range problems {
+		line := p.String()
+		if p.Warning {
+			line = strings.Replace(line, "warning:", warning, 1)
+		}
+		fmt.Fprintln(w, line)
+	}
+}
+
+// printDiff prints a unified diff.
+func printDiff(w io.Writer, diff string, colored bool) {
+	if !colored {
 		fmt.Fprint(w, diff)
 		return
 	}
@@ -70,6 +93,12 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// isColored says whether what is printed has colours: on a terminal, unless NO_COLOR is
+// set.
+func isColored(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 func isTerminal(w io.Writer) bool {

@@ -32,6 +32,8 @@ type environmentReport struct {
 	Pruned    []string `json:"pruned"`
 	// Errors are why nothing was written, in any environment.
 	Errors []object.Problem `json:"errors"`
+	// Warnings are what may not be as it was meant.
+	Warnings []object.Problem `json:"warnings"`
 	// Diff is a unified diff of all that would be written and pruned.
 	Diff string `json:"diff,omitempty"`
 }
@@ -39,11 +41,9 @@ type environmentReport struct {
 func newReport(update *render.Update, check bool) report {
 	r := report{Environments: []environmentReport{}}
 	for _, e := range update.Environments {
-		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}, Errors: []object.Problem{}}
-		switch {
-		case len(e.Problems) > 0:
-			one.Errors = e.Problems
-		case !update.Failed():
+		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}}
+		one.Errors, one.Warnings = object.SplitProblems(e.Problems)
+		if !update.Failed() {
 			one.Written, one.Unchanged, one.Pruned = e.Plan.Written(), e.Plan.Unchanged(), e.Plan.Pruned()
 			if check {
 				one.Diff = e.Plan.Diff()
@@ -57,6 +57,68 @@ func newReport(update *render.Update, check bool) report {
 // failed says whether any environment has errors.
 func (r report) failed() bool {
 	return slices.ContainsFunc(r.Environments, func(e environmentReport) bool { return len(e.Errors) > 0 })
+}
+
+// problems are the errors and the warnings of all environments, as people read them:
+// what several environments have, as of a shared base, is there once.
+func (r report) problems() (errors, warnings []object.Problem) {
+	for _, e := range r.Environments {
+		errors, warnings = append(errors, e.Errors...), append(warnings, e.Warnings...)
+	}
+	return once(errors), few(once(warnings))
+}
+
+// once returns problems without those that are there already.
+func once(problems []object.Problem) (distinct []object.Problem) {
+	isThere := map[string]bool{}
+	for _, p := range problems {
+		if line := p.String(); !isThere[line] {
+			isThere[line] = true
+			distinct = append(distinct, p)
+		}
+	}
+	return distinct
+}
+
+// maxAlike is how many warnings of one message people read. It is how many annotations a
+// step of a workflow may have.
+const maxAlike = 10
+
+// few returns warnings without those that too many are like. The last of its message
+// says how many those are.
+func few(warnings []object.Problem) (kept []object.Problem) {
+	alike, last := map[string]int{}, map[string]int{}
+	for _, w := range warnings {
+		if alike[w.Message]++; alike[w.Message] <= maxAlike {
+			last[w.Message] = len(kept)
+			kept = append(kept, w)
+		}
+	}
+	for message, i := range last {
+		if more := alike[message] - maxAlike; more > 0 {
+			kept[i].Message += fmt.Sprintf(" (and %d more, which --output json lists)", more)
+		}
+	}
+	return kept
+}
+
+// totals says how many errors and warnings there are; nothing where a summary does.
+func (r report) totals(check bool) string {
+	var errors, warnings []object.Problem
+	for _, e := range r.Environments {
+		errors, warnings = append(errors, e.Errors...), append(warnings, e.Warnings...)
+	}
+	var counts []string
+	if n := len(once(errors)); n > 0 {
+		counts = append(counts, "error: "+count(n, "problem"))
+	}
+	if n := len(once(warnings)); n > 0 && (check || len(errors) > 0) {
+		counts = append(counts, count(n, "warning"))
+	}
+	if len(errors) > 0 {
+		counts = append(counts, "nothing was written")
+	}
+	return strings.Join(counts, ", ")
 }
 
 // printJSON prints a report as JSON. What would direct a terminal is escaped there, too.

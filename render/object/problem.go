@@ -9,7 +9,8 @@ import (
 	"unicode"
 )
 
-// Problem is something that keeps an environment from being rendered.
+// Problem is something wrong with an environment: an error, which keeps it from being
+// rendered, or a warning, which does not.
 type Problem struct {
 	// File is the file to change, relative to the root, with slashes.
 	File string `json:"file,omitempty"`
@@ -22,7 +23,8 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong and what to write instead.
 	Message string `json:"message"`
-	// Warning says whether the environment is rendered nevertheless.
+	// Warning says whether the environment is rendered nevertheless. There may be many
+	// warnings of one cause: then their messages are the same.
 	Warning bool `json:"-"`
 
 	// Subject is the object, where it is one that was built.
@@ -53,6 +55,9 @@ func (p Problem) String() string {
 	if p.File != "" {
 		parts = append(parts, p.Position())
 	}
+	if p.Warning {
+		parts = append(parts, "warning")
+	}
 	if p.Object != "" {
 		parts = append(parts, p.Object)
 	}
@@ -80,6 +85,24 @@ func (p Problem) Position() string {
 		return p.File
 	}
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// HasErrors says whether any problem is an error.
+func HasErrors(problems []Problem) bool {
+	return slices.ContainsFunc(problems, func(p Problem) bool { return !p.Warning })
+}
+
+// SplitProblems returns errors and warnings apart, neither of them nil.
+func SplitProblems(problems []Problem) (errors, warnings []Problem) {
+	errors, warnings = []Problem{}, []Problem{}
+	for _, p := range problems {
+		if p.Warning {
+			warnings = append(warnings, p)
+		} else {
+			errors = append(errors, p)
+		}
+	}
+	return errors, warnings
 }
 
 // SortProblems puts problems in the order of their files and lines, each once.
