@@ -58,6 +58,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 	if !object.HasErrors(r.problems) {
 		rendering.Objects, rendering.Files = r.files(slices.Concat(written, rendered))
 		rendering.IsSorted = r.isSorted()
+		r.advise(rendering.Objects, repository.Now)
 	}
 	problems := object.SortProblems(r.problems)
 	if object.HasErrors(problems) {

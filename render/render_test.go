@@ -75,12 +75,12 @@ func run(t *testing.T, root string) *Update {
 	return u
 }
 
-// mustRun renders all environments, which have no problems.
+// mustRun renders all environments, which have no errors.
 func mustRun(t *testing.T, root string) *Update {
 	t.Helper()
 	u := run(t, root)
-	for _, problem := range problemsOf(u) {
-		t.Error(problem)
+	if u.Failed() {
+		t.Error(strings.Join(problemsOf(u), "\n"))
 	}
 	return u
 }

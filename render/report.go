@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/render/advice"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
@@ -20,6 +22,17 @@ func (r *renderer) report(problems []object.Problem) {
 		}
 		r.problems = append(r.problems, p)
 	}
+}
+
+// advise reports what is accepted and may yet not be what was meant.
+func (r *renderer) advise(objects []object.Object, now time.Time) {
+	environment := advice.Environment{Objects: objects, IsNamespaced: r.checker.IsNamespaced, Now: now}
+	for _, k := range r.sources.Kustomizations {
+		if k.MetaData != nil {
+			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[advice.ElsewhereAnnotation])
+		}
+	}
+	r.report(environment.Warnings())
 }
 
 // reportInexact reports the values of built objects that cannot be kept, but for those
@@ -37,15 +50,12 @@ func (r *renderer) reportInexact(objects []object.Object) {
 
 // locate gives a problem the file and line of what is wrong.
 func (r *renderer) locate(p object.Problem) object.Problem {
-	if r.origins == nil {
-		r.origins = build.Origins(r.sources, r.folder, r.built)
-	}
 	if p.Field == "" && p.Subject.IsRendered() {
 		p.Subject = object.Object{Unstructured: p.Subject.Written, Written: p.Subject.Written}
 	}
 	origin := r.folder
 	if p.Subject.Written != nil {
-		origin = r.originOf(p.Subject.Written)
+		origin = r.originOf(p.Subject.Written, p.Warning)
 	} else if r.overrides != "" { // it has added the object
 		origin = r.sources.Kustomizations[r.overrides].File
 	}
@@ -53,8 +63,17 @@ func (r *renderer) locate(p object.Problem) object.Problem {
 }
 
 // originOf is the file that a built object comes from or, where kustomize cannot tell, that
-// has one of its name.
-func (r *renderer) originOf(built *unstructured.Unstructured) string {
+// has one of its name. Asking kustomize takes a build: for a warning the only file that has
+// one of its name will do.
+func (r *renderer) originOf(built *unstructured.Unstructured, forWarning bool) string {
+	if forWarning && r.origins == nil {
+		if file := r.sources.OnlyFile(object.Object{Unstructured: built}.ID()); file != "" {
+			return file
+		}
+	}
+	if r.origins == nil {
+		r.origins = build.Origins(r.sources, r.folder, r.built)
+	}
 	if file := r.origins[built]; file != "" {
 		return file
 	}

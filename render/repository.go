@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"time"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -27,6 +28,10 @@ const (
 
 // Repository is a folder that holds environments/.
 type Repository struct {
+	// Now is when it is rendered, for warnings of what is past; zero has none of those.
+	// What is written does not depend on it.
+	Now time.Time
+
 	root *os.Root
 	dir  string // its path on disk, without links
 }

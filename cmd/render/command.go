@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -92,6 +93,7 @@ func runRender(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	defer repository.Close()
+	repository.Now = time.Now()
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.stop()
 	p.step("waiting for another run")

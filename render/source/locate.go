@@ -45,7 +45,7 @@ var jsonTypes = map[string]string{
 
 // Locate gives a problem with a built object the file and line that gave the field
 // its value: of the object itself, which comes from the file origin, or of a patch or
-// replicas: entry. Where there is no such line, it is that of what would hold the
+// entry of a kustomization. Where there is no such line, it is that of what would hold the
 // field.
 func (s *Sources) Locate(p object.Problem, origin string) object.Problem {
 	if p.Subject.Unstructured == nil {
@@ -139,6 +139,9 @@ func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *ya
 	if isKustomization(d.File) && !d.inline {
 		if field := strings.Join(keys, "."); field == "spec.replicas" || slices.Contains(s.fields.scaleFields(), field) {
 			return replicasEntry(d.Node, id.Name, is)
+		} else if field == "metadata.namespace" && is.passes(Field(d.Node, "namespace")) {
+			namespace, _ := mappingEntry(d.Node, "namespace")
+			return namespace
 		}
 		return nil
 	}

@@ -43,6 +43,7 @@ type Sources struct {
 	isManifest    map[string]bool
 	documents     map[string][]Document // of every file that was asked for
 	changers      []string              // see changingFiles
+	only          map[object.ID]string  // see OnlyFile
 }
 
 // Kustomization is a kustomization as kustomize takes it, less the entries that
@@ -120,6 +121,42 @@ func (s *Sources) Find(id object.ID) (found []Document) {
 		}
 	}
 	return found
+}
+
+// OnlyFile is the file of the only document that is of the kind and name of an object, or
+// the only one in its namespace; empty where none or several are.
+func (s *Sources) OnlyFile(id object.ID) string {
+	if s.only == nil {
+		s.only = s.onlyFiles()
+	}
+	if file := s.only[id]; file != "" {
+		return file
+	}
+	id.Namespace = ""
+	return s.only[id]
+}
+
+// onlyFiles are the files of documents by IDs, with and without namespaces, that no other
+// document has.
+func (s *Sources) onlyFiles() map[object.ID]string {
+	only := map[object.ID]string{}
+	add := func(id object.ID, file string) {
+		if _, ok := only[id]; ok {
+			file = ""
+		}
+		only[id] = file
+	}
+	for _, m := range s.Manifests {
+		for _, text := range m.Texts {
+			for _, d := range text.Objects {
+				add(d.ID, m.File)
+				if d.Namespace != "" {
+					add(object.ID{Group: d.Group, Kind: d.Kind, Name: d.Name}, m.File)
+				}
+			}
+		}
+	}
+	return only
 }
 
 // Written returns the documents that an object is built from, or generators that make it,

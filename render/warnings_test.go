@@ -1,0 +1,65 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// warningsAt renders all environments below root at an instant, and returns what they are
+// warned of.
+func warningsAt(t *testing.T, root string, now time.Time) (warnings string, update *Update) {
+	t.Helper()
+	repository, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	repository.Now = now
+	update, err = NewUpdate(t.Context(), repository, Selection{All: true}, func(string, string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(update.Close)
+	return strings.Join(problemsOf(update), "\n") + "\n", update
+}
+
+func TestWarnings(t *testing.T) {
+	golden(t, "testdata/warnings/*.txtar", "warnings", func(t *testing.T, root string) *txtar.Archive {
+		warnings, update := warningsAt(t, root, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
+		if update.Failed() {
+			t.Error("it is not rendered")
+		}
+		if update.Strict(); update.Failed() != (strings.TrimSpace(warnings) != "") {
+			t.Errorf("strict: failed is %t", update.Failed())
+		}
+		return &txtar.Archive{Files: []txtar.File{{Name: "warnings", Data: []byte(warnings)}}}
+	})
+}
+
+// What is rendered does not depend on the time, whatever the warnings.
+func TestWarningsOfTime(t *testing.T) {
+	root := write(t, `
+-- environments/prod/kustomization.yaml --
+resources: [at.yaml]
+-- environments/prod/at.yaml --
+apiVersion: cnat.programming-kubernetes.info/v1alpha1
+kind: At
+metadata: {name: a, namespace: shop}
+spec: {schedule: "2026-01-31T10:00:00+01:00", command: echo}
+`)
+	due := time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
+	const isPast = "environments/prod/at.yaml:4: warning: At shop/a: spec.schedule: is past"
+	mustRun(t, root)
+	for now, want := range map[time.Time]bool{{}: false, due.Add(-1): false, due: true, due.AddDate(100, 0, 0): true} {
+		warnings, update := warningsAt(t, root, now)
+		if strings.Contains(warnings, isPast) != want {
+			t.Errorf("at %v: %s", now, warnings)
+		}
+		if update.Changes() {
+			t.Errorf("at %v something else is rendered", now)
+		}
+	}
+}
