@@ -26,6 +26,9 @@ type Document struct {
 	inline bool // a patch within a kustomization
 }
 
+// IsInline says whether the document is a patch within a kustomization.
+func (d Document) IsInline() bool { return d.inline }
+
 // line is the line of a node of the document in its file.
 func (d Document) line(n *yaml.Node) int { return d.place.line(n.Line) }
 
@@ -141,17 +144,22 @@ func textPieces(text *yaml.Node, at place) []piece {
 }
 
 // Annotations are those of the object, as they are written.
-func (d Document) Annotations() map[string]string {
+func (d Document) Annotations() map[string]string { return d.metadata("annotations") }
+
+// Labels are those of the object, as they are written.
+func (d Document) Labels() map[string]string { return d.metadata("labels") }
+
+func (d Document) metadata(field string) map[string]string {
 	_, metadata := mappingEntry(d.Node, "metadata")
-	_, node := mappingEntry(metadata, "annotations")
+	_, node := mappingEntry(metadata, field)
 	if node == nil {
 		return nil
 	}
-	annotations := map[string]string{}
+	values := map[string]string{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		annotations[node.Content[i].Value] = node.Content[i+1].Value
+		values[node.Content[i].Value] = node.Content[i+1].Value
 	}
-	return annotations
+	return values
 }
 
 // Values calls use with every scalar of the document.

@@ -244,6 +244,19 @@ func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Nod
 	return nil, nil
 }
 
+// Line is the line of a field of the first document of a file, or of what would hold it.
+func (s *Sources) Line(file string, keys ...string) int {
+	documents := s.Documents(file)
+	if len(documents) == 0 {
+		return 0
+	}
+	for ; ; keys = keys[:len(keys)-1] {
+		if key, _ := walkKeys(documents[0].Node, keys, nil); key != nil {
+			return documents[0].line(key)
+		}
+	}
+}
+
 // VariablePosition is where a kustomization defines a variable; empty where none does.
 func (s *Sources) VariablePosition(name string) (file string, line int) {
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
