@@ -287,8 +287,9 @@ func renderFolder(t *testing.T, root string) outcome {
 
 // newRendered is the outcome of what people wrote, as it is in files.
 func newRendered(rendering *Rendering, problems []object.Problem) outcome {
-	if len(problems) > 0 {
-		return outcome{failure: problems[0].String()}
+	if rendering == nil {
+		errors, _ := object.SplitProblems(problems)
+		return outcome{failure: errors[0].String()}
 	}
 	var all []built
 	for i, o := range rendering.Objects {

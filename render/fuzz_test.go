@@ -218,12 +218,14 @@ func (h *harness) render(t *testing.T) attempt {
 	rendering, problems := Render(repository, path.Base(environment), func(string) {})
 	r := attempt{Rendering: rendering}
 	for _, p := range problems {
-		r.problems = append(r.problems, p.String())
+		if !p.Warning {
+			r.problems = append(r.problems, p.String())
+		}
 		if p.File == "" || strings.TrimSpace(p.Message) == "" || strings.Contains(p.Message, "\n") {
 			r.vague = append(r.vague, p.String())
 		}
 	}
-	if len(problems) > 0 {
+	if rendering == nil {
 		return r
 	}
 	for i, o := range rendering.Objects {

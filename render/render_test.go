@@ -11,6 +11,8 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/tools/txtar"
+
+	"example.com/gatehouse/render/object"
 )
 
 // write writes the files of an archive below a new folder, or below dir.
@@ -79,19 +81,27 @@ func run(t *testing.T, root string) *Update {
 func mustRun(t *testing.T, root string) *Update {
 	t.Helper()
 	u := run(t, root)
-	if u.Failed() {
-		t.Error(strings.Join(problemsOf(u), "\n"))
+	for _, problem := range problemsOf(u) {
+		t.Error(problem)
 	}
 	return u
 }
 
-func problemsOf(u *Update) (problems []string) {
+// problemsOf are the errors of all environments.
+func problemsOf(u *Update) []string {
+	return texts(u, func(p object.Problem) bool { return !p.Warning })
+}
+
+// texts are those of some problems of all environments.
+func texts(u *Update, some func(object.Problem) bool) (texts []string) {
 	for _, e := range u.Environments {
 		for _, p := range e.Problems {
-			problems = append(problems, p.String())
+			if some(p) {
+				texts = append(texts, p.String())
+			}
 		}
 	}
-	return problems
+	return texts
 }
 
 // snapshot is what is in a folder, as an archive: the target of each link, the

@@ -7,6 +7,8 @@ import (
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"example.com/gatehouse/render/object"
 )
 
 // The environments of this repository are rendered, and kustomize builds what was
@@ -19,7 +21,7 @@ func TestRepository(t *testing.T) {
 	}
 	defer u.Close()
 	for _, e := range u.Environments {
-		if len(e.Problems) > 0 {
+		if object.HasErrors(e.Problems) {
 			t.Fatal(e.Problems)
 		}
 		if diff := e.Plan.Diff(); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/object"
@@ -85,7 +86,7 @@ func newBrought(e Environment) brought {
 		}
 		everywhere := object.ID{Kind: kind, Name: name}
 		b.in[everywhere] = append(b.in[everywhere], o.GetNamespace())
-		if isForToken, _, _ := unstructured.NestedString(o.Object, "type"); isForToken != "kubernetes.io/service-account-token" {
+		if secretType, _, _ := unstructured.NestedString(o.Object, "type"); secretType != string(corev1.SecretTypeServiceAccountToken) {
 			in := kindIn{kind, namespaceOf(o.Unstructured)}
 			b.known[in] = append(b.known[in], hashSuffix.ReplaceAllString(name, ""))
 		}
