@@ -81,18 +81,20 @@ func (s *Sources) position(id object.ID, origin string, keys []string, is test) 
 // since: then it is one of the same kind whose name the new one contains.
 func (s *Sources) documentOf(id object.ID, origin string) (Document, bool) {
 	var renamed *Document
-	for _, d := range s.Documents(origin) {
+	documents := s.Documents(origin)
+	for i := range documents {
+		d := &documents[i]
 		if d.inline || d.Kind != id.Kind || d.Group != id.Group {
 			continue
 		}
 		if d.Name == id.Name && (d.Namespace == id.Namespace || renamed == nil) {
-			renamed = &d
+			renamed = d
 			if d.Namespace == id.Namespace {
-				return d, true
+				return *d, true
 			}
 		}
 		if renamed == nil && d.Name != "" && strings.Contains(id.Name, d.Name) {
-			renamed = &d
+			renamed = d
 		}
 	}
 	if renamed == nil {
