@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -80,26 +81,44 @@ func once(problems []object.Problem) (distinct []object.Problem) {
 	return distinct
 }
 
-// maxAlike is how many warnings of one message people read. It is how many annotations a
+// maxAlike is how many warnings that are alike people read. It is how many annotations a
 // step of a workflow may have.
 const maxAlike = 10
 
-// few returns warnings without those that too many are like. The last of its message
-// says how many those are.
+// few returns warnings without those that too many are like. The last that is kept says how
+// many those are.
 func few(warnings []object.Problem) (kept []object.Problem) {
 	alike, last := map[string]int{}, map[string]int{}
 	for _, w := range warnings {
-		if alike[w.Message]++; alike[w.Message] <= maxAlike {
-			last[w.Message] = len(kept)
+		like := likeness(w)
+		if alike[like]++; alike[like] <= maxAlike {
+			last[like] = len(kept)
 			kept = append(kept, w)
 		}
 	}
-	for message, i := range last {
-		if more := alike[message] - maxAlike; more > 0 {
-			kept[i].Message += fmt.Sprintf(" (and %d more, which --output json lists)", more)
+	for like, i := range last {
+		if more := alike[like] - maxAlike; more > 0 {
+			kept[i].Message += fmt.Sprintf(" (and %d more like it, which --output json lists)", more)
 		}
 	}
 	return kept
+}
+
+// ofOne matches what tells one of many objects or fields: an index, or a hash in a name.
+var ofOne = regexp.MustCompile(`\[\d+\]|-[0-9a-f]{10}\b`)
+
+// likeness is what warnings that are alike have in common: the message without the name of
+// the object and without the value.
+func likeness(w object.Problem) string {
+	message := w.Message
+	_, name, _ := strings.Cut(w.Object, " ")
+	value, _ := w.Value.Is.(string)
+	for _, one := range []string{name, value} {
+		if one != "" {
+			message = strings.ReplaceAll(message, one, "")
+		}
+	}
+	return ofOne.ReplaceAllString(message, "")
 }
 
 // totals says how many errors and warnings there are; nothing where a summary does.

@@ -162,12 +162,30 @@ func TestManyWarnings(t *testing.T) {
 	}
 	writeFile(t, root, "a.yaml", ats.String())
 	out, errOut, _, _ := execute("--all", "--root", root)
-	if n := strings.Count(errOut, "is past"); n != maxAlike || strings.Count(errOut, "(and 20 more, which --output json lists)\n") != 1 || !strings.HasSuffix(out, ", 31 warnings\n") {
+	if n := strings.Count(errOut, "is past"); n != maxAlike || strings.Count(errOut, "(and 20 more like it, which --output json lists)\n") != 1 || !strings.HasSuffix(out, ", 31 warnings\n") {
 		t.Errorf("%d: %s%s", n, out, errOut)
 	}
 	out, _, _, _ = execute("--all", "--root", root, "-o", "json")
 	if n := strings.Count(out, "is past"); n != 30 {
 		t.Errorf("%d in JSON", n)
+	}
+}
+
+// Alike are warnings that differ in nothing but what they are about.
+func TestLikeness(t *testing.T) {
+	about := func(name, field, value, message string) object.Problem {
+		return object.Problem{Object: "At shop/" + name, Field: field, Message: field + ": " + message, Value: object.Value{Is: value}}
+	}
+	for want, pair := range map[bool][2]object.Problem{
+		true: {
+			about("a", "spec.env[0].name", "x", "no ConfigMap shop/x; rendered Pod shop/a-0123456789 is warned of"),
+			about("bc", "spec.env[17].name", "yz", "no ConfigMap shop/yz; rendered Pod shop/bc-abcdef0123 is warned of"),
+		},
+		false: {about("a", "spec.env[0].name", "x", "no ConfigMap"), about("a", "spec.env[0].name", "x", "no Secret")},
+	} {
+		if got := likeness(pair[0]) == likeness(pair[1]); got != want {
+			t.Errorf("alike: %t, want %t: %q, %q", got, want, likeness(pair[0]), likeness(pair[1]))
+		}
 	}
 }
 

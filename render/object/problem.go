@@ -23,8 +23,7 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong and what to write instead.
 	Message string `json:"message"`
-	// Warning says whether the environment is rendered nevertheless. There may be many
-	// warnings of one cause: then their messages are the same.
+	// Warning says whether the environment is rendered nevertheless.
 	Warning bool `json:"-"`
 
 	// Subject is the object, where it is one that was built.
