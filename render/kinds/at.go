@@ -87,7 +87,7 @@ func spelledAtDigest(spec cnatv1alpha1.AtSpec) string {
 // At is the Pod of a defaulted At. Its name is that of the At until HashName
 // completes it.
 func At(at *cnatv1alpha1.At) []Object {
-	meta := objectMeta(at.ObjectMeta, "at", AtLabel, AtDigest(at.Spec))
+	meta := withDigest(objectMeta(at.ObjectMeta, "at", AtLabel), AtDigest(at.Spec))
 	maps.Copy(meta.Annotations, AtPodAnnotations)
 
 	return []Object{&corev1.Pod{

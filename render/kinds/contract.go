@@ -32,8 +32,9 @@ const (
 	// CommandContainer is the container of an At's Pod that runs its command.
 	CommandContainer = "command"
 
-	// DigestAnnotation is on everything that was rendered; its value is the digest
-	// of the spec that it was rendered from (see AtDigest and MemcachedDigest).
+	// DigestAnnotation is on what the controller compares with a spec, the Pod of an At
+	// and the Deployment of a Memcached; its value is the digest of the spec that it was
+	// rendered from (see AtDigest and MemcachedDigest).
 	DigestAnnotation = "gatehouse.example.com/digest"
 )
 
@@ -84,16 +85,16 @@ func IsHashName(name, owner string) bool {
 
 // objectMeta is the metadata of an object that is rendered from owner: owner's
 // name and namespace, its labels and annotations but for those of deploy tools, the
-// recommended labels where owner does not set them, and the contract, which owner
-// cannot change.
-func objectMeta(owner metav1.ObjectMeta, kind, label, digest string) metav1.ObjectMeta {
+// recommended labels where owner does not set them, and the label of the contract,
+// which owner cannot change.
+func objectMeta(owner metav1.ObjectMeta, kind, label string) metav1.ObjectMeta {
 	labels := recommendedLabels(owner.Name, kind)
 	copyShared(labels, owner.Labels)
 	labels[label] = owner.Name
 
 	annotations := map[string]string{}
 	copyShared(annotations, owner.Annotations)
-	annotations[DigestAnnotation] = digest
+	delete(annotations, DigestAnnotation)
 
 	return metav1.ObjectMeta{
 		Name:        owner.Name,
@@ -101,6 +102,14 @@ func objectMeta(owner metav1.ObjectMeta, kind, label, digest string) metav1.Obje
 		Labels:      labels,
 		Annotations: annotations,
 	}
+}
+
+// withDigest is the metadata of an object that the controller compares with the spec of
+// a digest.
+func withDigest(meta metav1.ObjectMeta, digest string) metav1.ObjectMeta {
+	meta = *meta.DeepCopy()
+	meta.Annotations[DigestAnnotation] = digest
+	return meta
 }
 
 // recommendedLabels are those of

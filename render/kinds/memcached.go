@@ -41,11 +41,11 @@ func MemcachedDigest(spec cachev1alpha1.MemcachedSpec) string {
 // Memcached is the Deployment, the headless Service and, for a size over 1, the
 // PodDisruptionBudget of a defaulted Memcached.
 func Memcached(m *cachev1alpha1.Memcached) []Object {
-	meta := objectMeta(m.ObjectMeta, "memcached", MemcachedLabel, MemcachedDigest(m.Spec))
+	meta := objectMeta(m.ObjectMeta, "memcached", MemcachedLabel)
 	selector := map[string]string{MemcachedLabel: m.Name}
 
 	objects := []Object{
-		memcachedDeployment(m, meta, selector),
+		memcachedDeployment(m, withDigest(meta, MemcachedDigest(m.Spec)), selector),
 		memcachedService(m, meta, selector),
 	}
 	if m.Spec.Size > 1 {
@@ -74,7 +74,7 @@ func memcachedDeployment(m *cachev1alpha1.Memcached, meta metav1.ObjectMeta, sel
 	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: *meta.DeepCopy(),
+		ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
 			Replicas: ptr.To(m.Spec.Size),
 			Selector: &metav1.LabelSelector{MatchLabels: selector},
