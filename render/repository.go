@@ -45,6 +45,9 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
 	}
+	if info, err := os.Stat(resolved); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file: name the folder that holds %s", dir, environmentsFolder)
+	}
 	root, err := os.OpenRoot(resolved)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
@@ -52,7 +55,7 @@ func Open(dir string) (*Repository, error) {
 	r := &Repository{root: root, dir: resolved}
 	if !r.fileSystem().IsDir("/" + environmentsFolder) {
 		r.Close()
-		return nil, fmt.Errorf("%s has no folder %s", resolved, environmentsFolder)
+		return nil, fmt.Errorf("%s has no folder %s%s", resolved, environmentsFolder, rootAbove(resolved))
 	}
 	return r, nil
 }
@@ -96,6 +99,16 @@ func FindRoot(dir string) (string, error) {
 			return "", fmt.Errorf("no folder %s at or above %s: name the folder that holds it with --root", environmentsFolder, dir)
 		}
 	}
+}
+
+// rootAbove is the hint at the folder above dir that holds environments/; empty where none
+// does.
+func rootAbove(dir string) string {
+	root, err := FindRoot(dir)
+	if err != nil {
+		return ""
+	}
+	return ": did you mean " + root + "?"
 }
 
 // Environments are the names of the environments: the folders of environments/ with a
@@ -152,7 +165,7 @@ func (r *Repository) selected(selection Selection) ([]string, error) {
 	}
 	for _, name := range names {
 		if !environmentName.MatchString(name) {
-			errs = append(errs, fmt.Errorf("%q is not the name of an environment: write a folder of %s/, in lower case letters, digits and '-'", name, environmentsFolder))
+			errs = append(errs, r.notAName(name))
 		} else if name == baseFolder {
 			errs = append(errs, fmt.Errorf("%s/%s is what environments build on: render those", environmentsFolder, baseFolder))
 		}

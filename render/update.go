@@ -56,7 +56,7 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	case repository.hasEnvironment(e.Name):
 		rendering, e.Problems = Render(repository, e.Name, progress)
 	case askedFor:
-		e.Problems = []object.Problem{{File: environmentsFolder + "/" + e.Name, Message: "no such environment: make a folder of that name with a kustomization.yaml"}}
+		e.Problems = []object.Problem{{File: environmentsFolder + "/" + e.Name, Message: "no such environment" + repository.unknown(e.Name)}}
 	}
 	if object.HasErrors(e.Problems) {
 		return

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os/signal"
-	"runtime/debug"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -31,10 +27,10 @@ var outputs = []string{"text", "json", "github"}
 
 type flags struct {
 	render.Selection
-	root   string
-	check  bool
-	strict bool
-	output string
+	root    string
+	check   bool
+	output  string
+	version bool
 }
 
 func newCommand() *cobra.Command {
@@ -62,18 +58,20 @@ error says which were, as when the disk fails: rendering again completes that.`,
 
   # The files that were written, for a script
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
-		Args:          cobra.NoArgs,
+		Args:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args, f.root) },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, f) },
+
+		SuggestionsMinimumDistance: 2,
 	}
 	cmd.Flags().StringArrayVarP(&f.Names, "env", "e", nil, "an environment to render: a folder of environments/ (repeatable)")
 	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
 	cmd.Flags().StringVar(&f.root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
-	cmd.MarkFlagsMutuallyExclusive("env", "all")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
+	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as `render version` does")
+	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("root")
@@ -85,17 +83,19 @@ func runRender(cmd *cobra.Command, f flags) error {
 	if !slices.Contains(outputs, f.output) {
 		return fmt.Errorf("--output %s: write %s", f.output, strings.Join(outputs, " or "))
 	}
-	if len(f.Names) == 0 && !f.All {
-		return errors.New("which environment? write --env NAME, or --all")
+	if f.version {
+		return printVersion(cmd.OutOrStdout(), f.output)
 	}
+	if err := checkSelection(f); err != nil {
+		return err
+	}
+	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
+	defer p.stop()
 	repository, err := openRepository(f.root)
 	if err != nil {
 		return err
 	}
 	defer repository.Close()
-	repository.Now = time.Now()
-	p := newProgress(cmd.ErrOrStderr())
-	defer p.stop()
 	p.step("waiting for another run")
 	lock := repository.Lock
 	if f.check {
@@ -168,27 +168,17 @@ func openRepository(root string) (*render.Repository, error) {
 
 func completeEnvironments(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	root, _ := cmd.Flags().GetString("root")
+	return environmentNames(root), cobra.ShellCompDirectiveNoFileComp
+}
+
+// environmentNames are the names of the environments in the repository in a folder, none
+// where there is no repository.
+func environmentNames(root string) []string {
 	repository, err := openRepository(root)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	defer repository.Close()
 	names, _ := repository.Environments()
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func newVersionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return errors.New("this program was built without its version")
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "render %s %s\n", info.Main.Version, info.GoVersion)
-			return err
-		},
-	}
+	return names
 }

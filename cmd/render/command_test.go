@@ -79,7 +79,7 @@ func TestFlags(t *testing.T) {
 		"is not the name":            {"--env", "../prod", "--root", repository(t)},
 		"environments build on":      {"--env", "base", "--root", repository(t)},
 		"has no folder environments": {"--all", "--root", t.TempDir()},
-		"none of the others can be":  {"--all", "--env", "prod"},
+		"--all renders every":        {"--all", "--env", "prod"},
 		`unknown command "prod" for`: {"prod"},
 		"no such file or directory":  {"--all", "--root", "/nowhere"},
 	} {

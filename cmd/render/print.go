@@ -107,7 +107,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 // moment is how long work may take before its progress shows.
-const moment = 500 * time.Millisecond
+const moment = 100 * time.Millisecond
 
 // progress shows what is being done, on a terminal, once it takes longer than a
 // moment.
@@ -119,8 +119,8 @@ type progress struct {
 	stopped bool
 }
 
-func newProgress(w io.Writer) *progress {
-	p := &progress{}
+func newProgress(w io.Writer, doing string) *progress {
+	p := &progress{doing: doing}
 	if isTerminal(w) {
 		p.timer = time.AfterFunc(moment, func() { p.show(w) })
 	}

@@ -101,8 +101,8 @@ func kustomize(fs *source.FileSystem, folder string) (resources resmap.ResMap, e
 // errPanic is all that can be said where kustomize panics.
 var errPanic = errors.New("stops at something that it needs and that is empty: look for entries without a value, in this kustomization and in what it loads")
 
-// kustomizeVersion is the release of kustomize whose library this is.
-const kustomizeVersion = "v5.8.2"
+// KustomizeRelease is that of kustomize whose library this is.
+const KustomizeRelease = "v5.8.2"
 
 // labelManagedBy has the label that `buildMetadata: [managedByLabel]` adds name the release
 // of kustomize, as `kustomize build` does. The library names the version of this program
@@ -114,7 +114,7 @@ func labelManagedBy(resources resmap.ResMap) error {
 		if labels[konfig.ManagedbyLabelKey] != ours {
 			continue
 		}
-		labels[konfig.ManagedbyLabelKey] = "kustomize-" + kustomizeVersion
+		labels[konfig.ManagedbyLabelKey] = "kustomize-" + KustomizeRelease
 		if err := r.SetLabels(labels); err != nil {
 			return err
 		}

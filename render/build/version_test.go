@@ -12,7 +12,7 @@ func TestKustomizeVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if match := regexp.MustCompile(`sigs\.k8s\.io/kustomize/api (\S+)`).FindSubmatch(mod); match == nil || string(match[1]) != "v0.21.2" || kustomizeVersion != "v5.8.2" {
-		t.Errorf("the library is %s, the release %s", match, kustomizeVersion)
+	if match := regexp.MustCompile(`sigs\.k8s\.io/kustomize/api (\S+)`).FindSubmatch(mod); match == nil || string(match[1]) != "v0.21.2" || KustomizeRelease != "v5.8.2" {
+		t.Errorf("the library is %s, the release %s", match, KustomizeRelease)
 	}
 }

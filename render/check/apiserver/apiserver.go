@@ -5,7 +5,6 @@ package apiserver
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/deprecation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -169,9 +167,4 @@ func (k Kind) deprecation(decoded runtime.Object) []string {
 		return nil
 	}
 	return []string{deprecation.WarningMessage(versioned)}
-}
-
-// Version is that of Kubernetes whose code this is.
-func Version() version.Info {
-	return version.Info{Major: "1", Minor: "36", GitVersion: fmt.Sprint("v1.36.3")}
 }

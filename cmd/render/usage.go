@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/object"
+)
+
+// seeHelp ends an error of a command line that cannot be understood.
+func seeHelp(cmd *cobra.Command) string {
+	return fmt.Sprintf("\nSee '%s --help' for usage.", cmd.CommandPath())
+}
+
+// checkSelection says which environments there are to whoever selects none.
+func checkSelection(f flags) error {
+	switch {
+	case f.All && len(f.Names) > 0:
+		return errors.New("--all renders every environment: leave out --env, or --all")
+	case f.All || len(f.Names) > 0:
+		return nil
+	}
+	return fmt.Errorf("which environment? write --env NAME, or --all%s", render.ThereAre(environmentNames(f.root)))
+}
+
+// unknownCommand is the error of arguments, as there are none but commands: most of those
+// that people write are environments.
+func unknownCommand(cmd *cobra.Command, args []string, root string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := render.Instead(strings.Join(args, " "), environmentNames(root))
+	if hint == "" {
+		hint = insteadOfCommand(cmd, args[0])
+	}
+	return fmt.Errorf("unknown command %q for %q%s%s", args[0], cmd.CommandPath(), hint, seeHelp(cmd))
+}
+
+// insteadOfCommand is the hint at the command that is nearest to a word, or the flag that it
+// is the name of.
+func insteadOfCommand(cmd *cobra.Command, word string) string {
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return fmt.Sprintf(": did you mean %q?", near[0])
+	}
+	if cmd.Flags().Lookup(word) != nil {
+		return fmt.Sprintf(": did you mean %q?", "--"+word)
+	}
+	return ": an environment is written as --env NAME"
+}
+
+// wrongFlag is the error of a flag that there is not, or whose value is none, with what to
+// write instead.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var incomplete *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	hint := ""
+	switch {
+	case errors.As(err, &unknown):
+		hint = nearestFlag(cmd, unknown.GetSpecifiedName())
+		if written := unknown.GetSpecifiedShortnames(); written != "" {
+			hint = nearestFlag(cmd, written)
+		}
+	case errors.As(err, &incomplete) && incomplete.GetFlag().Name == "env":
+		hint = render.ThereAre(environmentNames(cmd.Flag("root").Value.String()))
+	case errors.As(err, &incomplete):
+		hint = ": " + incomplete.GetFlag().Usage
+	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool":
+		err = fmt.Errorf("--%s=%s", invalid.GetFlag().Name, invalid.GetValue())
+		hint = fmt.Sprintf(": write --%s, or leave it out", invalid.GetFlag().Name)
+	}
+	return fmt.Errorf("%w%s%s", err, hint, seeHelp(cmd))
+}
+
+// nearestFlag is the hint at the flag that is nearest to a word, or that is it in another
+// case; empty where none is near.
+func nearestFlag(cmd *cobra.Command, word string) string {
+	var names, shorthands []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names = append(names, "--"+f.Name)
+		shorthands = append(shorthands, "-"+f.Shorthand)
+	})
+	if len(word) > 1 {
+		return object.DidYouMean("--"+word, names)
+	}
+	i := slices.IndexFunc(shorthands, func(shorthand string) bool { return strings.EqualFold(shorthand, "-"+word) })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %q?", shorthands[i])
+}
