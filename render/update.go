@@ -14,6 +14,10 @@ import (
 // Update is what rendering environments changes in rendered/.
 type Update struct {
 	Environments []EnvironmentUpdate
+	// Orphans are the files below rendered/ that no index lists, and that stay: warnings, in
+	// the order of files. Where all environments are rendered, those of no environment are
+	// among them.
+	Orphans []object.Problem
 }
 
 // EnvironmentUpdate is what rendering one environment changes, or why it cannot be
@@ -44,7 +48,14 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		e := EnvironmentUpdate{Name: name}
 		e.plan(repository, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
 		update.Environments = append(update.Environments, e)
+		if e.Plan != nil && !slices.ContainsFunc(e.Problems, func(p object.Problem) bool { return !p.Warning }) {
+			update.Orphans = append(update.Orphans, e.Plan.Orphans()...)
+		}
 	}
+	if selection.All {
+		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
+	}
+	object.SortProblems(update.Orphans)
 	return update, nil
 }
 

@@ -132,10 +132,11 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	if err := printUpdate(cmd, repository, update, f); err != nil {
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
+	printAdvice(cmd.ErrOrStderr(), update, f)
 	switch {
 	case update.Failed():
 		return exitCode(exitError)
-	case f.check && update.Changes():
+	case f.check && (update.Changes() || len(update.Orphans) > 0):
 		return exitCode(exitDiffers)
 	case f.check:
 		return nil

@@ -17,6 +17,8 @@ import (
 // report is what was done, for programs.
 type report struct {
 	Environments []environmentReport `json:"environments"`
+	// Orphans are the files below rendered/ that no index lists, which a check does not pass.
+	Orphans []object.Problem `json:"orphans,omitempty"`
 }
 
 // environmentReport is what was done for one environment. Paths are relative to the
@@ -40,7 +42,7 @@ type environmentReport struct {
 }
 
 func newReport(update *render.Update, check bool) report {
-	r := report{Environments: []environmentReport{}}
+	r := report{Environments: []environmentReport{}, Orphans: update.Orphans}
 	for _, e := range update.Environments {
 		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}}
 		one.Errors, one.Warnings = object.SplitProblems(e.Problems)

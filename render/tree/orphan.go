@@ -1,0 +1,94 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/object"
+)
+
+// An orphan is a file below rendered/ that no index lists: what syncs the index misses it,
+// and what syncs the whole folder takes it. Render leaves it, as it is somebody else's, and
+// says so.
+
+// manifest matches the names of files that some tool applies when it is given a folder, but
+// for those that Emacs and macOS put beside others.
+var manifest = regexp.MustCompile(`(?i)^([^.]|\.[^#_]).*\.(ya?ml|json)$`)
+
+// harmless matches the names of files that no tool applies and that people, git and editors
+// put anywhere: hidden ones, those of owners and readers, backups and rejects.
+var harmless = regexp.MustCompile(`(?i)^\.|^(readme|owners|codeowners|thumbs\.db|desktop\.ini)$|\.(md|orig|rej|bak|swp)$|~$|^#.*#$`)
+
+// isOrphan says whether a file that no index lists is worth a word.
+func isOrphan(base string) bool {
+	return manifest.MatchString(base) || !harmless.MatchString(base)
+}
+
+// Orphans are the files in the folder of the environment that the plan leaves and that are
+// not rendered.
+func (p *Plan) Orphans() (problems []object.Problem) {
+	kept := map[string]bool{indexFile: true}
+	for _, name := range slices.Concat(p.unchanged, p.prune) {
+		kept[name] = true
+	}
+	for _, file := range p.write {
+		kept[file.Path] = true
+	}
+	environment := path.Base(p.folder.path)
+	message := fmt.Sprintf("render did not write it, and %s does not list it: remove it, or move it to environments/%s to have it rendered", p.folder.full(indexFile), environment)
+	if p.index == nil {
+		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
+	}
+	for _, name := range files(p.folder.root, p.folder.path) {
+		if !kept[strings.TrimPrefix(name, p.folder.path+"/")] {
+			problems = append(problems, object.Problem{File: name, Message: message, Warning: true})
+		}
+	}
+	return problems
+}
+
+// Orphans are the files in rendered/ that are in the folder of none of some environments,
+// and the folders that have any.
+func Orphans(root *os.Root, environments []string) (problems []object.Problem) {
+	entries, _ := fs.ReadDir(root.FS(), Folder)
+	for _, entry := range entries {
+		name := path.Join(Folder, entry.Name())
+		if slices.Contains(environments, entry.Name()) || len(files(root, name)) == 0 {
+			continue
+		}
+		what, it := "a file", "it"
+		if entry.IsDir() {
+			what, it = "a folder", "what is in it"
+		}
+		message := fmt.Sprintf("%s of no environment: remove it, or move %s to environments/ to have it rendered", what, it)
+		problems = append(problems, object.Problem{File: name, Message: message, Warning: true})
+	}
+	return problems
+}
+
+// files are the files in a folder, or the file that it is, which would be orphans if no index
+// listed them. What cannot be read is one of them; hidden folders are left to those who hide
+// them.
+func files(root *os.Root, folder string) (names []string) {
+	_ = fs.WalkDir(root.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fs.SkipDir
+		case err != nil:
+			names = append(names, name)
+			return fs.SkipDir
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case !entry.IsDir() && isOrphan(entry.Name()):
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names
+}
