@@ -139,6 +139,7 @@ func (p *progress) show(w io.Writer) {
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetRenderBlankState(true), // else it shows with the next step
 	)
 }
 
