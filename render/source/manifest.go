@@ -67,6 +67,9 @@ func (s *Sources) readManifest(m *Manifest, parsed parsedManifest) {
 		s.problem(m.File, 0, "%v", parsed.err)
 		return
 	}
+	if s.reportConflicts(m.File, parsed.conflicts) {
+		return
+	}
 	growth := 0
 	for i, p := range parsed.pieces {
 		text := parsed.texts[i]
@@ -181,9 +184,10 @@ func (s *Sources) Without(documents []Document) map[string][]byte {
 
 // parsedManifest is what is in the pieces of a file.
 type parsedManifest struct {
-	err    error
-	pieces []piece
-	texts  []parsedText
+	err       error
+	conflicts []conflict
+	pieces    []piece
+	texts     []parsedText
 }
 
 type parsedText struct {
@@ -201,6 +205,9 @@ func (s *Sources) parseManifests() []parsedManifest {
 		content, err := s.FS.content(manifest.File)
 		if err != nil {
 			p.err = err
+			continue
+		}
+		if p.conflicts = conflicts(content); len(p.conflicts) > 0 {
 			continue
 		}
 		p.pieces = splitDocuments(content)

@@ -27,6 +27,9 @@ func (s *Sources) walk(folder string) bool {
 		s.problem(file, 0, "%v", err)
 		return false
 	}
+	if s.reportConflicts(file, conflicts(content)) {
+		return false
+	}
 	root, ok := s.parseKustomization(k, content)
 	if !ok {
 		return false
@@ -103,10 +106,14 @@ func (s *Sources) walkEntries(k *Kustomization, kustomization *yaml.Node) (dropp
 
 // walkEntry follows what an entry loads, and says whether kustomize can load it.
 func (s *Sources) walkEntry(k *Kustomization, l loads, entry *yaml.Node) bool {
+	canLoad := true
 	for _, value := range valuesOf(entry, l.key) {
 		if value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null" && !s.walkValue(k, l, value) {
-			return false
+			canLoad = false
 		}
+	}
+	if !canLoad {
+		return false
 	}
 	if l.field == "patches" && l.key != "" && isNothing(entry, "target") && s.isJSONPatch(k, l, entry) {
 		s.problem(k.File, entry.Line, "patches: a JSON 6902 patch without a target: write one, as with kind and name")
@@ -178,7 +185,7 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) bool {
 	switch l.is {
 	case loadAny:
 		s.texts = append(s.texts, resolved)
-		return true
+		return !s.isConflicted(resolved, l)
 	case loadYAML, loadPatch:
 		return s.isWellFormedFile(resolved, l)
 	}
@@ -232,6 +239,9 @@ func (s *Sources) isWellFormedFile(file string, l loads) bool {
 	content, err := s.FS.content(file)
 	if err != nil {
 		s.problem(file, 0, "%v", err)
+		return false
+	}
+	if s.reportConflicts(file, conflicts(content)) {
 		return false
 	}
 	return s.isWellFormed(file, splitDocuments(content), l)
