@@ -45,6 +45,7 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
 	}
+	//nolint:gosec // whoever runs this may name any folder
 	if info, err := os.Stat(resolved); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file: name the folder that holds %s", dir, environmentsFolder)
 	}
@@ -92,6 +93,7 @@ func FindRoot(dir string) (string, error) {
 		return "", err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
+		//nolint:gosec // whoever runs this may name any folder
 		if info, err := os.Stat(filepath.Join(at, environmentsFolder)); err == nil && info.IsDir() {
 			return at, nil
 		}

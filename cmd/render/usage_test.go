@@ -22,7 +22,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"-env prod", `unknown command "prod" for "render": write --env prod` + help},
 		{"prd", `unknown command "prd" for "render": did you mean "--env prod"?` + help},
 		{"environments/prod/", `unknown command "environments/prod/" for "render": write --env prod` + help},
-		{"versoin", `unknown command "versoin" for "render": did you mean "version"?` + help},
+		{"versio", `unknown command "versio" for "render": did you mean "version"?` + help},
 		{"check", `unknown command "check" for "render": did you mean "--check"?` + help},
 		{"apply", `unknown command "apply" for "render": an environment is written as --env NAME` + help},
 		{"--env PROD", `"PROD" is not the name of an environment: write --env prod`},
