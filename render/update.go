@@ -55,7 +55,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	if selection.All {
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
-	object.SortProblems(update.Orphans)
+	update.Orphans = object.SortProblems(update.Orphans)
 	return update, nil
 }
 

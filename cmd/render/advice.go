@@ -9,16 +9,20 @@ import (
 	"example.com/gatehouse/render"
 )
 
-// printAdvice ends a report with what is left to do: the files that are in the way of
-// nothing but belong elsewhere, and after a check the command that writes what it has
-// shown. A program reads the former in JSON.
-func printAdvice(w io.Writer, update *render.Update, f flags) {
+// printOrphans prints the files below rendered/ that belong elsewhere. A check does not pass
+// them; rendering leaves them. A program reads them in the report.
+func printOrphans(w io.Writer, update *render.Update, f flags) {
+	if f.output != "text" {
+		return
+	}
 	for _, orphan := range update.Orphans {
 		orphan.Warning = !f.check
-		if f.output == "text" {
-			fmt.Fprintln(w, orphan)
-		}
+		fmt.Fprintln(w, orphan)
 	}
+}
+
+// printWhatToRun ends a check with the command that writes what it has shown.
+func printWhatToRun(w io.Writer, update *render.Update, f flags) {
 	if f.check && !update.Failed() && update.Changes() {
 		fmt.Fprintf(w, "rendered/ is not up to date: run %s\n", f.renderCommand())
 	}

@@ -129,10 +129,11 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		}
 	}
 	p.stop()
-	if err := printUpdate(cmd, repository, update, f); err != nil {
+	printOrphans(cmd.ErrOrStderr(), update, f)
+	if err := printUpdate(cmd, update, f); err != nil {
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
-	printAdvice(cmd.ErrOrStderr(), update, f)
+	printWhatToRun(cmd.ErrOrStderr(), update, f)
 	switch {
 	case update.Failed():
 		return exitCode(exitError)
