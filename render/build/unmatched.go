@@ -37,7 +37,7 @@ func UnmatchedPatches(s *source.Sources, folder, overrides string, built, render
 				if p.Target == nil || selectable.have(p.Target) {
 					continue
 				}
-				what := cmp.Or(selectable.nearest(p.Target), ": correct it, or remove the patch")
+				what := selectable.correction(*p.Target)
 				if other.have(p.Target) {
 					what = ": " + hint
 				}
@@ -184,16 +184,29 @@ func (c *candidates) mayMeet(requirements []labels.Requirement, has labels.Set) 
 	})
 }
 
-// nearest is the hint at the name that is nearest to the one of a target.
-func (c *candidates) nearest(target *types.Selector) string {
-	var names []string
+// correction says what to do about a target that selects nothing.
+func (c *candidates) correction(target types.Selector) string {
+	anyVersion, anyNamespace := target, target
+	anyVersion.Group, anyVersion.Version, anyNamespace.Namespace = "", "", ""
+	switch {
+	case c.have(&anyVersion):
+		return ": correct its group or version, or remove the patch"
+	case c.have(&anyNamespace):
+		return ": correct its namespace, or remove the patch"
+	}
+	hint, names := "", c.namesOf(target.Kind)
+	if target.Name != "" && !slices.Contains(names, target.Name) {
+		hint = object.DidYouMean(target.Name, names)
+	}
+	return cmp.Or(hint, ": correct it, or remove the patch")
+}
+
+// namesOf are the names of the candidates of a kind; empty is any.
+func (c *candidates) namesOf(kind string) (names []string) {
 	for _, one := range c.all {
-		if target.Kind == "" || one.gvk.Kind == target.Kind {
+		if kind == "" || one.gvk.Kind == kind {
 			names = append(names, one.names[0])
 		}
 	}
-	if target.Name == "" || slices.Contains(names, target.Name) {
-		return ""
-	}
-	return object.DidYouMean(target.Name, names)
+	return names
 }
