@@ -53,6 +53,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 
 	progress("expanding")
 	rendered := r.override(r.expand(stored))
+	r.admit(slices.Concat(written, rendered))
 
 	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
 	if !object.HasErrors(r.problems) {

@@ -175,6 +175,11 @@ func unoverridden(rendered, final []object.Object) map[*unstructured.Unstructure
 	return before
 }
 
+// admit reports what keeps objects, as they are to be, out of a cluster.
+func (r *renderer) admit(objects []object.Object) {
+	r.report(check.PodSecurity(objects, func(p object.Problem) string { return r.locate(p).Position() }))
+}
+
 // place returns objects with their files, and reports and leaves out those whose file
 // is another's.
 func (r *renderer) place(objects []object.Object) (placed []tree.Placed) {
