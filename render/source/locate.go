@@ -164,7 +164,7 @@ func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *ya
 func jsonPatchNode(operations *yaml.Node, keys []string, is test) *yaml.Node {
 	for _, operation := range operations.Content {
 		prefix := JSONPointer(textAt(operation, "path"))
-		if len(prefix) > len(keys) || !slices.Equal(prefix, keys[:len(prefix)]) {
+		if len(prefix) > len(keys) || !slices.EqualFunc(prefix, keys[:len(prefix)], pointsAt) {
 			continue
 		}
 		set, value := mappingEntry(operation, "value")
@@ -183,6 +183,13 @@ func jsonPatchNode(operations *yaml.Node, keys []string, is test) *yaml.Node {
 		}
 	}
 	return nil
+}
+
+// pointsAt says whether a part of the path of an operation stands for a key: - is the item
+// that the operation appends to a list.
+func pointsAt(part, key string) bool {
+	_, err := strconv.Atoi(key)
+	return part == key || part == "-" && err == nil
 }
 
 // JSONPointer splits the path of an operation of a JSON 6902 patch into keys.

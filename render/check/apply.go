@@ -1,0 +1,131 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+)
+
+// Flux, `kubectl apply --server-side` and, if told to, Argo CD have the API server merge what
+// they send into what there is. That asks for more than to create an object does: the
+// items of some lists must differ, and metadata must not have what the API server writes.
+
+// Apply finds what keeps objects that can be created from being applied by the server.
+// It does not repeat known problems.
+func (c *Checker) Apply(objects []object.Object, known []object.Problem) []object.Problem {
+	ofObject := map[*unstructured.Unstructured][]object.Problem{}
+	for _, p := range known {
+		ofObject[p.Subject.Unstructured] = append(ofObject[p.Subject.Unstructured], p)
+	}
+	found := make([][]object.Problem, len(objects))
+	parallel.For(len(objects), func(i int) {
+		errs := slices.DeleteFunc(c.applyErrors(objects[i]), func(err *field.Error) bool {
+			return slices.ContainsFunc(ofObject[objects[i].Unstructured], func(p object.Problem) bool { return says(p, err) })
+		})
+		found[i] = problemsOf(objects[i], errs)
+	})
+	return slices.Concat(found...)
+}
+
+// says says whether a problem is that of an error, or of something in it, or of another item
+// of its list that is there twice.
+func says(p object.Problem, err *field.Error) bool {
+	inside, ok := strings.CutPrefix(p.Field, err.Field)
+	if ok && (inside == "" || strings.ContainsAny(inside[:1], ".[")) {
+		return true
+	}
+	list := err.Field[:strings.LastIndex(err.Field, "[")+1]
+	return list != "" && strings.HasPrefix(p.Field, list) && strings.Contains(p.Message, "Duplicate value")
+}
+
+func (c *Checker) applyErrors(o object.Object) field.ErrorList {
+	errs := givenMetadata(o)
+	if scheme.Scheme.Recognizes(o.GroupVersionKind()) {
+		return append(errs, builtinMergeErrors(o)...)
+	}
+	errs = append(errs, metadataMergeErrors(o.Object, nil)...)
+	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
+		errs = append(errs, customMergeErrors(kind.structural, o.Object, nil)...)
+	}
+	if isDefinition(o.Unstructured) {
+		errs = append(errs, definitionMergeErrors(o.Object, nil)...)
+	}
+	return errs
+}
+
+// DropNulls takes from custom resources the nulls that the API server takes for nothing when
+// it creates an object, and refuses when it applies one. All others mean the same in both.
+func (c *Checker) DropNulls(objects []object.Object) {
+	parallel.For(len(objects), func(i int) {
+		if kind, ok := c.kinds[objects[i].GroupVersionKind()]; ok {
+			defaulting.PruneNonNullableNullsWithoutDefaults(objects[i].Object, kind.structural)
+		}
+	})
+}
+
+// givenByServer are fields of metadata that only the API server can know. Objects that come
+// from a cluster have them.
+var givenByServer = []string{"deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "resourceVersion", "uid"}
+
+// givenMetadata finds what the API server gives an object, and wants nobody to apply.
+func givenMetadata(o object.Object) (errs field.ErrorList) {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	for _, key := range givenByServer {
+		if metadata[key] != nil {
+			errs = append(errs, field.Forbidden(field.NewPath("metadata", key), "is for the API server to write, which refuses objects that bring their own: remove it"))
+		}
+	}
+	return errs
+}
+
+// customMergeErrors finds, in content of a custom resource at a path, what cannot be merged
+// though its schema allows it.
+func customMergeErrors(s *schema.Structural, content any, path []string) (errs field.ErrorList) {
+	switch content := content.(type) {
+	case map[string]any:
+		if s.XEmbeddedResource {
+			errs = append(errs, metadataMergeErrors(content, path)...)
+		}
+		for _, key := range slices.Sorted(maps.Keys(content)) {
+			if property := propertyOf(s, key); property != nil {
+				errs = append(errs, customMergeErrors(property, content[key], append(path, key))...)
+			}
+		}
+	case []any:
+		if s.Items == nil {
+			return nil
+		}
+		if isUnmergeable(s) && len(content) > 0 {
+			errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: object.JoinField(path), Detail: serverSideApply + " refuses sets of objects and lists: in the CustomResourceDefinition, make it a list of type map or atomic"})
+		}
+		for i, item := range content {
+			errs = append(errs, customMergeErrors(s.Items, item, append(path, index(i)))...)
+		}
+	}
+	return errs
+}
+
+// propertyOf is the schema of a field; nil where there is none.
+func propertyOf(s *schema.Structural, key string) *schema.Structural {
+	if property, ok := s.Properties[key]; ok {
+		return &property
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Structural
+	}
+	return nil
+}
+
+// isUnmergeable says whether a list of a custom resource cannot be merged, whatever is in it.
+func isUnmergeable(list *schema.Structural) bool {
+	return list.XListType != nil && *list.XListType == "set" && (list.Items.Type == "object" || list.Items.Type == "array")
+}
