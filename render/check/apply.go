@@ -80,7 +80,7 @@ var givenByServer = []string{"deletionGracePeriodSeconds", "deletionTimestamp", 
 func givenMetadata(o object.Object) (errs field.ErrorList) {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, key := range givenByServer {
-		if metadata[key] != nil {
+		if value := metadata[key]; value != nil && value != "" {
 			errs = append(errs, field.Forbidden(field.NewPath("metadata", key), "is for the API server to write, which refuses objects that bring their own: remove it"))
 		}
 	}

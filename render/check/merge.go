@@ -58,16 +58,18 @@ func metadataMergeErrors(content map[string]any, path []string) field.ErrorList 
 	return mergeErrors("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", metadata, append(slices.Clone(path), "metadata"))
 }
 
-// definitionMergeErrors finds what cannot be merged in the schemas of a
-// CustomResourceDefinition: of its lists only those of rules have keys.
+// definitionKeys are the keys of the lists of a CustomResourceDefinition that have one.
+var definitionKeys = map[string]string{"conditions": "type", "x-kubernetes-validations": "rule"}
+
+// definitionMergeErrors finds what cannot be merged in a CustomResourceDefinition.
 func definitionMergeErrors(content any, path []string) (errs field.ErrorList) {
 	switch content := content.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(content)) {
 			path := append(path, key)
-			if rules, ok := content[key].([]any); ok && key == "x-kubernetes-validations" {
+			if items, ok := content[key].([]any); ok && definitionKeys[key] != "" {
 				w := mergeWalk{schema: &schema.Schema{}}
-				w.visitKeys(&schema.List{Keys: []string{"rule"}}, rules, path)
+				w.visitKeys(&schema.List{Keys: []string{definitionKeys[key]}}, items, path)
 				errs = append(errs, w.errs...)
 				continue
 			}
