@@ -29,7 +29,7 @@ func (c *Checker) Apply(objects []object.Object, known []object.Problem) []objec
 	found := make([][]object.Problem, len(objects))
 	parallel.For(len(objects), func(i int) {
 		errs := slices.DeleteFunc(c.applyErrors(objects[i]), func(err *field.Error) bool {
-			return slices.ContainsFunc(ofObject[objects[i].Unstructured], func(p object.Problem) bool { return says(p, err) })
+			return slices.ContainsFunc(ofObject[objects[i].Unstructured], func(p object.Problem) bool { return p.IsError() && says(p, err) })
 		})
 		found[i] = problemsOf(objects[i], errs)
 	})
