@@ -177,7 +177,9 @@ func unoverridden(rendered, final []object.Object) map[*unstructured.Unstructure
 
 // admit reports what keeps objects, as they are to be, out of a cluster.
 func (r *renderer) admit(objects []object.Object) {
-	r.report(r.checker.Apply(objects, r.problems))
+	refused, rest := r.checker.Apply(objects, r.problems)
+	r.problems = rest
+	r.report(refused)
 	r.checker.DropNulls(objects)
 	r.report(check.PodSecurity(objects, func(p object.Problem) string { return r.locate(p).Position() }))
 }

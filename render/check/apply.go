@@ -19,31 +19,43 @@ import (
 // they send into what there is. That asks for more than to create an object does: the
 // items of some lists must differ, and metadata must not have what the API server writes.
 
-// Apply finds what keeps objects that can be created from being applied by the server.
-// It does not repeat known problems.
-func (c *Checker) Apply(objects []object.Object, known []object.Problem) []object.Problem {
-	ofObject := map[*unstructured.Unstructured][]object.Problem{}
-	for _, p := range known {
-		ofObject[p.Subject.Unstructured] = append(ofObject[p.Subject.Unstructured], p)
-	}
+// Apply finds what keeps objects that can be created from being applied by the server. It
+// returns that, but for what is known to be an error, and of what is known what is not a
+// warning of the same.
+func (c *Checker) Apply(objects []object.Object, known []object.Problem) (refused, rest []object.Problem) {
 	found := make([][]object.Problem, len(objects))
-	parallel.For(len(objects), func(i int) {
-		errs := slices.DeleteFunc(c.applyErrors(objects[i]), func(err *field.Error) bool {
-			return slices.ContainsFunc(ofObject[objects[i].Unstructured], func(p object.Problem) bool { return p.IsError() && says(p, err) })
-		})
-		found[i] = problemsOf(objects[i], errs)
+	parallel.For(len(objects), func(i int) { found[i] = problemsOf(objects[i], c.applyErrors(objects[i])) })
+	refused = slices.Concat(found...)
+	if len(refused) == 0 {
+		return nil, known
+	}
+	of := map[*unstructured.Unstructured][]object.Problem{} // what is known, by object
+	for _, p := range known {
+		of[p.Subject.Unstructured] = append(of[p.Subject.Unstructured], p)
+	}
+	repeated := map[*unstructured.Unstructured][]object.Problem{} // what warnings may repeat
+	refused = slices.DeleteFunc(refused, func(p object.Problem) bool {
+		subject := p.Subject.Unstructured
+		if slices.ContainsFunc(of[subject], func(k object.Problem) bool { return k.IsError() && isPartOf(k, p) }) {
+			return true
+		}
+		repeated[subject] = append(repeated[subject], p)
+		return false
 	})
-	return slices.Concat(found...)
+	rest = slices.DeleteFunc(slices.Clone(known), func(k object.Problem) bool {
+		return k.Warning && slices.ContainsFunc(repeated[k.Subject.Unstructured], func(p object.Problem) bool { return isPartOf(k, p) })
+	})
+	return refused, rest
 }
 
-// says says whether a problem is that of an error, or of something in it, or of another item
-// of its list that is there twice.
-func says(p object.Problem, err *field.Error) bool {
-	inside, ok := strings.CutPrefix(p.Field, err.Field)
+// isPartOf says whether a problem is that of a field, or of something in it, where there is
+// another, or of another item of its list that is there twice.
+func isPartOf(p, other object.Problem) bool {
+	inside, ok := strings.CutPrefix(p.Field, other.Field)
 	if ok && (inside == "" || strings.ContainsAny(inside[:1], ".[")) {
 		return true
 	}
-	list := err.Field[:strings.LastIndex(err.Field, "[")+1]
+	list := other.Field[:strings.LastIndex(other.Field, "[")+1]
 	return list != "" && strings.HasPrefix(p.Field, list) && strings.Contains(p.Message, "Duplicate value")
 }
 
