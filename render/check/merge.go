@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -176,23 +177,31 @@ func haveTwins(items []any, alternatives [][]string) bool {
 	return false
 }
 
-// itemKey is the key of an item, as text. Null is no default.
+// itemKey is the key of an item, as text; empty where it has none. Null is no default.
 func itemKey(item any, keys []string, defaults map[string]any) string {
-	key := map[string]any{}
+	var key strings.Builder
+	write := func(name string, value any) {
+		if text, ok := value.(string); ok { // as most are
+			fmt.Fprintf(&key, "%s%q", name, text)
+		} else {
+			encoded, _ := json.Marshal(value) // it was JSON
+			key.WriteString(name)
+			key.Write(encoded)
+		}
+	}
+	if len(keys) == 0 {
+		write("", item)
+	}
 	for _, name := range keys {
 		value, ok := item.(map[string]any)[name]
 		if !ok {
 			value, ok = defaults[name]
 		}
 		if ok {
-			key[name] = value
+			write(name, value)
 		}
 	}
-	if len(keys) > 0 {
-		item = key
-	}
-	encoded, _ := json.Marshal(item) // it was JSON
-	return string(encoded)
+	return key.String()
 }
 
 // mergeWalk walks over an object along the schema by which it is merged.
@@ -253,7 +262,7 @@ func (w *mergeWalk) visitKeys(list *schema.List, items []any, path []string) {
 			continue // it is null, or decoding says what it should be
 		}
 		key := itemKey(item, list.Keys, defaults)
-		if key == "{}" {
+		if key == "" {
 			w.errs = append(w.errs, &field.Error{Type: field.ErrorTypeRequired, Field: at + "." + list.Keys[0], Detail: serverSideApply + " tells items from each other by it"})
 			continue
 		}
