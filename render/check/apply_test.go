@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ func TestKeyedLists(t *testing.T) {
 		if def.Map == nil {
 			continue
 		}
-		for _, f := range def.Map.Fields {
+		for _, f := range def.Fields {
 			list := f.Type.Inlined.List
 			if list == nil || list.ElementRelationship != schema.Associative {
 				continue
@@ -94,7 +95,8 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s %s: cannot merge %v, want %v", test.metadata, test.spec, got, test.want)
 		}
 		_, err := converter.ObjectToTyped(o.Unstructured)
-		if refused, _ := err.(typed.ValidationErrors); len(refused) != len(test.want) {
+		var refused typed.ValidationErrors
+		if errors.As(err, &refused); len(refused) != len(test.want) {
 			t.Errorf("%s %s: the API server says %v, want %v", test.metadata, test.spec, err, test.want)
 		}
 	}

@@ -223,7 +223,7 @@ func (w *mergeWalk) visit(typ schema.TypeRef, content any, path []string) {
 		}
 		for _, key := range slices.Sorted(maps.Keys(content)) {
 			typ := atom.Map.ElementType
-			if f, ok := atom.Map.FindField(key); ok {
+			if f, ok := atom.FindField(key); ok {
 				typ = f.Type
 			}
 			w.visit(typ, content[key], append(path, key))
@@ -282,7 +282,7 @@ func (w *mergeWalk) defaults(list *schema.List) map[string]any {
 		return defaults
 	}
 	for _, key := range list.Keys {
-		if f, ok := item.Map.FindField(key); ok && f.Default != nil {
+		if f, ok := item.FindField(key); ok && f.Default != nil {
 			defaults[key] = f.Default
 		}
 	}

@@ -10,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	_ "k8s.io/kubernetes/pkg/apis/apps/install"
-	_ "k8s.io/kubernetes/pkg/apis/batch/install"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/pod-security-admission/admission"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
@@ -135,7 +132,8 @@ type podTemplate struct {
 	spec     *corev1.PodSpec // defaults filled in
 }
 
-// podTemplateOf returns that of an object, if it has one that can be read.
+// podTemplateOf returns that of an object, if it has one that can be read. The scheme has
+// the kinds of package apiserver.
 func podTemplateOf(o object.Object) (podTemplate, bool) {
 	path, ok := templatePath(o.GetKind())
 	if !ok {
