@@ -62,6 +62,11 @@ func (r *renderer) locate(p object.Problem) object.Problem {
 	return r.sources.Locate(p, origin)
 }
 
+// position is where people find an object.
+func (r *renderer) position(o object.Object) string {
+	return r.locate(object.NewProblem(o, "", object.Value{}, "")).Position()
+}
+
 // originOf is the file that a built object comes from or, where kustomize cannot tell, that
 // has one of its name. Asking kustomize takes a build: for a warning the only file that has
 // one of its name will do.

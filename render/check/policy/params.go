@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"errors"
+	"sync"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/client-go/tools/cache"
+
+	"example.com/gatehouse/render/object"
+)
+
+// policy is a ValidatingAdmissionPolicy in effect.
+type policy struct {
+	*admissionv1.ValidatingAdmissionPolicy
+	object   object.Object
+	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
+	compiled func() validating.Validator
+	params   func() params
+}
+
+func (e *evaluation) newPolicy(o object.Object, decoded *admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) *policy {
+	return &policy{
+		ValidatingAdmissionPolicy: decoded,
+
+		object:   o,
+		bindings: bindings,
+		compiled: sync.OnceValue(func() validating.Validator { return compile(decoded) }),
+		params:   sync.OnceValue(func() params { return e.newParams(decoded.Spec.ParamKind) }),
+	}
+}
+
+// hook is the policy with one binding, as the API server has it.
+func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, evaluator validating.Validator) validating.PolicyHook {
+	hook := validating.PolicyHook{
+		Policy:    p.ValidatingAdmissionPolicy,
+		Bindings:  []*admissionv1.ValidatingAdmissionPolicyBinding{binding},
+		Evaluator: evaluator,
+	}
+	if p.Spec.ParamKind != nil {
+		params := p.params()
+		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = params, params.scope, params.err
+	}
+	return hook
+}
+
+// params are the objects of the kind of a policy's parameters.
+type params struct {
+	objects  cache.Indexer
+	resource schema.GroupResource
+	scope    meta.RESTScope
+	// err is that the kind is not known, as far as the environment says.
+	err error
+	// isDefined says whether the environment says what the kind is.
+	isDefined bool
+}
+
+func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
+	gvk := schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
+	known := e.Kind(gvk)
+	p := params{
+		objects:   cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		resource:  known.Resource.GroupResource(),
+		scope:     meta.RESTScopeRoot,
+		isDefined: known.IsDefined,
+	}
+	namespaced := known.IsDefined && known.Namespaced
+	for _, o := range e.objects {
+		if o.GroupVersionKind().GroupKind() != gvk.GroupKind() {
+			continue
+		}
+		namespaced = namespaced || !known.IsDefined && o.GetNamespace() != ""
+		if param := e.in(o, gvk); param != nil {
+			_ = p.objects.Add(param) // it has metadata
+		}
+	}
+	if namespaced {
+		p.scope = meta.RESTScopeNamespace
+	}
+	if !known.IsDefined && len(p.objects.ListKeys()) == 0 {
+		p.err = errors.New("failed to find resource referenced by paramKind: '" + gvk.String() + "'") // as the API server says it
+	}
+	return p
+}
+
+// Informer has all that there is.
+func (p params) Informer() cache.SharedIndexInformer { return synced{} }
+
+// Lister lists the parameters.
+func (p params) Lister() cache.GenericLister { return cache.NewGenericLister(p.objects, p.resource) }
+
+// synced waits for nothing.
+type synced struct{ cache.SharedIndexInformer }
+
+// HasSynced says that there is nothing to wait for.
+func (synced) HasSynced() bool { return true }
