@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -22,13 +23,24 @@ import (
 // Policies finds what the ValidatingAdmissionPolicies among valid objects have against
 // the others. A position is where the user finds an object.
 func (c *Checker) Policies(objects []object.Object, position func(object.Object) string) []object.Problem {
-	return policy.Check(objects, &admitter{c.kinds, c.servedVersions()}, position)
+	return policy.Check(objects, &admitter{
+		kinds:    c.kinds,
+		versions: sync.OnceValue(c.servedVersions),
+		admission: sync.OnceValues(func() (*apiserver.Admission, error) {
+			all := make([]*unstructured.Unstructured, len(objects))
+			for i, o := range objects {
+				all[i] = o.Unstructured
+			}
+			return apiserver.NewAdmission(all)
+		}),
+	}, position)
 }
 
 // admitter has what admission policies are shown of objects.
 type admitter struct {
-	kinds    customKinds
-	versions runtime.EquivalentResourceRegistry
+	kinds     customKinds
+	versions  func() runtime.EquivalentResourceRegistry
+	admission func() (*apiserver.Admission, error)
 }
 
 // servedVersions are those of all kinds that are known.
@@ -51,12 +63,12 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 // Kind returns what is known of a kind.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 	if builtin, ok := apiserver.Lookup(gvk); ok {
-		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: builtin.Conversion(a.versions)}
+		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: builtin.Conversion(a.versions())}
 	}
 	conversion := &admission.RuntimeObjectInterfaces{
 		ObjectCreater:            unstructuredscheme.NewUnstructuredCreator(),
 		ObjectConvertor:          sameContent{},
-		EquivalentResourceMapper: a.versions,
+		EquivalentResourceMapper: a.versions(),
 	}
 	if custom, ok := a.kinds[gvk]; ok {
 		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: custom.namespaced, IsDefined: true, Conversion: conversion}
@@ -78,7 +90,11 @@ func (a *admitter) Admit(o object.Object) (runtime.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		return builtin.Admit(encoded)
+		admission, err := a.admission()
+		if err != nil {
+			return nil, err
+		}
+		return admission.Admit(builtin, encoded)
 	}
 	admitted := o.DeepCopy()
 	if custom, ok := a.kinds[gvk]; ok {

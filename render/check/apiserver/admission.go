@@ -2,24 +2,113 @@ package apiserver
 
 import (
 	"cmp"
+	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
+	"k8s.io/kubernetes/plugin/pkg/admission/network/defaultingressclass"
+	"k8s.io/kubernetes/plugin/pkg/admission/priority"
+	"k8s.io/kubernetes/plugin/pkg/admission/runtimeclass"
+	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 )
 
-// Resource is the name that the kind has in the rules of admission policies.
-func (k Kind) Resource() schema.GroupVersionResource {
-	resource, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
-	return resource
+// Admission completes objects as kube-apiserver does before admission policies see them:
+// by its plugins that change objects and are on unless it is told otherwise. Of a cluster
+// they know what an environment brings.
+type Admission struct {
+	known   informers.SharedInformerFactory
+	plugins []admission.MutationInterface
 }
 
-// Admit returns the object that JSON is as kube-apiserver shows it to admission policies,
-// but for what only a cluster knows. It is of no version.
-func (k Kind) Admit(encoded []byte) (runtime.Object, error) {
+// plugins are in the order in which kube-apiserver calls them. Not among them are those of
+// storage, which would need all of its code here, and LimitRanger: what they add to objects
+// is mostly the cluster's to say.
+var plugins = []struct {
+	name     string
+	register func(*admission.Plugins)
+}{
+	{serviceaccount.PluginName, serviceaccount.Register},
+	{priority.PluginName, priority.Register},
+	{defaulttolerationseconds.PluginName, defaulttolerationseconds.Register},
+	{runtimeclass.PluginName, runtimeclass.Register},
+	{defaultingressclass.PluginName, defaultingressclass.Register},
+}
+
+// consulted are the kinds that plugins look up.
+var consulted = []schema.GroupKind{
+	{Kind: "ServiceAccount"},
+	{Group: "networking.k8s.io", Kind: "IngressClass"},
+	{Group: "node.k8s.io", Kind: "RuntimeClass"},
+	{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
+}
+
+// NewAdmission returns an Admission of an environment of valid objects.
+func NewAdmission(objects []*unstructured.Unstructured) (*Admission, error) {
+	nothing := &kubernetes.Clientset{}
+	a := &Admission{known: informers.NewSharedInformerFactory(nothing, 0)}
+	initialize := initializer.New(nothing, nil, a.known, nil, utilfeature.DefaultFeatureGate, nil, nil, nil)
+	all := admission.NewPlugins()
+	for _, p := range plugins {
+		p.register(all)
+		plugin, err := all.InitPlugin(p.name, io.MultiReader(), initialize)
+		if err != nil {
+			return nil, err
+		}
+		a.plugins = append(a.plugins, plugin.(admission.MutationInterface))
+	}
+	for _, u := range objects {
+		if gvk := u.GroupVersionKind(); slices.Contains(consulted, gvk.GroupKind()) {
+			if err := a.learn(gvk, u); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return a, nil
+}
+
+// learn has plugins know an object.
+func (a *Admission) learn(gvk schema.GroupVersionKind, u *unstructured.Unstructured) error {
+	kind, ok := Lookup(gvk)
+	if !ok {
+		return nil
+	}
+	encoded, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	decoded, err := kind.Decode(encoded)
+	if err != nil {
+		return err
+	}
+	kind.begin(decoded.(metav1.Object))
+	versioned, err := kind.scheme.ConvertToVersion(decoded, gvk.GroupVersion())
+	if err != nil {
+		return err
+	}
+	informer, err := a.known.ForResource(kind.Resource())
+	if err != nil {
+		return err
+	}
+	return informer.Informer().GetIndexer().Add(versioned)
+}
+
+// Admit returns the object that JSON is as kube-apiserver shows it to admission policies.
+// It is of no version.
+func (a *Admission) Admit(k Kind, encoded []byte) (runtime.Object, error) {
 	decoded, err := k.Decode(encoded)
 	if err != nil {
 		return nil, err
@@ -28,8 +117,80 @@ func (k Kind) Admit(encoded []byte) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.strategy.PrepareForCreate(k.begin(object), decoded)
+	ctx := k.begin(object)
+	if pod, ok := decoded.(*core.Pod); ok {
+		if err := a.ensureAccount(pod); err != nil {
+			return nil, err
+		}
+	}
+	attributes := admission.NewAttributesRecord(decoded, nil, k.GroupVersionKind, object.GetNamespace(), object.GetName(), k.Resource(), "", admission.Create, &metav1.CreateOptions{}, false, nil)
+	for _, plugin := range a.plugins {
+		// What a plugin misses may be in the cluster.
+		_ = plugin.Admit(ctx, attributes, k.Conversion(nil))
+	}
+	switch object := decoded.(type) {
+	case *core.Service:
+		allocate(&object.Spec)
+	case *core.PersistentVolumeClaim:
+		protect(object, "kubernetes.io/pvc-protection")
+	case *core.PersistentVolume:
+		protect(object, "kubernetes.io/pv-protection")
+	}
+	k.strategy.PrepareForCreate(ctx, decoded)
 	return decoded, nil
+}
+
+// ensureAccount has plugins know the ServiceAccount of a Pod: if the environment does not
+// bring it, the cluster has it.
+func (a *Admission) ensureAccount(pod *core.Pod) error {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace,
+		Name:      cmp.Or(pod.Spec.ServiceAccountName, serviceaccount.DefaultServiceAccountName),
+	}}
+	indexer := a.known.Core().V1().ServiceAccounts().Informer().GetIndexer()
+	if _, known, err := indexer.Get(account); known || err != nil {
+		return err
+	}
+	return indexer.Add(account)
+}
+
+// allocate gives a Service addresses and ports, if not those that it will have: their
+// ranges are the cluster's, mostly of IPv4.
+func allocate(spec *core.ServiceSpec) {
+	if spec.Type == core.ServiceTypeExternalName {
+		return
+	}
+	if spec.ClusterIP == "" {
+		spec.ClusterIP = "10.96.0.10"
+	}
+	if len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	if spec.IPFamilyPolicy == nil {
+		policy := core.IPFamilyPolicySingleStack
+		spec.IPFamilyPolicy = &policy
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []core.IPFamily{core.IPv4Protocol}
+	}
+	if spec.Type == core.ServiceTypeNodePort || spec.Type == core.ServiceTypeLoadBalancer && *spec.AllocateLoadBalancerNodePorts {
+		for i := range spec.Ports {
+			spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].NodePort, int32(30000+i))
+		}
+	}
+}
+
+// protect adds a finalizer to an object of storage.
+func protect(object metav1.Object, finalizer string) {
+	if !slices.Contains(object.GetFinalizers(), finalizer) {
+		object.SetFinalizers(append(object.GetFinalizers(), finalizer))
+	}
+}
+
+// Resource is the name that the kind has in the rules of admission policies.
+func (k Kind) Resource() schema.GroupVersionResource {
+	resource, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
+	return resource
 }
 
 // Conversion converts objects of the kind to any of the versions.

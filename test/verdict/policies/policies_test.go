@@ -1,0 +1,297 @@
+// Package policies_test compares the verdicts of ValidatingAdmissionPolicies that render
+// gives with those of a real API server.
+package policies_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/render/check"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/test/apiserver"
+)
+
+var server apiserver.Server
+
+func TestMain(m *testing.M) { apiserver.Run(m, &server) }
+
+// patience is how long the API server may take to see policies, and kinds of parameters.
+const patience = time.Minute
+
+// verdict is what policies say of an object: which deny it, and which warn.
+type verdict struct{ denials, warnings []string }
+
+// The API server tells one reason of several for which it denies an object.
+func (v verdict) agrees(real verdict) bool {
+	if len(v.denials) == 0 || len(real.denials) == 0 {
+		return len(v.denials) == len(real.denials) && slices.Equal(v.warnings, real.warnings)
+	}
+	return slices.Contains(v.denials, real.denials[0]) && slices.Equal(v.warnings, real.warnings)
+}
+
+func (v verdict) String() string {
+	texts := []string{"ok"}
+	if len(v.denials) > 0 {
+		texts = v.denials
+	}
+	for _, warning := range v.warnings {
+		texts = append(texts, "warning: "+warning)
+	}
+	return strings.Join(texts, "\n\t")
+}
+
+// Each file of testdata is an environment whose objects the API server judges as render
+// does, both ways.
+func TestVerdicts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			objects := read(t, file)
+			rendered := renderVerdicts(t, objects)
+			c := newCluster(t)
+			c.install(objects)
+			var real []verdict
+			err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
+				real = c.verdicts(objects)
+				return slices.EqualFunc(rendered, real, verdict.agrees), nil
+			})
+			for i, o := range objects {
+				if !rendered[i].agrees(real[i]) {
+					t.Errorf("%s\nrender:\n\t%s\nthe API server:\n\t%s", o, rendered[i], real[i])
+				} else {
+					t.Logf("%-40s %s", o, rendered[i])
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, file string) (objects []object.Object) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		u := &unstructured.Unstructured{}
+		if err := decoder.Decode(u); errors.Is(err, io.EOF) {
+			return objects
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object.Object{Unstructured: u, Written: u})
+	}
+}
+
+func renderVerdicts(t *testing.T, objects []object.Object) []verdict {
+	t.Helper()
+	checker, problems := check.New(objects)
+	_, invalid := checker.Objects(objects)
+	for _, p := range append(problems, invalid...) {
+		t.Fatal(p)
+	}
+	verdicts := make([]verdict, len(objects))
+	for _, p := range checker.Policies(objects, func(o object.Object) string { return "" }) {
+		i := slices.IndexFunc(objects, func(o object.Object) bool { return o.Unstructured == p.Subject.Unstructured })
+		verdicts[i].add(t, p)
+	}
+	for i := range verdicts {
+		verdicts[i].sort()
+	}
+	return verdicts
+}
+
+// add adds a problem in the words of the API server.
+func (v *verdict) add(t *testing.T, p object.Problem) {
+	t.Helper()
+	var policy, binding string
+	what, message, _ := strings.Cut(p.Message, ", : ")
+	switch {
+	case strings.HasPrefix(what, "denied by"):
+		if _, err := fmt.Sscanf(what, "denied by ValidatingAdmissionPolicy %q (binding %q)", &policy, &binding); err != nil || p.Warning {
+			t.Fatal(p, err)
+		}
+		v.denials = append(v.denials, fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", policy, binding, message))
+	case strings.HasPrefix(what, "warned of by"):
+		if _, err := fmt.Sscanf(what, "warned of by ValidatingAdmissionPolicy %q (binding %q)", &policy, &binding); err != nil || !p.Warning {
+			t.Fatal(p, err)
+		}
+		v.warnings = append(v.warnings, fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", policy, binding, message))
+	}
+}
+
+func (v *verdict) sort() {
+	slices.Sort(v.denials)
+	v.denials = slices.Compact(v.denials)
+	slices.Sort(v.warnings)
+	v.warnings = slices.Compact(v.warnings)
+}
+
+// cluster is the API server as its administrator sees it.
+type cluster struct {
+	*testing.T
+	client.Client
+	mutex    sync.Mutex
+	warnings []string
+}
+
+func newCluster(t *testing.T) *cluster {
+	c := &cluster{T: t}
+	config := rest.CopyConfig(server.Admin)
+	config.WarningHandler = c
+	admin, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Client = admin
+	return c
+}
+
+// HandleWarningHeader keeps the warning of a policy.
+func (c *cluster) HandleWarningHeader(_ int, _ string, text string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if strings.HasPrefix(text, "Validation failed for ") {
+		c.warnings = append(c.warnings, text)
+	}
+}
+
+// install creates what policies are evaluated with, then the policies, and waits until they
+// are in effect.
+func (c *cluster) install(objects []object.Object) {
+	c.Helper()
+	params := map[string]bool{"Namespace": true}
+	for _, o := range objects {
+		if kind, ok, _ := unstructured.NestedString(o.Object, "spec", "paramKind", "kind"); ok {
+			params[kind] = true
+		}
+	}
+	first := func(o object.Object) bool { return o.GetKind() == "CustomResourceDefinition" }
+	isPolicy := func(o object.Object) bool { return o.GroupVersionKind().Group == admissionv1.GroupName }
+	c.createAll(objects, first)
+	c.createAll(objects, func(o object.Object) bool { return params[o.GetKind()] })
+	c.createAll(objects, isPolicy)
+	c.awaitPolicies()
+}
+
+func (c *cluster) createAll(objects []object.Object, which func(object.Object) bool) {
+	c.Helper()
+	for _, o := range objects {
+		if which(o) {
+			c.create(o.Unstructured)
+		}
+	}
+}
+
+// create creates an object as soon as the API server knows its kind, and has it deleted.
+func (c *cluster) create(u *unstructured.Unstructured) {
+	c.Helper()
+	c.eventually(func(ctx context.Context) error {
+		err := c.Create(ctx, c.inNamespace(u))
+		if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+			c.Fatal(err)
+		}
+		return client.IgnoreAlreadyExists(err)
+	})
+	if u.GroupVersionKind().Group == admissionv1.GroupName {
+		c.Cleanup(func() {
+			if err := c.Delete(context.Background(), u.DeepCopy()); err != nil {
+				c.Error(err)
+			}
+		})
+	}
+}
+
+// inNamespace returns an object in the namespace that it is in if none is written.
+func (c *cluster) inNamespace(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u = u.DeepCopy()
+	if namespaced, err := c.IsObjectNamespaced(u); err == nil && namespaced && u.GetNamespace() == "" {
+		u.SetNamespace("default")
+	}
+	return u
+}
+
+func (c *cluster) eventually(do func(context.Context) error) {
+	c.Helper()
+	var last error
+	if err := wait.PollUntilContextTimeout(c.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		last = do(ctx)
+		return last == nil, nil
+	}); err != nil {
+		c.Fatal(err, last)
+	}
+}
+
+// awaitPolicies waits until a policy is in effect that is made last: those before it are,
+// too, and those of earlier tests are gone.
+func (c *cluster) awaitPolicies() {
+	c.Helper()
+	name := "canary-" + strings.ToLower(filepath.Base(c.Name()))
+	canary := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": name},
+	}}
+	c.create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
+				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"}, "operations": []any{"CREATE"}, "resourceNames": []any{name},
+			}}},
+			"validations": []any{map[string]any{"expression": "false"}},
+		},
+	}})
+	c.create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"policyName": name, "validationActions": []any{"Deny"}},
+	}})
+	c.eventually(func(ctx context.Context) error {
+		err := c.Create(ctx, canary.DeepCopy(), client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), name) {
+			return fmt.Errorf("the canary lives: %w", err)
+		}
+		return nil
+	})
+}
+
+// verdicts asks for those of objects, in their order.
+func (c *cluster) verdicts(objects []object.Object) []verdict {
+	verdicts := make([]verdict, len(objects))
+	for i, o := range objects {
+		c.warnings = nil
+		err := c.Create(c.Context(), c.inNamespace(o.Unstructured), client.DryRunAll)
+		verdicts[i].warnings = c.warnings
+		switch {
+		case err == nil || apierrors.IsAlreadyExists(err):
+		case strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"):
+			verdicts[i].denials = []string{err.Error()[strings.Index(err.Error(), "ValidatingAdmissionPolicy '"):]}
+		default:
+			verdicts[i].denials = []string{err.Error()}
+		}
+		verdicts[i].sort()
+	}
+	return verdicts
+}
