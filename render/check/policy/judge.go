@@ -79,15 +79,15 @@ func (e *evaluation) judge(o object.Object) (objections []objection) {
 			objections = append(objections, e.dispatch(r, p, binding)...)
 		}
 	}
-	return objections
+	return withoutEchoes(objections)
 }
 
 // dispatch has the API server's code judge a request by a policy with one of its bindings.
 func (e *evaluation) dispatch(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) (objections []objection) {
 	seen := &recorder{compiled: p.compiled}
 	err := e.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, []validating.PolicyHook{p.hook(binding, seen)})
-	object := func(message string, actions ...admissionv1.ValidationAction) {
-		objections = append(objections, objection{r.object, p, binding, message, actions, e.doubt(r, p, binding)})
+	object := func(message string, action admissionv1.ValidationAction) {
+		objections = append(objections, objection{r.object, p, binding, message, action, e.doubt(r, p, binding)})
 	}
 	if err != nil && len(seen.results) == 0 { // it could not be evaluated
 		object(reasonOf(err), admissionv1.Deny)
@@ -95,7 +95,7 @@ func (e *evaluation) dispatch(r *request, p *policy, binding *admissionv1.Valida
 	for _, result := range seen.results {
 		for i, decision := range result.Decisions {
 			if decision.Action == validating.ActionDeny && !e.isUnknowable(r, p, i, decision) {
-				object(decision.Message, binding.Spec.ValidationActions...)
+				object(decision.Message, weightiest(binding.Spec.ValidationActions))
 			}
 		}
 		for _, annotation := range result.AuditAnnotations {

@@ -15,26 +15,53 @@ type objection struct {
 	policy  *policy
 	binding *admissionv1.ValidatingAdmissionPolicyBinding
 	message string
-	actions []admissionv1.ValidationAction
-	doubt   string
+	// action is what the API server does of it.
+	action admissionv1.ValidationAction
+	doubt  string
+}
+
+// actions are in the order of their weight.
+var actions = []admissionv1.ValidationAction{admissionv1.Deny, admissionv1.Warn, admissionv1.Audit}
+
+// weightiest is the action that people notice first.
+func weightiest(of []admissionv1.ValidationAction) admissionv1.ValidationAction {
+	for _, action := range actions {
+		if slices.Contains(of, action) {
+			return action
+		}
+	}
+	return admissionv1.Audit
+}
+
+// withoutEchoes leaves out objections that another binding has the API server act on with
+// more weight.
+func withoutEchoes(objections []objection) []objection {
+	return slices.DeleteFunc(slices.Clone(objections), func(o objection) bool {
+		return slices.ContainsFunc(objections, func(other objection) bool {
+			return other.policy == o.policy && other.message == o.message && slices.Index(actions, other.action) < slices.Index(actions, o.action)
+		})
+	})
 }
 
 // problem is an error if the API server would refuse the object, and a warning if it would
-// tell somebody of it, or if it is in doubt.
+// do less, or if that is in doubt.
 func (o objection) problem(position func(object.Object) string) object.Problem {
-	what, message := "denied by", o.message
-	isDenied := slices.Contains(o.actions, admissionv1.Deny)
+	name := fmt.Sprintf("ValidatingAdmissionPolicy %q (binding %q)", o.policy.Name, o.binding.Name)
 	switch {
-	case isDenied && o.doubt != "":
-		what = "may be denied by"
-		message += " (" + o.doubt + ")"
-	case slices.Contains(o.actions, admissionv1.Warn):
-		what = "warned of by"
-	case !isDenied:
-		what = "audited by"
+	case o.action == admissionv1.Warn:
+		name = fmt.Sprintf("against ValidatingAdmissionPolicy %q (binding %q only warns)", o.policy.Name, o.binding.Name)
+	case o.action == admissionv1.Audit:
+		name = fmt.Sprintf("against ValidatingAdmissionPolicy %q (binding %q only audits)", o.policy.Name, o.binding.Name)
+	case o.doubt != "":
+		name = "may be denied by " + name
+	default:
+		name = "denied by " + name
 	}
-	text := fmt.Sprintf("%s ValidatingAdmissionPolicy %q (binding %q), %s: %s", what, o.policy.Name, o.binding.Name, position(o.policy.object), message)
+	text := fmt.Sprintf("%s, %s: %s", name, position(o.policy.object), o.message)
+	if o.doubt != "" {
+		text += " (" + o.doubt + ")"
+	}
 	p := object.NewProblem(o.object, "", object.Value{}, text)
-	p.Warning = !isDenied || o.doubt != ""
+	p.Warning = o.action != admissionv1.Deny || o.doubt != ""
 	return p
 }

@@ -44,10 +44,12 @@ func (unknownAuthorizer) Authorize(context.Context, authorizer.Attributes) (auth
 var (
 	readsUser      = regexp.MustCompile(`\b(userInfo|authorizer)\b`)
 	readsNamespace = regexp.MustCompile(`\bnamespaceObject\b`)
+	readsParams    = regexp.MustCompile(`\bparams\b`)
+	readsData      = regexp.MustCompile(`\b(data|stringData)\b`)
 	quoted         = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 	// ofKubernetes are users and groups of Kubernetes itself, which create none of the
 	// objects of an environment.
-	ofKubernetes = regexp.MustCompile(`^.system:(nodes?\b|kube-|serviceaccounts?:kube-system\b)`)
+	ofKubernetes = regexp.MustCompile(`^.system:(apiserver|kube-|nodes?\b|serviceaccounts?:kube-system\b)`)
 )
 
 // isUnknowable says whether a validation depends on what files do not say.
@@ -63,7 +65,10 @@ func (e *evaluation) isUnknowable(r *request, p *policy, validation int, decisio
 			return true
 		}
 	}
-	return p.read(expressions, readsUser) || e.isNamespaceUnknown(r) && p.read(expressions, readsNamespace)
+	return p.read(expressions, readsUser) ||
+		e.isNamespaceUnknown(r) && p.read(expressions, readsNamespace) ||
+		r.GetKind().Kind == "Secret" && p.read(expressions, readsData) || // which is encrypted
+		p.Spec.ParamKind != nil && p.Spec.ParamKind.Kind == "Secret" && p.read(expressions, readsParams)
 }
 
 // read says whether any of a policy's expressions reads something, be it by a variable.
@@ -100,11 +105,11 @@ func (e *evaluation) isNamespaceUnknown(r *request) bool {
 func (e *evaluation) doubt(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) string {
 	switch {
 	case !r.kind.IsDefined:
-		return fmt.Sprintf("the environment does not define %s, so its defaults are unknown", r.GetKind().Kind)
+		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, so its defaults are unknown", r.GetKind().Kind)
 	case p.Spec.ParamKind != nil && !p.params().isDefined:
-		return fmt.Sprintf("the environment does not define %s, the kind of the policy's parameters", p.Spec.ParamKind.Kind)
+		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, the kind of its parameters", p.Spec.ParamKind.Kind)
 	case p.sparesUsers():
-		return "it depends on who creates the object"
+		return "unless its match conditions spare whoever creates the object"
 	case e.isNamespaceUnknown(r) && (selectsLabels(p.Spec.MatchConstraints) || selectsLabels(binding.Spec.MatchResources)):
 		return fmt.Sprintf("the environment does not bring Namespace %s, so its labels are unknown", r.GetNamespace())
 	}
