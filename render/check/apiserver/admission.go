@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/pkg/apis/core"
+	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
 	"k8s.io/kubernetes/plugin/pkg/admission/network/defaultingressclass"
 	"k8s.io/kubernetes/plugin/pkg/admission/priority"
@@ -69,6 +70,11 @@ func NewAdmission(objects []*unstructured.Unstructured) (*Admission, error) {
 			return nil, err
 		}
 		a.plugins = append(a.plugins, plugin.(admission.MutationInterface))
+	}
+	for _, class := range schedulingv1.SystemPriorityClasses() {
+		if err := a.known.Scheduling().V1().PriorityClasses().Informer().GetIndexer().Add(class); err != nil {
+			return nil, err
+		}
 	}
 	for _, u := range objects {
 		if gvk := u.GroupVersionKind(); slices.Contains(consulted, gvk.GroupKind()) {
@@ -166,17 +172,23 @@ func allocate(spec *core.ServiceSpec) {
 	if len(spec.ClusterIPs) == 0 {
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
+	policy, families := core.IPFamilyPolicySingleStack, []core.IPFamily{core.IPv4Protocol}
+	if spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0 {
+		policy, families = core.IPFamilyPolicyRequireDualStack, append(families, core.IPv6Protocol)
+	}
 	if spec.IPFamilyPolicy == nil {
-		policy := core.IPFamilyPolicySingleStack
 		spec.IPFamilyPolicy = &policy
 	}
 	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []core.IPFamily{core.IPv4Protocol}
+		spec.IPFamilies = families
 	}
 	if spec.Type == core.ServiceTypeNodePort || spec.Type == core.ServiceTypeLoadBalancer && *spec.AllocateLoadBalancerNodePorts {
 		for i := range spec.Ports {
 			spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].NodePort, int32(30000+i))
 		}
+	}
+	if spec.Type == core.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
+		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, 32767)
 	}
 }
 

@@ -181,16 +181,16 @@ func (c *cluster) HandleWarningHeader(_ int, _ string, text string) {
 // are in effect.
 func (c *cluster) install(objects []object.Object) {
 	c.Helper()
-	params := map[string]bool{"Namespace": true}
+	consulted := map[string]bool{"Namespace": true, "PriorityClass": true, "RuntimeClass": true, "IngressClass": true}
 	for _, o := range objects {
 		if kind, ok, _ := unstructured.NestedString(o.Object, "spec", "paramKind", "kind"); ok {
-			params[kind] = true
+			consulted[kind] = true
 		}
 	}
 	first := func(o object.Object) bool { return o.GetKind() == "CustomResourceDefinition" }
 	isPolicy := func(o object.Object) bool { return o.GroupVersionKind().Group == admissionv1.GroupName }
 	c.createAll(objects, first)
-	c.createAll(objects, func(o object.Object) bool { return params[o.GetKind()] })
+	c.createAll(objects, func(o object.Object) bool { return consulted[o.GetKind()] })
 	c.createAll(objects, isPolicy)
 	c.awaitPolicies()
 }
