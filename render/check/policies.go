@@ -79,7 +79,7 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 
 // Admit returns a valid object as the API server shows it to admission policies, but for
 // what only a cluster knows.
-func (a *admitter) Admit(o object.Object) (runtime.Object, error) {
+func (a *admitter) Admit(o object.Object) (*unstructured.Unstructured, error) {
 	gvk := o.GroupVersionKind()
 	if builtin, ok := apiserver.Lookup(gvk); ok {
 		u := o.Unstructured

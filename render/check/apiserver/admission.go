@@ -113,8 +113,7 @@ func (a *Admission) learn(gvk schema.GroupVersionKind, u *unstructured.Unstructu
 }
 
 // Admit returns the object that JSON is as kube-apiserver shows it to admission policies.
-// It is of no version.
-func (a *Admission) Admit(k Kind, encoded []byte) (runtime.Object, error) {
+func (a *Admission) Admit(k Kind, encoded []byte) (*unstructured.Unstructured, error) {
 	decoded, err := k.Decode(encoded)
 	if err != nil {
 		return nil, err
@@ -143,7 +142,13 @@ func (a *Admission) Admit(k Kind, encoded []byte) (runtime.Object, error) {
 		protect(object, "kubernetes.io/pv-protection")
 	}
 	k.strategy.PrepareForCreate(ctx, decoded)
-	return decoded, nil
+	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	return &unstructured.Unstructured{Object: content}, err
 }
 
 // ensureAccount has plugins know the ServiceAccount of a Pod: if the environment does not
@@ -205,15 +210,35 @@ func (k Kind) Resource() schema.GroupVersionResource {
 	return resource
 }
 
-// Conversion converts objects of the kind to any of the versions.
+// Conversion converts what Admit returns to any of the versions.
 func (k Kind) Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInterfaces {
 	return &admission.RuntimeObjectInterfaces{
 		ObjectCreater:            k.scheme,
 		ObjectTyper:              k.scheme,
 		ObjectDefaulter:          k.scheme,
-		ObjectConvertor:          k.scheme,
+		ObjectConvertor:          convertor{k.scheme},
 		EquivalentResourceMapper: versions,
 	}
+}
+
+// convertor converts by way of the internal version, as kube-apiserver does.
+type convertor struct{ *runtime.Scheme }
+
+// Convert converts an unstructured object to a typed one.
+func (c convertor) Convert(in, out, _ any) error {
+	u := in.(*unstructured.Unstructured)
+	typed, err := c.New(u.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
+		return err
+	}
+	internal, err := c.UnsafeConvertToVersion(typed, runtime.InternalGroupVersioner)
+	if err != nil {
+		return err
+	}
+	return c.Scheme.Convert(internal, out, nil)
 }
 
 // All are the kinds that are served, in the order of their names and versions.

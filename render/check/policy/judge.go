@@ -46,7 +46,7 @@ func (e *evaluation) newRequest(o object.Object) *request {
 		admitted: sync.OnceValue(func() runtime.Object {
 			admitted, err := e.Admit(o)
 			if err != nil {
-				return nil
+				return o.Unstructured // valid objects can be read
 			}
 			return admitted
 		}),

@@ -6,7 +6,9 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/client-go/tools/cache"
 
@@ -73,7 +75,7 @@ func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
 			continue
 		}
 		namespaced = namespaced || !known.IsDefined && o.GetNamespace() != ""
-		if param := e.in(o, gvk); param != nil {
+		if param, err := e.in(o, gvk); err == nil {
 			_ = p.objects.Add(param) // it has metadata
 		}
 	}
@@ -84,6 +86,15 @@ func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
 		p.err = errors.New("failed to find resource referenced by paramKind: '" + gvk.String() + "'") // as the API server says it
 	}
 	return p
+}
+
+// in is an object with its defaults in a version of its kind.
+func (e *evaluation) in(o object.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	admitted, err := e.Admit(o)
+	if err != nil {
+		return nil, err
+	}
+	return admission.ConvertToGVK(admitted, gvk, e.Kind(o.GroupVersionKind()).Conversion)
 }
 
 // Informer has all that there is.

@@ -7,6 +7,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -23,7 +24,7 @@ type Kinds interface {
 	// Kind returns what is known of a kind.
 	Kind(gvk schema.GroupVersionKind) Kind
 	// Admit returns an object as the API server shows it to policies.
-	Admit(o object.Object) (runtime.Object, error)
+	Admit(o object.Object) (*unstructured.Unstructured, error)
 }
 
 // Kind is a kind of objects.
@@ -66,56 +67,47 @@ func Check(objects []object.Object, kinds Kinds, position func(object.Object) st
 // boundPolicies are the policies that bindings put into effect, in the order of objects.
 func (e *evaluation) boundPolicies() (bound []*policy) {
 	bindings := map[string][]*admissionv1.ValidatingAdmissionPolicyBinding{}
-	for _, o := range e.ofKind("ValidatingAdmissionPolicyBinding") {
-		if binding, ok := e.versioned(o).(*admissionv1.ValidatingAdmissionPolicyBinding); ok {
+	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding")) {
+		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+		if e.read(o, binding) {
 			bindings[binding.Spec.PolicyName] = append(bindings[binding.Spec.PolicyName], binding)
 		}
 	}
 	if len(bindings) == 0 {
 		return nil
 	}
-	for _, o := range e.ofKind("ValidatingAdmissionPolicy") {
-		if decoded, ok := e.versioned(o).(*admissionv1.ValidatingAdmissionPolicy); ok && len(bindings[decoded.Name]) > 0 {
+	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy")) {
+		decoded := &admissionv1.ValidatingAdmissionPolicy{}
+		if len(bindings[o.GetName()]) > 0 && e.read(o, decoded) {
 			bound = append(bound, e.newPolicy(o, decoded, bindings[decoded.Name]))
 		}
 	}
 	return bound
 }
 
-func (e *evaluation) ofKind(kind string) (found []object.Object) {
+// ofKind are the objects of a kind of a version.
+func (e *evaluation) ofKind(gvk schema.GroupVersionKind) (found []object.Object) {
 	for _, o := range e.objects {
-		if o.GetKind() == kind && o.GetAPIVersion() == admissionv1.SchemeGroupVersion.String() {
+		if o.GroupVersionKind() == gvk {
 			found = append(found, o)
 		}
 	}
 	return found
 }
 
-// versioned is an object with its defaults in the version that it is written in; nil where
-// it cannot be read.
-func (e *evaluation) versioned(o object.Object) runtime.Object { return e.in(o, o.GroupVersionKind()) }
-
-// in is an object with its defaults in a version of its kind; nil where it cannot be read.
-func (e *evaluation) in(o object.Object, gvk schema.GroupVersionKind) runtime.Object {
+// read reads an object with its defaults. All objects are valid, so none is left out.
+func (e *evaluation) read(o object.Object, into any) bool {
 	admitted, err := e.Admit(o)
-	if err != nil {
-		return nil
-	}
-	versioned, err := admission.ConvertToGVK(admitted, gvk, e.Kind(o.GroupVersionKind()).Conversion)
-	if err != nil {
-		return nil
-	}
-	return versioned
+	return err == nil && runtime.DefaultUnstructuredConverter.FromUnstructured(admitted.Object, into) == nil
 }
 
 // broughtNamespaces are the Namespaces of the environment.
 func (e *evaluation) broughtNamespaces() namespaces {
 	brought := namespaces{}
-	for _, o := range e.objects {
-		if o.GetKind() == "Namespace" && o.GetAPIVersion() == corev1.SchemeGroupVersion.String() {
-			if namespace, ok := e.versioned(o).(*corev1.Namespace); ok {
-				brought[namespace.Name] = namespace
-			}
+	for _, o := range e.ofKind(corev1.SchemeGroupVersion.WithKind("Namespace")) {
+		namespace := &corev1.Namespace{}
+		if e.read(o, namespace) {
+			brought[namespace.Name] = namespace
 		}
 	}
 	return brought
