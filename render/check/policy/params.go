@@ -2,52 +2,16 @@ package policy
 
 import (
 	"errors"
-	"sync"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/client-go/tools/cache"
 
 	"example.com/gatehouse/render/object"
 )
-
-// policy is a ValidatingAdmissionPolicy in effect.
-type policy struct {
-	*admissionv1.ValidatingAdmissionPolicy
-	object   object.Object
-	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
-	compiled func() validating.Validator
-	params   func() params
-}
-
-func (e *evaluation) newPolicy(o object.Object, decoded *admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) *policy {
-	return &policy{
-		ValidatingAdmissionPolicy: decoded,
-
-		object:   o,
-		bindings: bindings,
-		compiled: sync.OnceValue(func() validating.Validator { return compile(decoded) }),
-		params:   sync.OnceValue(func() params { return e.newParams(decoded.Spec.ParamKind) }),
-	}
-}
-
-// hook is the policy with one binding, as the API server has it.
-func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, evaluator validating.Validator) validating.PolicyHook {
-	hook := validating.PolicyHook{
-		Policy:    p.ValidatingAdmissionPolicy,
-		Bindings:  []*admissionv1.ValidatingAdmissionPolicyBinding{binding},
-		Evaluator: evaluator,
-	}
-	if p.Spec.ParamKind != nil {
-		params := p.params()
-		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = params, params.scope, params.err
-	}
-	return hook
-}
 
 // params are the objects of the kind of a policy's parameters.
 type params struct {

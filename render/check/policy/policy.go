@@ -1,114 +1,112 @@
-// Package policy has the verdict of an environment's ValidatingAdmissionPolicies on its
-// objects, by kube-apiserver's own code.
 package policy
 
 import (
-	"slices"
+	"context"
+	"sync"
 
+	requestv1 "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/cel/environment"
 
 	"example.com/gatehouse/render/object"
-	"example.com/gatehouse/render/parallel"
 )
 
-// Kinds knows the kinds of an environment.
-type Kinds interface {
-	// Kind returns what is known of a kind.
-	Kind(gvk schema.GroupVersionKind) Kind
-	// Admit returns an object as the API server shows it to policies.
-	Admit(o object.Object) (*unstructured.Unstructured, error)
+// policy is a ValidatingAdmissionPolicy in effect.
+type policy struct {
+	*admissionv1.ValidatingAdmissionPolicy
+	object   object.Object
+	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
+	compiled func() validating.Validator
+	params   func() params
 }
 
-// Kind is a kind of objects.
-type Kind struct {
-	Resource   schema.GroupVersionResource
-	Namespaced bool
-	// IsDefined says whether it is built in or the environment defines it, so that the
-	// defaults of its fields are known.
-	IsDefined bool
-	// Conversion converts its objects to other versions.
-	Conversion admission.ObjectInterfaces
-}
+func (e *evaluation) newPolicy(o object.Object, decoded *admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) *policy {
+	return &policy{
+		ValidatingAdmissionPolicy: decoded,
 
-// evaluation is what policies are evaluated with.
-type evaluation struct {
-	Kinds
-	objects    []object.Object
-	namespaces namespaces
-	policies   []*policy
-	dispatcher generic.Dispatcher[validating.PolicyHook]
-}
-
-// Check finds what policies have against the creation of objects, all of which are
-// otherwise valid. A position is where the user finds an object.
-func Check(objects []object.Object, kinds Kinds, position func(object.Object) string) (problems []object.Problem) {
-	e := &evaluation{Kinds: kinds, objects: objects}
-	if e.policies = e.boundPolicies(); len(e.policies) == 0 {
-		return nil
+		object:   o,
+		bindings: bindings,
+		compiled: sync.OnceValue(func() validating.Validator { return compile(decoded) }),
+		params:   sync.OnceValue(func() params { return e.newParams(decoded.Spec.ParamKind) }),
 	}
-	e.namespaces = e.broughtNamespaces()
-	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{}, generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
-	found := make([][]objection, len(objects))
-	parallel.For(len(objects), func(i int) { found[i] = e.judge(objects[i]) })
-	for _, objection := range slices.Concat(found...) {
-		problems = append(problems, objection.problem(position))
-	}
-	return problems
 }
 
-// boundPolicies are the policies that bindings put into effect, in the order of objects.
-func (e *evaluation) boundPolicies() (bound []*policy) {
-	bindings := map[string][]*admissionv1.ValidatingAdmissionPolicyBinding{}
-	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding")) {
-		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
-		if e.read(o, binding) {
-			bindings[binding.Spec.PolicyName] = append(bindings[binding.Spec.PolicyName], binding)
+// hook is the policy with one binding, as the API server has it.
+func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, evaluator validating.Validator) validating.PolicyHook {
+	hook := validating.PolicyHook{
+		Policy:    p.ValidatingAdmissionPolicy,
+		Bindings:  []*admissionv1.ValidatingAdmissionPolicyBinding{binding},
+		Evaluator: evaluator,
+	}
+	if p.Spec.ParamKind != nil {
+		params := p.params()
+		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = params, params.scope, params.err
+	}
+	return hook
+}
+
+// compile returns what evaluates a policy, as k8s.io/apiserver has it, which keeps its own
+// function to itself. Expressions are compiled when they are first needed: most policies
+// match few objects, and many match conditions leave out all.
+func compile(policy *admissionv1.ValidatingAdmissionPolicy) validating.Validator {
+	spec, failurePolicy := policy.Spec, policy.Spec.FailurePolicy
+	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
+	if err != nil {
+		return validating.NewValidator(nil, nil, nil, nil, failurePolicy, err)
+	}
+	declared := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
+	forMessages := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil}
+
+	variables := make([]cel.NamedExpressionAccessor, len(spec.Variables))
+	for i, variable := range spec.Variables {
+		variables[i] = &validating.Variable{Name: variable.Name, Expression: variable.Expression}
+	}
+	compiler.CompileAndStoreVariables(variables, declared, environment.StoredExpressions)
+
+	later := func(expressions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
+		return lazyEvaluator(sync.OnceValue(func() cel.ConditionEvaluator {
+			return compiler.CompileCondition(expressions, declared, environment.StoredExpressions)
+		}))
+	}
+	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)), make([]cel.ExpressionAccessor, len(spec.Validations))
+	for i, validation := range spec.Validations {
+		validations[i] = &validating.ValidationCondition{Expression: validation.Expression, Message: validation.Message, Reason: validation.Reason}
+		if validation.MessageExpression != "" {
+			messages[i] = &validating.MessageExpressionCondition{MessageExpression: validation.MessageExpression}
 		}
 	}
-	if len(bindings) == 0 {
-		return nil
+	annotations := make([]cel.ExpressionAccessor, len(spec.AuditAnnotations))
+	for i, annotation := range spec.AuditAnnotations {
+		annotations[i] = &validating.AuditAnnotationCondition{Key: annotation.Key, ValueExpression: annotation.ValueExpression}
 	}
-	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy")) {
-		decoded := &admissionv1.ValidatingAdmissionPolicy{}
-		if len(bindings[o.GetName()]) > 0 && e.read(o, decoded) {
-			bound = append(bound, e.newPolicy(o, decoded, bindings[decoded.Name]))
+	var matcher matchconditions.Matcher
+	if len(spec.MatchConditions) > 0 {
+		conditions := make([]cel.ExpressionAccessor, len(spec.MatchConditions))
+		for i := range spec.MatchConditions {
+			conditions[i] = (*matchconditions.MatchCondition)(&spec.MatchConditions[i])
 		}
+		matcher = matchconditions.NewMatcher(later(conditions, declared), failurePolicy, "policy", "validate", policy.Name)
 	}
-	return bound
+	return validating.NewValidator(later(validations, declared), matcher, later(annotations, declared), later(messages, forMessages), failurePolicy, nil)
 }
 
-// ofKind are the objects of a kind of a version.
-func (e *evaluation) ofKind(gvk schema.GroupVersionKind) (found []object.Object) {
-	for _, o := range e.objects {
-		if o.GroupVersionKind() == gvk {
-			found = append(found, o)
-		}
-	}
-	return found
+// baseEnvironment is what all expressions have in common.
+var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
+	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+})
+
+// lazyEvaluator compiles expressions when they are first evaluated.
+type lazyEvaluator func() cel.ConditionEvaluator
+
+// ForInput evaluates the expressions.
+func (l lazyEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
+	return l().ForInput(ctx, attributes, request, variables, namespace, budget)
 }
 
-// read reads an object with its defaults. All objects are valid, so none is left out.
-func (e *evaluation) read(o object.Object, into any) bool {
-	admitted, err := e.Admit(o)
-	return err == nil && runtime.DefaultUnstructuredConverter.FromUnstructured(admitted.Object, into) == nil
-}
-
-// broughtNamespaces are the Namespaces of the environment.
-func (e *evaluation) broughtNamespaces() namespaces {
-	brought := namespaces{}
-	for _, o := range e.ofKind(corev1.SchemeGroupVersion.WithKind("Namespace")) {
-		namespace := &corev1.Namespace{}
-		if e.read(o, namespace) {
-			brought[namespace.Name] = namespace
-		}
-	}
-	return brought
-}
+// CompilationErrors are those of the expressions.
+func (l lazyEvaluator) CompilationErrors() []error { return l().CompilationErrors() }

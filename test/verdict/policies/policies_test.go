@@ -4,6 +4,7 @@ package policies_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,11 +42,11 @@ type verdict struct{ denials, warnings []string }
 
 // agrees says whether render's verdict is that of the API server, which tells one of several
 // reasons for which it denies an object. Render does not repeat them as warnings.
-func (v verdict) agrees(real verdict) bool {
-	if len(v.denials) == 0 || len(real.denials) == 0 {
-		return len(v.denials) == len(real.denials) && slices.Equal(v.warnings, real.warnings)
+func (v verdict) agrees(told verdict) bool {
+	if len(v.denials) == 0 || len(told.denials) == 0 {
+		return len(v.denials) == len(told.denials) && slices.Equal(v.warnings, told.warnings)
 	}
-	return slices.Contains(v.denials, real.denials[0])
+	return slices.Contains(v.denials, told.denials[0])
 }
 
 func (v verdict) String() string {
@@ -72,14 +73,14 @@ func TestVerdicts(t *testing.T) {
 			rendered := renderVerdicts(t, objects)
 			c := newCluster(t)
 			c.install(objects)
-			var real []verdict
+			var told []verdict
 			err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
-				real = c.verdicts(objects)
-				return slices.EqualFunc(rendered, real, verdict.agrees), nil
+				told = c.verdicts(objects)
+				return slices.EqualFunc(rendered, told, verdict.agrees), nil
 			})
 			for i, o := range objects {
-				if !rendered[i].agrees(real[i]) {
-					t.Errorf("%s\nrender:\n\t%s\nthe API server:\n\t%s", o, rendered[i], real[i])
+				if !rendered[i].agrees(told[i]) {
+					t.Errorf("%s\nrender:\n\t%s\nthe API server:\n\t%s", o, rendered[i], told[i])
 				} else {
 					t.Logf("%-40s %s", o, rendered[i])
 				}
@@ -117,7 +118,7 @@ func renderVerdicts(t *testing.T, objects []object.Object) []verdict {
 		t.Fatal(p)
 	}
 	verdicts := make([]verdict, len(objects))
-	for _, p := range checker.Policies(objects, func(o object.Object) string { return "" }) {
+	for _, p := range checker.Policies(objects, func(object.Object) string { return "" }) {
 		i := slices.IndexFunc(objects, func(o object.Object) bool { return o.Unstructured == p.Subject.Unstructured })
 		verdicts[i].add(t, p)
 	}
@@ -280,12 +281,9 @@ func (c *cluster) verdicts(objects []object.Object) []verdict {
 		c.warnings = nil
 		err := c.Create(c.Context(), c.inNamespace(o.Unstructured), client.DryRunAll)
 		verdicts[i].warnings = c.warnings
-		switch {
-		case err == nil || apierrors.IsAlreadyExists(err):
-		case strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"):
-			verdicts[i].denials = []string{err.Error()[strings.Index(err.Error(), "ValidatingAdmissionPolicy '"):]}
-		default:
-			verdicts[i].denials = []string{err.Error()}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			_, reason, _ := strings.Cut(err.Error(), "is forbidden: ")
+			verdicts[i].denials = []string{cmp.Or(reason, err.Error())}
 		}
 		verdicts[i].sort()
 	}
