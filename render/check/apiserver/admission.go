@@ -3,8 +3,10 @@ package apiserver
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
 	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
@@ -59,9 +62,12 @@ var consulted = []schema.GroupKind{
 
 // NewAdmission returns an Admission of an environment of valid objects.
 func NewAdmission(objects []*unstructured.Unstructured) (*Admission, error) {
-	nothing := &kubernetes.Clientset{}
-	a := &Admission{known: informers.NewSharedInformerFactory(nothing, 0)}
-	initialize := initializer.New(nothing, nil, a.known, nil, utilfeature.DefaultFeatureGate, nil, nil, nil)
+	client, err := kubernetes.NewForConfigAndClient(&clientrest.Config{QPS: -1}, &http.Client{Transport: offline{}})
+	if err != nil {
+		return nil, err
+	}
+	a := &Admission{known: informers.NewSharedInformerFactory(client, 0)}
+	initialize := initializer.New(client, nil, a.known, nil, utilfeature.DefaultFeatureGate, nil, nil, nil)
 	all := admission.NewPlugins()
 	for _, p := range plugins {
 		p.register(all)
@@ -85,6 +91,12 @@ func NewAdmission(objects []*unstructured.Unstructured) (*Admission, error) {
 	}
 	return a, nil
 }
+
+// offline is the connection of plugins that look for what the environment does not bring.
+type offline struct{}
+
+// RoundTrip says that there is no cluster.
+func (offline) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no cluster") }
 
 // learn has plugins know an object.
 func (a *Admission) learn(gvk schema.GroupVersionKind, u *unstructured.Unstructured) error {
