@@ -71,7 +71,7 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 		EquivalentResourceMapper: a.versions(),
 	}
 	if custom, ok := a.kinds[gvk]; ok {
-		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: custom.namespaced, IsDefined: true, Conversion: conversion}
+		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: custom.strategy.NamespaceScoped(), IsDefined: true, Conversion: conversion}
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return policy.Kind{Resource: resource, Namespaced: true, Conversion: conversion}
@@ -112,7 +112,7 @@ func (k *customKind) complete(u *unstructured.Unstructured) {
 	if subresources, _ := apiextensions.GetSubresourcesForVersion(k.definition, u.GroupVersionKind().Version); subresources != nil && subresources.Status != nil {
 		delete(u.Object, "status")
 	}
-	if k.namespaced && u.GetNamespace() == "" {
+	if k.strategy.NamespaceScoped() && u.GetNamespace() == "" {
 		u.SetNamespace(metav1.NamespaceDefault)
 	}
 }
