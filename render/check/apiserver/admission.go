@@ -204,6 +204,12 @@ func allocate(spec *core.ServiceSpec) {
 			spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].NodePort, int32(30000+i))
 		}
 	}
+	allocateHealthCheck(spec)
+}
+
+// allocateHealthCheck gives a Service the port that says on which nodes it has Pods, which
+// it may leave to the API server.
+func allocateHealthCheck(spec *core.ServiceSpec) {
 	if spec.Type == core.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
 		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, 32767)
 	}

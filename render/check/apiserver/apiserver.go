@@ -123,6 +123,9 @@ func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []s
 	if service, ok := decoded.(*core.Service); ok && service.Spec.ClusterIP != "" && len(service.Spec.ClusterIPs) == 0 {
 		service.Spec.ClusterIPs = []string{service.Spec.ClusterIP} // as its storage does
 	}
+	if service, ok := decoded.(*core.Service); ok {
+		allocateHealthCheck(&service.Spec)
+	}
 	k.strategy.PrepareForCreate(ctx, decoded)
 	if errs = k.strategy.Validate(ctx, decoded); len(errs) == 0 {
 		errs = apivalidation.ValidateObjectMetaAccessor(object, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
