@@ -26,21 +26,13 @@ func (c *Checker) Policies(objects []object.Object, position func(object.Object)
 	return policy.Check(objects, &admitter{
 		kinds:    c.kinds,
 		versions: sync.OnceValue(c.servedVersions),
-		admission: sync.OnceValues(func() (*apiserver.Admission, error) {
-			all := make([]*unstructured.Unstructured, len(objects))
-			for i, o := range objects {
-				all[i] = o.Unstructured
-			}
-			return apiserver.NewAdmission(all)
-		}),
 	}, position)
 }
 
 // admitter has what admission policies are shown of objects.
 type admitter struct {
-	kinds     customKinds
-	versions  func() runtime.EquivalentResourceRegistry
-	admission func() (*apiserver.Admission, error)
+	kinds    customKinds
+	versions func() runtime.EquivalentResourceRegistry
 }
 
 // servedVersions are those of all kinds that are known.
@@ -90,11 +82,7 @@ func (a *admitter) Admit(o object.Object) (*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, err
 		}
-		admission, err := a.admission()
-		if err != nil {
-			return nil, err
-		}
-		return admission.Admit(builtin, encoded)
+		return builtin.Admitted(encoded)
 	}
 	admitted := o.DeepCopy()
 	if custom, ok := a.kinds[gvk]; ok {

@@ -2,130 +2,22 @@ package apiserver
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
-	"io"
 	"maps"
-	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/initializer"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	clientrest "k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
-	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
-	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
-	"k8s.io/kubernetes/plugin/pkg/admission/network/defaultingressclass"
-	"k8s.io/kubernetes/plugin/pkg/admission/priority"
-	"k8s.io/kubernetes/plugin/pkg/admission/runtimeclass"
-	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
+	"k8s.io/utils/ptr"
 )
 
-// Admission completes objects as kube-apiserver does before admission policies see them:
-// by its plugins that change objects and are on unless it is told otherwise. Of a cluster
-// they know what an environment brings.
-type Admission struct {
-	known   informers.SharedInformerFactory
-	plugins []admission.MutationInterface
-}
-
-// plugins are in the order in which kube-apiserver calls them. Not among them are those of
-// storage, which would need all of its code here, and LimitRanger: what they add to objects
-// is mostly the cluster's to say.
-var plugins = []struct {
-	name     string
-	register func(*admission.Plugins)
-}{
-	{serviceaccount.PluginName, serviceaccount.Register},
-	{priority.PluginName, priority.Register},
-	{defaulttolerationseconds.PluginName, defaulttolerationseconds.Register},
-	{runtimeclass.PluginName, runtimeclass.Register},
-	{defaultingressclass.PluginName, defaultingressclass.Register},
-}
-
-// consulted are the kinds that plugins look up.
-var consulted = []schema.GroupKind{
-	{Kind: "ServiceAccount"},
-	{Group: "networking.k8s.io", Kind: "IngressClass"},
-	{Group: "node.k8s.io", Kind: "RuntimeClass"},
-	{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
-}
-
-// NewAdmission returns an Admission of an environment of valid objects.
-func NewAdmission(objects []*unstructured.Unstructured) (*Admission, error) {
-	client, err := kubernetes.NewForConfigAndClient(&clientrest.Config{QPS: -1}, &http.Client{Transport: offline{}})
-	if err != nil {
-		return nil, err
-	}
-	a := &Admission{known: informers.NewSharedInformerFactory(client, 0)}
-	initialize := initializer.New(client, nil, a.known, nil, utilfeature.DefaultFeatureGate, nil, nil, nil)
-	all := admission.NewPlugins()
-	for _, p := range plugins {
-		p.register(all)
-		plugin, err := all.InitPlugin(p.name, io.MultiReader(), initialize)
-		if err != nil {
-			return nil, err
-		}
-		a.plugins = append(a.plugins, plugin.(admission.MutationInterface))
-	}
-	for _, class := range schedulingv1.SystemPriorityClasses() {
-		if err := a.known.Scheduling().V1().PriorityClasses().Informer().GetIndexer().Add(class); err != nil {
-			return nil, err
-		}
-	}
-	for _, u := range objects {
-		if gvk := u.GroupVersionKind(); slices.Contains(consulted, gvk.GroupKind()) {
-			if err := a.learn(gvk, u); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return a, nil
-}
-
-// offline is the connection of plugins that look for what the environment does not bring.
-type offline struct{}
-
-// RoundTrip says that there is no cluster.
-func (offline) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no cluster") }
-
-// learn has plugins know an object.
-func (a *Admission) learn(gvk schema.GroupVersionKind, u *unstructured.Unstructured) error {
-	kind, ok := Lookup(gvk)
-	if !ok {
-		return nil
-	}
-	encoded, err := json.Marshal(u)
-	if err != nil {
-		return err
-	}
-	decoded, err := kind.Decode(encoded)
-	if err != nil {
-		return err
-	}
-	kind.begin(decoded.(metav1.Object))
-	versioned, err := kind.scheme.ConvertToVersion(decoded, gvk.GroupVersion())
-	if err != nil {
-		return err
-	}
-	informer, err := a.known.ForResource(kind.Resource())
-	if err != nil {
-		return err
-	}
-	return informer.Informer().GetIndexer().Add(versioned)
-}
-
-// Admit returns the object that JSON is as kube-apiserver shows it to admission policies.
-func (a *Admission) Admit(k Kind, encoded []byte) (*unstructured.Unstructured, error) {
+// Admitted returns the object that JSON is as kube-apiserver shows it to admission policies,
+// but for what a cluster knows of ServiceAccounts and of classes.
+func (k Kind) Admitted(encoded []byte) (*unstructured.Unstructured, error) {
 	decoded, err := k.Decode(encoded)
 	if err != nil {
 		return nil, err
@@ -134,26 +26,13 @@ func (a *Admission) Admit(k Kind, encoded []byte) (*unstructured.Unstructured, e
 	if err != nil {
 		return nil, err
 	}
-	ctx := k.begin(object)
-	if pod, ok := decoded.(*core.Pod); ok {
-		if err := a.ensureAccount(pod); err != nil {
-			return nil, err
-		}
-	}
-	attributes := admission.NewAttributesRecord(decoded, nil, k.GroupVersionKind, object.GetNamespace(), object.GetName(), k.Resource(), "", admission.Create, &metav1.CreateOptions{}, false, nil)
-	for _, plugin := range a.plugins {
-		// What a plugin misses may be in the cluster.
-		_ = plugin.Admit(ctx, attributes, k.Conversion(nil))
-	}
 	switch object := decoded.(type) {
+	case *core.Pod:
+		completePod(&object.Spec)
 	case *core.Service:
 		allocate(&object.Spec)
-	case *core.PersistentVolumeClaim:
-		protect(object, "kubernetes.io/pvc-protection")
-	case *core.PersistentVolume:
-		protect(object, "kubernetes.io/pv-protection")
 	}
-	k.strategy.PrepareForCreate(ctx, decoded)
+	k.strategy.PrepareForCreate(k.begin(object), decoded)
 	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
 	if err != nil {
 		return nil, err
@@ -163,31 +42,32 @@ func (a *Admission) Admit(k Kind, encoded []byte) (*unstructured.Unstructured, e
 	return &unstructured.Unstructured{Object: content}, err
 }
 
-// ensureAccount has plugins know the ServiceAccount of a Pod: if the environment does not
-// bring it, the cluster has it.
-func (a *Admission) ensureAccount(pod *core.Pod) error {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: pod.Namespace,
-		Name:      cmp.Or(pod.Spec.ServiceAccountName, serviceaccount.DefaultServiceAccountName),
-	}}
-	indexer := a.known.Core().V1().ServiceAccounts().Informer().GetIndexer()
-	if _, known, err := indexer.Get(account); known || err != nil {
-		return err
+// completePod gives a Pod what admission plugins give each that leaves it out.
+// https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
+func completePod(spec *core.PodSpec) {
+	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, "default")
+	if priority, isKnown := classPriorities[spec.PriorityClassName]; isKnown && spec.Priority == nil {
+		spec.Priority, spec.PreemptionPolicy = &priority, ptr.To(core.PreemptLowerPriority)
 	}
-	return indexer.Add(account)
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		isTolerated := func(t core.Toleration) bool {
+			return (t.Key == key || t.Key == "") && (t.Effect == core.TaintEffectNoExecute || t.Effect == "")
+		}
+		if !slices.ContainsFunc(spec.Tolerations, isTolerated) {
+			spec.Tolerations = append(spec.Tolerations, core.Toleration{Key: key, Operator: core.TolerationOpExists, Effect: core.TaintEffectNoExecute, TolerationSeconds: ptr.To(int64(300))})
+		}
+	}
 }
 
 // allocate gives a Service addresses and ports, if not those that it will have: their
 // ranges are the cluster's, mostly of IPv4.
 func allocate(spec *core.ServiceSpec) {
+	synchronize(spec)
 	if spec.Type == core.ServiceTypeExternalName {
 		return
 	}
 	if spec.ClusterIP == "" {
-		spec.ClusterIP = "10.96.0.10"
-	}
-	if len(spec.ClusterIPs) == 0 {
-		spec.ClusterIPs = []string{spec.ClusterIP}
+		spec.ClusterIP, spec.ClusterIPs = "10.96.0.10", []string{"10.96.0.10"}
 	}
 	policy, families := core.IPFamilyPolicySingleStack, []core.IPFamily{core.IPv4Protocol}
 	if spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0 {
@@ -203,22 +83,6 @@ func allocate(spec *core.ServiceSpec) {
 		for i := range spec.Ports {
 			spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].NodePort, int32(30000+i))
 		}
-	}
-	allocateHealthCheck(spec)
-}
-
-// allocateHealthCheck gives a Service the port that says on which nodes it has Pods, which
-// it may leave to the API server.
-func allocateHealthCheck(spec *core.ServiceSpec) {
-	if spec.Type == core.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
-		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, 32767)
-	}
-}
-
-// protect adds a finalizer to an object of storage.
-func protect(object metav1.Object, finalizer string) {
-	if !slices.Contains(object.GetFinalizers(), finalizer) {
-		object.SetFinalizers(append(object.GetFinalizers(), finalizer))
 	}
 }
 

@@ -4,6 +4,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"regexp"
@@ -120,11 +121,8 @@ func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []s
 		return field.ErrorList{field.InternalError(nil, err)}, nil
 	}
 	ctx := k.begin(object)
-	if service, ok := decoded.(*core.Service); ok && service.Spec.ClusterIP != "" && len(service.Spec.ClusterIPs) == 0 {
-		service.Spec.ClusterIPs = []string{service.Spec.ClusterIP} // as its storage does
-	}
 	if service, ok := decoded.(*core.Service); ok {
-		allocateHealthCheck(&service.Spec)
+		synchronize(&service.Spec)
 	}
 	k.strategy.PrepareForCreate(ctx, decoded)
 	if errs = k.strategy.Validate(ctx, decoded); len(errs) == 0 {
@@ -134,6 +132,17 @@ func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []s
 		return errs, nil
 	}
 	return nil, append(k.deprecation(decoded), k.strategy.WarningsOnCreate(ctx, decoded)...)
+}
+
+// synchronize gives a Service what it may leave to the API server and is checked with: the
+// address in both fields that have it, and the port that says on which nodes it has Pods.
+func synchronize(spec *core.ServiceSpec) {
+	if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	if spec.Type == core.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
+		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, 32767)
+	}
 }
 
 // begin completes the metadata of an object as each request to create one does. It
