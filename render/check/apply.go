@@ -61,7 +61,7 @@ func isPartOf(p, other object.Problem) bool {
 
 func (c *Checker) applyErrors(o object.Object) field.ErrorList {
 	errs := givenMetadata(o)
-	if scheme.Scheme.Recognizes(o.GroupVersionKind()) {
+	if scheme.Scheme.Recognizes(o.GroupVersionKind()) && !isDefinition(o.Unstructured) { // which a program may add
 		return append(errs, builtinMergeErrors(o)...)
 	}
 	errs = append(errs, metadataMergeErrors(o.Object, nil)...)
@@ -86,7 +86,7 @@ func (c *Checker) DropNulls(objects []object.Object) {
 
 // givenByServer are fields of metadata that only the API server can know. Objects that come
 // from a cluster have them.
-var givenByServer = []string{"deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "resourceVersion", "uid"}
+var givenByServer = []string{"managedFields", "resourceVersion", "uid"}
 
 // givenMetadata finds what the API server gives an object, and wants nobody to apply.
 func givenMetadata(o object.Object) (errs field.ErrorList) {

@@ -6,9 +6,11 @@ package apiserver
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +24,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/deprecation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/capabilities"
@@ -44,6 +48,8 @@ var served = regexp.MustCompile(`^v[0-9]+$`)
 var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	// Whether Pods may be privileged is a flag of kube-apiserver; clusters set it.
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
+	// What kube-apiserver notes in its log is for nobody who renders.
+	klog.SetLogger(klog.Logger{})
 	codecs := map[*runtime.Scheme]serializer.CodecFactory{}
 	all := map[schema.GroupVersionKind]Kind{}
 	for name, g := range groups {
@@ -71,10 +77,11 @@ func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
 	return kind, ok
 }
 
-// IsGroup says whether a group is one of Kubernetes itself, also if it is served no longer.
+// IsGroup says whether a group is one of Kubernetes itself, also if it is served no longer:
+// a group of CustomResourceDefinitions has a dot.
 func IsGroup(name string) bool {
 	_, ok := groups[name]
-	return ok || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
+	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
 }
 
 // formerGroups are those of which Kubernetes has nothing left.
@@ -120,18 +127,24 @@ func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []s
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}, nil
 	}
-	ctx := k.begin(object)
+	defer func() { // as each request is guarded
+		if reason := recover(); reason != nil {
+			errs, warnings = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s fails on it: %v", Version(), reason))}, nil
+		}
+	}()
+	var recorded recorder
+	ctx := warning.WithWarningRecorder(k.begin(object), &recorded)
 	if service, ok := decoded.(*core.Service); ok {
 		synchronize(&service.Spec)
 	}
 	k.strategy.PrepareForCreate(ctx, decoded)
-	if errs = k.strategy.Validate(ctx, decoded); len(errs) == 0 {
+	if errs = append(k.strategy.Validate(ctx, decoded), admit(decoded)...); len(errs) == 0 {
 		errs = apivalidation.ValidateObjectMetaAccessor(object, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
 	}
 	if len(errs) > 0 {
 		return errs, nil
 	}
-	return nil, append(k.deprecation(decoded), k.strategy.WarningsOnCreate(ctx, decoded)...)
+	return nil, slices.Concat(k.deprecation(decoded), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
 }
 
 // synchronize gives a Service what it may leave to the API server and is checked with: the
@@ -144,6 +157,12 @@ func synchronize(spec *core.ServiceSpec) {
 		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, 32767)
 	}
 }
+
+// recorder has the warnings that are given on the way.
+type recorder []string
+
+// AddWarning implements warning.Recorder.
+func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }
 
 // begin completes the metadata of an object as each request to create one does. It
 // returns the context of the request.

@@ -1,0 +1,113 @@
+package verdict_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+)
+
+// TestSpecs: of any Memcacheds and Ats, the API server accepts those that render accepts,
+// and all that they are rendered to. What render refuses names a field of what people
+// wrote, and is refused there as well: itself, or what it would be rendered to.
+func TestSpecs(t *testing.T) {
+	judge := newJudge(t)
+	tally := map[string]int{}
+	rapid.Check(t, func(r *rapid.T) {
+		specs := rapid.SliceOfN(rapid.Custom(drawSpec), 1, 12).Draw(r, "specs")
+		for i, u := range specs {
+			u.SetName(fmt.Sprintf("%s%x", u.GetName(), i))
+		}
+		ofRender, rendering := judgedByRender(t, specs)
+		for i, u := range specs {
+			if ofRender[i].refused {
+				tally[u.GetKind()+"s refused"]++
+				checkRefusal(r, judge, u, ofRender[i])
+			}
+		}
+		switch {
+		case rendering != nil:
+			checkAccepted(r, judge, rendering.Objects, tally)
+		case slices.ContainsFunc(ofRender, func(v verdict) bool { return !v.refused }):
+			r.Fatal("what is accepted is not rendered")
+		}
+	})
+	for _, what := range slices.Sorted(maps.Keys(tally)) {
+		t.Logf("%s: %d", what, tally[what])
+	}
+}
+
+// checkAccepted checks that the API server accepts what was rendered, which brings the
+// specs that it was rendered from.
+func checkAccepted(r *rapid.T, judge *judge, rendered []object.Object, tally map[string]int) {
+	objects := make([]*unstructured.Unstructured, len(rendered))
+	for i, o := range rendered {
+		objects[i] = o.Unstructured
+		tally[objects[i].GetKind()+"s accepted"]++
+	}
+	for i, verdict := range judge.ask(r.Context(), objects) {
+		if verdict.create.refused || verdict.apply.refused {
+			r.Errorf("render accepts what the API server refuses:\n%s\nof %s", dispute(verdict, verdict.merged()), written(rendered[i].Written))
+		}
+	}
+}
+
+// checkRefusal checks that what render refuses is refused by the API server, and that the
+// problems are with fields of what people wrote.
+func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render verdict) {
+	for _, field := range render.fields {
+		if !isWithin("spec", field) && !isWithin("metadata", field) {
+			r.Errorf("%s is no field of what people wrote: %q", field, render.messages)
+		}
+	}
+	// Nulls that an apply refuses are not rendered.
+	if server := judge.ask(r.Context(), []*unstructured.Unstructured{u})[0]; server.create.refused {
+		if !sameFields(server.create, render) {
+			r.Errorf("other fields:\n%s\nof %s", dispute(server, render), written(u))
+		}
+		return
+	}
+	if len(render.fields) == 0 {
+		r.Errorf("no field: %q of %s", render.messages, written(u))
+	}
+	resource, err := judge.resource(u)
+	if err != nil {
+		r.Fatal(err)
+	}
+	stored, err := resource.Create(r.Context(), u.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	rendered, err := kinds.Expand(stored)
+	if err != nil {
+		return
+	}
+	for _, child := range rendered {
+		if err := kinds.HashName(child); err != nil {
+			return
+		}
+	}
+	for _, verdict := range judge.ask(r.Context(), rendered) {
+		if verdict.merged().refused {
+			return
+		}
+	}
+	r.Errorf("render refuses what the API server accepts: %s\n%s", strings.Join(render.messages, "\n"), written(u))
+}
+
+// written is an object as people read it.
+func written(u *unstructured.Unstructured) string {
+	encoded, err := u.MarshalJSON()
+	if err != nil {
+		return err.Error()
+	}
+	return string(encoded)
+}

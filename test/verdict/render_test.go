@@ -1,0 +1,116 @@
+package verdict_test
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/object"
+)
+
+const environment = "environments/prod"
+
+// renderAll renders an environment of objects, each in a file of its own.
+func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rendering, []object.Problem) {
+	t.Helper()
+	root := t.TempDir()
+	write := func(name, content string) {
+		if err := os.WriteFile(filepath.Join(root, environment, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, environment), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var kustomization strings.Builder
+	fmt.Fprintln(&kustomization, "resources:")
+	for i, u := range objects {
+		content, err := yaml.Marshal(u.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(fileName(i), string(content))
+		fmt.Fprintln(&kustomization, "- "+fileName(i))
+	}
+	write("kustomization.yaml", kustomization.String())
+	repository, err := render.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	return render.Render(repository, path.Base(environment), func(string) {})
+}
+
+// fileName is the file of the object with an index.
+func fileName(i int) string { return fmt.Sprintf("%d.yaml", i) }
+
+// judgedByRender are the verdicts of render on objects, in their order, and what those
+// that it accepts are rendered to. An object that cannot be built hides what is wrong with
+// others: without those that are wrong the rest is rendered again until nothing is.
+func judgedByRender(t *testing.T, objects []*unstructured.Unstructured) (verdicts []verdict, rendering *render.Rendering) {
+	t.Helper()
+	verdicts = make([]verdict, len(objects))
+	for rest := indexes(len(objects)); len(rest) > 0; {
+		subset := make([]*unstructured.Unstructured, len(rest))
+		for i, of := range rest {
+			subset[i] = objects[of]
+		}
+		var problems []object.Problem
+		rendering, problems = renderAll(t, subset)
+		for _, p := range problems {
+			var i int
+			if _, err := fmt.Sscanf(p.File, environment+"/%d.yaml", &i); err != nil {
+				t.Fatalf("a problem of no object: %s", p)
+			}
+			verdicts[rest[i]].add(p)
+		}
+		before := len(rest)
+		rest = slices.DeleteFunc(rest, func(i int) bool { return verdicts[i].refused })
+		if len(rest) == before {
+			break
+		}
+	}
+	for i := range verdicts {
+		verdicts[i].fields = set(verdicts[i].fields)
+		verdicts[i].warnings = set(verdicts[i].warnings)
+	}
+	return verdicts, rendering
+}
+
+func indexes(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// set are texts, sorted, each once.
+func set(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+func (v *verdict) add(p object.Problem) {
+	if p.Warning {
+		v.warnings = append(v.warnings, p.Message)
+		return
+	}
+	v.refused = true
+	v.messages = append(v.messages, p.String())
+	if p.Field != "" {
+		v.fields = append(v.fields, p.Field)
+	}
+	if strings.Contains(p.Message, "server-side apply") {
+		v.ofApply = append(v.ofApply, p.Field)
+	}
+	v.isPartial = v.isPartial || strings.Contains(p.Message, "kustomize cannot change")
+}

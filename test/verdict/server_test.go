@@ -1,0 +1,186 @@
+package verdict_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// verdict is what was said of an object.
+type verdict struct {
+	refused bool
+	// fields are the paths of what is wrong, sorted, each once. They are empty where it
+	// is the object as a whole.
+	fields []string
+	// isPartial says whether there may be more fields than those, and that their indexes
+	// may be missing: decoding ends at the first value that it cannot decode.
+	isPartial bool
+	// ofApply are those fields that are wrong for a server-side apply alone.
+	ofApply []string
+	// isUnknown says whether there are no such objects to be kept.
+	isUnknown bool
+	messages  []string
+	warnings  []string
+}
+
+// clusterVerdicts are the API server's.
+type clusterVerdicts struct {
+	create, apply verdict
+}
+
+// merged is the verdict on what is kept in git: whoever syncs it may create or apply it.
+// A creation says more precisely what is wrong.
+func (v clusterVerdicts) merged() verdict {
+	merged := v.create
+	if !v.create.refused && v.apply.refused || v.apply.isUnknown {
+		merged = v.apply
+	}
+	return merged
+}
+
+// judge asks an API server what it makes of objects, none of which it stores.
+type judge struct {
+	client dynamic.Interface
+	mapper meta.RESTMapper
+}
+
+func newJudge(t *testing.T) *judge {
+	t.Helper()
+	config := rest.CopyConfig(server.Admin)
+	config.WarningHandlerWithContext = warnings{}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := restmapper.GetAPIGroupResources(discovery.NewDiscoveryClientForConfigOrDie(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &judge{client, restmapper.NewDiscoveryRESTMapper(groups)}
+}
+
+// ask returns the verdicts on objects, in their order.
+func (j *judge) ask(ctx context.Context, objects []*unstructured.Unstructured) []clusterVerdicts {
+	verdicts := make([]clusterVerdicts, len(objects))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for i := range next {
+				verdicts[i] = clusterVerdicts{j.request(ctx, objects[i], create), j.request(ctx, objects[i], apply)}
+			}
+		})
+	}
+	for i := range objects {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return verdicts
+}
+
+func create(ctx context.Context, resource dynamic.ResourceInterface, u *unstructured.Unstructured) error {
+	_, err := resource.Create(ctx, u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+	return err
+}
+
+func apply(ctx context.Context, resource dynamic.ResourceInterface, u *unstructured.Unstructured) error {
+	encoded, err := u.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	_, err = resource.Patch(ctx, u.GetName(), types.ApplyPatchType, encoded, metav1.PatchOptions{
+		DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict, FieldManager: "sync",
+	})
+	return err
+}
+
+func (j *judge) request(ctx context.Context, u *unstructured.Unstructured, send func(context.Context, dynamic.ResourceInterface, *unstructured.Unstructured) error) verdict {
+	resource, err := j.resource(u)
+	if err != nil {
+		return refusal(err)
+	}
+	var said []string
+	ctx = context.WithValue(ctx, warnings{}, &said)
+	if err := send(ctx, resource, u.DeepCopy()); err != nil {
+		return refusal(err)
+	}
+	return verdict{warnings: set(said)}
+}
+
+func (j *judge) resource(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	gvk := u.GroupVersionKind()
+	mapping, err := j.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	resource := j.client.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return resource, nil
+	}
+	namespace := u.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return resource.Namespace(namespace), nil
+}
+
+// warnings collects the warnings of the API server for the request that they are of.
+type warnings struct{}
+
+func (warnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _ string, text string) {
+	if said, ok := ctx.Value(warnings{}).(*[]string); ok {
+		*said = append(*said, text)
+	}
+}
+
+// refusal is the verdict that an error of the API server is.
+func refusal(err error) verdict {
+	v := verdict{refused: true, messages: []string{err.Error()}}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if cause.Field != "" && cause.Field != "<nil>" { // or it is the object as a whole
+				v.fields = append(v.fields, cause.Field)
+			}
+		}
+	}
+	if len(v.fields) == 0 {
+		v.isPartial, v.fields = true, decodingFields(err.Error())
+		v.isUnknown = apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || meta.IsNoMatchError(err)
+	}
+	v.fields = set(v.fields)
+	return v
+}
+
+var decodingField = []*regexp.Regexp{
+	regexp.MustCompile(`unknown field "([^"]+)"`),
+	regexp.MustCompile(`into Go struct field [A-Za-z0-9]+\.(\S+) of type`),
+	regexp.MustCompile(`(?m)(?:Kind=[A-Za-z]+\): |^  )(\.[^:]+): (?:field not declared|expected|.* duplicate entries|element |list |invalid|associative)`),
+}
+
+// goName matches the name of a Go type whose fields are in the place of its own.
+var goName = regexp.MustCompile(`\.[A-Z]\w*`)
+
+// decodingFields are the fields that the message of a decoding error names.
+func decodingFields(message string) (fields []string) {
+	for _, pattern := range decodingField {
+		for _, match := range pattern.FindAllStringSubmatch(message, -1) {
+			fields = append(fields, strings.TrimPrefix(goName.ReplaceAllString(match[1], ""), "."))
+		}
+	}
+	return fields
+}
