@@ -21,8 +21,8 @@ import (
 // it. `$n` in it is a number that no other object has.
 type example struct {
 	Object map[string]any
-	// But has, by what is meant by it, what is different: the values of fields. Items of a list are
-	// after "no " is missing.
+	// But has, by what is meant by it, what is different: the values of fields, whose paths
+	// have an item of a list like spec.containers.0. A field after "no " is missing.
 	But map[string]map[string]any
 	// Cluster is like But, for what is refused for something that the files cannot say.
 	Cluster map[string]map[string]any

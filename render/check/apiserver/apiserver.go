@@ -144,7 +144,7 @@ func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []s
 	if len(errs) > 0 {
 		return errs, nil
 	}
-	return nil, slices.Concat(k.deprecation(decoded), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
+	return nil, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
 }
 
 // synchronize gives a Service what it may leave to the API server and is checked with: the
@@ -187,7 +187,7 @@ func (k Kind) begin(object metav1.Object) context.Context {
 func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // deprecation is the warning of a version that will be gone.
-func (k Kind) deprecation(decoded runtime.Object) []string {
+func (k Kind) deprecation() []string {
 	versioned, err := k.scheme.New(k.GroupVersionKind)
 	if err != nil {
 		return nil
