@@ -128,8 +128,8 @@ func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []s
 		return field.ErrorList{field.InternalError(nil, err)}, nil
 	}
 	defer func() { // as each request is guarded
-		if reason := recover(); reason != nil {
-			errs, warnings = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s fails on it: %v", Version(), reason))}, nil
+		if recover() != nil {
+			errs, warnings = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}, nil
 		}
 	}()
 	var recorded recorder
