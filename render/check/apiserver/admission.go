@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,6 +32,10 @@ func (k Kind) Admitted(encoded []byte) (*unstructured.Unstructured, error) {
 		completePod(&object.Spec)
 	case *core.Service:
 		allocate(&object.Spec)
+	case *core.PersistentVolumeClaim:
+		protect(object, "kubernetes.io/pvc-protection")
+	case *core.PersistentVolume:
+		protect(object, "kubernetes.io/pv-protection")
 	}
 	k.strategy.PrepareForCreate(k.begin(object), decoded)
 	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
@@ -83,6 +88,13 @@ func allocate(spec *core.ServiceSpec) {
 		for i := range spec.Ports {
 			spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].NodePort, int32(30000+i))
 		}
+	}
+}
+
+// protect adds a finalizer to an object of storage.
+func protect(object metav1.Object, finalizer string) {
+	if !slices.Contains(object.GetFinalizers(), finalizer) {
+		object.SetFinalizers(append(object.GetFinalizers(), finalizer))
 	}
 }
 
