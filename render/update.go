@@ -78,8 +78,12 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
 }
 
-// Strict turns each warning into an error.
-func (u *Update) Strict() {
+// Strict turns each warning into an error. Orphans are none to a check, which does not pass
+// them anyway.
+func (u *Update) Strict(check bool) {
+	for i := range u.Orphans {
+		u.Orphans[i].Warning = check
+	}
 	for _, e := range u.Environments {
 		for i := range e.Problems {
 			e.Problems[i].Warning = false
@@ -87,9 +91,9 @@ func (u *Update) Strict() {
 	}
 }
 
-// Failed says whether any environment has errors. Then nothing can be staged.
+// Failed says whether there are errors. Then nothing is to be staged.
 func (u *Update) Failed() bool {
-	return slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return object.HasErrors(e.Problems) })
+	return object.HasErrors(u.Orphans) || slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return object.HasErrors(e.Problems) })
 }
 
 // Changes says whether there is anything to write or prune.

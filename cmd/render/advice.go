@@ -7,25 +7,20 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/object"
 )
 
-// printOrphans prints the files below rendered/ that belong elsewhere. A check does not pass
-// them; rendering leaves them. A program reads them in the report.
-func printOrphans(w io.Writer, update *render.Update, f flags) {
-	if f.output != "text" {
+// printWhatToRun ends a check with the command that writes what it has shown.
+func printWhatToRun(out, errOut io.Writer, update *render.Update, f flags) {
+	if !f.check || update.Failed() || !update.Changes() {
 		return
 	}
-	for _, orphan := range update.Orphans {
-		orphan.Warning = !f.check
-		fmt.Fprintln(w, orphan)
+	message := "rendered/ is not up to date: run " + f.renderCommand()
+	if f.output == "github" {
+		printAnnotation(out, object.Problem{Message: message}, "")
+		return
 	}
-}
-
-// printWhatToRun ends a check with the command that writes what it has shown.
-func printWhatToRun(w io.Writer, update *render.Update, f flags) {
-	if f.check && !update.Failed() && update.Changes() {
-		fmt.Fprintf(w, "rendered/ is not up to date: run %s\n", f.renderCommand())
-	}
+	fmt.Fprintln(errOut, message)
 }
 
 // plainWord matches what is one word for a shell.

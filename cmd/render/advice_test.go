@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,9 +23,11 @@ func TestOrphans(t *testing.T) {
 		want []string
 	}{
 		{"--all", 0, []string{old, mine}},
-		{"--all --check", exitDiffers, []string{old, mine}},
-		{"--env prod --check", exitDiffers, []string{mine}},
+		{"--all --check", exitDiffers, []string{old, mine, "2 paths below rendered/ that render did not write"}},
+		{"--all --check --strict", exitDiffers, []string{old, mine, "2 paths below rendered/ that render did not write"}},
+		{"--env prod --check", exitDiffers, []string{mine, "1 path below rendered/ that render did not write"}},
 		{"--env prod", 0, []string{mine}},
+		{"--env prod --strict", exitError, []string{mine, "error: 1 problem, nothing was written"}},
 	} {
 		_, errOut, code, err := execute(append(strings.Fields(test.args), "--root", root)...)
 		lines := strings.Split(strings.TrimSpace(errOut), "\n")
@@ -32,7 +35,7 @@ func TestOrphans(t *testing.T) {
 			t.Fatalf("%s: exit code %d, error %v: %s", test.args, code, err, errOut)
 		}
 		for i, want := range test.want {
-			if !strings.HasPrefix(lines[i], want) || !strings.Contains(lines[i], "remove it, or move ") {
+			if !strings.HasPrefix(lines[i], want) || strings.HasSuffix(want, ": ") && !strings.Contains(lines[i], "remove it, or move ") {
 				t.Errorf("%s: %s, want %s", test.args, lines[i], want)
 			}
 		}
@@ -79,6 +82,28 @@ func TestCheckSaysWhatToRun(t *testing.T) {
 		out, errOut, _, err := execute(append(strings.Fields(args), "--check", "--root", root)...)
 		if err != nil || errOut != want || strings.Contains(out, "up to date") {
 			t.Errorf("%s: error %v: %s, want %s", args, err, errOut, want)
+		}
+	}
+}
+
+// Annotations say why a check does not pass, where nothing else does.
+func TestGitHubOfCheck(t *testing.T) {
+	root := repository(t)
+	t.Setenv("GITHUB_WORKSPACE", root)
+	out, errOut, code, err := execute("--all", "--check", "-o", "github", "--root", root)
+	if code != exitDiffers || err != nil || errOut != "" || !strings.HasSuffix(out, "\n::error title=render::rendered/ is not up to date: run render --all --root "+root+"\n") {
+		t.Errorf("exit code %d, error %v: %s%s", code, err, out, errOut)
+	}
+	if _, _, code, err := execute("--all", "--root", root); code != 0 || err != nil {
+		t.Fatal(code, err)
+	}
+	for i := range 3 * maxAlike {
+		writeFile(t, root, fmt.Sprintf("../../rendered/prod/mine-%d.yaml", i), "mine")
+	}
+	for args, command := range map[string]string{"--all --check": "::error ", "--all": "::warning "} {
+		out, _, _, _ := execute(append(strings.Fields(args), "-o", "github", "--root", root)...)
+		if n := strings.Count(out, command+"file=rendered/prod/mine-"); n != maxAlike || !strings.Contains(out, "(and 20 more like it, which --output json lists)\n") {
+			t.Errorf("%s: %d annotations: %s", args, n, out)
 		}
 	}
 }

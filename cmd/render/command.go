@@ -120,7 +120,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	}
 	defer update.Close()
 	if f.strict {
-		update.Strict()
+		update.Strict(f.check)
 	}
 	if !f.check && !update.Failed() {
 		p.step("writing")
@@ -129,11 +129,10 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		}
 	}
 	p.stop()
-	printOrphans(cmd.ErrOrStderr(), update, f)
-	if err := printUpdate(cmd, update, f); err != nil {
+	if err := printUpdate(cmd, repository, update, f); err != nil {
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
-	printWhatToRun(cmd.ErrOrStderr(), update, f)
+	printWhatToRun(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
 	switch {
 	case update.Failed():
 		return exitCode(exitError)
@@ -151,9 +150,9 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)
 	case "github":
-		return printGitHub(cmd.OutOrStdout(), r, f.check, folderInWorkspace(repository.Dir()))
+		return printGitHub(cmd.OutOrStdout(), r, folderInWorkspace(repository.Dir()))
 	}
-	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r, f.check)
+	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
 // openRepository opens the repository in a folder or, without one, that at or above

@@ -16,19 +16,15 @@ import (
 // printGitHub prints a report for the log of a workflow: warnings and errors as commands
 // that annotate files, which are in a folder of the workspace.
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
-func printGitHub(out io.Writer, r report, check bool, folder string) error {
+func printGitHub(out io.Writer, r report, folder string) error {
 	w := bufio.NewWriter(out)
-	errors, warnings := r.problems()
-	for _, p := range warnings {
-		printAnnotation(w, "warning", p, folder)
+	for _, p := range r.toRead() {
+		printAnnotation(w, p, folder)
 	}
-	for _, p := range errors {
-		printAnnotation(w, "error", p, folder)
-	}
-	if totals := r.totals(check); totals != "" {
+	if totals := r.totals(); totals != "" {
 		fmt.Fprintln(w, totals)
 	}
-	if check {
+	if r.check {
 		printInert(w, r)
 	} else {
 		printSummary(w, r)
@@ -36,7 +32,11 @@ func printGitHub(out io.Writer, r report, check bool, folder string) error {
 	return w.Flush()
 }
 
-func printAnnotation(w io.Writer, command string, p object.Problem, folder string) {
+func printAnnotation(w io.Writer, p object.Problem, folder string) {
+	command := "error"
+	if p.Warning {
+		command = "warning"
+	}
 	var properties []string
 	add := func(key, value string) {
 		properties = append(properties, key+"="+strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(value)))

@@ -18,15 +18,13 @@ import (
 
 // printReport prints what was done to out: the diff of a check, or a summary; and
 // warnings and errors to errOut.
-func printReport(out, errOut io.Writer, r report, check bool) error {
-	errors, warnings := r.problems()
-	printProblems(errOut, warnings)
-	printProblems(errOut, errors)
-	if totals := r.totals(check); totals != "" {
+func printReport(out, errOut io.Writer, r report) error {
+	printProblems(errOut, r.toRead())
+	if totals := r.totals(); totals != "" {
 		fmt.Fprintln(errOut, totals)
 	}
 	w := bufio.NewWriter(out)
-	if check {
+	if r.check {
 		for _, e := range r.Environments {
 			printDiff(w, e.Diff, isColored(out))
 		}
@@ -38,10 +36,10 @@ func printReport(out, errOut io.Writer, r report, check bool) error {
 
 // printSummary prints what was done, unless that is nothing, as there are errors.
 func printSummary(w io.Writer, r report) {
+	if r.failed() {
+		return
+	}
 	for _, e := range r.Environments {
-		if r.failed() {
-			return
-		}
 		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
 		if len(e.Warnings) > 0 {
 			fmt.Fprintf(w, ", %s", count(len(e.Warnings), "warning"))

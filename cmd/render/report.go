@@ -19,6 +19,8 @@ type report struct {
 	Environments []environmentReport `json:"environments"`
 	// Orphans are the files below rendered/ that no index lists, which a check does not pass.
 	Orphans []object.Problem `json:"orphans,omitempty"`
+
+	check bool
 }
 
 // environmentReport is what was done for one environment. Paths are relative to the
@@ -42,7 +44,7 @@ type environmentReport struct {
 }
 
 func newReport(update *render.Update, check bool) report {
-	r := report{Environments: []environmentReport{}, Orphans: update.Orphans}
+	r := report{Environments: []environmentReport{}, Orphans: update.Orphans, check: check}
 	for _, e := range update.Environments {
 		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}}
 		one.Errors, one.Warnings = object.SplitProblems(e.Problems)
@@ -57,18 +59,42 @@ func newReport(update *render.Update, check bool) report {
 	return r
 }
 
-// failed says whether any environment has errors.
+// failed says whether there are errors.
 func (r report) failed() bool {
-	return slices.ContainsFunc(r.Environments, func(e environmentReport) bool { return len(e.Errors) > 0 })
+	errors, _ := r.problems()
+	return len(errors) > 0
 }
 
-// problems are the errors and the warnings of all environments, as people read them:
-// what several environments have, as of a shared base, is there once.
+// problems are the errors and the warnings of all environments: what several of them have,
+// as of a shared base, is there once. Orphans are among them, but for those of a check, which
+// are a difference.
 func (r report) problems() (errors, warnings []object.Problem) {
+	if !r.check {
+		errors, warnings = object.SplitProblems(r.Orphans)
+	}
 	for _, e := range r.Environments {
 		errors, warnings = append(errors, e.Errors...), append(warnings, e.Warnings...)
 	}
-	return once(errors), few(once(warnings))
+	return once(errors), once(warnings)
+}
+
+// toRead are the problems that people read, with those warnings left out that too many are
+// like: warnings first, then the orphans of a check, then errors.
+func (r report) toRead() []object.Problem {
+	errors, warnings := r.problems()
+	return slices.Concat(few(warnings), few(r.refused()), errors)
+}
+
+// refused are the orphans that a check does not pass.
+func (r report) refused() (orphans []object.Problem) {
+	if !r.check {
+		return nil
+	}
+	for _, orphan := range r.Orphans {
+		orphan.Warning = false
+		orphans = append(orphans, orphan)
+	}
+	return orphans
 }
 
 // once returns problems without those that are there already.
@@ -124,17 +150,17 @@ func likeness(w object.Problem) string {
 }
 
 // totals says how many errors and warnings there are; nothing where a summary does.
-func (r report) totals(check bool) string {
-	var errors, warnings []object.Problem
-	for _, e := range r.Environments {
-		errors, warnings = append(errors, e.Errors...), append(warnings, e.Warnings...)
-	}
+func (r report) totals() string {
+	errors, warnings := r.problems()
 	var counts []string
-	if n := len(once(errors)); n > 0 {
+	if n := len(errors); n > 0 {
 		counts = append(counts, "error: "+count(n, "problem"))
 	}
-	if n := len(once(warnings)); n > 0 && (check || len(errors) > 0) {
+	if n := len(warnings); n > 0 && (r.check || len(errors) > 0) {
 		counts = append(counts, count(n, "warning"))
+	}
+	if n := len(r.refused()); n > 0 {
+		counts = append(counts, count(n, "path")+" below rendered/ that render did not write")
 	}
 	if len(errors) > 0 {
 		counts = append(counts, "nothing was written")

@@ -129,12 +129,12 @@ func TestGitHub(t *testing.T) {
 // What people wrote gives no commands to a workflow, neither in an annotation nor in a diff.
 func TestGitHubEscapes(t *testing.T) {
 	var out bytes.Buffer
-	printAnnotation(&out, "error", object.Problem{File: "a,b:c%.yaml", Line: 3, Object: "Kind a:b,c\n", Message: "100%\r\n::error::x, y: z\x1b[31m"}, "")
+	printAnnotation(&out, object.Problem{File: "a,b:c%.yaml", Line: 3, Object: "Kind a:b,c\n", Message: "100%\r\n::error::x, y: z\x1b[31m"}, "")
 	if want := "::error file=a%2Cb%3Ac%25.yaml,line=3,title=Kind a%3Ab%2Cc%0A::100%25%0D%0A::error::x, y: z\\x1b[31m\n"; out.String() != want {
 		t.Errorf("%q, want %q", &out, want)
 	}
 	out.Reset()
-	printAnnotation(&out, "warning", object.Problem{Message: "m"}, "")
+	printAnnotation(&out, object.Problem{Message: "m", Warning: true}, "")
 	if want := "::warning title=render::m\n"; out.String() != want {
 		t.Errorf("%q, want %q", &out, want)
 	}
@@ -148,7 +148,7 @@ func TestGitHubEscapes(t *testing.T) {
 	diff, _, code, err := execute("--all", "--root", root, "--check", "-o", "github")
 	lines := strings.Split(diff, "\n")
 	token, ok := strings.CutPrefix(lines[0], "::stop-commands::")
-	if code != exitDiffers || err != nil || !ok || len(token) != 64 || lines[len(lines)-2] != "::"+token+"::" || strings.Count(diff, token) != 2 {
+	if code != exitDiffers || err != nil || !ok || len(token) != 64 || lines[len(lines)-3] != "::"+token+"::" || strings.Count(diff, token) != 2 {
 		t.Errorf("exit code %d, error %v: %s", code, err, diff)
 	}
 }
