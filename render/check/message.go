@@ -44,18 +44,32 @@ func invalid(o object.Object, message string) object.Problem {
 	return object.NewProblem(o, "", object.Value{}, message)
 }
 
-// fieldOfWarning matches the field that a warning of the API server is about, if it is one.
-var fieldOfWarning = regexp.MustCompile(`^((?:metadata|spec|template|webhooks|subjects|roleRef|data|endpoints|status)(?:\.[A-Za-z0-9]+|\[[^\]]*\])*): `)
+// fieldOfWarning matches the field that a warning of the API server begins with, and the
+// annotation that one is about.
+var (
+	fieldOfWarning      = regexp.MustCompile(`^[a-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+|\[[^\]]*\])*(:? |$)`)
+	annotationOfWarning = regexp.MustCompile(`^annotation "?([^" ]+)`)
+)
 
 // warningOf is what the API server warns about.
 func warningOf(o object.Object, text string) object.Problem {
-	var path string
-	if match := fieldOfWarning.FindStringSubmatch(text); match != nil {
-		path = match[1]
-	}
-	p := object.NewProblem(o, path, object.Value{}, text)
+	p := object.NewProblem(o, warnedField(o, text), object.Value{}, text)
 	p.Warning = true
 	return p
+}
+
+// warnedField is the field of an object that a warning is about; empty where it does not
+// say.
+func warnedField(o object.Object, text string) string {
+	if match := annotationOfWarning.FindStringSubmatch(text); match != nil {
+		return "metadata.annotations[" + match[1] + "]"
+	}
+	path := strings.TrimRight(fieldOfWarning.FindString(text), ": ")
+	keys := object.SplitField(path)
+	if len(keys) == 0 || o.Object[keys[0]] == nil {
+		return ""
+	}
+	return path
 }
 
 // mostSiblings are as many fields as people read to find the one that they meant.

@@ -223,12 +223,27 @@ func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 		if value.Kind == yaml.SequenceNode {
 			return walkItems(value.Content, keys, is)
 		}
-		if key, value = mappingEntry(value, keys[0]); value == nil {
+		if key, value = spelledEntry(value, keys[0]); value == nil {
 			return nil, nil
 		}
 		keys = keys[1:]
 	}
 	return key, value
+}
+
+// spelledEntry is the entry of a mapping with a key or, as the API server spells some fields
+// like those of its code, with that key in another case.
+func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
+	key, value = mappingEntry(mapping, name)
+	if mapping = dereferenced(mapping); value != nil || mapping.Kind != yaml.MappingNode {
+		return key, value
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if strings.EqualFold(mapping.Content[i].Value, name) {
+			return mapping.Content[i], dereferenced(mapping.Content[i+1])
+		}
+	}
+	return nil, nil
 }
 
 // walkItems is walkKeys for the items of a list, and at least one key.
