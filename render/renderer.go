@@ -182,6 +182,25 @@ func (r *renderer) admit(objects []object.Object) {
 	r.report(refused)
 	r.checker.DropNulls(objects)
 	r.report(check.PodSecurity(objects, func(p object.Problem) string { return r.locate(p).Position() }))
+	if faulty, areAll := r.faulty(); areAll { // policies judge what is otherwise valid
+		r.report(r.checker.Policies(objects, faulty, r.position))
+	}
+}
+
+// faulty are the objects with errors, as they were written, and whether these are all that
+// is wrong: else others may be missing, or not be what overrides make of them.
+func (r *renderer) faulty() (written map[*unstructured.Unstructured]bool, areAll bool) {
+	written = map[*unstructured.Unstructured]bool{}
+	for _, p := range r.problems {
+		if p.Warning {
+			continue
+		}
+		if p.Subject.Written == nil || r.overrides != "" {
+			return nil, false
+		}
+		written[p.Subject.Written] = true
+	}
+	return written, true
 }
 
 // place returns objects with their files, and reports and leaves out those whose file

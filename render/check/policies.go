@@ -20,10 +20,11 @@ import (
 	"example.com/gatehouse/render/object"
 )
 
-// Policies finds what the ValidatingAdmissionPolicies among valid objects have against
-// the others. A position is where the user finds an object.
-func (c *Checker) Policies(objects []object.Object, position func(object.Object) string) []object.Problem {
-	return policy.Check(objects, &admitter{
+// Policies finds what the ValidatingAdmissionPolicies among objects have against the others,
+// but for what comes of those that were written with errors. A position is where the user
+// finds an object.
+func (c *Checker) Policies(objects []object.Object, faulty map[*unstructured.Unstructured]bool, position func(object.Object) string) []object.Problem {
+	return policy.Check(objects, faulty, &admitter{
 		kinds:    c.kinds,
 		versions: sync.OnceValue(c.servedVersions),
 	}, position)

@@ -47,21 +47,37 @@ type evaluation struct {
 	dispatcher generic.Dispatcher[validating.PolicyHook]
 }
 
-// Check finds what policies have against the creation of objects, all of which are
-// otherwise valid. A position is where the user finds an object.
-func Check(objects []object.Object, kinds Kinds, position func(object.Object) string) (problems []object.Problem) {
+// Check finds what policies have against the creation of objects that are otherwise valid:
+// those that were not written with errors. A position is where the user finds an object.
+func Check(objects []object.Object, faulty map[*unstructured.Unstructured]bool, kinds Kinds, position func(object.Object) string) (problems []object.Problem) {
 	e := &evaluation{Kinds: kinds, objects: objects}
 	if e.policies = e.boundPolicies(); len(e.policies) == 0 {
 		return nil
 	}
+	isFaulty := func(o object.Object) bool { return faulty[o.Written] }
+	if slices.ContainsFunc(objects, func(o object.Object) bool { return isFaulty(o) && e.isConsulted(o) }) {
+		return nil // as what they would say is not known
+	}
 	e.namespaces = e.broughtNamespaces()
 	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{}, generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
 	found := make([][]objection, len(objects))
-	parallel.For(len(objects), func(i int) { found[i] = e.judge(objects[i]) })
+	parallel.For(len(objects), func(i int) {
+		if !isFaulty(objects[i]) {
+			found[i] = e.judge(objects[i])
+		}
+	})
 	for _, objection := range slices.Concat(found...) {
 		problems = append(problems, objection.problem(position))
 	}
 	return problems
+}
+
+// isConsulted says whether the verdict on other objects may depend on an object: on one of a
+// cluster, as policies, definitions and Namespaces are, or a parameter.
+func (e *evaluation) isConsulted(o object.Object) bool {
+	return !e.Kind(o.GroupVersionKind()).Namespaced || slices.ContainsFunc(e.policies, func(p *policy) bool {
+		return p.Spec.ParamKind != nil && p.Spec.ParamKind.Kind == o.GetKind()
+	})
 }
 
 // boundPolicies are the policies that bindings put into effect, in the order of objects.

@@ -42,7 +42,7 @@ func (unknownAuthorizer) Authorize(context.Context, authorizer.Attributes) (auth
 }
 
 var (
-	readsUser      = regexp.MustCompile(`\b(userInfo|authorizer)\b`)
+	readsUser      = regexp.MustCompile(`\b(userInfo|authorizer|managedFields)\b`)
 	readsNamespace = regexp.MustCompile(`\bnamespaceObject\b`)
 	readsParams    = regexp.MustCompile(`\bparams\b`)
 	readsData      = regexp.MustCompile(`\b(data|stringData)\b`)

@@ -118,7 +118,7 @@ func renderVerdicts(t *testing.T, objects []object.Object) []verdict {
 		t.Fatal(p)
 	}
 	verdicts := make([]verdict, len(objects))
-	for _, p := range checker.Policies(objects, func(object.Object) string { return "" }) {
+	for _, p := range checker.Policies(objects, nil, func(object.Object) string { return "" }) {
 		i := slices.IndexFunc(objects, func(o object.Object) bool { return o.Unstructured == p.Subject.Unstructured })
 		verdicts[i].add(t, p)
 	}
