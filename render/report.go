@@ -57,9 +57,19 @@ func (r *renderer) locate(p object.Problem) object.Problem {
 	if p.Subject.Written != nil {
 		origin = r.originOf(p.Subject.Written, p.Warning)
 	} else if r.overrides != "" { // it has added the object
-		origin = r.sources.Kustomizations[r.overrides].File
+		origin = r.overrideOf(p)
 	}
 	return r.sources.Locate(p, origin)
+}
+
+// overrideOf is the file of the overrides that a problem comes from: that of an object which
+// they add, or their kustomization.
+func (r *renderer) overrideOf(p object.Problem) string {
+	file := r.sources.Kustomizations[r.overrides].File
+	if p.Subject.Unstructured != nil && p.Subject.Written == nil {
+		return cmp.Or(r.sources.OnlyFile(p.Subject.ID()), file)
+	}
+	return file
 }
 
 // position is where people find an object.
@@ -136,7 +146,7 @@ func (r *renderer) hasProblem(o object.Object, p object.Problem) bool {
 // reportOverridden reports what overrides must not do, where they do it.
 func (r *renderer) reportOverridden(problems []object.Problem) {
 	for _, p := range problems {
-		r.problems = append(r.problems, r.sources.Locate(p, r.sources.Kustomizations[r.overrides].File))
+		r.problems = append(r.problems, r.sources.Locate(p, r.overrideOf(p)))
 	}
 }
 
