@@ -31,6 +31,7 @@ type renderer struct {
 	checker   *check.Checker
 	problems  []object.Problem
 	inexact   []object.Problem // those of numbers that people wrote
+	rendered  []object.Problem // those of rendered objects, of which the causes are reported
 }
 
 // read reads what the environment is built from, and its overrides.
@@ -177,7 +178,7 @@ func unoverridden(rendered, final []object.Object) map[*unstructured.Unstructure
 
 // admit reports what keeps objects, as they are to be, out of a cluster.
 func (r *renderer) admit(objects []object.Object) {
-	refused, rest := r.checker.Apply(objects, r.problems)
+	refused, rest := r.checker.Apply(objects, r.problems, r.rendered)
 	r.problems = rest
 	r.report(refused)
 	r.checker.DropNulls(objects)

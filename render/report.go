@@ -123,6 +123,7 @@ func (r *renderer) reportRendered(objects []object.Object, before map[*unstructu
 			r.report([]object.Problem{p})
 			continue
 		}
+		r.rendered = append(r.rendered, p)
 		if cause, ok := causes.next(p); ok {
 			r.report([]object.Problem{cause})
 		}

@@ -20,9 +20,9 @@ import (
 // items of some lists must differ, and metadata must not have what the API server writes.
 
 // Apply finds what keeps objects that can be created from being applied by the server. It
-// returns that, but for what is known to be an error, and of what is known what is not a
-// warning of the same.
-func (c *Checker) Apply(objects []object.Object, known []object.Problem) (refused, rest []object.Problem) {
+// returns that, but for what is known to be an error, also of rendered objects, and of what is
+// known what is not a warning of the same.
+func (c *Checker) Apply(objects []object.Object, known, rendered []object.Problem) (refused, rest []object.Problem) {
 	found := make([][]object.Problem, len(objects))
 	parallel.For(len(objects), func(i int) { found[i] = problemsOf(objects[i], c.applyErrors(objects[i])) })
 	refused = slices.Concat(found...)
@@ -30,7 +30,7 @@ func (c *Checker) Apply(objects []object.Object, known []object.Problem) (refuse
 		return nil, known
 	}
 	of := map[*unstructured.Unstructured][]object.Problem{} // what is known, by object
-	for _, p := range known {
+	for _, p := range slices.Concat(known, rendered) {
 		of[p.Subject.Unstructured] = append(of[p.Subject.Unstructured], p)
 	}
 	repeated := map[*unstructured.Unstructured][]object.Problem{} // what warnings may repeat
