@@ -119,8 +119,10 @@ func (r *renderer) reportRendered(objects []object.Object, before map[*unstructu
 		if isOverridden && !r.hasProblem(was, p) || !p.Subject.IsRendered() {
 			if isOverridden {
 				p.Object = was.String() // by the name that overrides know
+				r.reportOverridden([]object.Problem{p})
+			} else {
+				r.report([]object.Problem{p})
 			}
-			r.report([]object.Problem{p})
 			continue
 		}
 		r.rendered = append(r.rendered, p)

@@ -160,11 +160,17 @@ func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *ya
 }
 
 // jsonPatchNode returns the operation of a JSON 6902 patch that sets or removes a
-// field.
-func jsonPatchNode(operations *yaml.Node, keys []string, is test) *yaml.Node {
+// field, or else the last one of what is in it.
+func jsonPatchNode(operations *yaml.Node, keys []string, is test) (node *yaml.Node) {
 	for _, operation := range operations.Content {
 		prefix := JSONPointer(textAt(operation, "path"))
-		if len(prefix) > len(keys) || !slices.EqualFunc(prefix, keys[:len(prefix)], pointsAt) {
+		if len(prefix) > len(keys) {
+			if slices.EqualFunc(prefix[:len(keys)], keys, pointsAt) {
+				node = operation
+			}
+			continue
+		}
+		if !slices.EqualFunc(prefix, keys[:len(prefix)], pointsAt) {
 			continue
 		}
 		set, value := mappingEntry(operation, "value")
@@ -182,7 +188,7 @@ func jsonPatchNode(operations *yaml.Node, keys []string, is test) *yaml.Node {
 			return key
 		}
 	}
-	return nil
+	return node
 }
 
 // pointsAt says whether a part of the path of an operation stands for a key: - is the item
