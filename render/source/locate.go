@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +29,8 @@ func testOf(value object.Value) test {
 		}
 		return func(node *yaml.Node) bool { return strings.Contains(tags, node.ShortTag()) }
 	}
-	switch value.Is.(type) {
-	case string, bool, int64, float64, int32, int:
+	switch reflect.ValueOf(value.Is).Kind() { // also of a type of its own, as Kubernetes has for enums
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
 		return func(node *yaml.Node) bool {
 			return node.Kind != yaml.ScalarNode || node.Value == fmt.Sprint(value.Is)
 		}
@@ -104,22 +105,37 @@ func (s *Sources) documentOf(id object.ID, origin string) (Document, bool) {
 }
 
 // changeOf finds the node of a patch or replicas: entry that gave a field of an
-// object its value: of several, that with the longest name in common with the object.
+// object its value: of several, that with the longest name in common with the object. Where
+// the value is known, it may be in a patch with another name: with a target, nobody reads it.
 func (s *Sources) changeOf(id object.ID, keys []string, is test) (by Document, at *yaml.Node) {
 	if len(keys) == 0 {
 		return by, nil
 	}
+	var byTarget Document
+	var atTarget *yaml.Node
 	for _, file := range s.changingFiles() {
 		for _, d := range s.Documents(file) {
 			if at != nil && len(d.Name) <= len(by.Name) {
 				continue
 			}
-			if node := s.changeBy(d, id, keys, is); node != nil {
+			node := s.changeBy(d, id, keys, is)
+			switch {
+			case node != nil && !isNameOf(d, id):
+				byTarget, atTarget = d, node
+			case node != nil:
 				by, at = d, node
 			}
 		}
 	}
+	if at == nil && is != nil {
+		return byTarget, atTarget
+	}
 	return by, at
+}
+
+// isNameOf says whether a patch may name an object, whose name may have been changed since.
+func isNameOf(patch Document, id object.ID) bool {
+	return strings.Contains(id.Name, patch.Name) && (patch.Namespace == "" || patch.Namespace == id.Namespace)
 }
 
 // changingFiles are the files that were read and may change objects: kustomizations,
@@ -147,7 +163,7 @@ func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *ya
 		}
 		return nil
 	}
-	if d.Kind != "" && d.Kind != id.Kind || d.Name != "" && !strings.Contains(id.Name, d.Name) || d.Namespace != "" && d.Namespace != id.Namespace {
+	if d.Kind != "" && d.Kind != id.Kind {
 		return nil
 	}
 	if d.Node.Kind == yaml.SequenceNode {
