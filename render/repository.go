@@ -42,6 +42,9 @@ func Open(dir string) (*Repository, error) {
 	if err == nil {
 		resolved, err = filepath.Abs(resolved)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such folder: name the one that holds %s", dir, environmentsFolder)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -81,7 +82,7 @@ error says which were, as when the disk fails: rendering again completes that.`,
 
 func runRender(cmd *cobra.Command, f flags) error {
 	if !slices.Contains(outputs, f.output) {
-		return fmt.Errorf("--output %s: write %s", f.output, strings.Join(outputs, " or "))
+		return fmt.Errorf("--output %s: write text, json or github", f.output)
 	}
 	if f.version {
 		return printVersion(cmd.OutOrStdout(), f.output)

@@ -75,13 +75,13 @@ func TestJSON(t *testing.T) {
 func TestFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"write --env NAME":           {},
-		"write text or json":         {"--all", "-o", "xml"},
+		"write text, json or github": {"--all", "-o", "xml"},
 		"is not the name":            {"--env", "../prod", "--root", repository(t)},
 		"environments build on":      {"--env", "base", "--root", repository(t)},
 		"has no folder environments": {"--all", "--root", t.TempDir()},
 		"--all renders every":        {"--all", "--env", "prod"},
 		`unknown command "prod" for`: {"prod"},
-		"no such file or directory":  {"--all", "--root", "/nowhere"},
+		"/nowhere: no such folder":   {"--all", "--root", "/nowhere"},
 	} {
 		if _, _, _, err := execute(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,20 +77,26 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s%s", err, hint, seeHelp(cmd))
 }
 
-// nearestFlag is the hint at the flag that is nearest to a word, or that is it in another
-// case; empty where none is near.
+// nearestFlag is the hint at the flag that is nearest to a word: of one letter the shorthand
+// in another case, or the only flag that begins with it; empty where none is near.
 func nearestFlag(cmd *cobra.Command, word string) string {
-	var names, shorthands []string
+	var names, shorthands, beginnings []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		names = append(names, "--"+f.Name)
-		shorthands = append(shorthands, "-"+f.Shorthand)
+		if strings.EqualFold(f.Shorthand, word) {
+			shorthands = append(shorthands, "-"+f.Shorthand)
+		}
+		if strings.HasPrefix(f.Name, strings.ToLower(word)) {
+			beginnings = append(beginnings, "--"+f.Name)
+		}
 	})
-	if len(word) > 1 {
+	switch {
+	case len(word) > 1:
 		return object.DidYouMean("--"+word, names)
+	case len(shorthands) > 0:
+		return fmt.Sprintf(": did you mean %q?", shorthands[0])
+	case len(beginnings) == 1:
+		return fmt.Sprintf(": did you mean %q?", beginnings[0])
 	}
-	i := slices.IndexFunc(shorthands, func(shorthand string) bool { return strings.EqualFold(shorthand, "-"+word) })
-	if i < 0 {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %q?", shorthands[i])
+	return ""
 }

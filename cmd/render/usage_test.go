@@ -37,6 +37,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{"--All", `unknown flag: --All: did you mean "--all"?` + help},
 		{"-all", `unknown shorthand flag: 'a' in -all: did you mean "--all"?` + help},
 		{"-a", `unknown shorthand flag: 'a' in -a: did you mean "-A"?` + help},
+		{"-v", `unknown shorthand flag: 'v' in -v: did you mean "--version"?` + help},
+		{"version prod", `unknown command "prod" for "render version"` + "\nSee 'render version --help' for usage."},
 		{"-x", "unknown shorthand flag: 'x' in -x" + help},
 		{"--all --check=maybe", "--check=maybe: write --check, or leave it out" + help},
 		{"--all -o", "flag needs an argument: 'o' in -o: text or json" + help},
