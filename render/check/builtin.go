@@ -31,31 +31,32 @@ func verdict(o object.Object, kind apiserver.Kind, decoded decoded) []object.Pro
 		return nil
 	}
 	errs, warnings := kind.Create(decoded.rest)
-	others := slices.Clone(errs)
+	others := errs
 	if decoded.others != nil {
 		others, _ = kind.Create(decoded.others)
 	}
-	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return decoded.follows(err, others) })
-	all := slices.Clone(errs)
-	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return saysLess(err, all) })
-	problems := problemsOf(o, errs)
+	errs = decoded.withoutFollowing(errs, others)
+	problems := problemsOf(o, withoutVaguer(errs))
 	for _, warning := range warnings {
 		problems = append(problems, warningOf(o, warning))
 	}
 	return problems
 }
 
-// saysLess says whether another error of the same field says more: that it is missing, or
-// of which fewer values it has to be one.
-func saysLess(err *field.Error, all field.ErrorList) bool {
-	return slices.ContainsFunc(all, func(other *field.Error) bool {
-		switch {
-		case other.Field != err.Field:
-			return false
-		case other.Type == field.ErrorTypeRequired:
-			return err.Type != field.ErrorTypeRequired
-		}
-		return other.Type == field.ErrorTypeNotSupported && err.Type == other.Type && len(other.Detail) < len(err.Detail)
+// withoutVaguer are errors without those of a field of which another one says more: that it
+// is missing, or of which fewer values it has to be one.
+func withoutVaguer(errs field.ErrorList) field.ErrorList {
+	ofField := map[string]field.ErrorList{}
+	for _, err := range errs {
+		ofField[err.Field] = append(ofField[err.Field], err)
+	}
+	return slices.DeleteFunc(errs, func(err *field.Error) bool {
+		return slices.ContainsFunc(ofField[err.Field], func(other *field.Error) bool {
+			if other.Type == field.ErrorTypeRequired {
+				return err.Type != field.ErrorTypeRequired
+			}
+			return other.Type == field.ErrorTypeNotSupported && err.Type == other.Type && len(other.Detail) < len(err.Detail)
+		})
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -25,18 +26,47 @@ type decoded struct {
 	unread       []string // the paths of what the rest lacks for that
 }
 
-// follows says whether an error of the rest may be there for nothing but a value that
-// was not read: it is of that value or what is in it, names it, or is gone with another.
-func (d decoded) follows(err *field.Error, ofOthers field.ErrorList) bool {
-	keys := object.SplitField(err.Field)
-	for _, unread := range d.unread {
-		path := object.SplitField(unread)
-		isWithin := len(path) <= len(keys) && slices.Equal(path, keys[:len(path)])
-		if isWithin || len(path) > 1 && strings.Contains(err.Detail, unread) {
+// withoutFollowing are errors of the rest without those that may be there for nothing but
+// a value that was not read: they are of that value or what is in it, name it, or are gone
+// with another.
+func (d decoded) withoutFollowing(errs, ofOthers field.ErrorList) field.ErrorList {
+	if len(d.unread) == 0 {
+		return errs
+	}
+	unread := paths{}
+	for _, path := range d.unread {
+		unread.add(object.SplitField(path))
+	}
+	stays := map[string]bool{}
+	for _, err := range ofOthers {
+		stays[err.Error()] = true
+	}
+	return slices.DeleteFunc(slices.Clone(errs), func(err *field.Error) bool {
+		isNamed := slices.ContainsFunc(strings.FieldsFunc(err.Detail, endsPath), func(word string) bool {
+			return strings.Contains(word, ".") && unread.haveStartOf(object.SplitField(word))
+		})
+		return isNamed || unread.haveStartOf(object.SplitField(err.Field)) || !stays[err.Error()]
+	})
+}
+
+// paths are some paths of fields.
+type paths map[string]bool
+
+func (p paths) add(keys []string) { p[strings.Join(keys, "\x00")] = true }
+
+// haveStartOf says whether one of the paths is that of a field or of what it is in.
+func (p paths) haveStartOf(keys []string) bool {
+	for end := 1; end <= len(keys); end++ {
+		if p[strings.Join(keys[:end], "\x00")] {
 			return true
 		}
 	}
-	return !slices.ContainsFunc(ofOthers, func(other *field.Error) bool { return other.Error() == err.Error() })
+	return false
+}
+
+// endsPath says whether a character of a message ends the path of a field in it.
+func endsPath(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(".[]-_/$", r)
 }
 
 // decode returns an object as the API server has it, if anything of it can be read, and

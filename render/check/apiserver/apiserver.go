@@ -164,6 +164,9 @@ type recorder []string
 // AddWarning implements warning.Recorder.
 func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }
 
+// uid is that of an object which no cluster has stored.
+const uid = "00000000-0000-0000-0000-000000000000"
+
 // begin completes the metadata of an object as each request to create one does. It
 // returns the context of the request.
 func (k Kind) begin(object metav1.Object) context.Context {
@@ -174,6 +177,7 @@ func (k Kind) begin(object metav1.Object) context.Context {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
 	rest.FillObjectMetaSystemFields(object)
+	object.SetUID(uid) // any would do, and messages may have it
 	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{
 		IsResourceRequest: true,
 		Verb:              "create",
