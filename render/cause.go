@@ -21,12 +21,26 @@ import (
 // rendered from them: without the field, the problem is gone.
 type causes struct {
 	checker *check.Checker
-	last    map[problemKind]string // the fields that were the causes of the last problems
-	known   map[string]bool        // what was found, by object and field
+	alike   map[problemsAlike][]object.Problem  // all problems
+	last    map[problemKind]string              // the fields that were the causes of the last problems
+	found   map[problemsAlike]map[string]string // the causes of problems alike, by the field that is wrong
+	known   map[string]bool                     // what was found, by object and field
 }
 
-func newCauses(checker *check.Checker) *causes {
-	return &causes{checker: checker, last: map[problemKind]string{}, known: map[string]bool{}}
+// problemsAlike are the problems of a kind with what is rendered from one object.
+type problemsAlike struct {
+	written *unstructured.Unstructured
+	kind    problemKind
+}
+
+func alike(p object.Problem) problemsAlike { return problemsAlike{p.Subject.Written, kindOf(p)} }
+
+func newCauses(checker *check.Checker, problems []object.Problem) *causes {
+	c := &causes{checker, map[problemsAlike][]object.Problem{}, map[problemKind]string{}, map[problemsAlike]map[string]string{}, map[string]bool{}}
+	for _, p := range problems {
+		c.alike[alike(p)] = append(c.alike[alike(p)], p)
+	}
+	return c
 }
 
 // next returns a problem with a rendered object as one with what people wrote, unless that
@@ -70,18 +84,98 @@ func problemOfWritten(p object.Problem, field string) object.Problem {
 	return cause
 }
 
+// mostTries are as many fields as are tried for one problem: each try renders the object.
+const mostTries = 200
+
 // of returns the path of the field that is the cause of a problem with a rendered object;
 // empty where none alone is. Of several it is the likeliest.
 func (c *causes) of(p object.Problem) string {
-	content, kind := p.Subject.Written.Object, kindOf(p)
-	before := c.count(content, kind)
-	for _, f := range c.likely(fieldsOf(content), p) {
-		if rest, _ := without(content, f.path).(map[string]any); c.count(rest, kind) < before {
-			c.last[kind] = f.kind()
+	all := alike(p)
+	if cause, ok := c.found[all][p.Field]; ok {
+		return cause
+	}
+	content := p.Subject.Written.Object
+	before := c.count(content, all.kind)
+	fields := c.likely(fieldsOf(content), p)
+	for _, f := range fields[:min(len(fields), mostTries)] {
+		if rest, _ := without(content, f.path).(map[string]any); c.count(rest, all.kind) < before {
+			c.last[all.kind] = f.kind()
+			c.findAlike(p, f.path, before)
 			return object.JoinField(f.path)
 		}
 	}
+	if len(fields) > mostTries { // the others would take as long
+		c.found[all] = map[string]string{}
+		for _, other := range c.alike[all] {
+			c.found[all][other.Field] = ""
+		}
+	}
 	return ""
+}
+
+// findAlike finds the causes of all problems that are like one of known cause at once, where
+// they are the same field of other items: without those all of the problems are gone.
+func (c *causes) findAlike(p object.Problem, cause []string, before int) {
+	all := alike(p)
+	if len(c.alike[all]) < 2 || c.found[all] != nil {
+		return
+	}
+	found, paths := map[string]string{}, map[string][]string{}
+	for _, other := range c.alike[all] {
+		path := moved(cause, p.Field, other.Field)
+		found[other.Field] = object.JoinField(path)
+		paths[found[other.Field]] = path
+	}
+	rest := p.Subject.Written.Object
+	for _, path := range slices.SortedFunc(maps.Values(paths), lastFirst) {
+		if !has(rest, path) {
+			return
+		}
+		rest, _ = without(rest, path).(map[string]any)
+	}
+	if c.count(rest, all.kind) == before-len(c.alike[all]) {
+		c.found[all] = found
+	}
+}
+
+// moved is the path of a field in those items that another problem is of.
+func moved(path []string, from, to string) []string {
+	was, is := indexes.FindAllString(from, -1), indexes.FindAllString(to, -1)
+	moved := slices.Clone(path)
+	for i, key := range path {
+		for n := range was {
+			if key == was[n] { // of several the innermost
+				moved[i] = is[n]
+			}
+		}
+	}
+	return moved
+}
+
+// lastFirst sorts paths so that the indexes of those that come later stay what they are
+// without those that come first.
+func lastFirst(a, b []string) int {
+	return slices.CompareFunc(b, a, func(x, y string) int { return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)) })
+}
+
+// has says whether there is a value at a path.
+func has(content any, path []string) bool {
+	for _, key := range path {
+		switch in := content.(type) {
+		case map[string]any:
+			content = in[key]
+		case []any:
+			if i, err := strconv.Atoi(strings.Trim(key, "[]")); err == nil && i < len(in) {
+				content = in[i]
+				continue
+			}
+			return false
+		}
+		if content == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // likely sorts fields by how likely one is the cause of a problem: first the one that was
@@ -91,8 +185,11 @@ func (c *causes) likely(fields []writtenField, p object.Problem) []writtenField 
 	rank := func(f writtenField) int {
 		rank := 0
 		for _, key := range f.path {
-			if slices.Contains(keys, strings.Trim(key, "[]")) {
+			switch item := strings.Trim(key, "[]"); {
+			case slices.Contains(keys, item):
 				rank += 2
+			case item != key: // another item
+				rank -= 6
 			}
 		}
 		if f.isScalar {
@@ -103,8 +200,15 @@ func (c *causes) likely(fields []writtenField, p object.Problem) []writtenField 
 		}
 		return rank
 	}
-	slices.SortStableFunc(fields, func(a, b writtenField) int { return cmp.Compare(rank(b), rank(a)) })
-	return fields
+	ranked := map[int][]writtenField{}
+	for _, f := range fields {
+		ranked[rank(f)] = append(ranked[rank(f)], f)
+	}
+	sorted := make([]writtenField, 0, len(fields))
+	for _, rank := range slices.Backward(slices.Sorted(maps.Keys(ranked))) {
+		sorted = append(sorted, ranked[rank]...)
+	}
+	return sorted
 }
 
 // count returns how many problems of a kind there are with what is rendered from an object.
@@ -172,8 +276,8 @@ func fieldsOf(content map[string]any) (fields []writtenField) {
 	return fields
 }
 
-// without is content without the value at a path. A name it replaces, as each object has
-// one.
+// without is content without the value at a path. A name or a key it replaces, as what has
+// one needs one.
 func without(content any, path []string) any {
 	switch content := content.(type) {
 	case map[string]any:
@@ -181,8 +285,8 @@ func without(content any, path []string) any {
 		switch {
 		case len(path) > 1:
 			rest[path[0]] = without(content[path[0]], path[1:])
-		case path[0] == "name":
-			rest["name"] = "a"
+		case path[0] == "name", path[0] == "key":
+			rest[path[0]] = "a"
 		default:
 			delete(rest, path[0])
 		}

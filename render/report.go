@@ -113,7 +113,7 @@ func (r *renderer) reportErrors(objects []object.Object, errs []error) {
 func (r *renderer) reportRendered(objects []object.Object, before map[*unstructured.Unstructured]object.Object) {
 	_, problems := r.checker.Objects(objects)
 	slices.SortStableFunc(problems, func(a, b object.Problem) int { return cmp.Compare(order(a), order(b)) })
-	causes := newCauses(r.checker)
+	causes := newCauses(r.checker, problems)
 	for _, p := range problems {
 		was, isOverridden := before[p.Subject.Unstructured]
 		if isOverridden && !r.hasProblem(was, p) || !p.Subject.IsRendered() {
