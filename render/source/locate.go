@@ -53,8 +53,24 @@ func (s *Sources) Locate(p object.Problem, origin string) object.Problem {
 		p.File = Relative(origin)
 		return p
 	}
-	p.File, p.Line = s.position(p.Subject.ID(), origin, object.SplitField(p.Field), testOf(p.Value))
+	id := p.Subject.ID()
+	p.File, p.Line = s.position(id, origin, writtenKeys(id, object.SplitField(p.Field)), testOf(p.Value))
 	return p
+}
+
+// writtenKeys are the keys at which people write a field. What all versions of a
+// CustomResourceDefinition have in common, the API server has apart from them.
+func writtenKeys(id object.ID, keys []string) []string {
+	if id.Group != "apiextensions.k8s.io" || len(keys) < 2 || keys[0] != "spec" {
+		return keys
+	}
+	switch first := []string{"spec", "versions", "0"}; keys[1] {
+	case "validation":
+		return slices.Concat(first, []string{"schema"}, keys[2:])
+	case "subresources", "additionalPrinterColumns", "selectableFields":
+		return slices.Concat(first, keys[1:])
+	}
+	return keys
 }
 
 func (s *Sources) position(id object.ID, origin string, keys []string, is test) (file string, line int) {
