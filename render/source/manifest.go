@@ -110,6 +110,8 @@ func notAnObject(d Document) (wrong string, node *yaml.Node) {
 		return "is no object: it has no kind", d.Node
 	case node != nil:
 		return wrong, node
+	case emptySubject(d.Node) != nil:
+		return "subjects: an entry that is empty: write one with kind and name, or remove it", emptySubject(d.Node)
 	case d.Name == "" && textAt(metadata, "generateName") != "":
 		return "metadata.generateName: each sync would make another object: write metadata.name", d.Node
 	case d.Name == "" && !strings.HasSuffix(d.Kind, "List"):
@@ -139,12 +141,30 @@ func wrongMetadata(object, metadata *yaml.Node) (wrong string, node *yaml.Node) 
 	for _, field := range []string{"labels", "annotations"} {
 		_, values := mappingEntry(metadata, field)
 		for i := 1; values != nil && i < len(values.Content); i += 2 {
+			if key := values.Content[i-1]; field == "annotations" && key.Kind == yaml.ScalarNode && key.Value == "" {
+				return "metadata.annotations: a key that is empty: write one, or remove the entry", key
+			}
 			if value := dereferenced(values.Content[i]); value.Kind != yaml.ScalarNode && values.Content[i-1].ShortTag() != "!!merge" {
 				return fmt.Sprintf("metadata.%s.%s: has to be text", field, values.Content[i-1].Value), value
 			}
 		}
 	}
 	return "", nil
+}
+
+// emptySubject is an entry of a binding that is empty, at which kustomize stops; nil where
+// there is none.
+func emptySubject(binding *yaml.Node) *yaml.Node {
+	_, subjects := mappingEntry(binding, "subjects")
+	if subjects == nil || subjects.Kind != yaml.SequenceNode {
+		return nil
+	}
+	for _, entry := range subjects.Content {
+		if dereferenced(entry).ShortTag() == "!!null" {
+			return entry
+		}
+	}
+	return nil
 }
 
 // orNothing is a node, or one of nothing.
