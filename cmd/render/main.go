@@ -14,11 +14,11 @@ func main() {
 	os.Exit(run())
 }
 
-// tuneCollector has the garbage collector run a fifth as often as usual, as long as
+// tuneCollector has the garbage collector run a third as often as usual, as long as
 // there is memory: a run is short, and most of what it makes stays to its end.
 func tuneCollector() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(500)
+		debug.SetGCPercent(300)
 		debug.SetMemoryLimit(1 << 30)
 	}
 }
