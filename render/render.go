@@ -53,6 +53,9 @@ func Render(repository *Repository, environment string, progress func(step strin
 
 	progress("expanding")
 	rendered := r.override(r.expand(stored))
+	if r.overrides == "" { // which may mend it
+		r.reportBehind(written)
+	}
 	r.admit(slices.Concat(written, rendered))
 
 	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}

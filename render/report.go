@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/advice"
 	"example.com/gatehouse/render/build"
+	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -127,6 +129,41 @@ func (r *renderer) reportRendered(objects []object.Object, before map[*unstructu
 		}
 		r.rendered = append(r.rendered, p)
 		if cause, ok := causes.next(p); ok {
+			r.report([]object.Problem{cause})
+		}
+	}
+}
+
+// reportBehind reports what would be wrong with what invalid specs are rendered to, if they
+// had not the errors that are known: it comes of other fields.
+func (r *renderer) reportBehind(written []object.Object) {
+	known := map[*unstructured.Unstructured][]string{} // the fields that are wrong
+	for _, p := range r.problems {
+		if p.IsError() && p.Subject.Unstructured == p.Subject.Written {
+			known[p.Subject.Written] = append(known[p.Subject.Written], p.Field)
+		}
+	}
+	var behind []object.Object
+	for _, o := range written {
+		if len(known[o.Written]) == 0 {
+			continue
+		}
+		rendered, err := kinds.Expand(r.checker.Defaulted(o))
+		if err != nil {
+			continue // it is of types that cannot be read
+		}
+		for _, u := range rendered {
+			behind = append(behind, object.Object{Unstructured: u, Written: o.Written})
+		}
+	}
+	_, problems := r.checker.Objects(behind)
+	causes := newCauses(r.checker, problems)
+	for _, p := range problems {
+		cause, isNew := causes.next(p)
+		isKnown := slices.ContainsFunc(known[p.Subject.Written], func(field string) bool {
+			return strings.HasPrefix(cause.Field, field) || strings.HasPrefix(field, cause.Field)
+		})
+		if p.IsError() && isNew && !isKnown {
 			r.report([]object.Problem{cause})
 		}
 	}

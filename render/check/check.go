@@ -64,10 +64,11 @@ func (c *Checker) Objects(objects []object.Object) (valid []object.Object, probl
 	return valid, problems
 }
 
-// Defaulted returns an object with its defaults filled in, valid or not.
+// Defaulted returns an object with its defaults filled in, valid or not, but without
+// quantities that take all time to be read.
 func (c *Checker) Defaulted(o object.Object) *unstructured.Unstructured {
 	stored, _ := c.check(o)
-	return stored
+	return &unstructured.Unstructured{Object: withoutEndless(stored.Object)}
 }
 
 // check returns an object with its defaults filled in, and what is wrong with it.
