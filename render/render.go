@@ -59,10 +59,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 	r.admit(slices.Concat(written, rendered))
 
 	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
-	if len(r.problems) == 0 {
-		r.report(r.checker.Policies(slices.Concat(written, rendered), r.position))
-	}
-	if len(r.problems) == 0 {
+	if !object.HasErrors(r.problems) {
 		rendering.Objects, rendering.Files = r.files(slices.Concat(written, rendered))
 		rendering.IsSorted = r.isSorted()
 		r.advise(rendering.Objects, repository.Now)

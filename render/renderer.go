@@ -133,7 +133,7 @@ func (r *renderer) expand(stored []object.Object) []object.Object {
 // override builds what was rendered with the environment's overrides, if it has any. It
 // completes the names of what was rendered, and checks all of it.
 func (r *renderer) override(rendered []object.Object) []object.Object {
-	selectable := rendered
+	final, isComplete := rendered, r.overrides == ""
 	if r.overrides != "" && !object.HasErrors(r.problems) { // an override of half of the objects misses the others
 		unchanged, overridden, problems := build.Override(r.sources, r.overrides, rendered)
 		r.report(problems)
@@ -143,12 +143,11 @@ func (r *renderer) override(rendered []object.Object) []object.Object {
 		_, wrong := check.New(overridden)
 		r.report(wrong)
 		r.reportInexact(overridden)
-		all := slices.Concat(unchanged, overridden)
-		r.reportOverridden(check.Overridden(rendered, all))
-		selectable, rendered = slices.Concat(rendered, all), all
+		final, isComplete = slices.Concat(unchanged, overridden), true
+		r.reportOverridden(check.Overridden(rendered, final))
 	}
 	if !object.HasErrors(r.problems) {
-		r.report(build.UnmatchedPatches(r.sources, r.folder, r.overrides, r.built, selectable))
+		r.report(build.UnmatchedPatches(r.sources, r.folder, r.overrides, r.built, slices.Concat(rendered, final)))
 	}
 	before := unoverridden(rendered, final)
 	errs := make([]error, len(final))

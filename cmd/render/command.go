@@ -30,6 +30,7 @@ type flags struct {
 	render.Selection
 	root    string
 	check   bool
+	strict  bool
 	output  string
 	version bool
 }
@@ -70,7 +71,8 @@ error says which were, as when the disk fails: rendering again completes that.`,
 	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
 	cmd.Flags().StringVar(&f.root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as `render version` does")
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
@@ -97,6 +99,7 @@ func runRender(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	defer repository.Close()
+	repository.Now = time.Now()
 	p.step("waiting for another run")
 	lock := repository.Lock
 	if f.check {

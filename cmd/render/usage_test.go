@@ -41,7 +41,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"version prod", `unknown command "prod" for "render version"` + "\nSee 'render version --help' for usage."},
 		{"-x", "unknown shorthand flag: 'x' in -x" + help},
 		{"--all --check=maybe", "--check=maybe: write --check, or leave it out" + help},
-		{"--all -o", "flag needs an argument: 'o' in -o: text or json" + help},
+		{"--all -o", "flag needs an argument: 'o' in -o: text, json or github: errors and warnings as annotations of a workflow" + help},
 		{"version -o yaml", "--output yaml: write text or json"},
 		{"", "which environment? write --env NAME, or --all: there are prod and staging"},
 		{"--all --env prod", "--all renders every environment: leave out --env, or --all"},

@@ -78,6 +78,11 @@ func (a *admitter) Admit(o object.Object) (*unstructured.Unstructured, error) {
 		u := o.Unstructured
 		if isSecret(u) {
 			u = withoutEncryption(u)
+			for _, name := range []string{"data", "stringData"} {
+				if values, ok := o.Object[name].(map[string]any); ok && u.Object[name] == nil {
+					u.Object[name] = unknownValues(values, name)
+				}
+			}
 		}
 		encoded, err := json.Marshal(u)
 		if err != nil {

@@ -88,7 +88,7 @@ func (p Problem) Position() string {
 
 // HasErrors says whether any problem is an error.
 func HasErrors(problems []Problem) bool {
-	return slices.ContainsFunc(problems, func(p Problem) bool { return !p.Warning })
+	return slices.ContainsFunc(problems, Problem.IsError)
 }
 
 // SplitProblems returns errors and warnings apart, neither of them nil.

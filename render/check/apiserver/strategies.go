@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	aggregatorinstall "k8s.io/kube-aggregator/pkg/apis/apiregistration/install"
@@ -36,6 +37,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/resolver"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
@@ -122,11 +124,11 @@ var groups = map[string]group{
 		"ServiceAccount":        serviceaccount.Strategy,
 	}),
 	"admissionregistration.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
-		"MutatingAdmissionPolicy":          mutatingadmissionpolicy.NewStrategy(nil, nil),
-		"MutatingAdmissionPolicyBinding":   mutatingadmissionpolicybinding.NewStrategy(nil, nil, nil),
+		"MutatingAdmissionPolicy":          mutatingadmissionpolicy.NewStrategy(nil, unasked),
+		"MutatingAdmissionPolicyBinding":   mutatingadmissionpolicybinding.NewStrategy(nil, nil, unasked),
 		"MutatingWebhookConfiguration":     mutatingwebhookconfiguration.Strategy,
-		"ValidatingAdmissionPolicy":        validatingadmissionpolicy.NewStrategy(nil, nil),
-		"ValidatingAdmissionPolicyBinding": validatingadmissionpolicybinding.NewStrategy(nil, nil, nil),
+		"ValidatingAdmissionPolicy":        validatingadmissionpolicy.NewStrategy(nil, unasked),
+		"ValidatingAdmissionPolicyBinding": validatingadmissionpolicybinding.NewStrategy(nil, nil, unasked),
 		"ValidatingWebhookConfiguration":   validatingwebhookconfiguration.Strategy,
 	}),
 	"apiextensions.k8s.io":   customResources(),
@@ -198,6 +200,12 @@ var groups = map[string]group{
 		"VolumeAttributesClass": volumeattributesclass.Strategy,
 	}),
 }
+
+// unasked is a resolver that strategies of policies want to have. They ask it for the
+// parameters that a user may read, and no user is known.
+var unasked = resolver.ResourceResolverFunc(func(schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	return schema.GroupVersionResource{}, nil
+})
 
 func customResources() group {
 	scheme := runtime.NewScheme()
