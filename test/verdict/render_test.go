@@ -109,8 +109,8 @@ func (v *verdict) add(p object.Problem) {
 	if p.Field != "" {
 		v.fields = append(v.fields, p.Field)
 	}
-	if strings.Contains(p.Message, "server-side apply") {
-		v.ofApply = append(v.ofApply, p.Field)
+	if strings.Contains(p.Message, "server-side apply") || strings.Contains(p.Message, ": makes ") {
+		v.ofOthers = append(v.ofOthers, p.Field)
 	}
 	v.isPartial = v.isPartial || strings.Contains(p.Message, "kustomize cannot change")
 }

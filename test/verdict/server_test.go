@@ -28,8 +28,9 @@ type verdict struct {
 	// isPartial says whether there may be more fields than those, and that their indexes
 	// may be missing: decoding ends at the first value that it cannot decode.
 	isPartial bool
-	// ofApply are those fields that are wrong for a server-side apply alone.
-	ofApply []string
+	// ofOthers are those fields that are wrong for a server-side apply alone, or for what is
+	// rendered from the object.
+	ofOthers []string
 	// isUnknown says whether there are no such objects to be kept.
 	isUnknown bool
 	messages  []string
