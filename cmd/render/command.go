@@ -44,11 +44,12 @@ func newCommand() *cobra.Command {
 objects in it, checks everything as the API server would, and writes one object a
 file to rendered/NAME, for Argo CD or Flux to sync.
 
-What is accepted, and may yet not be what was meant, is a warning.
+What the API server accepts, and may yet not be what was meant, is a warning.
 
 Exit codes: 0 done, or with --check nothing to do; 1 with --check, rendered/ is
-not what rendering would write; 2 error, and then no file was changed, unless the
-error says which were, as when the disk fails: rendering again completes that.`,
+not what rendering would write, or has files that no index lists; 2 error, and
+then no file was changed, unless the error says which were, as when the disk
+fails: rendering again completes that.`,
 		Example: `  # Write rendered/prod
   render --env prod
 
@@ -73,7 +74,7 @@ error says which were, as when the disk fails: rendering again completes that.`,
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
-	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as `render version` does")
+	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
