@@ -134,6 +134,7 @@ func (r *renderer) expand(stored []object.Object) []object.Object {
 // completes the names of what was rendered, and checks all of it.
 func (r *renderer) override(rendered []object.Object) []object.Object {
 	final, isComplete := rendered, r.overrides == ""
+	var before map[*unstructured.Unstructured]object.Object
 	if r.overrides != "" && !object.HasErrors(r.problems) { // an override of half of the objects misses the others
 		unchanged, overridden, problems := build.Override(r.sources, r.overrides, rendered)
 		r.report(problems)
@@ -144,12 +145,12 @@ func (r *renderer) override(rendered []object.Object) []object.Object {
 		r.report(wrong)
 		r.reportInexact(overridden)
 		final, isComplete = slices.Concat(unchanged, overridden), true
+		before = unoverridden(rendered, final)
 		r.reportOverridden(check.Overridden(rendered, final))
 	}
 	if !object.HasErrors(r.problems) {
 		r.report(build.UnmatchedPatches(r.sources, r.folder, r.overrides, r.built, slices.Concat(rendered, final)))
 	}
-	before := unoverridden(rendered, final)
 	errs := make([]error, len(final))
 	parallel.For(len(final), func(i int) { errs[i] = kinds.HashName(final[i].Unstructured) })
 	r.reportErrors(final, errs)

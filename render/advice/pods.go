@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"example.com/gatehouse/render/object"
 )
@@ -13,28 +14,17 @@ import (
 // reference is the name of a ConfigMap or Secret in a Pod, or in what Pods are made from.
 type reference struct{ kind, name, field string }
 
-// podSpecs are the fields of the built-in kinds that hold the spec of a Pod.
-var podSpecs = map[string]string{
-	"/Pod":                   "spec",
-	"/ReplicationController": "spec.template.spec",
-	"/PodTemplate":           "template.spec",
-	"apps/Deployment":        "spec.template.spec",
-	"apps/ReplicaSet":        "spec.template.spec",
-	"apps/StatefulSet":       "spec.template.spec",
-	"apps/DaemonSet":         "spec.template.spec",
-	"batch/Job":              "spec.template.spec",
-	"batch/CronJob":          "spec.jobTemplate.spec.template.spec",
-}
-
-// podSpec is the spec of the Pods that an object is or makes, and its field.
+// podSpec is the spec of the Pods that an object of a built-in kind is or makes, and its
+// field.
 func podSpec(o object.Object) (spec map[string]any, field string) {
-	field, ok := podSpecs[o.GroupVersionKind().Group+"/"+o.GetKind()]
-	if !ok {
+	path, ok := object.PodTemplatePath(o.GetKind())
+	if !ok || !scheme.Scheme.IsGroupRegistered(o.GroupVersionKind().Group) {
 		return nil, ""
 	}
-	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, strings.Split(field, ".")...)
+	path = append(path, "spec")
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	spec, _ = value.(map[string]any)
-	return spec, field
+	return spec, strings.Join(path, ".")
 }
 
 // references are the ConfigMaps and Secrets that an object names and cannot do without.

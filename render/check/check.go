@@ -67,7 +67,10 @@ func (c *Checker) Objects(objects []object.Object) (valid []object.Object, probl
 // Defaulted returns an object with its defaults filled in, valid or not, but without
 // quantities that take all time to be read.
 func (c *Checker) Defaulted(o object.Object) *unstructured.Unstructured {
-	stored, _ := c.check(o)
+	stored := o.Unstructured
+	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
+		stored, _ = kind.defaulted(o)
+	}
 	return &unstructured.Unstructured{Object: withoutEndless(stored.Object)}
 }
 

@@ -197,11 +197,7 @@ func deprecation(definition *apiextensions.CustomResourceDefinition, version api
 // check returns the object as the API server would store it, defaults filled in,
 // and why it would not: what `kubectl apply --validate=strict` is told.
 func (k *customKind) check(o object.Object) (*unstructured.Unstructured, []object.Problem) {
-	stored := o.DeepCopy()
-	problems := k.unknownFields(o, stored)
-	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
-	defaulting.Default(stored.Object, k.structural)
-
+	stored, problems := k.defaulted(o)
 	created := k.created(stored)
 	errs := k.strategy.Validate(context.Background(), created)
 	for _, err := range errs {
@@ -215,6 +211,16 @@ func (k *customKind) check(o object.Object) (*unstructured.Unstructured, []objec
 	for _, warning := range slices.Concat(k.warnings, k.strategy.WarningsOnCreate(context.Background(), created)) {
 		problems = append(problems, warningOf(o, warning))
 	}
+	return stored, problems
+}
+
+// defaulted is an object without fields that the kind does not have, which are problems, and
+// with its defaults filled in.
+func (k *customKind) defaulted(o object.Object) (*unstructured.Unstructured, []object.Problem) {
+	stored := o.DeepCopy()
+	problems := k.unknownFields(o, stored)
+	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
+	defaulting.Default(stored.Object, k.structural)
 	return stored, problems
 }
 

@@ -135,7 +135,7 @@ type podTemplate struct {
 // podTemplateOf returns that of an object, if it has one that can be read. The scheme has
 // the kinds of package apiserver.
 func podTemplateOf(o object.Object) (podTemplate, bool) {
-	path, ok := templatePath(o.GetKind())
+	path, ok := object.PodTemplatePath(o.GetKind())
 	if !ok {
 		return podTemplate{}, false
 	}
@@ -156,21 +156,6 @@ func podTemplateOf(o object.Object) (podTemplate, bool) {
 		written, _ = written[key].(map[string]any)
 	}
 	return podTemplate{path, written, metadata, spec}, true
-}
-
-// templatePath says where objects of a kind have what Pods are made of, if they do.
-func templatePath(kind string) (path []string, ok bool) {
-	switch kind {
-	case "Pod":
-		return nil, true
-	case "PodTemplate":
-		return []string{"template"}, true
-	case "CronJob":
-		return []string{"spec", "jobTemplate", "spec", "template"}, true
-	case "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet":
-		return []string{"spec", "template"}, true
-	}
-	return nil, false
 }
 
 // podSecurityChecks are those of kube-apiserver. The reason of each is its name.

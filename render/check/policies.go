@@ -5,9 +5,7 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -78,11 +76,7 @@ func (a *admitter) Admit(o object.Object) (*unstructured.Unstructured, error) {
 		u := o.Unstructured
 		if isSecret(u) {
 			u = withoutEncryption(u)
-			for _, name := range []string{"data", "stringData"} {
-				if values, ok := o.Object[name].(map[string]any); ok && u.Object[name] == nil {
-					u.Object[name] = unknownValues(values, name)
-				}
-			}
+			fillUnknownValues(u, o.Unstructured)
 		}
 		encoded, err := json.Marshal(u)
 		if err != nil {
@@ -92,23 +86,12 @@ func (a *admitter) Admit(o object.Object) (*unstructured.Unstructured, error) {
 	}
 	admitted := o.DeepCopy()
 	if custom, ok := a.kinds[gvk]; ok {
-		custom.complete(admitted)
+		stored, _ := custom.defaulted(o)
+		admitted = custom.created(stored)
 	}
 	rest.FillObjectMetaSystemFields(admitted)
 	admitted.SetGeneration(1)
 	return admitted, nil
-}
-
-// complete does to an object what the API server does before it stores it.
-func (k *customKind) complete(u *unstructured.Unstructured) {
-	defaulting.PruneNonNullableNullsWithoutDefaults(u.Object, k.structural)
-	defaulting.Default(u.Object, k.structural)
-	if subresources, _ := apiextensions.GetSubresourcesForVersion(k.definition, u.GroupVersionKind().Version); subresources != nil && subresources.Status != nil {
-		delete(u.Object, "status")
-	}
-	if k.strategy.NamespaceScoped() && u.GetNamespace() == "" {
-		u.SetNamespace(metav1.NamespaceDefault)
-	}
 }
 
 func (k *customKind) resource(version string) schema.GroupVersionResource {

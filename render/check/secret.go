@@ -65,10 +65,8 @@ func checkSecret(o object.Object) []object.Problem {
 			delete(rest.Object, name)
 			delete(rest.Object, "sops") // which proves nothing, and would be called unknown
 		}
-		if values, ok := o.Object[name].(map[string]any); ok && rest.Object[name] == nil {
-			rest.Object[name] = unknownValues(values, name)
-		}
 	}
+	fillUnknownValues(rest, o.Unstructured)
 	problems := checkBuiltin(object.Object{Unstructured: rest, Written: o.Written})
 	return append(problems, problemsOf(o, errs)...)
 }
@@ -135,6 +133,15 @@ func withoutEncryption(secret *unstructured.Unstructured) *unstructured.Unstruct
 		}
 	}
 	return rest
+}
+
+// fillUnknownValues gives what is left of a Secret other values where it has none left.
+func fillUnknownValues(rest, secret *unstructured.Unstructured) {
+	for _, name := range []string{"data", "stringData"} {
+		if values, ok := secret.Object[name].(map[string]any); ok && rest.Object[name] == nil {
+			rest.Object[name] = unknownValues(values, name)
+		}
+	}
 }
 
 // unknownValues have the keys of values in a field of a Secret, which its type may ask for,
