@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/check"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 )
@@ -128,7 +129,7 @@ func (c *causes) findAlike(p object.Problem, cause []string, before int) {
 	}
 	rest := p.Subject.Written.Object
 	for _, path := range slices.SortedFunc(maps.Values(paths), lastFirst) {
-		if !has(rest, path) {
+		if decoding.At(rest, path) == nil {
 			return
 		}
 		rest, _ = without(rest, path).(map[string]any)
@@ -156,26 +157,6 @@ func moved(path []string, from, to string) []string {
 // without those that come first.
 func lastFirst(a, b []string) int {
 	return slices.CompareFunc(b, a, func(x, y string) int { return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)) })
-}
-
-// has says whether there is a value at a path.
-func has(content any, path []string) bool {
-	for _, key := range path {
-		switch in := content.(type) {
-		case map[string]any:
-			content = in[key]
-		case []any:
-			if i, err := strconv.Atoi(strings.Trim(key, "[]")); err == nil && i < len(in) {
-				content = in[i]
-				continue
-			}
-			return false
-		}
-		if content == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // likely sorts fields by how likely one is the cause of a problem: first the one that was

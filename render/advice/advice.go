@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/object"
@@ -77,12 +76,4 @@ func whatToDo(id object.ID, known []string, inNeed int) string {
 		what += fmt.Sprintf(" (%d objects need it)", inNeed)
 	}
 	return what
-}
-
-// namespaceOf is the namespace that an object will be in.
-func namespaceOf(u *unstructured.Unstructured) string {
-	if namespace := u.GetNamespace(); namespace != "" {
-		return namespace
-	}
-	return "default"
 }

@@ -32,7 +32,7 @@ func missingConfiguration(e Environment) (warnings []object.Problem) {
 		written[o.Unstructured] = found
 		counted := map[object.ID]bool{}
 		for _, r := range found {
-			id := object.ID{Kind: r.kind, Namespace: namespaceOf(o.Unstructured), Name: r.name}
+			id := object.ID{Kind: r.kind, Namespace: o.NamespaceOrDefault(), Name: r.name}
 			if counted[id] || brought.has(id, o) || !brought.hasOthers(id) || o.IsRendered() && isReferred(written[o.Written], r) {
 				continue
 			}
@@ -87,7 +87,7 @@ func newBrought(e Environment) brought {
 		everywhere := object.ID{Kind: kind, Name: name}
 		b.in[everywhere] = append(b.in[everywhere], o.GetNamespace())
 		if secretType, _, _ := unstructured.NestedString(o.Object, "type"); secretType != string(corev1.SecretTypeServiceAccountToken) {
-			in := kindIn{kind, namespaceOf(o.Unstructured)}
+			in := kindIn{kind, o.NamespaceOrDefault()}
 			b.known[in] = append(b.known[in], hashSuffix.ReplaceAllString(name, ""))
 		}
 	}

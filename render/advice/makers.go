@@ -43,7 +43,7 @@ var makeNothing = []string{
 
 func (m makers) add(o object.Object) {
 	gvk := o.GroupVersionKind()
-	namespace := namespaceOf(o.Unstructured)
+	namespace := o.NamespaceOrDefault()
 	switch {
 	case kinds.Find(gvk) != nil, gvk.Group == "apiextensions.k8s.io", slices.Contains(makeNothing, gvk.Kind):
 	case gvk.Kind == "ClusterRole":

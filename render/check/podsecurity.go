@@ -97,7 +97,7 @@ func (v podViolation) problem(o object.Object, position func(object.Problem) str
 
 // podViolations are those of an object, each by the most severe rule.
 func podViolations(o object.Object, rules map[string][]podSecurityRule) (violations []podViolation) {
-	asked := rules[namespaceOf(o)]
+	asked := rules[o.NamespaceOrDefault()]
 	if len(asked) == 0 {
 		return nil
 	}
@@ -115,13 +115,6 @@ func podViolations(o object.Object, rules map[string][]podSecurityRule) (violati
 		}
 	}
 	return violations
-}
-
-func namespaceOf(o object.Object) string {
-	if namespace := o.GetNamespace(); namespace != "" {
-		return namespace
-	}
-	return metav1.NamespaceDefault
 }
 
 // podTemplate is what Pods are made of, or a Pod.

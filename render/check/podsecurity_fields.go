@@ -13,6 +13,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
 )
 
@@ -102,9 +103,9 @@ func (t podTemplate) restrictedValues(level api.LevelVersion, check policy.Check
 	ofPod := fields[0]
 	for _, f := range fields {
 		for _, keys := range t.expand(f.path) {
-			value := valueAt(t.written, keys)
+			value := decoding.At(t.written, keys)
 			inherits := value == nil && f != ofPod && f.path == containerPath(ofPod.path)
-			if inherits && valueAt(t.written, object.SplitField(ofPod.path)) != nil || t.passesAlone(level, check, keys, value) {
+			if inherits && decoding.At(t.written, object.SplitField(ofPod.path)) != nil || t.passesAlone(level, check, keys, value) {
 				continue
 			}
 			err := t.restricted(keys, value, f.wants)
@@ -187,22 +188,6 @@ func expand(content any, path, pattern []string) (paths [][]string) {
 	return paths
 }
 
-// valueAt is the value at a path; nil where there is none.
-func valueAt(content any, path []string) any {
-	for _, key := range path {
-		switch parent := content.(type) {
-		case map[string]any:
-			content = parent[key]
-		case []any:
-			index, _ := strconv.Atoi(strings.Trim(key, "[]"))
-			content = parent[index]
-		default:
-			return nil
-		}
-	}
-	return content
-}
-
 // passesAlone says whether a Pod passes a check that has the value at a path, and else
 // obeys.
 func (t podTemplate) passesAlone(level api.LevelVersion, check policy.CheckID, path []string, value any) bool {
@@ -243,7 +228,7 @@ func (t podTemplate) obedient(path []string, value any) map[string]any {
 	pod := map[string]any{"spec": spec}
 	if value != nil {
 		setAt(pod, path, value)
-	} else if parent, ok := valueAt(pod, path[:len(path)-1]).(map[string]any); ok {
+	} else if parent, ok := decoding.At(pod, path[:len(path)-1]).(map[string]any); ok {
 		delete(parent, path[len(path)-1])
 	}
 	return pod

@@ -168,6 +168,25 @@ func (s *search) alternatives(err error, object func(content any) any) (instead 
 	return instead
 }
 
+// At is the value at a path in content; nil where there is none.
+func At(content any, path []string) any {
+	for _, key := range path {
+		switch parent := content.(type) {
+		case map[string]any:
+			content = parent[key]
+		case []any:
+			index, err := strconv.Atoi(strings.Trim(key, "[]"))
+			if err != nil || index < 0 || index >= len(parent) {
+				return nil
+			}
+			content = parent[index]
+		default:
+			return nil
+		}
+	}
+	return content
+}
+
 // Replace puts another value in the place of the one at a path. Nil takes it out of an
 // object, and is null in a list.
 func Replace(content any, path []string, value any) {

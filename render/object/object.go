@@ -2,8 +2,10 @@
 package object
 
 import (
+	"cmp"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -23,6 +25,11 @@ type Object struct {
 // IsRendered says whether the object was rendered from another.
 func (o Object) IsRendered() bool {
 	return o.Written != nil && o.Written != o.Unstructured
+}
+
+// NamespaceOrDefault is the namespace that an object with namespaces will be in.
+func (o Object) NamespaceOrDefault() string {
+	return cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)
 }
 
 // ID tells an object from all others of a cluster.
