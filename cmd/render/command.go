@@ -70,7 +70,7 @@ fails: rendering again completes that.`,
 	}
 	cmd.Flags().StringArrayVarP(&f.Names, "env", "e", nil, "an environment to render: a folder of environments/ (repeatable)")
 	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
-	cmd.Flags().StringVar(&f.root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
+	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
@@ -78,7 +78,6 @@ fails: rendering again completes that.`,
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.MarkFlagDirname("root")
 	cmd.AddCommand(newVersionCommand())
 	return cmd
 }

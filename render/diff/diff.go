@@ -1,0 +1,131 @@
+// Package diff compares what an environment was rendered to with what it is rendered to
+// now, object by object: order and formatting do not count.
+package diff
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+)
+
+// Environment is what changes in an environment.
+type Environment struct {
+	Name string
+	// Changes are in the order of namespaces, kinds and names.
+	Changes []Change
+	// Unchanged are the objects that are the same before and after.
+	Unchanged []*unstructured.Unstructured
+}
+
+// Change is an object that is added, removed, changed, or replaced by one of another name.
+type Change struct {
+	// Before is nil of an object that is added, After of one that is removed.
+	Before, After *unstructured.Unstructured
+}
+
+// Action is what happens to an object.
+type Action string
+
+// The actions.
+const (
+	Added   Action = "added"
+	Changed Action = "changed"
+	// Replaced is an object that cannot be changed, as the Pod of an At: one of another name
+	// takes its place.
+	Replaced Action = "replaced"
+	Removed  Action = "removed"
+)
+
+// Action is what happens to the object.
+func (c Change) Action() Action {
+	switch {
+	case c.Before == nil:
+		return Added
+	case c.After == nil:
+		return Removed
+	case c.Before.GetName() != c.After.GetName():
+		return Replaced
+	}
+	return Changed
+}
+
+// Object is the object after the change, or before it where it is removed.
+func (c Change) Object() object.Object {
+	if c.After == nil {
+		return object.Object{Unstructured: c.Before}
+	}
+	return object.Object{Unstructured: c.After}
+}
+
+// Objects compares the objects of an environment before and after.
+func Objects(name string, before, after []*unstructured.Unstructured) Environment {
+	e := Environment{Name: name}
+	old := map[object.ID]*unstructured.Unstructured{}
+	for _, o := range before {
+		old[idOf(o)] = o
+	}
+	for _, o := range after {
+		id := idOf(o)
+		was := old[id]
+		delete(old, id)
+		if was != nil && equal(was, o) {
+			e.Unchanged = append(e.Unchanged, o)
+			continue
+		}
+		e.Changes = append(e.Changes, Change{Before: was, After: o})
+	}
+	for _, o := range old {
+		e.Changes = append(e.Changes, Change{Before: o})
+	}
+	e.Changes = replacements(e.Changes)
+	slices.SortFunc(e.Changes, compare)
+	return e
+}
+
+func idOf(o *unstructured.Unstructured) object.ID { return object.Object{Unstructured: o}.ID() }
+
+// replacements returns changes with an object that is added and one that is removed as one
+// replacement, where both are the only ones that were rendered from one immutable object.
+func replacements(changes []Change) []Change {
+	added, removed := map[object.ID][]int{}, map[object.ID][]int{}
+	for i, c := range changes {
+		switch owner, ok := immutableOwner(c.Object().Unstructured); {
+		case !ok:
+		case c.Before == nil:
+			added[owner] = append(added[owner], i)
+		case c.After == nil:
+			removed[owner] = append(removed[owner], i)
+		}
+	}
+	var gone []int
+	for owner, in := range added {
+		if out := removed[owner]; len(in) == 1 && len(out) == 1 {
+			changes[in[0]].Before = changes[out[0]].Before
+			gone = append(gone, out[0])
+		}
+	}
+	slices.Sort(gone)
+	for _, i := range slices.Backward(gone) {
+		changes = slices.Delete(changes, i, i+1)
+	}
+	return changes
+}
+
+// immutableOwner is what an object that cannot be changed was rendered from.
+func immutableOwner(o *unstructured.Unstructured) (object.ID, bool) {
+	kind := kinds.RenderedFrom(o)
+	if kind == nil || !kind.Immutable {
+		return object.ID{}, false
+	}
+	return object.ID{Group: kind.GVK.Group, Kind: kind.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[kind.Label]}, true
+}
+
+func compare(a, b Change) int {
+	x, y := a.Object().ID(), b.Object().ID()
+	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind), strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
+}
