@@ -26,6 +26,14 @@ type Environment struct {
 type Change struct {
 	// Before is nil of an object that is added, After of one that is removed.
 	Before, After *unstructured.Unstructured
+	// BeforeFile and AfterFile are their files, relative to the root, with slashes.
+	BeforeFile, AfterFile string
+}
+
+// Manifest is an object and its file, relative to the root, with slashes.
+type Manifest struct {
+	*unstructured.Unstructured
+	File string
 }
 
 // Action is what happens to an object.
@@ -63,31 +71,31 @@ func (c Change) Object() object.Object {
 }
 
 // Objects compares the objects of an environment before and after.
-func Objects(name string, before, after []*unstructured.Unstructured) Environment {
+func Objects(name string, before, after []Manifest) Environment {
 	e := Environment{Name: name}
-	old := map[object.ID]*unstructured.Unstructured{}
-	for _, o := range before {
-		old[idOf(o)] = o
+	old := map[object.ID]Manifest{}
+	for _, m := range before {
+		old[idOf(m)] = m
 	}
-	for _, o := range after {
-		id := idOf(o)
+	for _, m := range after {
+		id := idOf(m)
 		was := old[id]
 		delete(old, id)
-		if was != nil && equal(was, o) {
-			e.Unchanged = append(e.Unchanged, o)
+		if was.Unstructured != nil && equal(was.Unstructured, m.Unstructured) {
+			e.Unchanged = append(e.Unchanged, m.Unstructured)
 			continue
 		}
-		e.Changes = append(e.Changes, Change{Before: was, After: o})
+		e.Changes = append(e.Changes, Change{was.Unstructured, m.Unstructured, was.File, m.File})
 	}
-	for _, o := range old {
-		e.Changes = append(e.Changes, Change{Before: o})
+	for _, m := range old {
+		e.Changes = append(e.Changes, Change{Before: m.Unstructured, BeforeFile: m.File})
 	}
 	e.Changes = replacements(e.Changes)
 	slices.SortFunc(e.Changes, compare)
 	return e
 }
 
-func idOf(o *unstructured.Unstructured) object.ID { return object.Object{Unstructured: o}.ID() }
+func idOf(m Manifest) object.ID { return object.Object{Unstructured: m.Unstructured}.ID() }
 
 // replacements returns changes with an object that is added and one that is removed as one
 // replacement, where both are the only ones that were rendered from one immutable object.
@@ -105,7 +113,7 @@ func replacements(changes []Change) []Change {
 	var gone []int
 	for owner, in := range added {
 		if out := removed[owner]; len(in) == 1 && len(out) == 1 {
-			changes[in[0]].Before = changes[out[0]].Before
+			changes[in[0]].Before, changes[in[0]].BeforeFile = changes[out[0]].Before, changes[out[0]].BeforeFile
 			gone = append(gone, out[0])
 		}
 	}

@@ -1,0 +1,87 @@
+package diff
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/aymanbagabas/go-udiff"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/object"
+)
+
+// Unified is a unified diff of the object as YAML. As in `kubectl diff`, it says of the
+// values of a Secret which change, and not what they are.
+func (c Change) Unified() string {
+	before, after := c.Texts()
+	from, to := "a/"+c.BeforeFile, "b/"+c.AfterFile
+	if c.Before == nil {
+		from = os.DevNull
+	}
+	if c.After == nil {
+		to = os.DevNull
+	}
+	return udiff.Unified(from, to, before, after)
+}
+
+// Texts is the object as YAML before and after, with the values of a Secret masked; empty
+// where there is none.
+func (c Change) Texts() (before, after string) {
+	was, is := masked(c.Before, c.After)
+	return text(was), text(is)
+}
+
+func text(o *unstructured.Unstructured) string {
+	if o == nil {
+		return ""
+	}
+	content, err := object.Object{Unstructured: o}.YAML()
+	if err != nil { // of what was read from YAML or JSON
+		panic(fmt.Errorf("write %s %s: %w", o.GetKind(), o.GetName(), err))
+	}
+	return string(content)
+}
+
+// masked returns the object before and after with stars for the values of a Secret.
+func masked(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
+	was, is = before, after
+	if isSecret(before) {
+		was = before.DeepCopy()
+	}
+	if isSecret(after) {
+		is = after.DeepCopy()
+	}
+	for _, field := range []string{"data", "stringData"} {
+		old, current := values(was, field), values(is, field)
+		for key, value := range old {
+			other, stays := current[key]
+			switch {
+			case !stays:
+				old[key] = "***"
+			case value == other:
+				old[key], current[key] = "***", "***"
+			default:
+				old[key], current[key] = "*** (before)", "*** (after)"
+			}
+		}
+		for key := range current {
+			if _, was := old[key]; !was {
+				current[key] = "***"
+			}
+		}
+	}
+	return was, is
+}
+
+func isSecret(o *unstructured.Unstructured) bool {
+	return o != nil && o.GetKind() == "Secret" && o.GroupVersionKind().Group == ""
+}
+
+// values are those of a field of a Secret; nil of anything else.
+func values(o *unstructured.Unstructured, field string) map[string]any {
+	if !isSecret(o) {
+		return nil
+	}
+	values, _ := o.Object[field].(map[string]any)
+	return values
+}
