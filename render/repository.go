@@ -76,6 +76,11 @@ func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
 	return tree.Lock(ctx, filepath.Join(r.dir, environmentsFolder))
 }
 
+// Rendered returns the files that an environment was rendered to.
+func (r *Repository) Rendered(environment string) ([]tree.File, error) {
+	return tree.Read(r.root, environment)
+}
+
 // RLock keeps other runs from writing to the repository until unlock, where it can be
 // locked: a file system without locks may be read. It waits for those that write.
 func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
@@ -156,8 +161,13 @@ type Selection struct {
 
 var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// selected are the names of the environments to render, each once.
-func (r *Repository) selected(selection Selection) ([]string, error) {
+// IsEnvironmentName says whether an environment can have a name.
+func IsEnvironmentName(name string) bool {
+	return environmentName.MatchString(name) && name != baseFolder
+}
+
+// Select returns the names of the environments to render, sorted, each once.
+func (r *Repository) Select(selection Selection) ([]string, error) {
 	var errs []error
 	names := slices.Clone(selection.Names)
 	if selection.All {
@@ -179,7 +189,7 @@ func (r *Repository) selected(selection Selection) ([]string, error) {
 		rendered, err := tree.Environments(r.root)
 		errs = append(errs, err)
 		for _, name := range rendered {
-			if environmentName.MatchString(name) && name != baseFolder {
+			if IsEnvironmentName(name) {
 				names = append(names, name)
 			}
 		}

@@ -35,7 +35,7 @@ type EnvironmentUpdate struct {
 // the lock of the repository until it is closed. Progress is told what is being done.
 // Close the update after use.
 func NewUpdate(ctx context.Context, repository *Repository, selection Selection, progress func(environment, step string)) (*Update, error) {
-	names, err := repository.selected(selection)
+	names, err := repository.Select(selection)
 	if err != nil {
 		return nil, err
 	}
@@ -62,20 +62,27 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 // plan renders the environment, which has to be there if it was asked for, and
 // compares it with what was rendered before.
 func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
-	rendering := &Rendering{}
-	switch {
-	case repository.hasEnvironment(e.Name):
-		rendering, e.Problems = Render(repository, e.Name, progress)
-	case askedFor:
-		e.Problems = []object.Problem{{File: environmentsFolder + "/" + e.Name, Message: "no such environment" + repository.unknown(e.Name)}}
-	}
-	if object.HasErrors(e.Problems) {
+	var rendering *Rendering
+	rendering, e.Problems = RenderOrGone(repository, e.Name, askedFor, progress)
+	if rendering == nil {
 		return
 	}
 	progress("comparing")
 	e.Objects = len(rendering.Objects)
 	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.IsSorted)
 	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
+}
+
+// RenderOrGone renders an environment. One that is gone, and was not asked for, is rendered to
+// nothing.
+func RenderOrGone(repository *Repository, name string, askedFor bool, progress func(step string)) (*Rendering, []object.Problem) {
+	switch {
+	case repository.hasEnvironment(name):
+		return Render(repository, name, progress)
+	case askedFor:
+		return nil, []object.Problem{{File: environmentsFolder + "/" + name, Message: "no such environment" + repository.unknown(name)}}
+	}
+	return &Rendering{Environment: name}, nil
 }
 
 // Strict turns each warning into an error. Orphans are none to a check, which does not pass

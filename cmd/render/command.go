@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
@@ -68,28 +67,26 @@ fails: rendering again completes that.`,
 
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.Flags().StringArrayVarP(&f.Names, "env", "e", nil, "an environment to render: a folder of environments/ (repeatable)")
-	cmd.Flags().BoolVarP(&f.All, "all", "A", false, "render every environment, and prune those that are gone")
+	addSelectionFlags(cmd, &f.Selection, "an environment to render: a folder of environments/ (repeatable)", "render every environment, and prune those that are gone")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
-	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	cmd.AddCommand(newVersionCommand())
+	cmd.AddCommand(newDiffCommand(), newVersionCommand())
 	return cmd
 }
 
 func runRender(cmd *cobra.Command, f flags) error {
-	if !slices.Contains(outputs, f.output) {
-		return fmt.Errorf("--output %s: write text, json or github", f.output)
+	if err := checkOutput(f.output, outputs); err != nil {
+		return err
 	}
 	if f.version {
 		return printVersion(cmd.OutOrStdout(), f.output)
 	}
-	if err := checkSelection(f); err != nil {
+	if err := checkSelection(f.Selection, f.root); err != nil {
 		return err
 	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")

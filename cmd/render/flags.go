@@ -1,6 +1,14 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render"
+)
 
 // addRootFlag adds the flag that says which repository.
 func addRootFlag(cmd *cobra.Command, root *string) {
@@ -12,4 +20,39 @@ func addRootFlag(cmd *cobra.Command, root *string) {
 func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
 	cmd.Flags().StringVarP(environment, "env", "e", "", "the environment: a folder of environments/")
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+}
+
+// addSelectionFlags adds the flags that say which environments.
+func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all string) {
+	cmd.Flags().StringArrayVarP(&selection.Names, "env", "e", nil, one)
+	cmd.Flags().BoolVarP(&selection.All, "all", "A", false, all)
+	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+}
+
+// addOutputFlag adds the flag that says in which of some forms to print, by default the first.
+func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
+	cmd.Flags().StringVarP(output, "output", "o", forms[0], listed(forms))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkOutput says in which forms a command prints to whoever asks for another.
+func checkOutput(output string, forms []string) error {
+	if slices.Contains(forms, output) {
+		return nil
+	}
+	return fmt.Errorf("--output %s: write %s", output, listed(forms))
+}
+
+// listed is a list as people write it: text, json or github.
+func listed(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// noArguments is the error of arguments to a command that takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return fmt.Errorf("%w%s", err, seeHelp(cmd))
+	}
+	return nil
 }

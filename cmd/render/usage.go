@@ -18,14 +18,14 @@ func seeHelp(cmd *cobra.Command) string {
 }
 
 // checkSelection says which environments there are to whoever selects none.
-func checkSelection(f flags) error {
+func checkSelection(s render.Selection, root string) error {
 	switch {
-	case f.All && len(f.Names) > 0:
+	case s.All && len(s.Names) > 0:
 		return errors.New("--all renders every environment: leave out --env, or --all")
-	case f.All || len(f.Names) > 0:
+	case s.All || len(s.Names) > 0:
 		return nil
 	}
-	return fmt.Errorf("which environment? write --env NAME, or --all%s", render.ThereAre(environmentNames(f.root)))
+	return fmt.Errorf("which environment? write --env NAME, or --all%s", render.ThereAre(environmentNames(root)))
 }
 
 // unknownCommand is the error of arguments, as there are none but commands: most of those

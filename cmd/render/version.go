@@ -21,25 +21,23 @@ type versions struct {
 	Go         string `json:"go"`
 }
 
+// versionOutputs are the forms in which versions are printed.
+var versionOutputs = []string{"text", "json"}
+
 func newVersionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and those of the kustomize and the Kubernetes within",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(cmd, args); err != nil {
-				return fmt.Errorf("%w%s", err, seeHelp(cmd))
-			}
-			return nil
-		},
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %s: write text or json", output)
+			if err := checkOutput(output, versionOutputs); err != nil {
+				return err
 			}
 			return printVersion(cmd.OutOrStdout(), output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	addOutputFlag(cmd, &output, versionOutputs)
 	return cmd
 }
 

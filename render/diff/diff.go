@@ -20,6 +20,8 @@ type Environment struct {
 	Changes []Change
 	// Unchanged are the objects that are the same before and after.
 	Unchanged []*unstructured.Unstructured
+	// Problems are errors, with which there are no changes, and warnings.
+	Problems []object.Problem
 }
 
 // Change is an object that is added, removed, changed, or replaced by one of another name.

@@ -3,9 +3,25 @@ package diff
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // equal says whether two objects are the same to a cluster.
 func equal(a, b *unstructured.Unstructured) bool {
-	return equality.Semantic.DeepEqual(a.Object, b.Object)
+	return text(a) == text(b) || equality.Semantic.DeepEqual(typed(a), typed(b))
+}
+
+// typed is an object of a built-in kind, in which 1000m and 1 are one quantity; any other,
+// and one with fields that the kind does not have, as it is.
+func typed(o *unstructured.Unstructured) any {
+	object, err := scheme.Scheme.New(o.GroupVersionKind())
+	if err != nil {
+		return o
+	}
+	const returnUnknownFields = true
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, object, returnUnknownFields); err != nil {
+		return o
+	}
+	return object
 }

@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 	"os"
+	"reflect"
 
 	"github.com/aymanbagabas/go-udiff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -58,7 +59,7 @@ func masked(before, after *unstructured.Unstructured) (was, is *unstructured.Uns
 			switch {
 			case !stays:
 				old[key] = "***"
-			case value == other:
+			case reflect.DeepEqual(value, other):
 				old[key], current[key] = "***", "***"
 			default:
 				old[key], current[key] = "*** (before)", "*** (after)"

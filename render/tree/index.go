@@ -4,13 +4,17 @@ package tree
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/regular"
 )
 
@@ -67,6 +71,36 @@ func readIndex(content []byte) map[string]bool {
 		}
 	}
 	return names
+}
+
+// Read returns the files that were rendered of an environment below root, none where it was
+// not.
+func Read(root *os.Root, environment string) ([]File, error) {
+	folder := newFolder(root, path.Join(Folder, environment))
+	defer folder.close()
+	index, err := folder.read(indexFile)
+	if err != nil {
+		return nil, err
+	}
+	names := Listed(index)
+	files, errs := make([]File, len(names)), make([]error, len(names))
+	parallel.For(len(names), func(i int) {
+		files[i].Path = names[i]
+		files[i].Content, errs[i] = folder.read(names[i])
+	})
+	return slices.DeleteFunc(files, func(file File) bool { return file.Content == nil }), errors.Join(errs...)
+}
+
+// IndexFile is the path of the index in the folder of an environment.
+const IndexFile = indexFile
+
+// Listed returns the files that an index lists, sorted; none where it is not one that render
+// wrote.
+func Listed(index []byte) []string {
+	if !isIndex(index) {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(readIndex(index)))
 }
 
 // IsOwnable says whether a path is one that render might have written: whoever

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/diff"
+	"example.com/gatehouse/render/object"
+)
+
+// diffOutputs are the forms in which a diff is printed.
+var diffOutputs = []string{"text", "markdown", "json"}
+
+type diffFlags struct {
+	render.Selection
+	root   string
+	base   string
+	output string
+}
+
+func newDiffCommand() *cobra.Command {
+	var f diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff (--env NAME... | --all | --base REVISION)",
+		Short: "Show what rendering would change, object by object",
+		Long: `Diff renders environments, writes nothing, and shows how their objects differ from
+those in rendered/. The order of fields and how files are formatted do not count.
+
+With --base it compares with what is committed at a revision of git, as a pull
+request does: with the last commit that REVISION and HEAD have in common or, where
+they have none, as with a branch that render publishes to, with REVISION itself.
+
+KUBECTL_EXTERNAL_DIFF names a program to show differences, as for kubectl diff.
+
+Exit codes: 0 no differences; 1 differences; over 1 error.`,
+		Example: `  # What would "render --env prod" change?
+  render diff --env prod
+
+  # What does this branch change in all environments?
+  render diff --base origin/main
+
+  # The same as a comment for a pull request: first what happens to the cluster
+  render diff --base origin/main -o markdown
+
+  # In two columns
+  KUBECTL_EXTERNAL_DIFF="diff -y" render diff --all`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, f) },
+	}
+	addSelectionFlags(cmd, &f.Selection, "an environment to compare: a folder of environments/ (repeatable)", "compare every environment, and those that are gone (with --base the default)")
+	addRootFlag(cmd, &f.root)
+	cmd.Flags().StringVar(&f.base, "base", "", "compare with what is committed at a revision of git, as a pull request into it does")
+	addOutputFlag(cmd, &f.output, diffOutputs)
+	return cmd
+}
+
+func runDiff(cmd *cobra.Command, f diffFlags) error {
+	if err := checkOutput(f.output, diffOutputs); err != nil {
+		return err
+	}
+	f.All = f.All || f.base != "" && len(f.Names) == 0
+	if err := checkSelection(f.Selection, f.root); err != nil {
+		return err
+	}
+	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
+	defer p.stop()
+	repository, err := openRepository(f.root)
+	if err != nil {
+		return err
+	}
+	defer repository.Close()
+	repository.Now = time.Now()
+	p.step("waiting for another run")
+	unlock, err := repository.RLock(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	d, err := diff.New(cmd.Context(), repository, f.Selection, f.base, func(environment, step string) { p.step(environment + ": " + step) })
+	if err != nil {
+		return err
+	}
+	p.stop()
+	return printDifferences(cmd, d, f)
+}
+
+// printDifferences prints a diff, and ends with the exit code that says whether there is any.
+func printDifferences(cmd *cobra.Command, d *diff.Diff, f diffFlags) error {
+	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	r := report{check: true}
+	for _, e := range d.Environments {
+		errors, warnings := object.SplitProblems(e.Problems)
+		r.Environments = append(r.Environments, environmentReport{Name: e.Name, Errors: errors, Warnings: warnings})
+	}
+	if err := printReport(out, errOut, r); err != nil {
+		return err
+	}
+	if d.Failed() {
+		return exitCode(exitError)
+	}
+	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
+	if program != "" && d.Differs() {
+		code, err := diff.External(cmd.Context(), program, d.Changes(), out, errOut)
+		if err == nil && code != 0 {
+			err = exitCode(code)
+		}
+		return err
+	}
+	if err := printChanges(out, d.Changes()); err != nil {
+		return fmt.Errorf("print diff: %w", err)
+	}
+	if d.Differs() {
+		return exitCode(exitDiffers)
+	}
+	return nil
+}
+
+func printChanges(out io.Writer, changes []diff.Change) error {
+	w := bufio.NewWriter(out)
+	for _, c := range changes {
+		printDiff(w, c.Unified(), isColored(out))
+	}
+	return w.Flush()
+}

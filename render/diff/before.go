@@ -1,0 +1,68 @@
+package diff
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/tree"
+)
+
+// before is what environments were rendered to.
+type before interface {
+	// environments are the names of those that were rendered.
+	environments() ([]string, error)
+	// compare compares its files of an environment with those of now: it returns the paths
+	// of those that are the same, and its others.
+	compare(environment string, now []tree.File) (same map[string]bool, others []tree.File, err error)
+	// name is how people call where the file of an environment is.
+	name(environment, file string) string
+}
+
+// manifests returns the objects in files of an environment before.
+func manifests(b before, environment string, files []tree.File) (manifests []Manifest, err error) {
+	var errs []error
+	for _, file := range files {
+		objects, err := parse(file.Content)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s cannot be compared: %w: render --env %s writes it anew", b.name(environment, file.Path), err, environment))
+		}
+		for _, o := range objects {
+			manifests = append(manifests, Manifest{o, path.Join(tree.Folder, environment, file.Path)})
+		}
+	}
+	return manifests, errors.Join(errs...)
+}
+
+// parse returns the objects in a file.
+func parse(content []byte) (objects []*unstructured.Unstructured, err error) {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		encoded, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			return nil, err
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(encoded, &fields); err != nil {
+			return nil, errors.New("it is no object")
+		}
+		if len(fields) > 0 {
+			objects = append(objects, &unstructured.Unstructured{Object: fields})
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // it is what git names objects by
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// File is a file of a commit.
+type File struct {
+	Path string // relative to the folder that was asked for, with slashes
+	OID  string
+	Mode string // as git has it: 100644, 100755, or 120000 for a link
+}
+
+// modeSubmodule is the mode of a folder that is another repository's.
+const modeSubmodule = "160000"
+
+// Files are the files in a folder of a commit, in the order of git; none where there is no
+// such folder. The folder is relative to that of the repository.
+func (r *Repository) Files(ctx context.Context, commit, dir string) ([]File, error) {
+	full := path.Join(r.prefix, dir)
+	args := []string{"ls-tree", "-r", "-t", "-z", "--full-tree", commit}
+	if full != "" {
+		args = append(args, "--", full)
+	}
+	out, err := r.git(ctx, nil, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of commit %s: %w", full, commit, r.whyMissing(ctx, err))
+	}
+	var files []File
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		mode, rest, _ := strings.Cut(entry, " ")
+		kind, rest, _ := strings.Cut(rest, " ")
+		oid, name, _ := strings.Cut(rest, "\t")
+		if mode == modeSubmodule {
+			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of this repository only", name, commit)
+		}
+		if within, ok := strings.CutPrefix(name, full+"/"); kind == "blob" && (ok || full == "") {
+			files = append(files, File{Path: within, OID: oid, Mode: mode})
+		}
+	}
+	return files, nil
+}
+
+// Contents are the contents of files by their ids. Those that a partial clone lacks are
+// fetched at once.
+func (r *Repository) Contents(ctx context.Context, oids []string) ([][]byte, error) {
+	if len(oids) == 0 {
+		return nil, nil
+	}
+	ids := strings.Join(oids, "\n") + "\n"
+	if promisor := r.promisor(ctx); promisor != "" {
+		// What fails here fails below, where it is known which file is missing.
+		_, _ = r.git(ctx, strings.NewReader(ids), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+			"--recurse-submodules=no", "--no-auto-maintenance", "--filter=blob:none", "--stdin", promisor)
+	}
+	out, err := r.git(ctx, strings.NewReader(ids), "cat-file", "--batch")
+	if err != nil {
+		return nil, fmt.Errorf("read committed files: %w", r.whyMissing(ctx, err))
+	}
+	contents := make([][]byte, len(oids))
+	rest := []byte(out)
+	for i, oid := range oids {
+		if contents[i], rest, err = nextContent(rest); err != nil {
+			return nil, fmt.Errorf("read committed file %s: %w", oid, r.whyMissing(ctx, err))
+		}
+	}
+	return contents, nil
+}
+
+// nextContent splits what `git cat-file --batch` prints after the first object.
+func nextContent(out []byte) (content, rest []byte, err error) {
+	header, rest, _ := bytes.Cut(out, []byte("\n"))
+	fields := strings.Fields(string(header))
+	if len(fields) != 3 {
+		return nil, nil, fmt.Errorf("git cat-file: %s", Tidy(string(header)))
+	}
+	size, err := strconv.Atoi(fields[2])
+	if err != nil || size < 0 || size >= len(rest) {
+		return nil, nil, fmt.Errorf("git cat-file: %s: the content is cut off", Tidy(string(header)))
+	}
+	return rest[:size:size], rest[size+1:], nil
+}
+
+// promisor is the remote that has what a partial clone lacks; empty where the clone has all.
+func (r *Repository) promisor(ctx context.Context) string {
+	out, _ := r.git(ctx, nil, "config", "--null", "--get-regexp", `^remote\..*\.promisor$`)
+	name, _, _ := strings.Cut(out, "\n")
+	return strings.TrimSuffix(strings.TrimPrefix(name, "remote."), ".promisor")
+}
+
+// whyMissing adds to the error of an object that could not be read what to do in a clone
+// that has not all of them.
+func (r *Repository) whyMissing(ctx context.Context, err error) error {
+	if promisor := r.promisor(ctx); promisor != "" {
+		return fmt.Errorf("%w: this is a partial clone, which fetches objects when they are needed: see that git fetch %s works", err, promisor)
+	}
+	return err
+}
+
+// HashOf is the id that a file with some content has in the repository: that of an equal
+// file.
+func (r *Repository) HashOf(content []byte) string {
+	var h hash.Hash
+	if r.format == "sha256" {
+		h = sha256.New()
+	} else {
+		h = sha1.New() //nolint:gosec // it is what git names objects by
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	_, _ = h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}

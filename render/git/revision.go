@@ -1,0 +1,81 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/object"
+)
+
+// Head is what stands for the commit that is checked out.
+const Head = "HEAD"
+
+// Commit is the id of the commit that a revision names. A revision that begins like a flag
+// is none.
+func (r *Repository) Commit(ctx context.Context, revision string) (string, error) {
+	if revision == "" || strings.HasPrefix(revision, "-") {
+		return "", fmt.Errorf("%q is not a revision: write a branch, a tag or a commit", revision)
+	}
+	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	var failed *Error
+	switch {
+	case errors.As(err, &failed) && revision == Head:
+		return "", errors.New("there is no commit yet: commit first")
+	case errors.As(err, &failed):
+		return "", fmt.Errorf("no such revision %q%s", revision, r.otherRevision(ctx, revision))
+	}
+	return strings.TrimSpace(out), err
+}
+
+// otherRevision is the hint at what to write for a revision that there is not, or how to
+// come by it.
+func (r *Repository) otherRevision(ctx context.Context, revision string) string {
+	out, _ := r.git(ctx, nil, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads", "refs/tags", "refs/remotes")
+	names := strings.Fields(out)
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, "/"+revision) }); i >= 0 {
+		return fmt.Sprintf(": did you mean %q?", names[i])
+	}
+	if hint := object.DidYouMean(revision, names); hint != "" {
+		return hint
+	}
+	if r.IsShallow {
+		return ": this clone is shallow: " + Unshallow
+	}
+	return ": git branch --all lists the branches, and git fetch brings new ones"
+}
+
+// Unshallow is how to come by the rest of the history.
+const Unshallow = "run git fetch --unshallow, or in GitHub's checkout write fetch-depth: 0"
+
+// Base is the merge base of a revision and HEAD, with which a pull request is compared.
+// Where the two share no history, it is the revision itself.
+func (r *Repository) Base(ctx context.Context, revision string) (string, error) {
+	commit, err := r.Commit(ctx, revision)
+	if err != nil {
+		return "", err
+	}
+	head, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", Head)
+	if isExit(err, 1) { // a branch without commits
+		return commit, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	base, err := r.git(ctx, nil, "merge-base", commit, strings.TrimSpace(head))
+	switch {
+	case isExit(err, 1) && r.IsShallow:
+		return "", fmt.Errorf("where %q and HEAD part is not known here, as this clone is shallow: %s", revision, Unshallow)
+	case isExit(err, 1):
+		return commit, nil
+	}
+	return strings.TrimSpace(base), err
+}
+
+// isExit says whether git failed with an exit code.
+func isExit(err error, code int) bool {
+	var failed *Error
+	return errors.As(err, &failed) && failed.Code == code
+}
