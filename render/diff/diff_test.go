@@ -1,0 +1,108 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, text string) (manifests []Manifest) {
+	t.Helper()
+	objects, err := parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		manifests = append(manifests, Manifest{o, "rendered/prod/" + o.GetName() + ".yaml"})
+	}
+	return manifests
+}
+
+const deployment = `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: web:1
+        resources: {requests: {cpu: 1000m, memory: 1Gi}}
+`
+
+// What is the same to a cluster is the same, however it is written.
+func TestEqual(t *testing.T) {
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop, labels: {one: '1', two: '2'}}\ndata: {k: v}\n"
+	for name, test := range map[string]struct {
+		before, after string
+		same          bool
+	}{
+		"order of fields":    {configMap, "data: {k: v}\nkind: ConfigMap\nmetadata: {labels: {two: '2', one: '1'}, namespace: shop, name: a}\napiVersion: v1\n", true},
+		"style":              {configMap, "# why\napiVersion: \"v1\"\nkind: 'ConfigMap'\nmetadata:\n    name: a\n    namespace: shop\n    labels:\n        one: \"1\"\n        \"two\": \"2\"\ndata:\n    k: |-\n        v\n", true},
+		"JSON":               {configMap, `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop", "labels": {"one": "1", "two": "2"}}, "data": {"k": "v"}}`, true},
+		"line ends":          {configMap, strings.ReplaceAll(configMap, "\n", "\r\n"), true},
+		"order of objects":   {configMap + deployment, deployment + "---\n" + configMap, true},
+		"a quantity":         {deployment, strings.NewReplacer("1000m", "1", "1Gi", "1024Mi").Replace(deployment), true},
+		"nothing in a field": {deployment, strings.Replace(deployment, "replicas: 2", "replicas: 2\n  strategy: {}", 1), true},
+		"another quantity":   {deployment, strings.Replace(deployment, "1000m", "1001m", 1), false},
+		"order of a list":    {deployment, strings.Replace(deployment, "image: web:1", "image: web:1\n        args: [a, b]", 1), false},
+		"a field of no kind": {deployment, strings.Replace(deployment, "replicas: 2", "replicas: 2\n  replica: 2", 1), false},
+		"text like a number": {configMap, strings.Replace(configMap, "k: v", "k: '1'", 1), false},
+		"version":            {"apiVersion: x.io/v1\nkind: X\nmetadata: {name: a}", "apiVersion: x.io/v2\nkind: X\nmetadata: {name: a}", false},
+	} {
+		e := Objects("prod", read(t, test.before), read(t, test.after))
+		if same := len(e.Changes) == 0; same != test.same {
+			t.Errorf("%s: same is %t: %+v", name, same, e.Changes)
+		}
+		for _, c := range e.Changes {
+			if c.Action() != Changed || c.Unified() == "" {
+				t.Errorf("%s: %s: %s", name, c.Action(), c.Unified())
+			}
+		}
+	}
+}
+
+func pod(name, at, ns string) string {
+	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: " + ns + ", labels: {cnat.programming-kubernetes.info/at: " + at + "}}\n"
+}
+
+// The Pod of an At cannot be changed: one of another name takes its place.
+func TestActions(t *testing.T) {
+	before := pod("a-1", "a", "shop") + pod("b-1", "b", "shop") + pod("d-1", "d", "x") + pod("e-1", "e", "shop") + pod("e-2", "e", "shop") + deployment
+	after := pod("a-2", "a", "shop") + pod("c-1", "c", "shop") + pod("d-1", "d", "z") + pod("e-3", "e", "shop") + strings.Replace(deployment, "web:1", "web:2", 1)
+	var got []string
+	for _, c := range Objects("prod", read(t, before), read(t, after)).Changes {
+		got = append(got, string(c.Action())+" "+c.Object().String())
+	}
+	want := []string{
+		"changed Deployment shop/web", "replaced Pod shop/a-2", "removed Pod shop/b-1", "added Pod shop/c-1",
+		"removed Pod shop/e-1", "removed Pod shop/e-2", "added Pod shop/e-3", "removed Pod x/d-1", "added Pod z/d-1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Of the values of a Secret it is said which change, and not what they are.
+func TestSecrets(t *testing.T) {
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
+	for name, test := range map[string]struct{ before, after, want string }{
+		"changed": {secret + "data: {a: czE=, b: czI=}", secret + "data: {a: czE=, b: czM=}", "   a: '***'\n-  b: '*** (before)'\n+  b: '*** (after)'\n"},
+		"added":   {"", secret + "stringData: {a: s1}", "+  a: '***'\n"},
+		"removed": {secret + "data: {a: czE=}", secret + "data: {}", "-  a: '***'\n"},
+		"mapping": {secret + "data: {a: {b: s1}}", secret + "data: {a: {b: s2}}", "+  a: '*** (after)'\n"},
+		"moved":   {secret + "data: {a: czE=}", secret + "stringData: {a: s1}", "+stringData:\n+  a: '***'\n"},
+	} {
+		changes := Objects("prod", read(t, test.before), read(t, test.after)).Changes
+		if len(changes) != 1 {
+			t.Fatalf("%s: %+v", name, changes)
+		}
+		if diff := changes[0].Unified(); !strings.Contains(diff, test.want) || strings.Contains(diff, "czE") || strings.Contains(diff, "s1") {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
