@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"example.com/gatehouse/render"
 )
 
@@ -31,7 +33,7 @@ const nobody = 65534
 func TestMain(m *testing.M) {
 	limit, ok := os.LookupEnv(asRender)
 	if !ok {
-		os.Exit(m.Run())
+		testscript.Main(m, map[string]func(){"render": main})
 	}
 	var err error
 	switch {
