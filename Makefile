@@ -52,6 +52,11 @@ fuzz: ## Fuzz each target for FUZZTIME (default: 30s)
 	$(FUZZ) ./render/tree -fuzz FuzzIndex
 	GOGC=400 go test ./render -run FuzzFeatures -repositories 5000
 
+# Kubernetes' own tool reads everything from source: compiling it takes minutes.
+.PHONY: portable
+portable: ## Type-check all code and tests for Windows and macOS
+	go tool -modfile=test/controlplane/go.mod typecheck -platform windows/amd64,darwin/arm64 ./...
+
 .PHONY: lint
 lint: ## Lint
 	$(TOOL) golangci-lint run ./...

@@ -2,9 +2,9 @@ package render
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -23,7 +23,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	linkTo := func(target string) func(string) error {
 		return func(name string) error { return os.Symlink(target, name) }
 	}
-	pipe := func(name string) error { return syscall.Mkfifo(name, 0o644) }
+	pipe := func(name string) error { return exec.Command("mkfifo", name).Run() }
 	sparse := func(name string) error {
 		file, err := os.Create(name)
 		if err != nil {

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"os"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -21,13 +20,16 @@ func (p *Plan) Diff() string {
 	return b.String()
 }
 
+// noFile is the name that diff and git give to a file that there is not, on every system.
+const noFile = "/dev/null"
+
 func (p *Plan) fileDiff(name string, before, after []byte) string {
 	from, to := "a/"+p.folder.full(name), "b/"+p.folder.full(name)
 	if before == nil {
-		from = os.DevNull
+		from = noFile
 	}
 	if after == nil {
-		to = os.DevNull
+		to = noFile
 	}
 	return udiff.Unified(from, to, string(before), string(after))
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -112,11 +113,15 @@ func baseName(id object.ID, withGroup bool) string {
 
 // escape writes what is not a lower-case letter, a digit, '-' or '.' as %xx: a
 // ClusterRole may be named system:View, and no two names may meet on a file
-// system that folds case.
+// system that folds case. Nor may a name be one of a device: Windows has no files of
+// those, whatever follows a dot.
 func escape(name string) string {
 	var escaped strings.Builder
+	device := devices.MatchString(name)
 	for i := range len(name) {
 		switch c := name[i]; {
+		case device && i == 0:
+			fmt.Fprintf(&escaped, "%%%02x", c)
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '.':
 			escaped.WriteByte(c)
 		default:
@@ -125,3 +130,7 @@ func escape(name string) string {
 	}
 	return escaped.String()
 }
+
+// devices matches names that Windows takes for devices.
+// https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file
+var devices = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)

@@ -2,8 +2,12 @@ package tree
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -13,7 +17,7 @@ import (
 const lockPoll = 100 * time.Millisecond
 
 // Lock waits until no other run holds the lock of a folder, and keeps others out
-// until unlock. It leaves no file: the lock is on the folder itself.
+// until unlock. It leaves no file in the repository.
 func Lock(ctx context.Context, folder string) (unlock func(), err error) {
 	return lock(ctx, folder, (*flock.Flock).TryLockContext)
 }
@@ -24,9 +28,19 @@ func RLock(ctx context.Context, folder string) (unlock func(), err error) {
 }
 
 func lock(ctx context.Context, folder string, wait func(*flock.Flock, context.Context, time.Duration) (bool, error)) (unlock func(), err error) {
-	l := flock.New(folder, flock.SetFlag(os.O_RDONLY))
+	l := newLock(folder)
 	if _, err := wait(l, ctx, lockPoll); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", folder, err)
 	}
 	return func() { _ = l.Unlock() }, nil
+}
+
+// newLock is the lock of a folder: on the folder itself or, on Windows, which locks files
+// alone, on an empty file of the user's temporary folder that is named after it.
+func newLock(folder string) *flock.Flock {
+	if runtime.GOOS != "windows" {
+		return flock.New(folder, flock.SetFlag(os.O_RDONLY))
+	}
+	name := fmt.Sprintf("gatehouse-%x.lock", sha256.Sum256([]byte(strings.ToLower(folder))))
+	return flock.New(filepath.Join(os.TempDir(), name))
 }

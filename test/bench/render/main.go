@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command render prints what rendering costs beside `kustomize build` of the same
 // inputs, one after the other: wall time and peak memory of each process, and how
 // time grows with the number of CRs. It is run at the root of this repository.
