@@ -39,6 +39,7 @@ bin/render:
 .PHONY: test
 test: ## Run the tests
 	go test ./...
+	go test -C release ./...
 
 # A fuzzer left to itself spends most of its time on making inputs smaller.
 FUZZ := GOGC=400 go test -run '^$$' -fuzzminimizetime 1x -fuzztime $${FUZZTIME:-30s}
@@ -60,6 +61,7 @@ portable: ## Type-check all code and tests for Windows and macOS
 .PHONY: lint
 lint: ## Lint
 	$(TOOL) golangci-lint run ./...
+	cd release && go tool -modfile=../test/tools/go.mod golangci-lint run ./...
 
 .PHONY: bench
 bench: bench-render bench-controller ## Print what rendering and the controller cost beside their peers
@@ -85,16 +87,22 @@ generate: ## Generate code, CRDs and the reference from apis/, RBAC from control
 	go run ./docs/reference > docs/reference.md
 
 
-IMAGE ?= gatehouse-controller:dev
-
 .PHONY: run
 run: ## Run the controller against the current kubeconfig
 	go run ./cmd/controller --metrics-bind-address=0 --zap-encoder=console
 
+# What a release is called, and the image of its controller.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+
+.PHONY: release
+release: IMAGE ?= gatehouse-controller:$(VERSION)
+release: ## Write dist/: render for all platforms, the image IMAGE of the controller, SBOMs, checksums
+	go run -C release . -version '$(VERSION)' -image '$(IMAGE)'
+
 .PHONY: image
+image: IMAGE ?= gatehouse-controller:dev
 image: ## Write bin/controller.tar, a static image for `docker load` or `ctr images import`
-	$(call controller,bin/image/controller)
-	cmd/controller/image.sh bin/image $(IMAGE) bin/controller.tar
+	go run -C release . -version '$(VERSION)' -image '$(IMAGE)' -archive bin/controller.tar
 
 # The programs that tests run against are built once, unless KUBEBUILDER_ASSETS
 # names a folder that has them.

@@ -132,16 +132,17 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 	return resolved, content, err
 }
 
-// CleanedAbs splits a path, its links followed, into folder and file.
+// CleanedAbs splits a path, its links followed, into folder and file. The folder is as the
+// system writes it: kustomize compares it so with others.
 func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 	resolved, isDir, err := f.Resolve(name)
 	if err != nil {
 		return "", "", err
 	}
 	if isDir {
-		return filesys.ConfirmedDir(resolved), "", nil
+		return filesys.ConfirmedDir(filepath.FromSlash(resolved)), "", nil
 	}
-	return filesys.ConfirmedDir(path.Dir(resolved)), path.Base(resolved), nil
+	return filesys.ConfirmedDir(filepath.FromSlash(path.Dir(resolved))), path.Base(resolved), nil
 }
 
 // Exists says whether there is a file or folder, though it may be one that cannot be

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+)
+
+// writeBOM writes what a program is made of, as its linker noted it: the modules, with
+// their checksums in go.sum, and the standard library.
+func writeBOM(file string, p program, version string) error {
+	whole := cdx.Component{
+		BOMRef:     p.name,
+		Type:       cdx.ComponentTypeApplication,
+		Name:       p.info.Path,
+		Version:    version,
+		PackageURL: packageURL(p.info.Main.Path, version) + "?type=module&goos=" + p.platform.OS + "&goarch=" + p.platform.Architecture + "#cmd/" + p.name,
+	}
+	if revision := p.revision(); revision != "" {
+		whole.Properties = &[]cdx.Property{{Name: "vcs.revision", Value: revision}}
+	}
+	components := []cdx.Component{module("std", strings.TrimPrefix(p.info.GoVersion, "go"), "")}
+	for _, m := range p.info.Deps {
+		components = append(components, moduleOf(m))
+	}
+	refs := make([]string, len(components))
+	for i, c := range components {
+		refs[i] = c.BOMRef
+	}
+	bom := cdx.NewBOM()
+	bom.Metadata = &cdx.Metadata{Timestamp: p.time().Format(time.RFC3339), Component: &whole}
+	bom.Components = &components
+	bom.Dependencies = &[]cdx.Dependency{{Ref: whole.BOMRef, Dependencies: &refs}}
+	var b bytes.Buffer
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o644)
+}
+
+// moduleOf is a module, or the one in its place.
+func moduleOf(m *debug.Module) cdx.Component {
+	if m.Replace != nil {
+		m = m.Replace
+	}
+	return module(m.Path, m.Version, m.Sum)
+}
+
+func module(path, version, sum string) cdx.Component {
+	url := packageURL(path, version) + "?type=module"
+	c := cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url}
+	encoded, ok := strings.CutPrefix(sum, "h1:")
+	if hash, err := base64.StdEncoding.DecodeString(encoded); ok && err == nil {
+		c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(hash)}}
+	}
+	return c
+}
+
+// packageURL is how the world names a version of a module.
+// https://github.com/package-url/purl-spec
+func packageURL(path, version string) string {
+	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
+}

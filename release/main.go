@@ -1,0 +1,197 @@
+// Command release builds what a release has, below dist/: render for each platform, the
+// controller as an image, what they are made of, and checksums. The same sources make the
+// same bytes. `make release` and `make image` run it.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"golang.org/x/sync/errgroup"
+)
+
+// The platforms that programs are built for.
+var (
+	renderPlatforms = []v1.Platform{
+		{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"},
+		{OS: "darwin", Architecture: "amd64"}, {OS: "darwin", Architecture: "arm64"},
+		{OS: "windows", Architecture: "amd64"}, {OS: "windows", Architecture: "arm64"},
+	}
+	controllerPlatforms = renderPlatforms[:2]
+)
+
+// release is what is built.
+type release struct {
+	root    string   // the folder of this repository
+	out     string   // the folder that everything is written to
+	version string   // as in the names of files
+	image   name.Tag // what the image of the controller is called
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("release", flag.ExitOnError)
+	root := flags.String("root", "..", "the `folder` of the repository")
+	out := flags.String("out", "dist", "the `folder` there to write a release to, which is removed first")
+	version := flags.String("version", "", "the version of the release")
+	image := flags.String("image", "", "the `name:tag` of the controller's image")
+	archive := flags.String("archive", "", "write the image alone, for this machine, to a `file` for docker load")
+	_ = flags.Parse(args)
+	r, err := newRelease(*root, *out, *version, *image)
+	if err != nil {
+		return err
+	}
+	if *archive != "" {
+		return r.writeArchive(ctx, filepath.Join(r.root, *archive))
+	}
+	return r.write(ctx)
+}
+
+// versions are those that can be part of the name of a file.
+var versions = regexp.MustCompile(`^[A-Za-z0-9][-+.\w]*$`)
+
+func newRelease(root, out, version, image string) (*release, error) {
+	var errs []error
+	if !versions.MatchString(version) {
+		errs = append(errs, fmt.Errorf("version %q cannot be part of the name of a file: write one like VERSION=v1.2.3", version))
+	}
+	tag, err := name.NewTag(image)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("image %q: %w: write one like IMAGE=registry.example.com/gatehouse-controller:v1.2.3", image, err))
+	}
+	root, err = filepath.Abs(root)
+	errs = append(errs, err)
+	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag}, errors.Join(errs...)
+}
+
+// write writes all of a release. The checksums come last: a release that has them is whole.
+func (r *release) write(ctx context.Context) error {
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	controllers, err := r.buildAll(ctx, work, "controller", controllerPlatforms, "")
+	if err != nil {
+		return err
+	}
+	if controllers[0].revision() == "" {
+		fmt.Fprintln(os.Stderr, "warning: go does not know the revision: build in a clone of the git repository, not in a worktree of it")
+	}
+	digest, err := r.writeLayout(controllers)
+	if err != nil {
+		return err
+	}
+	image := r.image.String() + "@" + digest
+	linked := fmt.Sprintf("-X main.release=%s -X example.com/gatehouse/render/scaffold.Image=%s", r.version, image)
+	renders, err := r.buildAll(ctx, work, "render", renderPlatforms, linked)
+	if err != nil {
+		return err
+	}
+	for _, p := range renders {
+		if err := r.pack(p); err != nil {
+			return err
+		}
+	}
+	for _, p := range append(controllers, renders...) {
+		if err := writeBOM(filepath.Join(r.out, r.fileName(p)+".cdx.json"), p, r.version); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stderr, "the controller's image is %s\n", image)
+	return writeChecksums(r.out)
+}
+
+// writeArchive writes an image of the controller that runs on this machine's architecture.
+func (r *release) writeArchive(ctx context.Context, file string) error {
+	work, err := os.MkdirTemp("", "release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	p, err := r.build(ctx, work, "controller", v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, "")
+	if err != nil {
+		return err
+	}
+	image, err := r.newImage(p)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return tarball.WriteToFile(file, r.image, image)
+}
+
+// buildAll builds a program for platforms, two at a time: a linker uses one core.
+func (r *release) buildAll(ctx context.Context, work, name string, platforms []v1.Platform, linked string) ([]program, error) {
+	programs := make([]program, len(platforms))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2)
+	for i, platform := range platforms {
+		group.Go(func() (err error) {
+			programs[i], err = r.build(ctx, work, name, platform, linked)
+			return err
+		})
+	}
+	return programs, group.Wait()
+}
+
+// fileName is the name, without its suffix, of a file about a program.
+func (r *release) fileName(p program) string {
+	return strings.Join([]string{p.name, r.version, p.platform.OS, p.platform.Architecture}, "_")
+}
+
+// writeChecksums writes SHA256SUMS of all files in a folder, as sha256sum checks it.
+func writeChecksums(folder string) error {
+	var sums strings.Builder
+	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		hash := sha256.New()
+		if _, err := io.Copy(hash, file); err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(folder, name)
+		fmt.Fprintf(&sums, "%x  %s\n", hash.Sum(nil), filepath.ToSlash(relative))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
