@@ -38,7 +38,7 @@ func writeBOM(file string, p program, version string) error {
 	bom.Components = &components
 	bom.Dependencies = &[]cdx.Dependency{{Ref: whole.BOMRef, Dependencies: &refs}}
 	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
 		return err
 	}
 	return os.WriteFile(file, b.Bytes(), 0o644)

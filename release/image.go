@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,6 +17,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	spec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // nonroot is a user that is nobody on a node.
@@ -55,42 +62,77 @@ func (r *release) newImage(p program) (v1.Image, error) {
 // https://github.com/opencontainers/image-spec/blob/main/annotations.md
 func (r *release) labels(p program) map[string]string {
 	labels := map[string]string{
-		"org.opencontainers.image.title":       "gatehouse-" + p.name,
-		"org.opencontainers.image.description": "Opens the gates of Ats that are due, reports the status of Ats and Memcacheds",
-		"org.opencontainers.image.licenses":    "Apache-2.0",
-		"org.opencontainers.image.version":     r.version,
-		"org.opencontainers.image.created":     p.time().Format(time.RFC3339),
+		spec.AnnotationTitle:       "gatehouse-" + p.name,
+		spec.AnnotationDescription: "Opens the gates of Ats that are due, reports the status of Ats and Memcacheds",
+		spec.AnnotationLicenses:    "Apache-2.0",
+		spec.AnnotationVersion:     r.version,
+		spec.AnnotationCreated:     p.time().Format(time.RFC3339),
 	}
 	if revision := p.revision(); revision != "" {
-		labels["org.opencontainers.image.revision"] = revision
+		labels[spec.AnnotationRevision] = revision
 	}
 	return labels
 }
 
 // writeLayout writes one image for several platforms as an OCI image layout, and returns
 // its digest.
-func (r *release) writeLayout(programs []program) (digest string, err error) {
-	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, p := range programs {
-		image, err := r.newImage(p)
-		if err != nil {
-			return "", err
-		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &p.platform}})
-	}
-	index, _ = mutate.Annotations(index, r.labels(programs[0])).(v1.ImageIndex)
+func (r *release) writeLayout(programs []program) (string, error) {
 	path, err := layout.Write(filepath.Join(r.out, programs[0].name), empty.Index)
 	if err != nil {
 		return "", err
 	}
-	// Tools find an image of a layout by its tag, and containerd by its name.
-	err = path.AppendIndex(index, layout.WithAnnotations(map[string]string{
-		"org.opencontainers.image.ref.name": r.image.TagStr(),
-		"io.containerd.image.name":          strings.Replace(r.image.Name(), "index.docker.io/", "docker.io/", 1),
-	}))
+	index := spec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: spec.MediaTypeImageIndex, Annotations: r.labels(programs[0])}
+	for _, p := range programs {
+		manifest, err := r.writeImage(path, p)
+		if err != nil {
+			return "", err
+		}
+		index.Manifests = append(index.Manifests, manifest)
+	}
+	// As skopeo writes it: where it copies one that is written otherwise, the digest changes.
+	content, err := json.Marshal(index)
 	if err != nil {
 		return "", err
 	}
-	hash, err := index.Digest()
-	return hash.String(), err
+	hash, size, err := v1.SHA256(bytes.NewReader(content))
+	if err != nil {
+		return "", err
+	}
+	if err := path.WriteBlob(hash, io.NopCloser(bytes.NewReader(content))); err != nil {
+		return "", err
+	}
+	// Tools find an image of a layout by its tag, and containerd by its name.
+	err = path.AppendDescriptor(v1.Descriptor{MediaType: types.OCIImageIndex, Digest: hash, Size: size, Annotations: map[string]string{
+		spec.AnnotationRefName:     r.image.TagStr(),
+		"io.containerd.image.name": strings.Replace(r.image.Name(), "index.docker.io/", "docker.io/", 1),
+	}})
+	return hash.String(), errors.Join(err, readable(string(path)))
+}
+
+// writeImage writes an image to a layout, and returns what an index has of it.
+func (r *release) writeImage(path layout.Path, p program) (spec.Descriptor, error) {
+	image, err := r.newImage(p)
+	if err != nil {
+		return spec.Descriptor{}, err
+	}
+	if err := path.WriteImage(image); err != nil {
+		return spec.Descriptor{}, err
+	}
+	hash, err := image.Digest()
+	if err != nil {
+		return spec.Descriptor{}, err
+	}
+	size, err := image.Size()
+	platform := spec.Platform{OS: p.platform.OS, Architecture: p.platform.Architecture}
+	return spec.Descriptor{MediaType: spec.MediaTypeImageManifest, Digest: digest.Digest(hash.String()), Size: size, Platform: &platform}, err
+}
+
+// readable gives the files of a folder the mode that downloads have.
+func readable(folder string) error {
+	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return os.Chmod(name, 0o644)
+	})
 }
