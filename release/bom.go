@@ -25,13 +25,12 @@ func writeBOM(file string, p program, version string) error {
 	if revision := p.revision(); revision != "" {
 		whole.Properties = &[]cdx.Property{{Name: "vcs.revision", Value: revision}}
 	}
-	components := []cdx.Component{module("std", strings.TrimPrefix(p.info.GoVersion, "go"), "")}
-	for _, m := range p.info.Deps {
-		components = append(components, moduleOf(m))
-	}
-	refs := make([]string, len(components))
-	for i, c := range components {
-		refs[i] = c.BOMRef
+	std := &debug.Module{Path: "std", Version: strings.TrimPrefix(p.info.GoVersion, "go")}
+	modules := append([]*debug.Module{std}, p.info.Deps...)
+	components, refs := make([]cdx.Component, len(modules)), make([]string, len(modules))
+	for i, m := range modules {
+		components[i] = componentOf(m)
+		refs[i] = components[i].BOMRef
 	}
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Timestamp: p.time().Format(time.RFC3339), Component: &whole}
@@ -44,18 +43,14 @@ func writeBOM(file string, p program, version string) error {
 	return os.WriteFile(file, b.Bytes(), 0o644)
 }
 
-// moduleOf is a module, or the one in its place.
-func moduleOf(m *debug.Module) cdx.Component {
+// componentOf is a module, or the one in its place.
+func componentOf(m *debug.Module) cdx.Component {
 	if m.Replace != nil {
 		m = m.Replace
 	}
-	return module(m.Path, m.Version, m.Sum)
-}
-
-func module(path, version, sum string) cdx.Component {
-	url := packageURL(path, version) + "?type=module"
-	c := cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url}
-	encoded, ok := strings.CutPrefix(sum, "h1:")
+	url := packageURL(m.Path, m.Version) + "?type=module"
+	c := cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: url}
+	encoded, ok := strings.CutPrefix(m.Sum, "h1:")
 	if hash, err := base64.StdEncoding.DecodeString(encoded); ok && err == nil {
 		c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(hash)}}
 	}

@@ -129,10 +129,15 @@ func (r *release) writeImage(path layout.Path, p program) (spec.Descriptor, erro
 
 // readable gives the files of a folder the mode that downloads have.
 func readable(folder string) error {
-	return filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		return os.Chmod(name, 0o644)
+		return root.Chmod(name, 0o644)
 	})
 }

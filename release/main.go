@@ -44,8 +44,9 @@ type release struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -111,7 +112,7 @@ func (r *release) write(ctx context.Context) error {
 		return err
 	}
 	image := r.image.String() + "@" + digest
-	linked := fmt.Sprintf("-X main.release=%s -X example.com/gatehouse/render/scaffold.Image=%s", r.version, image)
+	linked := fmt.Sprintf("-X main.release=%s -X example.com/gatehouse/render/scaffold.ControllerImage=%s", r.version, image)
 	renders, err := r.buildAll(ctx, work, "render", renderPlatforms, linked)
 	if err != nil {
 		return err
@@ -172,26 +173,28 @@ func (r *release) fileName(p program) string {
 
 // writeChecksums writes SHA256SUMS of all files in a folder, as sha256sum checks it.
 func writeChecksums(folder string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	var sums strings.Builder
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		file, err := os.Open(name)
+		file, err := root.Open(name)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
 		hash := sha256.New()
-		if _, err := io.Copy(hash, file); err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(folder, name)
-		fmt.Fprintf(&sums, "%x  %s\n", hash.Sum(nil), filepath.ToSlash(relative))
+		_, err = io.Copy(hash, file)
+		fmt.Fprintf(&sums, "%x  %s\n", hash.Sum(nil), name)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "SHA256SUMS"), []byte(sums.String()), 0o644)
+	return root.WriteFile("SHA256SUMS", []byte(sums.String()), 0o644)
 }

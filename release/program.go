@@ -78,7 +78,7 @@ func (p program) time() time.Time {
 // packed is a file in an archive.
 type packed struct {
 	name    string
-	mode    int64
+	mode    os.FileMode
 	content []byte
 }
 
@@ -111,7 +111,7 @@ func tarred(files []packed, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: int64(f.mode), Size: int64(len(f.content)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
 			return nil, err
 		}
 		if _, err := w.Write(f.content); err != nil {
@@ -141,7 +141,7 @@ func zipped(files []packed, at time.Time) ([]byte, error) {
 	w := zip.NewWriter(&b)
 	for _, f := range files {
 		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: at}
-		header.SetMode(os.FileMode(f.mode))
+		header.SetMode(f.mode)
 		file, err := w.CreateHeader(header)
 		if err != nil {
 			return nil, err

@@ -122,7 +122,7 @@ func checkImage(t *testing.T, image v1.Image, arch string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer content.Close()
+	defer func() { _ = content.Close() }()
 	r := tar.NewReader(content)
 	header, err := r.Next()
 	if err != nil || header.Name != "controller" || header.Mode != 0o555 || header.Uid != 0 {
