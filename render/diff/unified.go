@@ -2,7 +2,6 @@ package diff
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -11,16 +10,19 @@ import (
 	"example.com/gatehouse/render/object"
 )
 
+// noFile is the name that diff and git give to a file that there is not, on every system.
+const noFile = "/dev/null"
+
 // Unified is a unified diff of the object as YAML. As in `kubectl diff`, it says of the
 // values of a Secret which change, and not what they are.
 func (c Change) Unified() string {
 	before, after := c.Texts()
 	from, to := "a/"+c.BeforeFile, "b/"+c.AfterFile
 	if c.Before == nil {
-		from = os.DevNull
+		from = noFile
 	}
 	if c.After == nil {
-		to = os.DevNull
+		to = noFile
 	}
 	return udiff.Unified(from, to, before, after)
 }
