@@ -9,6 +9,7 @@ import (
 
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/overview"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -20,6 +21,8 @@ type Rendering struct {
 	Objects []object.Object
 	// Files have one object each, in the same order.
 	Files []tree.File
+	// Page is about the environment, for people.
+	Page []byte
 	// IsSorted says whether it is the environment that says the order, by sortOptions.
 	IsSorted bool
 	// Sources are the files that it was made from, relative to the root.
@@ -62,6 +65,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 	if !object.HasErrors(r.problems) {
 		rendering.Objects, rendering.Files = r.files(slices.Concat(written, rendered))
 		rendering.IsSorted = r.isSorted()
+		rendering.Page = overview.Page(environment, rendering.Objects, rendering.Files)
 		r.advise(rendering.Objects, repository.Now)
 	}
 	problems := object.SortProblems(r.problems)

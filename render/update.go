@@ -69,7 +69,7 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	}
 	progress("comparing")
 	e.Objects = len(rendering.Objects)
-	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.IsSorted)
+	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.Page, rendering.IsSorted)
 	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
 }
 

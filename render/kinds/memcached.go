@@ -21,6 +21,12 @@ var memcachedKind = Kind{
 	expand: typed(Memcached),
 }
 
+// The containers of a Memcached's Pods.
+const (
+	MemcachedContainer = "memcached"
+	ExporterContainer  = "exporter"
+)
+
 const (
 	// memcache is the user and group of memcached in its official images.
 	memcache = 11211
@@ -112,7 +118,7 @@ func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 	security := containerSecurity()
 	security.ReadOnlyRootFilesystem = ptr.To(true)
 	return corev1.Container{
-		Name:    "memcached",
+		Name:    MemcachedContainer,
 		Image:   spec.Image,
 		Command: []string{"memcached"},
 		Args: append([]string{
@@ -133,7 +139,7 @@ func exporterContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 	security := containerSecurity()
 	security.ReadOnlyRootFilesystem = ptr.To(true)
 	return corev1.Container{
-		Name:  "exporter",
+		Name:  ExporterContainer,
 		Image: spec.Exporter.Image,
 		Args: []string{
 			fmt.Sprintf("--memcached.address=localhost:%d", spec.Port),

@@ -19,8 +19,8 @@ import (
 )
 
 // The kustomization.yaml of a rendered environment is the index of what render
-// owns there: the files that it lists, and itself. Nothing else in the folder is
-// ever changed or removed, but for the temporary files of runs that were killed.
+// owns there: the files that it lists, itself, and the page beside it. Nothing else in the
+// folder is ever changed or removed, but for the temporary files of runs that were killed.
 
 // indexFile is the path of the index in the folder of an environment.
 const indexFile = "kustomization.yaml"
@@ -43,11 +43,14 @@ func newIndex(names []string, keepOrder bool) []byte {
 	return b.Bytes()
 }
 
-// isIndex says whether a kustomization is one that render wrote, also if a merge
-// left its marks before the header, or git the line ends of another system.
-func isIndex(content []byte) bool {
+// isIndex says whether a kustomization is one that render wrote.
+func isIndex(content []byte) bool { return startsWith(content, indexHeader) }
+
+// startsWith says whether a file starts with the header of what render writes, also if a
+// merge left its marks before it, or git the line ends of another system.
+func startsWith(content []byte, header string) bool {
 	for line := range bytes.Lines(content) {
-		if string(bytes.TrimRight(line, "\r\n")) == strings.TrimRight(indexHeader, "\n") {
+		if string(bytes.TrimRight(line, "\r\n")) == strings.TrimRight(header, "\n") {
 			return true
 		}
 		if !mergeMark.Match(line) {

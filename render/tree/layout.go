@@ -78,21 +78,21 @@ func sharedKinds(placed []Placed) map[string]bool {
 	return shared
 }
 
-// clusterFolder is the folder of objects that are in no namespace. No namespace
+// ClusterFolder is the folder of objects that are in no namespace. No namespace
 // can have its name.
-const clusterFolder = "_cluster"
+const ClusterFolder = "_cluster"
 
 func folderOf(p *Placed, scope Scope) string {
 	namespaced, known := scope(p.GroupVersionKind())
 	switch {
 	case known && !namespaced:
-		return clusterFolder
+		return ClusterFolder
 	case p.id.Namespace != "":
 		return escape(p.id.Namespace)
 	case known:
 		return "default"
 	}
-	return clusterFolder
+	return ClusterFolder
 }
 
 // maxBaseName keeps the name of a file, and of the temporary file that it is

@@ -38,9 +38,9 @@ type Plan struct {
 }
 
 // NewPlan compares rendered/<environment> below root with the files that are to be in
-// it, in apply order, which kustomize may be told to keep. The problems are what is in
-// the way. Close the plan after use.
-func NewPlan(root *os.Root, environment string, files []File, keepOrder bool) (*Plan, []object.Problem) {
+// it, in apply order, which kustomize may be told to keep, and with the page about them.
+// The problems are what is in the way. Close the plan after use.
+func NewPlan(root *os.Root, environment string, files []File, page []byte, keepOrder bool) (*Plan, []object.Problem) {
 	p := &Plan{folder: newFolder(root, path.Join(Folder, environment)), before: map[string][]byte{}}
 	old, err := p.folder.read(indexFile)
 	if err == nil && old != nil && !isIndex(old) {
@@ -65,12 +65,19 @@ func NewPlan(root *os.Root, environment string, files []File, keepOrder bool) (*
 	}
 	if len(files) > 0 {
 		p.index = newIndex(names, keepOrder)
+	} else {
+		page = nil
 	}
 	p.interim = newIndex(slices.Concat(names, p.prune), keepOrder)
 	if !bytes.Equal(old, p.index) {
 		p.before[indexFile] = old
 	}
-	return p, problemsOf(errs)
+	isOther, err := p.planPage(page)
+	problems := problemsOf(append(errs, err))
+	if isOther {
+		problems = append(problems, p.otherPage())
+	}
+	return p, problems
 }
 
 func problemsOf(errs []error) (problems []object.Problem) {

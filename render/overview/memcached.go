@@ -1,0 +1,242 @@
+package overview
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	resourcehelper "k8s.io/component-helpers/resource"
+	defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/parallel"
+)
+
+// cache is a Memcached, and what its Deployment asks for once overrides are done with it.
+type cache struct {
+	placed
+	owner      owner
+	deployment *placed // nil where an override removed it
+	pods       int64
+	each       resource.Quantity // the memory of a Pod
+	image      string
+	exporter   string // its image; empty where there is none
+}
+
+// all is the memory of all Pods.
+func (c *cache) all() resource.Quantity {
+	all := c.each.DeepCopy()
+	all.Mul(c.pods)
+	return all
+}
+
+// readCaches reads Memcacheds with their Deployments, several at a time. They are in the
+// order of namespaces and names.
+func readCaches(memcacheds []placed, deployments map[owner]placed) []*cache {
+	caches := make([]*cache, len(memcacheds))
+	parallel.For(len(memcacheds), func(i int) {
+		c := &cache{placed: memcacheds[i], owner: memcacheds[i].owner()}
+		if deployment, ok := deployments[c.owner]; ok {
+			c.deployment = &deployment
+			c.readDeployment()
+		}
+		caches[i] = c
+	})
+	slices.SortFunc(caches, func(a, b *cache) int { return compareOwners(a.owner, b.owner) })
+	return caches
+}
+
+func (c *cache) readDeployment() {
+	content := c.deployment.Object.Object
+	c.pods = 1 // as the API server has it where nothing else is said
+	if replicas, ok, _ := unstructured.NestedInt64(content, "spec", "replicas"); ok {
+		c.pods = replicas
+	}
+	template, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "template")
+	pod := podOf(template)
+	c.each = memoryOf(pod)
+	for _, container := range pod.Spec.Containers {
+		switch container.Name {
+		case kinds.MemcachedContainer:
+			c.image = container.Image
+		case kinds.ExporterContainer:
+			c.exporter = container.Image
+		}
+	}
+}
+
+// podOf is the Pod of a template, which is one that the API server takes.
+func podOf(template any) *corev1.Pod {
+	content, _ := template.(map[string]any)
+	pod := &corev1.Pod{}
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": content["spec"]}, pod)
+	return pod
+}
+
+// memoryOf is the memory that a Pod requests, as the scheduler sees it: its limits where
+// it has no requests, init containers, sidecars and overhead included.
+func memoryOf(pod *corev1.Pod) resource.Quantity {
+	defaults.SetDefaults_Pod(pod)
+	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})[corev1.ResourceMemory]
+}
+
+// total is what several Memcacheds ask for.
+type total struct {
+	namespace    string
+	caches, pods int64
+	memory       resource.Quantity
+}
+
+func (t *total) add(c *cache) {
+	t.caches++
+	t.pods += c.pods
+	t.memory.Add(c.all())
+}
+
+func (t *total) cells() []string {
+	return []string{fmt.Sprint(t.caches), fmt.Sprint(t.pods), memoryText(t.memory)}
+}
+
+// totals are those of each namespace, and of all.
+func totals(caches []*cache) (namespaces []*total, all total) {
+	for i, c := range caches {
+		if i == 0 || c.owner.namespace != caches[i-1].owner.namespace {
+			namespaces = append(namespaces, &total{namespace: c.owner.namespace})
+		}
+		namespaces[len(namespaces)-1].add(c)
+		all.add(c)
+	}
+	return namespaces, all
+}
+
+func (e *environment) writeCaches(page *bytes.Buffer) {
+	if len(e.caches) == 0 {
+		return
+	}
+	namespaces, all := totals(e.caches)
+	fmt.Fprintf(page, "\n## Memcacheds\n\n%s of %s, which %s %s of memory.", count(int(all.pods), "Pod"), count(len(e.caches), "Memcached"), verb(all.pods, "request"), memoryText(all.memory))
+	columns := []string{"Namespace", "Memcached", "Pods:", "Memory of each:", "Memory:"}
+	image, exporter := commonImages(e.caches)
+	if image == "" {
+		columns = append(columns, "Image")
+	} else {
+		fmt.Fprintf(page, " The image is %s.", code(image))
+	}
+	if exporter != noExporter {
+		columns = append(columns, "Exporter")
+		if exporter != "" {
+			fmt.Fprintf(page, " The exporter is %s.", code(exporter))
+		}
+	}
+	page.WriteString("\n\n")
+
+	t := table{columns: columns}
+	for _, c := range e.caches[:min(len(e.caches), maxRows)] {
+		t.add(c.cells(image, exporter)...)
+	}
+	t.more(len(e.caches), "Memcacheds")
+	t.rows = append(t.rows, []string{"**all**", "", bold(fmt.Sprint(all.pods)), "", bold(memoryText(all.memory))})
+	t.write(page)
+	if len(namespaces) > 1 {
+		writeNamespaces(page, namespaces, all)
+	}
+}
+
+func writeNamespaces(page *bytes.Buffer, namespaces []*total, all total) {
+	page.WriteString("\n")
+	t := table{columns: []string{"Namespace", "Memcacheds:", "Pods:", "Memory:"}}
+	for _, namespace := range namespaces {
+		t.add(append([]string{word(namespace.namespace)}, namespace.cells()...)...)
+	}
+	t.more(len(namespaces), "namespaces")
+	cells := []string{"**all**"}
+	for _, cell := range all.cells() {
+		cells = append(cells, bold(cell))
+	}
+	t.rows = append(t.rows, cells)
+	t.write(page)
+}
+
+// noExporter says that no Memcached has one.
+const noExporter = "-"
+
+// commonImages are the images of all Memcacheds, and of all exporters; empty where they
+// differ.
+func commonImages(caches []*cache) (image, exporter string) {
+	var images, exporters []string
+	for _, c := range caches {
+		if c.deployment != nil {
+			images = append(images, c.image)
+		}
+		if c.exporter != "" {
+			exporters = append(exporters, c.exporter)
+		}
+	}
+	if exporter = noExporter; len(exporters) > 0 {
+		exporter = common(exporters)
+	}
+	return common(images), exporter
+}
+
+// cells are the row of a Memcached, with images unless they are those of all.
+func (c *cache) cells(image, exporter string) []string {
+	cells := []string{word(c.owner.namespace), c.link(word(c.owner.name))}
+	if c.deployment == nil {
+		return append(cells, "no Deployment")
+	}
+	cells = append(cells, fmt.Sprint(c.pods), c.deployment.link(eachText(c.each)), memoryText(c.all()))
+	if image == "" {
+		cells = append(cells, code(c.image))
+	}
+	switch {
+	case c.exporter == "":
+		return cells
+	case exporter == "":
+		return append(cells, code(c.exporter))
+	}
+	return append(cells, "yes")
+}
+
+func bold(text string) string { return "**" + text + "**" }
+
+// verb is a verb of so many things.
+func verb(n int64, verb string) string {
+	if n == 1 {
+		return verb + "s"
+	}
+	return verb
+}
+
+// eachText is the memory of one Pod, in the unit that it was written with.
+func eachText(q resource.Quantity) string {
+	if q.IsZero() {
+		return "none"
+	}
+	if text := q.String(); unit(text) != "" {
+		return text
+	}
+	return memoryText(q)
+}
+
+// memoryText is memory in Mi or a larger unit, as Kubernetes writes it: rounded up, and
+// marked so, where it is no whole number of those.
+func memoryText(q resource.Quantity) string {
+	if q.IsZero() {
+		return "none"
+	}
+	q.Format = resource.BinarySI
+	if text := q.String(); !strings.HasSuffix(text, "Ki") && unit(text) != "" {
+		return text
+	}
+	const mebi = 1 << 20
+	whole := (q.Value()-1)/mebi + 1
+	return fmt.Sprintf("~%dMi", whole)
+}
+
+// unit is the unit of a quantity; empty where it has none.
+func unit(quantity string) string { return strings.TrimLeft(quantity, "0123456789.-+") }

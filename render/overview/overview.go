@@ -1,0 +1,136 @@
+// Package overview has the page about a rendered environment for people who look at its
+// folder on GitHub, GitLab or the like.
+package overview
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/tree"
+)
+
+// maxRows bounds each table: hosts do not show a page of over half a megabyte.
+const maxRows = 250
+
+// placed is an object and its file.
+type placed struct {
+	object.Object
+	path string
+}
+
+// owner is the namespace and name of a Memcached or At.
+type owner struct{ namespace, name string }
+
+func compareOwners(a, b owner) int {
+	return slices.Compare([]string{a.namespace, a.name}, []string{b.namespace, b.name})
+}
+
+// environment is what there is to say about an environment.
+type environment struct {
+	name       string
+	objects    int
+	namespaces int
+	kinds      map[string]int // how many objects of each
+	workloads  map[string]int // those that run Pods, but for what is rendered from a Memcached or At
+	caches     []*cache
+	ats        []*at
+}
+
+// Page is the page about an environment, in Markdown, from its objects and their files. It
+// is the same on every day: what is past is not told from what is to come.
+func Page(name string, objects []object.Object, files []tree.File) []byte {
+	e := read(name, objects, files)
+	var page bytes.Buffer
+	page.WriteString(tree.PageHeader + "\n")
+	e.writeSummary(&page)
+	e.writeCaches(&page)
+	e.writeAts(&page)
+	e.writeOthers(&page)
+	return page.Bytes()
+}
+
+// read sorts objects out.
+func read(name string, objects []object.Object, files []tree.File) *environment {
+	e := &environment{name: name, objects: len(objects), kinds: map[string]int{}, workloads: map[string]int{}}
+	folders := map[string]bool{}
+	var caches, ats []placed
+	rendered := map[*kinds.Kind]map[owner]placed{}
+	for i := range kinds.All {
+		rendered[&kinds.All[i]] = map[owner]placed{}
+	}
+	for i, o := range objects {
+		p := placed{o, files[i].Path}
+		e.kinds[o.GetKind()]++
+		if folder := path.Dir(p.path); folder != tree.ClusterFolder {
+			folders[folder] = true
+		}
+		gvk := o.GroupVersionKind()
+		kind := kinds.RenderedFrom(o.Unstructured)
+		isPod, isDeployment := gvk.Group == "" && gvk.Kind == "Pod", gvk.Group == appsv1.GroupName && gvk.Kind == "Deployment"
+		_, runsPods := object.PodTemplatePath(gvk.Kind)
+		switch {
+		case gvk == cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached):
+			caches = append(caches, p)
+		case gvk == cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt):
+			ats = append(ats, p)
+		case kind != nil && (isPod || isDeployment):
+			rendered[kind][owner{o.NamespaceOrDefault(), o.GetLabels()[kind.Label]}] = p
+		case runsPods && !strings.Contains(gvk.Group, "."):
+			e.workloads[gvk.Kind]++
+		}
+	}
+	e.namespaces = len(folders)
+	e.caches = readCaches(caches, rendered[kinds.Find(cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached))])
+	e.ats = readAts(ats, rendered[kinds.Find(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))])
+	return e
+}
+
+func (p placed) owner() owner { return owner{p.NamespaceOrDefault(), p.GetName()} }
+
+// link is a link to the file of an object.
+func (p placed) link(text string) string {
+	return "[" + text + "](" + (&url.URL{Path: p.path}).EscapedPath() + ")"
+}
+
+func (e *environment) writeSummary(page *bytes.Buffer) {
+	source := "environments/" + e.name
+	fmt.Fprintf(page, "# %s\n\nRendered from [%s](../../%s): %s", word(e.name), source, source, count(e.objects, "object"))
+	if e.namespaces > 0 {
+		fmt.Fprintf(page, " in %s", count(e.namespaces, "namespace"))
+	}
+	fmt.Fprintf(page, ", of which %s and %s.\n", countOrNo(len(e.caches), "Memcached"), countOrNo(len(e.ats), "At"))
+}
+
+// writeOthers writes what there is beside Memcacheds and Ats.
+func (e *environment) writeOthers(page *bytes.Buffer) {
+	page.WriteString("\n## Everything else\n\n")
+	if len(e.workloads) > 0 {
+		page.WriteString("Other workloads: ")
+		for i, kind := range slices.Sorted(maps.Keys(e.workloads)) {
+			if i > 0 {
+				page.WriteString(", ")
+			}
+			page.WriteString(count(e.workloads[kind], kind))
+		}
+		page.WriteString(".\n\n")
+	}
+	fmt.Fprintf(page, "<details>\n<summary>All objects, by kind</summary>\n\n")
+	t := table{columns: []string{"Kind", "Objects:"}}
+	for _, kind := range slices.Sorted(maps.Keys(e.kinds)) {
+		t.add(word(kind), fmt.Sprint(e.kinds[kind]))
+	}
+	t.more(len(e.kinds), "kinds")
+	t.write(page)
+	page.WriteString("\n</details>\n")
+}
