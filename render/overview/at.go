@@ -65,10 +65,11 @@ func (e *environment) writeAts(page *bytes.Buffer) {
 	}
 	image := common(images)
 	if image != "" && len(shown) == len(e.ats) {
-		fmt.Fprintf(page, "All run in %s.\n\n", code(image))
+		fmt.Fprintf(page, " The image is %s.", code(image))
 	} else {
 		image = ""
 	}
+	page.WriteString("\n\n")
 	t := table{columns: []string{"Schedule", "Namespace", "At", "Runs", "Notes"}}
 	for i, a := range shown {
 		t.add(a.cells(specs[i], image)...)

@@ -119,8 +119,8 @@ func (e *environment) writeCaches(page *bytes.Buffer) {
 		return
 	}
 	namespaces, all := totals(e.caches)
-	fmt.Fprintf(page, "\n## Memcacheds\n\n%s of %s, which %s %s of memory.", count(int(all.pods), "Pod"), count(len(e.caches), "Memcached"), verb(all.pods, "request"), memoryText(all.memory))
-	columns := []string{"Namespace", "Memcached", "Pods:", "Memory of each:", "Memory:"}
+	fmt.Fprintf(page, "\n## Memcacheds\n\nMemory requested: %s, by %s of %s.", bold(memoryText(all.memory)), count(int(all.pods), "Pod"), count(len(e.caches), "Memcached"))
+	columns := []string{"Namespace", "Memcached", "Size:", "Memory per Pod:", "Memory in all:"}
 	image, exporter := commonImages(e.caches)
 	if image == "" {
 		columns = append(columns, "Image")
@@ -134,7 +134,9 @@ func (e *environment) writeCaches(page *bytes.Buffer) {
 		}
 	}
 	page.WriteString("\n\n")
-
+	if len(namespaces) > 1 {
+		writeNamespaces(page, namespaces, all)
+	}
 	t := table{columns: columns}
 	for _, c := range e.caches[:min(len(e.caches), maxRows)] {
 		t.add(c.cells(image, exporter)...)
@@ -142,13 +144,9 @@ func (e *environment) writeCaches(page *bytes.Buffer) {
 	t.more(len(e.caches), "Memcacheds")
 	t.rows = append(t.rows, []string{"**all**", "", bold(fmt.Sprint(all.pods)), "", bold(memoryText(all.memory))})
 	t.write(page)
-	if len(namespaces) > 1 {
-		writeNamespaces(page, namespaces, all)
-	}
 }
 
 func writeNamespaces(page *bytes.Buffer, namespaces []*total, all total) {
-	page.WriteString("\n")
 	t := table{columns: []string{"Namespace", "Memcacheds:", "Pods:", "Memory:"}}
 	for _, namespace := range namespaces {
 		t.add(append([]string{word(namespace.namespace)}, namespace.cells()...)...)
@@ -160,6 +158,7 @@ func writeNamespaces(page *bytes.Buffer, namespaces []*total, all total) {
 	}
 	t.rows = append(t.rows, cells)
 	t.write(page)
+	page.WriteString("\n")
 }
 
 // noExporter says that no Memcached has one.
@@ -203,14 +202,6 @@ func (c *cache) cells(image, exporter string) []string {
 }
 
 func bold(text string) string { return "**" + text + "**" }
-
-// verb is a verb of so many things.
-func verb(n int64, verb string) string {
-	if n == 1 {
-		return verb + "s"
-	}
-	return verb
-}
 
 // eachText is the memory of one Pod, in the unit that it was written with.
 func eachText(q resource.Quantity) string {

@@ -109,12 +109,12 @@ func (e *environment) writeSummary(page *bytes.Buffer) {
 	if e.namespaces > 0 {
 		fmt.Fprintf(page, " in %s", count(e.namespaces, "namespace"))
 	}
-	fmt.Fprintf(page, ", of which %s and %s.\n", countOrNo(len(e.caches), "Memcached"), countOrNo(len(e.ats), "At"))
+	fmt.Fprintf(page, ", among them %s and %s.\n", countOrNo(len(e.caches), "Memcached"), countOrNo(len(e.ats), "At"))
 }
 
 // writeOthers writes what there is beside Memcacheds and Ats.
 func (e *environment) writeOthers(page *bytes.Buffer) {
-	page.WriteString("\n## Everything else\n\n")
+	page.WriteString("\n## Objects\n\n")
 	if len(e.workloads) > 0 {
 		page.WriteString("Other workloads: ")
 		for i, kind := range slices.Sorted(maps.Keys(e.workloads)) {
@@ -125,7 +125,7 @@ func (e *environment) writeOthers(page *bytes.Buffer) {
 		}
 		page.WriteString(".\n\n")
 	}
-	fmt.Fprintf(page, "<details>\n<summary>All objects, by kind</summary>\n\n")
+	fmt.Fprintf(page, "<details>\n<summary>By kind</summary>\n\n")
 	t := table{columns: []string{"Kind", "Objects:"}}
 	for _, kind := range slices.Sorted(maps.Keys(e.kinds)) {
 		t.add(word(kind), fmt.Sprint(e.kinds[kind]))

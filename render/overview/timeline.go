@@ -13,9 +13,9 @@ import (
 
 const (
 	maxPeriods   = 7  // that can be read in the width of a page
-	maxPerPeriod = 10 // Ats
-	maxName      = 60 // characters
-	maxLine      = 20 // characters that a box takes
+	maxPerPeriod = 12 // Ats
+	maxName      = 40 // characters of a namespace or name
+	maxLine      = 20 // characters that a box is wide
 )
 
 // period is how long a column is.
@@ -118,20 +118,19 @@ func writeTimeline(page *bytes.Buffer, ats []*at) {
 			fmt.Fprintf(page, "        : and %d more\n", more)
 		}
 	}
-	page.WriteString("```\n\nTimes in the timeline are in UTC.")
+	page.WriteString("```\n\nThe times of the timeline are UTC.")
 	if left > 0 {
 		fmt.Fprintf(page, " It leaves out %d of %s.", left, count(len(ats), "At"))
 	}
-	page.WriteString("\n\n")
 }
 
 // event is an At in a period.
 func (a *at) event(in period, withNamespace bool) string {
-	name := a.owner.name
+	name := cut(a.owner.name, maxName)
 	if withNamespace {
-		name = a.owner.namespace + "/" + name
+		name = cut(a.owner.namespace, maxName) + "/" + name
 	}
-	event := folded(cut(printable(name), maxName))
+	event := folded(name)
 	if in.layout != "" {
 		event = strings.TrimSpace(a.due.Format(in.layout+clock(a.due))) + " " + event
 	}
@@ -144,14 +143,18 @@ func (a *at) event(in period, withNamespace bool) string {
 // folded is a name with line breaks where it is longer than a box is wide.
 func folded(name string) string {
 	var lines []string
-	for len(name) > maxLine {
-		end := strings.LastIndexAny(name[:maxLine], "-./") + 1
-		if end == 0 {
+	rest := []rune(name)
+	for len(rest) > maxLine {
+		end := maxLine
+		for end > 1 && !strings.ContainsRune("-./", rest[end-1]) {
+			end--
+		}
+		if end == 1 {
 			end = maxLine
 		}
-		lines, name = append(lines, name[:end]), name[end:]
+		lines, rest = append(lines, string(rest[:end])), rest[end:]
 	}
-	return strings.Join(append(lines, name), "\n")
+	return strings.Join(append(lines, string(rest)), "\n")
 }
 
 // inMermaid is text in a diagram, in which much has a meaning, as the colon has.
