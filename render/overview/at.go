@@ -64,10 +64,8 @@ func (e *environment) writeAts(page *bytes.Buffer) {
 		}
 	}
 	image := common(images)
-	if image != "" && len(shown) == len(e.ats) {
-		fmt.Fprintf(page, " The image is %s.", code(image))
-	} else {
-		image = ""
+	if image != "" {
+		fmt.Fprintf(page, " All in the table run in %s.", code(image))
 	}
 	page.WriteString("\n\n")
 	t := table{columns: []string{"Schedule", "Namespace", "At", "Runs", "Notes"}}

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -22,7 +23,7 @@ func TestDeath(t *testing.T) {
 		"order":   {before, {before[1], before[0], before[2], before[3]}},
 		"gone":    {before, nil},
 	} {
-		for alive := range 10 {
+		for alive := range 12 {
 			for _, next := range [][]File{files[0], files[1]} {
 				root := newRoot(t)
 				run(t, root, files[0], -1)
@@ -30,7 +31,10 @@ func TestDeath(t *testing.T) {
 				owned := readIndex(readFiles(t, root)["rendered/prod/kustomization.yaml"])
 				for file := range readFiles(t, root) {
 					inside := file[len("rendered/prod/"):]
-					if inside != indexFile && !temporary.MatchString(path.Base(file)) && !owned[inside] {
+					if inside == pageFile && readFiles(t, root)["rendered/prod/kustomization.yaml"] == nil {
+						t.Errorf("%s, dead after %d changes: a page about nothing", name, alive)
+					}
+					if inside != indexFile && inside != pageFile && !temporary.MatchString(path.Base(file)) && !owned[inside] {
 						t.Errorf("%s, dead after %d changes: nobody owns %s", name, alive, file)
 					}
 				}
@@ -51,6 +55,9 @@ func TestDeath(t *testing.T) {
 	}
 }
 
+// pageOf is a page that tells files apart.
+func pageOf(files []File) []byte { return fmt.Appendf([]byte(PageHeader), "%s", files) }
+
 func newRoot(t *testing.T) *os.Root {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
@@ -64,7 +71,7 @@ func newRoot(t *testing.T) *os.Root {
 // run writes files; it dies after some changes, unless that is less than none.
 func run(t *testing.T, root *os.Root, files []File, alive int) {
 	t.Helper()
-	p, problems := NewPlan(root, "prod", files, page, false)
+	p, problems := NewPlan(root, "prod", files, pageOf(files), false)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

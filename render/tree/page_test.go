@@ -1,0 +1,134 @@
+package tree
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	pagePath  = "rendered/prod/" + pageFile
+	indexPath = "rendered/prod/" + indexFile
+)
+
+// A page is written, unchanged and pruned as any other file is, and is in the diff, but not
+// in the index.
+func TestPage(t *testing.T) {
+	root := newRoot(t)
+	for _, step := range []struct {
+		files                      []File
+		written, unchanged, pruned bool
+	}{
+		{before, true, false, false},
+		{before, false, true, false},
+		{after, true, false, false},
+		{nil, false, false, true},
+		{nil, false, false, false},
+	} {
+		p, problems := NewPlan(root, "prod", step.files, pageOf(step.files), false)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		for what, list := range map[string]struct {
+			names []string
+			want  bool
+		}{"written": {p.Written(), step.written}, "unchanged": {p.Unchanged(), step.unchanged}, "pruned": {p.Pruned(), step.pruned}} {
+			if slices.Contains(list.names, pagePath) != list.want {
+				t.Errorf("%s: %q", what, list.names)
+			}
+		}
+		if got, want := strings.Contains(p.Diff(), "/"+pagePath+"\n"), step.written || step.pruned; got != want {
+			t.Errorf("is in the diff: %t, want %t", got, want)
+		}
+		p.Close()
+		run(t, root, step.files, -1)
+		if index := string(readFiles(t, root)[indexPath]); strings.Contains(index, pageFile) {
+			t.Errorf("the index lists the page:\n%s", index)
+		}
+	}
+	if files := readFiles(t, root); len(files) > 0 {
+		t.Errorf("left %v", files)
+	}
+}
+
+// A page that render wrote is written again, whatever a merge or an editor did to it.
+func TestPageThatWasChanged(t *testing.T) {
+	for _, content := range []string{
+		PageHeader, PageHeader + "mine\n", strings.ReplaceAll(PageHeader, "\n", "\r\n"), "<<<<<<< HEAD\n" + PageHeader + "=======\n" + PageHeader + ">>>>>>> theirs\n",
+	} {
+		root := newRoot(t)
+		put(t, root, pagePath)
+		if err := root.WriteFile(pagePath, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run(t, root, before, -1)
+		if got := readFiles(t, root)[pagePath]; string(got) != string(pageOf(before)) {
+			t.Errorf("%q is %q now", content, got)
+		}
+	}
+}
+
+// What a person has in the place of the page stays, is named, and keeps nothing else from
+// being written; where no page is to be there, it is nobody's business.
+func TestPageOfAPerson(t *testing.T) {
+	for name, make := range map[string]func(root *os.Root) error{
+		"text":  func(root *os.Root) error { return root.WriteFile(pagePath, []byte("# prod\n"+PageHeader), 0o644) },
+		"empty": func(root *os.Root) error { return root.WriteFile(pagePath, nil, 0o644) },
+		"link":  func(root *os.Root) error { return root.Symlink("../../docs/prod.md", pagePath) },
+		"link to a page": func(root *os.Root) error {
+			if err := root.WriteFile("rendered/prod/page.md", []byte(PageHeader), 0o644); err != nil {
+				return err
+			}
+			return root.Symlink("page.md", pagePath)
+		},
+		"folder": func(root *os.Root) error { return root.Mkdir(pagePath, 0o755) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := newRoot(t)
+			put(t, root, "rendered/prod/.gitkeep")
+			if err := make(root); err != nil {
+				t.Fatal(err)
+			}
+			was, err := root.Lstat(pagePath)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, files := range [][]File{before, after, nil} {
+				p, problems := NewPlan(root, "prod", files, pageOf(files), false)
+				switch {
+				case files == nil && len(problems) > 0:
+					t.Error(problems)
+				case files != nil && (len(problems) != 1 || !problems[0].Warning || problems[0].File != pagePath):
+					t.Errorf("problems %v", problems)
+				}
+				if err := p.Stage(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := p.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				p.Close()
+				if slices.Contains(slices.Concat(p.Written(), p.Unchanged(), p.Pruned()), pagePath) {
+					t.Error("it is said to be render's")
+				}
+				if is, err := root.Lstat(pagePath); err != nil || !os.SameFile(was, is) || is.Size() != was.Size() {
+					t.Errorf("it was changed: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// Only a page is pruned that render wrote.
+func TestPageWithoutAnIndex(t *testing.T) {
+	root := newRoot(t)
+	run(t, root, before, -1)
+	if err := root.WriteFile(pagePath, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, root, nil, -1)
+	if files := readFiles(t, root); len(files) != 1 || string(files[pagePath]) != "mine" {
+		t.Errorf("left %q", files)
+	}
+}
