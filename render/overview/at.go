@@ -179,6 +179,6 @@ func short(script string) string {
 	if i := slices.IndexFunc(lines, func(line string) bool { return !preamble.MatchString(line) }); i >= 0 {
 		first = strings.TrimSpace(lines[i])
 	}
-	more := fmt.Sprintf(" … (%d lines)", len(lines))
-	return cut(first, maxCode-len(more)) + more
+	howMany := fmt.Sprintf(" (%d lines)", len(lines))
+	return cut(first+" …", maxCode-len(howMany)) + howMany
 }

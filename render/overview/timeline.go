@@ -3,6 +3,7 @@ package overview
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,7 +14,7 @@ import (
 
 const (
 	maxPeriods   = 7  // that can be read in the width of a page
-	maxPerPeriod = 12 // Ats
+	maxPerPeriod = 12 // Ats, if they are not too long
 	maxName      = 40 // characters of a namespace or name
 	maxLine      = 20 // characters that a box is wide
 )
@@ -89,6 +90,9 @@ func (p period) columns(ats []*at) (columns []column) {
 	return columns
 }
 
+// maxDiagram bounds a diagram, in characters: GitLab asks before it draws a longer one.
+const maxDiagram = 1900
+
 // writeTimeline writes the times at which Ats are due, in UTC, as a diagram of Mermaid.
 func writeTimeline(page *bytes.Buffer, ats []*at) {
 	var chosen period
@@ -98,30 +102,39 @@ func writeTimeline(page *bytes.Buffer, ats []*at) {
 			break
 		}
 	}
-	withNamespace := false
-	for _, a := range ats {
-		withNamespace = withNamespace || a.owner.namespace != ats[0].owner.namespace
-	}
-	left := 0
-	page.WriteString("```mermaid\ntimeline\n")
-	for _, column := range columns {
-		page.WriteString("    " + inMermaid(column.name) + "\n")
-		shown := column.ats
-		if len(shown) > maxPerPeriod {
-			shown = shown[:maxPerPeriod-1]
-		}
-		for _, a := range shown {
-			page.WriteString("        : " + inMermaid(a.event(chosen, withNamespace)) + "\n")
-		}
-		if more := len(column.ats) - len(shown); more > 0 {
-			left += more
-			fmt.Fprintf(page, "        : and %d more\n", more)
+	withNamespace := slices.ContainsFunc(ats, func(a *at) bool { return a.owner.namespace != ats[0].owner.namespace })
+	var diagram string
+	var left int
+	for most := maxPerPeriod; most > 0; most-- {
+		if diagram, left = draw(columns, most, func(a *at) string { return a.event(chosen, withNamespace) }); len(diagram) <= maxDiagram {
+			break
 		}
 	}
-	page.WriteString("```\n\nThe times of the timeline are UTC.")
+	fmt.Fprintf(page, "```mermaid\n%s```\n\nThe times of the timeline are UTC.", diagram)
 	if left > 0 {
 		fmt.Fprintf(page, " It leaves out %d of %s.", left, count(len(ats), "At"))
 	}
+}
+
+// draw returns a timeline with as many Ats to a column at most, and how many it leaves out.
+func draw(columns []column, most int, event func(*at) string) (diagram string, left int) {
+	var d strings.Builder
+	d.WriteString("timeline\n")
+	for _, column := range columns {
+		d.WriteString(inMermaid(column.name) + "\n")
+		shown := column.ats
+		if len(shown) > most {
+			shown = shown[:most-1]
+		}
+		for _, a := range shown {
+			d.WriteString("  : " + inMermaid(event(a)) + "\n")
+		}
+		if more := len(column.ats) - len(shown); more > 0 {
+			left += more
+			fmt.Fprintf(&d, "  : and %d more\n", more)
+		}
+	}
+	return d.String(), left
 }
 
 // event is an At in a period.
