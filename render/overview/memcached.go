@@ -98,8 +98,9 @@ func (t *total) add(c *cache) {
 	t.memory.Add(c.all())
 }
 
-func (t *total) cells() []string {
-	return []string{fmt.Sprint(t.caches), fmt.Sprint(t.pods), memoryText(t.memory)}
+// cells are the numbers of a row, written in a style.
+func (t *total) cells(style func(string) string) []string {
+	return []string{style(fmt.Sprint(t.caches)), style(fmt.Sprint(t.pods)), style(memoryText(t.memory))}
 }
 
 // totals are those of each namespace, and of all.
@@ -149,14 +150,10 @@ func (e *environment) writeCaches(page *bytes.Buffer) {
 func writeNamespaces(page *bytes.Buffer, namespaces []*total, all total) {
 	t := table{columns: []string{"Namespace", "Memcacheds:", "Pods:", "Memory:"}}
 	for _, namespace := range namespaces {
-		t.add(append([]string{word(namespace.namespace)}, namespace.cells()...)...)
+		t.add(append([]string{word(namespace.namespace)}, namespace.cells(unstyled)...)...)
 	}
 	t.more(len(namespaces), "namespaces")
-	cells := []string{"**all**"}
-	for _, cell := range all.cells() {
-		cells = append(cells, bold(cell))
-	}
-	t.rows = append(t.rows, cells)
+	t.rows = append(t.rows, append([]string{"**all**"}, all.cells(bold)...))
 	t.write(page)
 	page.WriteString("\n")
 }
@@ -200,6 +197,8 @@ func (c *cache) cells(image, exporter string) []string {
 	}
 	return append(cells, "yes")
 }
+
+func unstyled(text string) string { return text }
 
 func bold(text string) string { return "**" + text + "**" }
 

@@ -21,8 +21,8 @@ func timelineOf(t *testing.T, times ...string) string {
 	}
 	var page bytes.Buffer
 	writeTimeline(&page, ats)
-	diagram := strings.TrimPrefix(page.String(), "```mermaid\ntimeline\n")
-	return strings.ReplaceAll(strings.ReplaceAll(diagram[:strings.Index(diagram, "```")], "#58;", ":"), "\n  : ", "; ")
+	diagram, _, _ := strings.Cut(strings.TrimPrefix(page.String(), "```mermaid\ntimeline\n"), "```")
+	return strings.NewReplacer("#58;", ":", "\n  : ", "; ").Replace(diagram)
 }
 
 // A column is as short as the width of a page allows.

@@ -72,7 +72,7 @@ func TestPageThatWasChanged(t *testing.T) {
 // What a person has in the place of the page stays, is named, and keeps nothing else from
 // being written; where no page is to be there, it is nobody's business.
 func TestPageOfAPerson(t *testing.T) {
-	for name, make := range map[string]func(root *os.Root) error{
+	for name, place := range map[string]func(root *os.Root) error{
 		"text":  func(root *os.Root) error { return root.WriteFile(pagePath, []byte("# prod\n"+PageHeader), 0o644) },
 		"empty": func(root *os.Root) error { return root.WriteFile(pagePath, nil, 0o644) },
 		"link":  func(root *os.Root) error { return root.Symlink("../../docs/prod.md", pagePath) },
@@ -87,7 +87,7 @@ func TestPageOfAPerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := newRoot(t)
 			put(t, root, "rendered/prod/.gitkeep")
-			if err := make(root); err != nil {
+			if err := place(root); err != nil {
 				t.Fatal(err)
 			}
 			was, err := root.Lstat(pagePath)
