@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,27 +28,47 @@ const modeSubmodule = "160000"
 // such folder. The folder is relative to that of the repository.
 func (r *Repository) Files(ctx context.Context, commit, dir string) ([]File, error) {
 	full := path.Join(r.prefix, dir)
-	args := []string{"ls-tree", "-r", "-t", "-z", "--full-tree", commit}
-	if full != "" {
-		args = append(args, "--", full)
-	}
-	out, err := r.git(ctx, nil, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s of commit %s: %w", full, commit, r.whyMissing(ctx, err))
+	entries, err := r.list(ctx, commit, "-r", full)
+	if err == nil && len(entries) == 0 { // git does not list what is in a submodule
+		entries, err = r.list(ctx, commit, "-t", foldersOf(full)...)
 	}
 	var files []File
-	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		mode, rest, _ := strings.Cut(entry, " ")
-		kind, rest, _ := strings.Cut(rest, " ")
-		oid, name, _ := strings.Cut(rest, "\t")
-		if mode == modeSubmodule {
-			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of this repository only", name, commit)
-		}
-		if within, ok := strings.CutPrefix(name, full+"/"); kind == "blob" && (ok || full == "") {
-			files = append(files, File{Path: within, OID: oid, Mode: mode})
+	for _, entry := range entries {
+		within, isWithin := strings.CutPrefix(entry.Path, full+"/")
+		switch {
+		case entry.Mode == modeSubmodule:
+			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", entry.Path, commit)
+		case full == "":
+			files = append(files, entry)
+		case isWithin:
+			files = append(files, File{Path: within, OID: entry.OID, Mode: entry.Mode})
 		}
 	}
-	return files, nil
+	return files, err
+}
+
+// foldersOf are a path and those of the folders that hold it.
+func foldersOf(name string) (folders []string) {
+	for ; name != "." && name != ""; name = path.Dir(name) {
+		folders = append(folders, name)
+	}
+	return folders
+}
+
+// list is what a commit has at paths from the top.
+func (r *Repository) list(ctx context.Context, commit, flag string, paths ...string) (entries []File, err error) {
+	args := []string{"ls-tree", flag, "-z", "--full-tree", commit, "--"}
+	out, err := r.git(ctx, nil, append(args, slices.DeleteFunc(paths, func(name string) bool { return name == "" })...)...)
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", commit, r.whyMissing(ctx, err))
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		described, name, ok := strings.Cut(entry, "\t")
+		if fields := strings.Fields(described); ok && len(fields) == 3 {
+			entries = append(entries, File{Path: name, OID: fields[2], Mode: fields[0]})
+		}
+	}
+	return entries, nil
 }
 
 // Contents are the contents of files by their ids. Those that a partial clone lacks are
