@@ -25,6 +25,8 @@ type Update struct {
 type EnvironmentUpdate struct {
 	Name    string
 	Objects int
+	// Sources are the files that it was made from, relative to the root.
+	Sources []string
 	Plan    *tree.Plan
 	// Problems are errors, without which there is a plan, and warnings.
 	Problems []object.Problem
@@ -68,7 +70,7 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 		return
 	}
 	progress("comparing")
-	e.Objects = len(rendering.Objects)
+	e.Objects, e.Sources = len(rendering.Objects), rendering.Sources
 	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.Page, rendering.IsSorted)
 	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
 }

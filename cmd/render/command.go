@@ -75,7 +75,7 @@ fails: rendering again completes that.`,
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	cmd.AddCommand(newDiffCommand(), newVersionCommand())
+	cmd.AddCommand(newDiffCommand(), newPublishCommand(), newVersionCommand())
 	return cmd
 }
 

@@ -55,6 +55,26 @@ func foldersOf(name string) (folders []string) {
 	return folders
 }
 
+// Entries are the files and submodules of a commit at paths, relative to the folder of the
+// repository, as theirs are.
+func (r *Repository) Entries(ctx context.Context, commit string, paths ...string) (entries []File, err error) {
+	full := make([]string, len(paths))
+	for i, name := range paths {
+		full[i] = path.Join(r.prefix, name)
+	}
+	all, err := r.list(ctx, commit, "-r", full...)
+	for _, entry := range all {
+		if r.prefix != "" {
+			entry.Path = strings.TrimPrefix(entry.Path, r.prefix+"/")
+		}
+		entries = append(entries, entry)
+	}
+	return entries, err
+}
+
+// IsSubmodule says whether an entry is no file, but the commit of another repository.
+func (f File) IsSubmodule() bool { return f.Mode == modeSubmodule }
+
 // list is what a commit has at paths from the top.
 func (r *Repository) list(ctx context.Context, commit, flag string, paths ...string) (entries []File, err error) {
 	args := []string{"ls-tree", flag, "-z", "--full-tree", commit, "--"}

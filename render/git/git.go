@@ -24,9 +24,10 @@ type Repository struct {
 	// IsShallow says whether the repository has not all of the history.
 	IsShallow bool
 
-	dir    string // a folder of the work tree
-	prefix string // of the folder, from the top of the work tree
-	format string // of objects: sha1 or sha256
+	dir    string   // a folder of the work tree
+	prefix string   // of the folder, from the top of the work tree
+	format string   // of objects: sha1 or sha256
+	env    []string // of git, beside that of this process
 }
 
 // Open opens the repository that holds a folder, which may be below the top of the work
@@ -92,6 +93,7 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...) //nolint:gosec // values that may be anything never come first
 	cmd.Dir = r.dir
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), isOfRepository), "LC_ALL=C", "PWD="+r.dir)
+	cmd.Env = append(cmd.Env, r.env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = quit
 	return cmd

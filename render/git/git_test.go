@@ -179,7 +179,7 @@ func TestUnreadable(t *testing.T) {
 	run(t, dir, "update-index", "--add", "--cacheinfo", modeSubmodule+","+run(t, dir, "rev-parse", "base")+",sub")
 	run(t, dir, "commit", "--quiet", "--message=submodule")
 	r := open(t, dir)
-	head, err := r.Commit(t.Context(), Head)
+	head, err := r.Resolve(t.Context(), Head)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 // Head is what stands for the commit that is checked out.
 const Head = "HEAD"
 
-// Commit is the id of the commit that a revision names. A revision that begins like a flag
+// Resolve returns the id of the commit that a revision names. A revision that begins like a flag
 // is none.
-func (r *Repository) Commit(ctx context.Context, revision string) (string, error) {
+func (r *Repository) Resolve(ctx context.Context, revision string) (string, error) {
 	if revision == "" || strings.HasPrefix(revision, "-") {
 		return "", fmt.Errorf("%q is not a revision: write a branch, a tag or a commit", revision)
 	}
@@ -53,7 +53,7 @@ const Unshallow = "run git fetch --unshallow, or in GitHub's checkout write fetc
 // Base is the merge base of a revision and HEAD, with which a pull request is compared.
 // Where the two share no history, it is the revision itself.
 func (r *Repository) Base(ctx context.Context, revision string) (string, error) {
-	commit, err := r.Commit(ctx, revision)
+	commit, err := r.Resolve(ctx, revision)
 	if err != nil {
 		return "", err
 	}

@@ -30,6 +30,12 @@ func isOrphan(base string) bool {
 	return manifest.MatchString(base) || !harmless.MatchString(base)
 }
 
+// IsOrphan says whether a file in the folder of an environment, of which the index does not
+// list it, is worth a word. Hidden folders are left to those who hide them.
+func IsOrphan(name string) bool {
+	return !strings.Contains(path.Dir("/"+name), "/.") && isOrphan(path.Base(name))
+}
+
 // Orphans are the files in the folder of the environment that the plan leaves and that are
 // not rendered.
 func (p *Plan) Orphans() (problems []object.Problem) {

@@ -27,6 +27,7 @@ type File struct {
 // Plan is what writing would change in the folder of an environment.
 type Plan struct {
 	folder    *folder
+	files     []File            // all that are to be there, but for the index
 	index     []byte            // the new one; nil where nothing is left
 	interim   []byte            // the index while files are written and pruned
 	write     []File            // new and changed files
@@ -101,6 +102,7 @@ func (p *Plan) Close() {
 // compare notes what has to be done for files, of which render owns some. It reads
 // several at a time.
 func (p *Plan) compare(files []File, owned map[string]bool) []error {
+	p.files = append(p.files, files...)
 	before, errs := make([][]byte, len(files)), make([]error, len(files))
 	parallel.For(len(files), func(i int) { before[i], errs[i] = p.folder.read(files[i].Path) })
 	for i, file := range files {
@@ -148,6 +150,14 @@ func (p *Plan) planRemoval(name string) error {
 	p.prune = append(p.prune, name)
 	p.before[name] = old
 	return nil
+}
+
+// Files returns all files that are to be in the folder, relative to it.
+func (p *Plan) Files() []File {
+	if p.index == nil {
+		return nil
+	}
+	return append(slices.Clone(p.files), File{indexFile, p.index})
 }
 
 // Written returns the files that are new or changed, from the root.

@@ -1,0 +1,52 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Changed are the tracked files that are not as in HEAD, in the work tree or in the index,
+// from the top of the work tree.
+func (r *Repository) Changed(ctx context.Context) (files []string, err error) {
+	out, err := r.git(ctx, nil, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=none", "--no-renames")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if len(entry) > len("XY ") {
+			files = append(files, entry[len("XY "):])
+		}
+	}
+	return files, err
+}
+
+// Untracked are the files at paths that git does not track and was not told to ignore. All
+// are relative to the folder.
+func (r *Repository) Untracked(ctx context.Context, paths ...string) ([]string, error) {
+	out, err := r.git(ctx, nil, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, paths...)...)
+	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), err
+}
+
+// HashFiles are the ids that files of the work tree would have if they were added: git may
+// store them otherwise than they are there. The files are relative to the folder.
+func (r *Repository) HashFiles(ctx context.Context, files []string) ([]string, error) {
+	var names strings.Builder
+	for _, file := range files {
+		names.WriteString(quote(file) + "\n")
+	}
+	out, err := r.git(ctx, strings.NewReader(names.String()), "hash-object", "--stdin-paths")
+	return strings.Fields(out), err
+}
+
+// quote is a name in quotes, as git reads it: a line each.
+func quote(name string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(name) {
+		if c < ' ' || c == '"' || c == '\\' {
+			fmt.Fprintf(&b, `\%03o`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,199 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/git"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/tree"
+)
+
+// source is the work tree and HEAD, which have to say the same of an environment.
+type source struct {
+	git    *git.Repository
+	dir    string
+	folder string              // rendered/ENVIRONMENT
+	head   map[string]git.File // by their paths from dir
+	wrong  map[string]bool     // files that are problems already
+	list   []object.Problem
+}
+
+// readSource renders the environment and finds out whether HEAD has all that it is rendered
+// from, and to.
+func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress func(step string)) ([]object.Problem, error) {
+	unlock, err := repository.RLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{p.Environment}}, func(_, step string) { progress(step) })
+	if err != nil {
+		return nil, err
+	}
+	defer update.Close()
+	e := update.Environments[0]
+	if update.Failed() {
+		return e.Problems, nil
+	}
+	progress("comparing with HEAD")
+	if _, err := p.git.Files(ctx, p.head, p.folder); err != nil {
+		return nil, err
+	}
+	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, head: map[string]git.File{}, wrong: map[string]bool{}}
+	if err := s.compare(ctx, p.head, e); err != nil || len(s.list) > 0 {
+		return s.problems(), err
+	}
+	p.tree, err = p.git.TreeOf(ctx, p.head, p.folder)
+	return nil, err
+}
+
+// compare compares the work tree with a commit.
+func (s *source) compare(ctx context.Context, commit string, e render.EnvironmentUpdate) error {
+	tops := []string{s.folder}
+	for _, file := range e.Sources {
+		top, _, _ := strings.Cut(file, "/")
+		tops = append(tops, top)
+	}
+	slices.Sort(tops)
+	entries, err := s.git.Entries(ctx, commit, slices.Compact(tops)...)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		s.head[entry.Path] = entry
+	}
+	if err := s.findUncommitted(ctx); err != nil {
+		return err
+	}
+	if err := s.compareSources(ctx, e.Sources); err != nil {
+		return err
+	}
+	s.findMissing(e)
+	s.compareRendered(e.Plan)
+	return nil
+}
+
+func (s *source) report(file, message string) {
+	if !s.wrong[file] {
+		s.wrong[file] = true
+		s.list = append(s.list, object.Problem{File: file, Message: message})
+	}
+}
+
+// findUncommitted reports what git says is in no commit.
+func (s *source) findUncommitted(ctx context.Context) error {
+	changed, err := s.git.Changed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, file := range changed {
+		if within, err := filepath.Rel("/"+s.git.Prefix(), "/"+file); err == nil {
+			file = filepath.ToSlash(within)
+		}
+		s.report(file, "is not as in HEAD: commit it, or put it away with git stash")
+	}
+	untracked, err := s.git.Untracked(ctx, "environments", s.folder)
+	for _, file := range untracked {
+		s.report(file, "is in no commit: add and commit it, or remove it")
+	}
+	return err
+}
+
+// compareSources reports files that the environment is rendered from and that HEAD has not,
+// or otherwise, though git was told to overlook that.
+func (s *source) compareSources(ctx context.Context, files []string) error {
+	hashes, err := s.git.HashFiles(ctx, files)
+	if err != nil || len(hashes) != len(files) {
+		return fmt.Errorf("read what %s is rendered from: %w", s.folder, err)
+	}
+	for i, file := range files {
+		committed, ok := s.head[file]
+		switch submodule := s.submoduleOf(file); {
+		case submodule != "":
+			s.report(file, fmt.Sprintf("is in the submodule %s: only what is in the repository itself can be published", submodule))
+		case !ok:
+			s.report(file, "is in no commit, as git ignores it: add it with git add --force and commit it, or do without it")
+		case committed.OID != hashes[i]:
+			s.report(file, fmt.Sprintf("is not as in HEAD, and git was told to overlook that: run git update-index --no-assume-unchanged --no-skip-worktree %s, and commit it", file))
+		}
+	}
+	return nil
+}
+
+// submoduleOf is the submodule that a file is in; empty where it is in none.
+func (s *source) submoduleOf(file string) string {
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if s.head[dir].IsSubmodule() {
+			return dir
+		}
+	}
+	return ""
+}
+
+// findMissing reports files that HEAD has where the environment is rendered from, and the
+// work tree has not, as in a sparse checkout: with them it may be rendered otherwise.
+func (s *source) findMissing(e render.EnvironmentUpdate) {
+	folders := map[string]bool{}
+	for _, file := range e.Sources {
+		folders[path.Dir(file)] = true
+	}
+	for file := range s.head {
+		if !folders[path.Dir(file)] && !strings.HasPrefix(file, path.Join("environments", e.Name)+"/") {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) {
+			s.report(file, fmt.Sprintf("is in HEAD, and not here: run git checkout HEAD -- %s or, in a sparse checkout, git sparse-checkout add %s", file, path.Dir(file)))
+		}
+	}
+}
+
+// compareRendered reports where HEAD has not what the environment is rendered to.
+func (s *source) compareRendered(plan *tree.Plan) {
+	isRendered, isCommitted := map[string]bool{}, len(s.list) == 0 && !plan.Changes()
+	for _, file := range plan.Files() {
+		name := path.Join(s.folder, file.Path)
+		isRendered[name] = true
+		committed, ok := s.head[name]
+		switch {
+		case !ok:
+			s.reportStale(name, "is rendered, and HEAD does not have it")
+		case committed.OID != s.git.HashOf(file.Content) && isCommitted:
+			s.report(name, "is stored by git otherwise than render writes it: have .gitattributes say 'rendered/** text eol=lf -filter -ident -working-tree-encoding', then run git add --renormalize rendered, and commit")
+		case committed.OID != s.git.HashOf(file.Content) || !strings.HasPrefix(committed.Mode, "100"):
+			s.reportStale(name, "is rendered otherwise than HEAD has it")
+		}
+	}
+	for name := range s.head {
+		within, ok := strings.CutPrefix(name, s.folder+"/")
+		if ok && !isRendered[name] && tree.IsOrphan(within) {
+			s.report(name, "is in HEAD, and is not rendered: render again, remove what is left of it, and commit")
+		}
+	}
+}
+
+// reportStale reports that HEAD has not what is rendered, and what to do.
+func (s *source) reportStale(name, message string) {
+	s.report(name, fmt.Sprintf("%s: run render --env %s, and commit", message, path.Base(s.folder)))
+}
+
+// most is how many problems people read.
+const most = 20
+
+// problems are the problems, in the order of files, the first of too many.
+func (s *source) problems() []object.Problem {
+	problems := object.SortProblems(s.list)
+	if more := len(problems) - most; more > 0 {
+		problems = problems[:most]
+		problems[most-1].Message += fmt.Sprintf(" (and %d more files)", more)
+	}
+	return problems
+}
