@@ -26,6 +26,19 @@ func (r *Repository) CheckBranch(ctx context.Context, branch string) error {
 	return err
 }
 
+// InTheWay is a branch beside which another cannot be, as git keeps them like files and
+// folders; empty where there is none.
+func (r *Repository) InTheWay(ctx context.Context, branch string) (string, error) {
+	first, _, _ := strings.Cut(branch, "/")
+	out, err := r.git(ctx, nil, "for-each-ref", "--format=%(refname:lstrip=2)", BranchRef(first))
+	for _, other := range strings.Fields(out) {
+		if strings.HasPrefix(other, branch+"/") || strings.HasPrefix(branch, other+"/") {
+			return other, nil
+		}
+	}
+	return "", err
+}
+
 // CheckedOut is the folder of the work tree where a branch is checked out; empty where it is
 // in none.
 func (r *Repository) CheckedOut(ctx context.Context, branch string) (string, error) {

@@ -102,6 +102,13 @@ func (p *publisher) prepare(ctx context.Context) error {
 	if err := p.git.CheckBranch(ctx, p.Branch); err != nil {
 		return err
 	}
+	other, err := p.git.InTheWay(ctx, p.Branch)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		return fmt.Errorf("there is a branch %s, beside which git cannot have %s: name another with --branch", other, p.Branch)
+	}
 	folder, err := p.git.CheckedOut(ctx, p.Branch)
 	if err != nil {
 		return err
@@ -131,7 +138,7 @@ const (
 	// pause is the longest that is waited after the first.
 	pause = 50 * time.Millisecond
 	// longestPause is the longest that is waited after any.
-	longestPause = 2 * time.Second
+	longestPause = time.Second
 )
 
 // publish publishes on top of the branch as it was at the start, or as others leave it.
