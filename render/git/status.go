@@ -3,6 +3,8 @@ package git
 import (
 	"context"
 	"fmt"
+	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -30,9 +32,13 @@ func (r *Repository) Untracked(ctx context.Context, paths ...string) ([]string, 
 func (r *Repository) HashFiles(ctx context.Context, files []string) ([]string, error) {
 	var names strings.Builder
 	for _, file := range files {
-		names.WriteString(quote(file) + "\n")
+		names.WriteString(quote(path.Join(r.prefix, file)) + "\n")
 	}
-	out, err := r.git(ctx, strings.NewReader(names.String()), "hash-object", "--stdin-paths")
+	top := *r // below which git takes these names for those from the top
+	if r.prefix != "" {
+		top.dir = filepath.Join(r.dir, strings.Repeat("../", 1+strings.Count(r.prefix, "/")))
+	}
+	out, err := top.git(ctx, strings.NewReader(names.String()), "hash-object", "--stdin-paths")
 	return strings.Fields(out), err
 }
 
