@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"net/http/cgi"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,8 +30,9 @@ const gitConfig = `[user]
 `
 
 // TestScripts runs what people type, with the built program, git and any other. Beside the
-// commands of testscript there are `git`, `render`, and `code N COMMAND` for what exits with
-// a code; UPDATE=1 writes what `cmp` compares with.
+// commands of testscript there are `git`, `render`, `code N COMMAND` for what exits with a
+// code, and `serve NAME`, which serves the working folder's bare repositories by HTTP at the
+// URL in the variable NAME; UPDATE=1 writes what `cmp` compares with.
 func TestScripts(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
@@ -45,7 +49,7 @@ func TestScripts(t *testing.T) {
 			}
 			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitConfig), 0o600)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode, "serve": serveGit},
 	})
 }
 
@@ -54,6 +58,20 @@ func runGit(script *testscript.TestScript, fails bool, args []string) {
 	if (err != nil) != fails {
 		script.Fatalf("git: error %v", err)
 	}
+}
+
+func serveGit(script *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		script.Fatalf("usage: serve NAME")
+	}
+	execPath, err := exec.Command("git", "--exec-path").Output()
+	script.Check(err)
+	server := httptest.NewServer(&cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(execPath)), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + script.MkAbs("."), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + script.Getenv("HOME")},
+	})
+	script.Defer(server.Close)
+	script.Setenv(args[0], server.URL)
 }
 
 // runCode runs a command that exits with a code.
