@@ -31,6 +31,9 @@ type Repository struct {
 	// Now is when it is rendered, for warnings of what is past; zero has none of those.
 	// What is written does not depend on it.
 	Now time.Time
+	// Look, if not nil, is told of each path below the root, with slashes, before it is
+	// looked at; with a slash at the end of a folder before that is listed.
+	Look func(name string)
 
 	root *os.Root
 	dir  string // its path on disk, without links
@@ -92,7 +95,18 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 }
 
 // fileSystem is the repository as it is on disk now.
-func (r *Repository) fileSystem() *source.FileSystem { return source.NewFileSystem(r.root, r.dir) }
+func (r *Repository) fileSystem() *source.FileSystem {
+	files := source.NewFileSystem(r.root, r.dir)
+	files.Tell(r.Look)
+	return files
+}
+
+// look tells of a path that is looked at.
+func (r *Repository) look(name string) {
+	if r.Look != nil {
+		r.Look(name)
+	}
+}
 
 // FindRoot is the folder at or above dir that holds environments/.
 func FindRoot(dir string) (string, error) {
@@ -124,6 +138,7 @@ func rootAbove(dir string) string {
 // Environments are the names of the environments: the folders of environments/ with a
 // kustomization, but for base and components.
 func (r *Repository) Environments() ([]string, error) {
+	r.look(environmentsFolder + "/")
 	entries, err := fs.ReadDir(r.root.FS(), environmentsFolder)
 	if err != nil {
 		return nil, err

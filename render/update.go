@@ -58,7 +58,19 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
 	update.Orphans = object.SortProblems(update.Orphans)
+	for _, p := range update.problems() { // below rendered/, too
+		repository.look(p.File)
+	}
 	return update, nil
+}
+
+// problems are those of all environments, and orphans.
+func (u *Update) problems() []object.Problem {
+	problems := slices.Clone(u.Orphans)
+	for _, e := range u.Environments {
+		problems = append(problems, e.Problems...)
+	}
+	return problems
 }
 
 // plan renders the environment, which has to be there if it was asked for, and

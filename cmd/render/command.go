@@ -30,6 +30,7 @@ type flags struct {
 	root    string
 	check   bool
 	strict  bool
+	watch   bool
 	output  string
 	version bool
 }
@@ -45,12 +46,21 @@ file to rendered/NAME, for Argo CD or Flux to sync.
 
 What the API server accepts, and may yet not be what was meant, is a warning.
 
+With --watch it renders again within half a second of each change, until Ctrl-C. What
+is edited in rendered/ itself is undone with the next change. Where files change
+without the system telling, as in some network file systems and in containers of
+macOS and Windows, it does not notice: render there without --watch.
+
 Exit codes: 0 done, or with --check nothing to do; 1 with --check, rendered/ is
 not what rendering would write, or has files that no index lists; 2 error, and
 then no file was changed, unless the error says which were, as when the disk
-fails: rendering again completes that.`,
+fails: rendering again completes that. --watch ends with 130 at Ctrl-C, and with
+143 where it is terminated.`,
 		Example: `  # Write rendered/prod
   render --env prod
+
+  # While editing: render on each change
+  render --env prod --watch
 
   # In CI: fail with a diff unless what is committed is what is rendered
   render --all --check
@@ -71,6 +81,7 @@ fails: rendering again completes that.`,
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of what was rendered, until Ctrl-C")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
@@ -89,6 +100,9 @@ func runRender(cmd *cobra.Command, f flags) error {
 	if err := checkSelection(f.Selection, f.root); err != nil {
 		return err
 	}
+	if f.watch {
+		return watchEnvironments(cmd, f)
+	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
 	repository, err := openRepository(f.root)
@@ -96,6 +110,11 @@ func runRender(cmd *cobra.Command, f flags) error {
 		return err
 	}
 	defer repository.Close()
+	return renderOnce(cmd, repository, f, p)
+}
+
+// renderOnce renders environments while nobody else does.
+func renderOnce(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
 	repository.Now = time.Now()
 	p.step("waiting for another run")
 	lock := repository.Lock

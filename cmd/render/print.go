@@ -100,8 +100,13 @@ func isColored(w io.Writer) bool {
 }
 
 func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	switch w := w.(type) {
+	case *page:
+		return w.isTerminal
+	case *os.File:
+		return term.IsTerminal(int(w.Fd()))
+	}
+	return false
 }
 
 // moment is how long work may take before its progress shows.

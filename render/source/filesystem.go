@@ -43,6 +43,10 @@ func NewFileSystem(root *os.Root, dir string) *FileSystem {
 	return &FileSystem{disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, growths: map[string]growth{}}}
 }
 
+// Tell has look told of each path below the root, with slashes, before it is looked at for
+// the first time. Look may be called while another call is under way.
+func (f *FileSystem) Tell(look func(name string)) { f.disk.look = look }
+
 // With returns a file system in which files stand in for those on disk, or beside
 // them.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
@@ -196,6 +200,7 @@ func Relative(name string) string {
 type disk struct {
 	root *os.Root
 	dir  string
+	look func(name string) // nil where nobody is to be told
 
 	mu       sync.Mutex
 	resolved map[string]resolution
@@ -214,6 +219,9 @@ func (d *disk) resolve(name string) (string, bool, error) {
 	defer d.mu.Unlock()
 	r, ok := d.resolved[name]
 	if !ok {
+		if d.look != nil {
+			d.look(name)
+		}
 		r.path, r.isDir, r.err = d.follow(name)
 		d.resolved[name] = r
 	}
