@@ -1,0 +1,524 @@
+package build
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
+)
+
+// Trace is the way of an object through the kustomizations of an environment.
+type Trace struct {
+	// Written is what people wrote: an object, or an entry that generates one.
+	Written source.Document
+	// Loads are the files that the entry generates the object from.
+	Loads []string
+	// Folders are those of the kustomizations on the way, the innermost first.
+	Folders []string
+	Steps   []Step
+	// Built is the object in the end, nil where it is removed.
+	Built *unstructured.Unstructured
+}
+
+// Step is what entries of a kustomization made of an object.
+type Step struct {
+	// Folder is that of the kustomization; empty of the names in references, which kustomize
+	// puts right.
+	Folder string
+	// Entries are the paths of the entries, as patches[0]: one, where kustomize can build
+	// without those that follow.
+	Entries []string
+	// Loads are the files that the entries load, from the root.
+	Loads []string
+	// Before and After are the object; After is nil where it is removed.
+	Before, After *unstructured.Unstructured
+}
+
+// Traces follows objects of an environment from documents to what they are built to, each by
+// every way that it takes. It builds the kustomizations again and again, each time with one
+// more of their entries, and compares: only that says what an entry really changes. What
+// cannot be followed, as kustomize makes another object of it, is left out. Restore is done
+// to each object that was built.
+func Traces(s *source.Sources, folder string, documents []source.Document, restore func(*unstructured.Unstructured)) (traces []Trace) {
+	t := &tracer{sources: s, documents: documents, restore: restore, levels: map[string]*level{}}
+	ways := make([][][]string, len(documents))
+	for i, d := range documents {
+		ways[i] = waysTo(s, folder, d)
+		t.hasForks = t.hasForks || len(ways[i]) > 1
+	}
+	isolate(s, func() {
+		openapi.Schema() // its first use is not safe for several at a time
+		defer mute()()
+		for i := range documents {
+			for _, way := range ways[i] {
+				if trace, ok := t.trace(i, way); ok {
+					traces = append(traces, trace)
+				}
+			}
+		}
+	})
+	return traces
+}
+
+// waysTo are the ways from a document to the outermost folder, each the folders of
+// kustomizations, the innermost first.
+func waysTo(s *source.Sources, root string, d source.Document) (ways [][]string) {
+	var follow func(folder string, outer []string)
+	follow = func(folder string, outer []string) {
+		k := s.Kustomizations[folder]
+		if k == nil || slices.Contains(outer, folder) {
+			return
+		}
+		way := append([]string{folder}, outer...)
+		if k.File == d.File {
+			ways = append(ways, way)
+		}
+		for _, loaded := range slices.Concat(k.Resources, k.Components) {
+			switch at := k.Paths[loaded]; {
+			case at == d.File:
+				ways = append(ways, way)
+			case at != "":
+				follow(at, way)
+			}
+		}
+	}
+	follow(root, nil)
+	return ways
+}
+
+// tracer follows documents.
+type tracer struct {
+	sources   *source.Sources
+	documents []source.Document
+	restore   func(*unstructured.Unstructured)
+	hasForks  bool              // a document takes several ways
+	marked    map[string][]byte // files in which the documents are marked
+	levels    map[string]*level // by folder
+}
+
+// level is what a kustomization makes of its objects, entry by entry.
+type level struct {
+	program []entry
+	stages  []stage // one more than entries
+}
+
+// stage are the objects that the first entries make.
+type stage struct {
+	failed  bool
+	objects []marked
+}
+
+// marked is an object of which it is known where it comes from.
+type marked struct {
+	*unstructured.Unstructured
+	document int
+	folders  []string // that it came through, where documents take several ways
+}
+
+// trace follows a document on one way.
+func (t *tracer) trace(document int, way []string) (Trace, bool) {
+	trace := Trace{Written: t.documents[document], Folders: way, Built: t.written(document)}
+	if at, e, ok := t.generator(trace.Written); ok {
+		trace.Loads = loadedBy(t.sources.Kustomizations[at], e)
+	}
+	isThere := false
+	for i, folder := range way {
+		if t.sources.Kustomizations[folder].Kind == types.ComponentKind {
+			continue // what loads it carries its entries out
+		}
+		l := t.level(folder)
+		if l.stages[len(l.program)].failed {
+			return trace, false
+		}
+		objects := make([]*unstructured.Unstructured, len(l.stages))
+		for n, stage := range l.stages {
+			objects[n] = stage.find(document, func(m marked) bool { return t.isOn(m, way[:i]) })
+		}
+		var steps []Step
+		steps, trace.Built = compare(t.sources, l, objects, trace.Built)
+		trace.Steps = append(trace.Steps, steps...)
+		isThere = isThere || slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return o != nil })
+		if trace.Built == nil {
+			break
+		}
+	}
+	return trace, isThere
+}
+
+// isOn says whether an object came through the folders of a way.
+func (t *tracer) isOn(m marked, way []string) bool {
+	return !t.hasForks || !slices.ContainsFunc(way, func(folder string) bool { return t.tellsWay(folder) && !slices.Contains(m.folders, folder) })
+}
+
+func (s stage) find(document int, isMeant func(marked) bool) *unstructured.Unstructured {
+	for _, m := range s.objects {
+		if m.document == document && isMeant(m) {
+			return m.Unstructured
+		}
+	}
+	return nil
+}
+
+// compare returns the steps in which an object became another in the stages of a level, and
+// what it is in the end.
+func compare(s *source.Sources, l *level, objects []*unstructured.Unstructured, last *unstructured.Unstructured) (steps []Step, _ *unstructured.Unstructured) {
+	var pending []entry
+	isThere := false
+	for n, o := range objects {
+		if n > 0 {
+			pending = append(pending, l.program[n-1])
+		}
+		if l.stages[n].failed || !isThere && o == nil {
+			continue
+		}
+		switch {
+		case o != nil && last != nil && reflect.DeepEqual(o.Object, last.Object):
+		case isThere:
+			steps = append(steps, newStep(s, pending, last, o))
+		case last != nil: // what is beside it here changes the names in its references
+			steps = append(steps, Step{Before: last, After: o})
+		}
+		isThere, last, pending = true, o, nil
+		if o == nil {
+			break
+		}
+	}
+	if !isThere {
+		return nil, nil
+	}
+	return steps, last
+}
+
+func newStep(s *source.Sources, entries []entry, before, after *unstructured.Unstructured) Step {
+	step := Step{Before: before, After: after}
+	for _, e := range entries {
+		if !e.opens || len(entries) == 1 {
+			step.Folder = e.folder
+			step.Entries = append(step.Entries, e.name())
+			step.Loads = append(step.Loads, loadedBy(s.Kustomizations[e.folder], e)...)
+		}
+	}
+	return step
+}
+
+// level builds a folder with each of the first entries of its program.
+func (t *tracer) level(folder string) *level {
+	if t.levels[folder] != nil {
+		return t.levels[folder]
+	}
+	if t.marked == nil {
+		t.mark()
+	}
+	l := &level{program: programOf(t.sources, folder)}
+	l.stages = make([]stage, len(l.program)+1)
+	parallel.For(len(l.stages), func(n int) {
+		if n > 0 && opensNothing(t.sources, l.program[n-1]) {
+			l.stages[n].failed = true
+			return
+		}
+		files := maps.Clone(t.marked)
+		maps.Copy(files, cut(t.sources, l.program, n, t.adjust))
+		objects, err := buildFolder(t.sources.FS.With(files), folder, nil)
+		l.stages[n] = stage{err != nil, t.unmark(objects)}
+	})
+	t.levels[folder] = l
+	return l
+}
+
+// programOf is what a kustomization does, entry by entry, and in the midst of it what its
+// components do.
+func programOf(s *source.Sources, folder string) (program []entry) {
+	k := s.Kustomizations[folder]
+	for f, field := range fields {
+		for i := range field.count(&k.Kustomization) {
+			e := entry{folder: folder, field: f, index: i}
+			if field.name != componentsField || countLoaders(s, k.Paths[k.Components[i]]) > 1 { // cut for one it were for all
+				program = append(program, e)
+				continue
+			}
+			inner := programOf(s, k.Paths[k.Components[i]])
+			e.opens = len(inner) > 0
+			program = append(append(program, e), inner...)
+		}
+	}
+	return program
+}
+
+// countLoaders is how many entries load a folder.
+func countLoaders(s *source.Sources, folder string) (count int) {
+	for _, k := range s.Kustomizations {
+		for _, loaded := range slices.Concat(k.Resources, k.Components) {
+			if k.Paths[loaded] == folder {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// opensNothing says whether an entry names a component of which nothing is left without
+// entries: kustomize refuses such a one.
+func opensNothing(s *source.Sources, e entry) bool {
+	k := s.Kustomizations[e.folder]
+	return e.opens && len(s.Kustomizations[k.Paths[k.Components[e.index]]].Resources) == 0
+}
+
+// cut are the kustomizations that a program is of, with its first entries.
+func cut(s *source.Sources, program []entry, n int, adjust func(*source.Kustomization)) map[string][]byte {
+	kustomizations := map[string]*source.Kustomization{}
+	for _, e := range program {
+		if kustomizations[e.folder] == nil {
+			k := *s.Kustomizations[e.folder]
+			kustomizations[e.folder] = &k
+		}
+	}
+	counts := map[entry]int{}
+	for _, e := range program[:n] {
+		counts[entry{folder: e.folder, field: e.field}] = e.index + 1
+	}
+	files := map[string][]byte{}
+	for folder, k := range kustomizations {
+		for f, field := range fields {
+			field.cut(&k.Kustomization, counts[entry{folder: folder, field: f}])
+		}
+		adjust(k)
+		files[k.File], _ = sigsyaml.Marshal(k.Kustomization) // it was read from YAML
+	}
+	return files
+}
+
+// marker begins the annotations by which objects are known again. The digests of generated
+// names are not of annotations.
+const marker = "explain.gatehouse.example.com/"
+
+// mark marks the documents in the files that they are in.
+func (t *tracer) mark() {
+	t.marked = map[string][]byte{}
+	byFile := map[string]map[int]source.Document{}
+	for i, d := range t.documents {
+		if byFile[d.File] == nil {
+			byFile[d.File] = map[int]source.Document{}
+		}
+		byFile[d.File][i] = d
+	}
+	for file, documents := range byFile {
+		if content, ok := t.sources.Annotated(file, documents, marker+"document"); ok {
+			t.marked[file] = content
+		}
+	}
+	for _, k := range t.sources.Kustomizations {
+		own := *k
+		if t.adjust(&own); !reflect.DeepEqual(own, *k) {
+			t.marked[k.File], _ = sigsyaml.Marshal(own.Kustomization)
+		}
+	}
+}
+
+// adjust marks the objects that a kustomization generates and, where a document takes several
+// ways, all that come through its folder.
+func (t *tracer) adjust(k *source.Kustomization) {
+	k.ConfigMapGenerator, k.SecretGenerator = slices.Clone(k.ConfigMapGenerator), slices.Clone(k.SecretGenerator)
+	for i, d := range t.documents {
+		at, e, ok := t.generator(d)
+		switch {
+		case !ok || at != k.Folder:
+		case fields[e.field].name == "configMapGenerator" && e.index < len(k.ConfigMapGenerator):
+			markGenerator(&k.ConfigMapGenerator[e.index].GeneratorArgs, i)
+		case fields[e.field].name == "secretGenerator" && e.index < len(k.SecretGenerator):
+			markGenerator(&k.SecretGenerator[e.index].GeneratorArgs, i)
+		}
+	}
+	if t.hasForks && t.tellsWay(k.Folder) {
+		annotations := map[string]string{marker + "folder-" + strconv.Itoa(t.number(k.Folder)): k.Folder}
+		maps.Copy(annotations, k.CommonAnnotations)
+		k.CommonAnnotations = annotations
+	}
+}
+
+// tellsWay says whether an object came through a folder if it has its mark. What a component
+// does, it does to all objects of what loads it.
+func (t *tracer) tellsWay(folder string) bool {
+	return t.sources.Kustomizations[folder].Kind != types.ComponentKind
+}
+
+func (t *tracer) number(folder string) int {
+	return slices.Index(slices.Sorted(maps.Keys(t.sources.Kustomizations)), folder)
+}
+
+func markGenerator(args *types.GeneratorArgs, document int) {
+	options := types.GeneratorOptions{}
+	if args.Options != nil {
+		options = *args.Options
+	}
+	annotations := map[string]string{marker + "document": strconv.Itoa(document)}
+	maps.Copy(annotations, options.Annotations)
+	options.Annotations = annotations
+	args.Options = &options
+}
+
+// generator is the entry that a document is, if it is one that generates an object and does
+// not change another's.
+func (t *tracer) generator(d source.Document) (folder string, e entry, ok bool) {
+	for _, k := range t.sources.Kustomizations {
+		if k.File != d.File || d.IsInline() {
+			continue
+		}
+		_, line := d.Position()
+		for f, field := range fields {
+			for i := range field.count(&k.Kustomization) {
+				isGenerator := field.name == "configMapGenerator" && d.Kind == "ConfigMap" || field.name == "secretGenerator" && d.Kind == "Secret"
+				if isGenerator && t.sources.Line(k.File, field.name, strconv.Itoa(i)) == line {
+					return k.Folder, entry{folder: k.Folder, field: f, index: i}, true
+				}
+			}
+		}
+	}
+	return "", entry{}, false
+}
+
+// unmark returns the marked ones of objects, without their marks.
+func (t *tracer) unmark(objects []object.Object) (found []marked) {
+	for _, o := range objects {
+		m := marked{Unstructured: o.Unstructured, document: -1}
+		for key, value := range o.GetAnnotations() {
+			if key == marker+"document" {
+				m.document, _ = strconv.Atoi(value)
+			} else if strings.HasPrefix(key, marker) {
+				m.folders = append(m.folders, value)
+			}
+		}
+		if m.document >= 0 {
+			dropMarks(o.Object)
+			t.restore(o.Unstructured)
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// dropMarks drops marks wherever kustomize puts annotations.
+func dropMarks(content any) {
+	switch content := content.(type) {
+	case map[string]any:
+		for key, value := range content {
+			annotations, ok := value.(map[string]any)
+			before := len(annotations)
+			maps.DeleteFunc(annotations, func(key string, _ any) bool { return strings.HasPrefix(key, marker) })
+			if dropMarks(value); ok && key == "annotations" && len(annotations) == 0 && before > 0 {
+				delete(content, key)
+			}
+		}
+	case []any:
+		for _, item := range content {
+			dropMarks(item)
+		}
+	}
+}
+
+// written is an object as people wrote it, nil where it is generated.
+func (t *tracer) written(document int) *unstructured.Unstructured {
+	node, ok := t.sources.Copy(t.documents[document])
+	if !ok {
+		return nil
+	}
+	o, err := object.FromYAML(node)
+	if err != nil {
+		return nil
+	}
+	t.restore(o.Unstructured)
+	return o.Unstructured
+}
+
+// loadedBy are the files that an entry of a kustomization loads.
+func loadedBy(k *source.Kustomization, e entry) (files []string) {
+	var paths []string
+	switch i := e.index; fields[e.field].name {
+	case "configMapGenerator":
+		paths = loadedByGenerator(k.ConfigMapGenerator[i].KvPairSources)
+	case "secretGenerator":
+		paths = loadedByGenerator(k.SecretGenerator[i].KvPairSources)
+	case "patches":
+		paths = []string{k.Patches[i].Path}
+	case "patchesJson6902":
+		paths = []string{k.PatchesJson6902[i].Path}
+	case "patchesStrategicMerge":
+		paths = []string{string(k.PatchesStrategicMerge[i])}
+	case "replacements":
+		paths = []string{k.Replacements[i].Path}
+	case "transformers":
+		paths = []string{k.Transformers[i]}
+	case "generators":
+		paths = []string{k.Generators[i]}
+	}
+	for _, name := range paths {
+		if file := k.Paths[name]; file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+func loadedByGenerator(sources types.KvPairSources) []string {
+	return slices.Concat(sources.FileSources, sources.EnvSources, []string{sources.EnvSource})
+}
+
+// OverrideSteps returns the steps in which overrides make of rendered objects what they are
+// in the end, by the IDs that those have before.
+func OverrideSteps(s *source.Sources, folder string, rendered []object.Object) map[object.ID][]Step {
+	l := &level{program: programOf(s, folder)}
+	l.stages = make([]stage, len(l.program)+1)
+	built := make([]map[object.ID]*unstructured.Unstructured, len(l.stages))
+	isolate(s, func() {
+		openapi.Schema()
+		defer mute()()
+		for n := range built {
+			if l.stages[n].failed = n > 0 && opensNothing(s, l.program[n-1]); !l.stages[n].failed {
+				objects, err := overrideFirst(s, folder, l.program, n, rendered)
+				built[n], l.stages[n].failed = byID(objects), err != nil
+			}
+		}
+	})
+	steps := map[object.ID][]Step{}
+	for id, first := range built[0] {
+		objects := make([]*unstructured.Unstructured, len(built))
+		for n := range built {
+			objects[n] = built[n][id]
+		}
+		steps[id], _ = compare(s, l, objects, first)
+	}
+	return steps
+}
+
+// overrideFirst overrides with the first entries of a program.
+func overrideFirst(s *source.Sources, folder string, program []entry, n int, rendered []object.Object) ([]object.Object, error) {
+	if n == 0 {
+		return rendered, nil
+	}
+	files := cut(s, program, n, func(*source.Kustomization) {})
+	component := *s.Kustomizations[folder]
+	component.Kustomization = types.Kustomization{}
+	if err := sigsyaml.Unmarshal(files[component.File], &component.Kustomization); err != nil {
+		return nil, fmt.Errorf("read %s: %w", component.File, err)
+	}
+	unchanged, overridden, err := overrideParts(s.FS.With(files), &component, rendered)
+	return slices.Concat(unchanged, overridden), err
+}
+
+func byID(objects []object.Object) map[object.ID]*unstructured.Unstructured {
+	byID := map[object.ID]*unstructured.Unstructured{}
+	for _, o := range objects {
+		byID[o.ID()] = o.Unstructured
+	}
+	return byID
+}

@@ -1,0 +1,89 @@
+package source
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Copy returns a node of its own of an object of a manifest, as it is built.
+func (s *Sources) Copy(d Document) (*yaml.Node, bool) {
+	for _, text := range s.textsOf(d.File) {
+		i := slices.IndexFunc(text.Objects, d.is)
+		if i < 0 {
+			continue
+		}
+		if _, objects := text.copies(d.File); i < len(objects) {
+			return objects[i].Node, true
+		}
+	}
+	return nil, false
+}
+
+// Annotated returns the content of a manifest in which objects have their numbers in an
+// annotation.
+func (s *Sources) Annotated(file string, objects map[int]Document, annotation string) ([]byte, bool) {
+	texts := s.textsOf(file)
+	contents := make([][]byte, len(texts))
+	for t, text := range texts {
+		contents[t] = text.Content
+		root, copies := text.copies(file)
+		isMarked := false
+		for number, d := range objects {
+			if i := slices.IndexFunc(text.Objects, d.is); i >= 0 && i < len(copies) {
+				annotations := mappingAt(mappingAt(copies[i].Node, "metadata"), "annotations")
+				annotations.Content = append(annotations.Content, textNode(annotation), textNode(strconv.Itoa(number)))
+				isMarked = true
+			}
+		}
+		if !isMarked {
+			continue
+		}
+		var err error
+		if contents[t], err = yaml.Marshal(root); err != nil {
+			return nil, false
+		}
+	}
+	return bytes.Join(contents, []byte("\n---\n")), len(texts) > 0
+}
+
+// textsOf are the texts of a manifest.
+func (s *Sources) textsOf(file string) []*Text {
+	for _, m := range s.Manifests {
+		if m.File == file {
+			return m.Texts
+		}
+	}
+	return nil
+}
+
+// copies parses a text again: all of it, and the objects in it.
+func (t *Text) copies(file string) (root *yaml.Node, objects []Document) {
+	root, _, err := piece{content: t.Content}.parse()
+	if err != nil || root == nil { // it was well-formed before
+		return nil, nil
+	}
+	root = expanded(root)
+	return root, splitDocument(Document{File: file, Node: root})
+}
+
+func (d Document) is(other Document) bool { return d.Node == other.Node }
+
+// mappingAt is the mapping at a key, made where there is none.
+func mappingAt(node *yaml.Node, key string) *yaml.Node {
+	_, value := mappingEntry(node, key)
+	if value == nil {
+		value = &yaml.Node{}
+		node.Content = append(node.Content, textNode(key), value)
+	}
+	if value.Kind != yaml.MappingNode { // null
+		*value = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	}
+	return value
+}
+
+func textNode(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: text}
+}
