@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/overview"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -43,6 +44,24 @@ func Render(repository *Repository, environment string, progress func(step strin
 		return nil, []object.Problem{{File: path.Join(environmentsFolder, environment), Message: err.Error()}}
 	}
 	r := &renderer{folder: folder}
+	objects := r.render(files, progress)
+	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
+	if !object.HasErrors(r.problems) {
+		rendering.Objects, rendering.Files = r.files(objects)
+		rendering.IsSorted = r.isSorted()
+		rendering.Page = overview.Page(environment, rendering.Objects, rendering.Files)
+		r.advise(rendering.Objects, repository.Now)
+	}
+	problems := object.SortProblems(r.problems)
+	if object.HasErrors(problems) {
+		return nil, problems
+	}
+	return rendering, problems
+}
+
+// render returns what was written and what is rendered from it: all of it, unless there are
+// errors.
+func (r *renderer) render(files *source.FileSystem, progress func(step string)) []object.Object {
 	go check.Prepare()
 
 	progress("reading")
@@ -55,22 +74,12 @@ func Render(repository *Repository, environment string, progress func(step strin
 	written, stored := r.check(built)
 
 	progress("expanding")
+	r.stored = stored
 	rendered := r.override(r.expand(stored))
 	if r.overrides == "" { // which may mend it
 		r.reportBehind(written)
 	}
-	r.admit(slices.Concat(written, rendered))
-
-	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
-	if !object.HasErrors(r.problems) {
-		rendering.Objects, rendering.Files = r.files(slices.Concat(written, rendered))
-		rendering.IsSorted = r.isSorted()
-		rendering.Page = overview.Page(environment, rendering.Objects, rendering.Files)
-		r.advise(rendering.Objects, repository.Now)
-	}
-	problems := object.SortProblems(r.problems)
-	if object.HasErrors(problems) {
-		return nil, problems
-	}
-	return rendering, problems
+	objects := slices.Concat(written, rendered)
+	r.admit(objects)
+	return objects
 }

@@ -26,7 +26,9 @@ type renderer struct {
 	folder    string
 	overrides string // the folder of overrides; empty where there is none
 	sources   *source.Sources
+	images    []source.DefaultImage // that objects leave to their defaults
 	built     []object.Object
+	stored    []object.Object                       // those of the built that are valid, defaults filled in
 	origins   map[*unstructured.Unstructured]string // files that built objects come from
 	checker   *check.Checker
 	problems  []object.Problem
@@ -81,6 +83,7 @@ func (r *renderer) build() []object.Object {
 
 // buildFolder builds the environment, in which objects may leave images to defaults.
 func (r *renderer) buildFolder(images []source.DefaultImage) ([]object.Object, []object.Problem) {
+	r.images = images
 	r.sources.FillImages(images)
 	objects, problems := build.Folder(r.sources, r.folder)
 	for _, o := range objects {

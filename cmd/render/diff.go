@@ -112,7 +112,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, f diffFlags) error {
 		}
 		return err
 	}
-	if err := printChanges(out, d.Changes()); err != nil {
+	if err := printDiffs(out, d.Changes()); err != nil {
 		return fmt.Errorf("print diff: %w", err)
 	}
 	if d.Differs() {
@@ -121,7 +121,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, f diffFlags) error {
 	return nil
 }
 
-func printChanges(out io.Writer, changes []diff.Change) error {
+func printDiffs(out io.Writer, changes []diff.Change) error {
 	w := bufio.NewWriter(out)
 	for _, c := range changes {
 		printDiff(w, c.Unified(), isColored(out))

@@ -168,8 +168,8 @@ func (r report) totals() string {
 	return strings.Join(counts, ", ")
 }
 
-// printJSON prints a report as JSON. What would direct a terminal is escaped there, too.
-func printJSON(w io.Writer, r report) error {
+// printJSON prints a report, or an answer, as JSON. What would direct a terminal is escaped there, too.
+func printJSON(w io.Writer, r any) error {
 	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err

@@ -22,7 +22,9 @@ import (
 type Trace struct {
 	// Written is what people wrote: an object, or an entry that generates one.
 	Written source.Document
-	// Loads are the files that the entry generates the object from.
+	// Entry is the path of that entry, as configMapGenerator[0], and Loads are the files that
+	// it generates the object from.
+	Entry string
 	Loads []string
 	// Folders are those of the kustomizations on the way, the innermost first.
 	Folders []string
@@ -130,7 +132,7 @@ type marked struct {
 func (t *tracer) trace(document int, way []string) (Trace, bool) {
 	trace := Trace{Written: t.documents[document], Folders: way, Built: t.written(document)}
 	if at, e, ok := t.generator(trace.Written); ok {
-		trace.Loads = loadedBy(t.sources.Kustomizations[at], e)
+		trace.Entry, trace.Loads = e.name(), loadedBy(t.sources.Kustomizations[at], e)
 	}
 	isThere := false
 	for i, folder := range way {

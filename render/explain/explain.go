@@ -1,0 +1,219 @@
+// Package explain says where objects of an environment come from, what changed them on the
+// way, and what they are rendered to.
+package explain
+
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/build"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+)
+
+// Explanation says how an object came to be.
+type Explanation struct {
+	Reference
+	// RenderedFrom is the object that it was rendered from; nil of what people wrote.
+	RenderedFrom *Reference `json:"renderedFrom,omitempty"`
+	// Origin is where people wrote it, or what it was rendered from.
+	Origin *Origin `json:"origin,omitempty"`
+	// Changes are what kustomizations made of what people wrote, in the order of the build.
+	Changes []Change `json:"changes"`
+	// IsTraced says whether all changes are known.
+	IsTraced bool `json:"isTraced"`
+	// Overrides are what the overrides of the environment made of what was rendered.
+	Overrides []Change `json:"overrides,omitempty"`
+	// RenderedTo is what is rendered from it.
+	RenderedTo []Rendered `json:"renderedTo,omitempty"`
+}
+
+// Reference names an object of an environment.
+type Reference struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// File is the one that it is rendered to, relative to the root; empty of an object that a
+	// patch removes.
+	File string `json:"file,omitempty"`
+}
+
+// String is how people name the object.
+func (r Reference) String() string {
+	return object.ID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}.String()
+}
+
+// Origin is where people wrote an object.
+type Origin struct {
+	Place
+	// Object is how it is named there.
+	Object string `json:"object"`
+	// Entry is that of a kustomization which generates it; empty of an object that is written.
+	Entry string `json:"entry,omitempty"`
+	// Files are those that the entry generates it from.
+	Files []string `json:"files,omitempty"`
+}
+
+// Place is a line of a file, relative to the root.
+type Place struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// String is the place as a compiler writes it.
+func (p Place) String() string { return object.Problem{File: p.File, Line: p.Line}.Position() }
+
+// Change is what an entry of a kustomization made of an object.
+type Change struct {
+	Place
+	// Entries are the paths of the entries: patches[0], images[1] or namespace. They are
+	// several where kustomize can build none without the others.
+	Entries []string `json:"entries,omitempty"`
+	// Reference is the object to whose name it changes references, where no entry does.
+	Reference string `json:"reference,omitempty"`
+	// Files are those that the entries load, as patches.
+	Files []string `json:"files,omitempty"`
+	// Fields are what changed; none where the object is removed.
+	Fields []Field `json:"fields"`
+	// IsRemoved says that the object is no more.
+	IsRemoved bool `json:"isRemoved,omitempty"`
+}
+
+// Rendered is what an object is rendered to.
+type Rendered struct {
+	Reference
+	Overrides []Change `json:"overrides,omitempty"`
+}
+
+// explainer explains objects of one environment.
+type explainer struct {
+	*render.Examination
+}
+
+// object explains an object.
+func (e explainer) object(p tree.Placed, traces []build.Trace) Explanation {
+	x := Explanation{Reference: e.reference(p), Changes: []Change{}, Overrides: e.overrides(p.Object)}
+	written := p.Object
+	if p.IsRendered() {
+		written = object.Object{Unstructured: p.Written, Written: p.Written}
+		owner := e.referenceOf(written)
+		x.RenderedFrom = &owner
+	}
+	if p.Written == nil {
+		x.Origin = e.originIn(p.Object, e.Overrides())
+		x.IsTraced = true
+		return x
+	}
+	if trace := traceOf(traces, written); trace != nil {
+		x.follow(e, *trace)
+	} else {
+		x.Origin = e.originIn(written, e.Origin(written))
+	}
+	for _, other := range e.Objects {
+		if !p.IsRendered() && other.IsRendered() && other.Written == p.Unstructured {
+			x.RenderedTo = append(x.RenderedTo, Rendered{e.reference(other), e.overrides(other.Object)})
+		}
+	}
+	return x
+}
+
+// removed explains an object that a patch removes.
+func (e explainer) removed(trace build.Trace) Explanation {
+	id := trace.Written.ID
+	x := Explanation{Reference: Reference{APIVersion: trace.Written.APIVersion, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}}
+	x.follow(e, trace)
+	return x
+}
+
+func (x *Explanation) follow(e explainer, trace build.Trace) {
+	file, line := trace.Written.Position()
+	x.Origin = &Origin{Place: Place{file, line}, Object: trace.Written.String(), Entry: trace.Entry}
+	for _, loaded := range trace.Loads {
+		x.Origin.Files = append(x.Origin.Files, source.Relative(loaded))
+	}
+	x.Changes, x.IsTraced = append([]Change{}, e.changes(trace.Steps)...), true
+}
+
+func (e explainer) overrides(o object.Object) []Change { return e.changes(e.OverrideSteps(o)) }
+
+// traceOf is the trace of an object that was built.
+func traceOf(traces []build.Trace, written object.Object) *build.Trace {
+	for i, trace := range traces {
+		if trace.Built != nil && (object.Object{Unstructured: trace.Built}).ID() == written.ID() {
+			return &traces[i]
+		}
+	}
+	return nil
+}
+
+func (e explainer) reference(p tree.Placed) Reference {
+	return Reference{p.GetAPIVersion(), p.GetKind(), p.GetNamespace(), p.GetName(), path.Join(tree.Folder, e.Environment, p.Path)}
+}
+
+func (e explainer) referenceOf(o object.Object) Reference {
+	for _, p := range e.Objects {
+		if p.Unstructured == o.Unstructured {
+			return e.reference(p)
+		}
+	}
+	return Reference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// originIn is where an object is written, as far as its name tells that.
+func (e explainer) originIn(o object.Object, file string) *Origin {
+	p := e.Sources.Locate(object.NewProblem(o, "", object.Value{}, ""), cmp.Or(e.Sources.OnlyFile(o.ID()), file))
+	return &Origin{Place: Place{p.File, p.Line}, Object: o.String()}
+}
+
+func (e explainer) changes(steps []build.Step) (changes []Change) {
+	for _, step := range steps {
+		if step.Folder == "" {
+			changes = append(changes, e.references(step)...)
+			continue
+		}
+		k := e.Sources.Kustomizations[step.Folder]
+		c := Change{Place: Place{source.Relative(k.File), e.Sources.Line(k.File, object.SplitField(step.Entries[0])...)}, Entries: step.Entries, Fields: []Field{}}
+		for _, file := range step.Loads {
+			c.Files = append(c.Files, source.Relative(file))
+		}
+		if c.IsRemoved = step.After == nil; !c.IsRemoved {
+			c.Fields = fieldsOf(step.Before, step.After)
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}
+
+// references are the changes of names in references, each with the object that has the name.
+func (e explainer) references(step build.Step) (changes []Change) {
+	for _, f := range fieldsOf(step.Before, step.After) {
+		c := Change{Fields: []Field{f}}
+		if o := e.named(f.After); o != nil {
+			c.Reference = o.String()
+			if written := e.Sources.Written(o.ID(), 1); len(written) > 0 {
+				c.File, c.Line = written[0].Position()
+			}
+		}
+		if i := slices.IndexFunc(changes, func(other Change) bool { return other.Reference == c.Reference && other.Place == c.Place }); i >= 0 {
+			changes[i].Fields = append(changes[i].Fields, f)
+			continue
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}
+
+// named is the only written object of a name, or the first.
+func (e explainer) named(name any) *object.Object {
+	text, _ := name.(string)
+	for _, p := range e.Objects {
+		if text != "" && !p.IsRendered() && p.GetName() == text {
+			return &p.Object
+		}
+	}
+	return nil
+}
