@@ -163,7 +163,10 @@ func (f explainFlags) fillEnvironment(q *explain.Question, environments []string
 	if q.Environment == "" {
 		q.Environment = of
 	}
-	if strings.HasPrefix(q.File, "rendered/") && of != "" && of != q.Environment {
+	switch isRendered := strings.HasPrefix(q.File, "rendered/"); {
+	case isRendered && of == "":
+		return fmt.Errorf("%s is of no environment%s", q.File, render.ThereAre(environments))
+	case isRendered && of != q.Environment:
 		return fmt.Errorf("%s is of %s: leave out --env %s", q.File, of, q.Environment)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -45,6 +46,8 @@ type Step struct {
 	Loads []string
 	// Before and After are the object; After is nil where it is removed.
 	Before, After *unstructured.Unstructured
+	// Beside are the objects that there are where names in references are put right.
+	Beside []object.ID
 }
 
 // Traces follows objects of an environment from documents to what they are built to, each by
@@ -119,6 +122,7 @@ type level struct {
 type stage struct {
 	failed  bool
 	objects []marked
+	all     []object.ID
 }
 
 // marked is an object of which it is known where it comes from.
@@ -147,6 +151,9 @@ func (t *tracer) trace(document int, way []string) (Trace, bool) {
 		for n, stage := range l.stages {
 			objects[n] = stage.find(document, func(m marked) bool { return t.isOn(m, way[:i]) })
 		}
+		if l.isLost(objects) {
+			return trace, false
+		}
 		var steps []Step
 		steps, trace.Built = compare(t.sources, l, objects, trace.Built)
 		trace.Steps = append(trace.Steps, steps...)
@@ -156,6 +163,21 @@ func (t *tracer) trace(document int, way []string) (Trace, bool) {
 		}
 	}
 	return trace, isThere
+}
+
+// isLost says whether an object that goes is still there, without its mark.
+func (l *level) isLost(objects []*unstructured.Unstructured) bool {
+	var last *unstructured.Unstructured
+	for n, o := range objects {
+		if l.stages[n].failed {
+			continue
+		}
+		if o == nil && last != nil && slices.Contains(l.stages[n].all, object.Object{Unstructured: last}.ID()) {
+			return true
+		}
+		last = o
+	}
+	return false
 }
 
 // isOn says whether an object came through the folders of a way.
@@ -189,7 +211,7 @@ func compare(s *source.Sources, l *level, objects []*unstructured.Unstructured, 
 		case isThere:
 			steps = append(steps, newStep(s, pending, last, o))
 		case last != nil: // what is beside it here changes the names in its references
-			steps = append(steps, Step{Before: last, After: o})
+			steps = append(steps, Step{Before: last, After: o, Beside: l.stages[n].all})
 		}
 		isThere, last, pending = true, o, nil
 		if o == nil {
@@ -232,7 +254,8 @@ func (t *tracer) level(folder string) *level {
 		files := maps.Clone(t.marked)
 		maps.Copy(files, cut(t.sources, l.program, n, t.adjust))
 		objects, err := buildFolder(t.sources.FS.With(files), folder, nil)
-		l.stages[n] = stage{err != nil, t.unmark(objects)}
+		l.stages[n] = stage{failed: err != nil, all: idsOf(objects)}
+		l.stages[n].objects = t.unmark(objects)
 	})
 	t.levels[folder] = l
 	return l
@@ -300,9 +323,14 @@ func cut(s *source.Sources, program []entry, n int, adjust func(*source.Kustomiz
 	return files
 }
 
-// marker begins the annotations by which objects are known again. The digests of generated
-// names are not of annotations.
-const marker = "explain.gatehouse.example.com/"
+// What objects are known by again: a field that no patch knows of with the number of the
+// document, and one with the folders that they came through. A generated object has the
+// number in an annotation instead: the hash in its name is not of annotations.
+const (
+	documentMark = "gatehouseDocument"
+	foldersMark  = "gatehouseFolders"
+	marker       = "explain.gatehouse.example.com/"
+)
 
 // mark marks the documents in the files that they are in.
 func (t *tracer) mark() {
@@ -315,7 +343,7 @@ func (t *tracer) mark() {
 		byFile[d.File][i] = d
 	}
 	for file, documents := range byFile {
-		if content, ok := t.sources.Annotated(file, documents, marker+"document"); ok {
+		if content, ok := t.sources.Marked(file, documents, documentMark); ok {
 			t.marked[file] = content
 		}
 	}
@@ -342,9 +370,10 @@ func (t *tracer) adjust(k *source.Kustomization) {
 		}
 	}
 	if t.hasForks && t.tellsWay(k.Folder) {
-		annotations := map[string]string{marker + "folder-" + strconv.Itoa(t.number(k.Folder)): k.Folder}
-		maps.Copy(annotations, k.CommonAnnotations)
-		k.CommonAnnotations = annotations
+		k.Labels = append(slices.Clone(k.Labels), types.Label{
+			Pairs:      map[string]string{marker + strconv.Itoa(t.number(k.Folder)): "here"},
+			FieldSpecs: []types.FieldSpec{{Path: foldersMark, CreateIfNotPresent: true}},
+		})
 	}
 }
 
@@ -363,7 +392,7 @@ func markGenerator(args *types.GeneratorArgs, document int) {
 	if args.Options != nil {
 		options = *args.Options
 	}
-	annotations := map[string]string{marker + "document": strconv.Itoa(document)}
+	annotations := map[string]string{marker + documentMark: strconv.Itoa(document)}
 	maps.Copy(annotations, options.Annotations)
 	options.Annotations = annotations
 	args.Options = &options
@@ -379,8 +408,7 @@ func (t *tracer) generator(d source.Document) (folder string, e entry, ok bool) 
 		_, line := d.Position()
 		for f, field := range fields {
 			for i := range field.count(&k.Kustomization) {
-				isGenerator := field.name == "configMapGenerator" && d.Kind == "ConfigMap" || field.name == "secretGenerator" && d.Kind == "Secret"
-				if isGenerator && t.sources.Line(k.File, field.name, strconv.Itoa(i)) == line {
+				if generates(k, field.name, i) == d.Kind && t.sources.Line(k.File, field.name, strconv.Itoa(i)) == line {
 					return k.Folder, entry{folder: k.Folder, field: f, index: i}, true
 				}
 			}
@@ -389,43 +417,66 @@ func (t *tracer) generator(d source.Document) (folder string, e entry, ok bool) 
 	return "", entry{}, false
 }
 
+// generates is the kind of the object that an entry generates; empty where there is none, or
+// where that changes another's.
+func generates(k *source.Kustomization, field string, index int) (kind string) {
+	behavior := ""
+	switch field {
+	case "configMapGenerator":
+		kind, behavior = "ConfigMap", k.ConfigMapGenerator[index].Behavior
+	case "secretGenerator":
+		kind, behavior = "Secret", k.SecretGenerator[index].Behavior
+	}
+	if b := types.NewGenerationBehavior(behavior); b == types.BehaviorMerge || b == types.BehaviorReplace {
+		return ""
+	}
+	return kind
+}
+
 // unmark returns the marked ones of objects, without their marks.
 func (t *tracer) unmark(objects []object.Object) (found []marked) {
+	folders := slices.Sorted(maps.Keys(t.sources.Kustomizations))
 	for _, o := range objects {
-		m := marked{Unstructured: o.Unstructured, document: -1}
-		for key, value := range o.GetAnnotations() {
-			if key == marker+"document" {
-				m.document, _ = strconv.Atoi(value)
-			} else if strings.HasPrefix(key, marker) {
-				m.folders = append(m.folders, value)
+		number, _, _ := unstructured.NestedString(o.Object, documentMark)
+		document, err := strconv.Atoi(cmp.Or(number, o.GetAnnotations()[marker+documentMark]))
+		if err != nil {
+			continue
+		}
+		m := marked{Unstructured: o.Unstructured, document: document}
+		came, _, _ := unstructured.NestedMap(o.Object, foldersMark)
+		for i, folder := range folders {
+			if came[marker+strconv.Itoa(i)] != nil {
+				m.folders = append(m.folders, folder)
 			}
 		}
-		if m.document >= 0 {
-			dropMarks(o.Object)
-			t.restore(o.Unstructured)
-			found = append(found, m)
-		}
+		dropMarks(o.Object)
+		t.restore(o.Unstructured)
+		found = append(found, m)
 	}
 	return found
 }
 
-// dropMarks drops marks wherever kustomize puts annotations.
-func dropMarks(content any) {
-	switch content := content.(type) {
-	case map[string]any:
-		for key, value := range content {
-			annotations, ok := value.(map[string]any)
-			before := len(annotations)
-			maps.DeleteFunc(annotations, func(key string, _ any) bool { return strings.HasPrefix(key, marker) })
-			if dropMarks(value); ok && key == "annotations" && len(annotations) == 0 && before > 0 {
-				delete(content, key)
-			}
-		}
-	case []any:
-		for _, item := range content {
-			dropMarks(item)
+// dropMarks drops the marks of an object, and the maps that were made for them.
+func dropMarks(object map[string]any) {
+	delete(object, documentMark)
+	delete(object, foldersMark)
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, key := range []string{"annotations", "labels"} {
+		values, _ := metadata[key].(map[string]any)
+		before := len(values)
+		maps.DeleteFunc(values, func(key string, _ any) bool { return strings.HasPrefix(key, marker) })
+		if len(values) == 0 && before > 0 {
+			delete(metadata, key)
 		}
 	}
+}
+
+func idsOf(objects []object.Object) []object.ID {
+	ids := make([]object.ID, len(objects))
+	for i, o := range objects {
+		ids[i] = o.ID()
+	}
+	return ids
 }
 
 // written is an object as people wrote it, nil where it is generated.

@@ -80,6 +80,9 @@ func (e explainer) askRendered(file string) ([]Explanation, error) {
 			return []Explanation{e.one(p)}, nil
 		}
 	}
+	if path.Base(file) == "kustomization.yaml" {
+		return nil, fmt.Errorf("%s is the index of what is rendered: name a file that it lists", file)
+	}
 	files := make([]string, len(e.Objects))
 	for i, p := range e.Objects {
 		files[i] = e.reference(p).File
@@ -94,16 +97,21 @@ func (e explainer) one(p tree.Placed) Explanation {
 	}
 	written := object.Object{Unstructured: p.Written, Written: p.Written}
 	origin := e.Origin(written)
-	var documents []source.Document
+	var likely, others []source.Document
 	for _, d := range e.documents() {
-		if d.File == origin && d.Kind == written.GetKind() && d.Group == written.GroupVersionKind().Group {
-			documents = append(documents, d)
+		switch {
+		case d.Kind != written.GetKind() || d.Group != written.GroupVersionKind().Group:
+		case d.File == origin && strings.Contains(written.GetName(), d.Name):
+			likely = append(likely, d)
+		default: // a patch may have taken from it what tells kustomize its origin
+			others = append(others, d)
 		}
 	}
-	if named := slices.DeleteFunc(slices.Clone(documents), func(d source.Document) bool { return !strings.Contains(written.GetName(), d.Name) }); len(named) > 0 {
-		documents = named
+	traces := e.Traces(likely)
+	if traceOf(traces, written) == nil {
+		traces = e.Traces(others)
 	}
-	return e.object(p, e.Traces(documents))
+	return e.object(p, traces)
 }
 
 // askSource explains the objects that a file has, or changes.
@@ -220,6 +228,12 @@ func (e explainer) unbuilt(q Question) ([]Explanation, error) {
 			x.Origin = &Origin{Place: Place{file, line}, Object: d.String()}
 			explained = append(explained, x)
 		}
+	}
+	if q.File != "" && !slices.Contains(e.Files(), q.File) {
+		return nil, fmt.Errorf("%s is not read for %s as it is; it may be once the errors are mended", q.File, e.Environment)
+	}
+	if len(explained) == 0 && q.File == "" {
+		return nil, fmt.Errorf("%s/%s: no such object is written; what others become can be said once the errors are mended", q.Kind, q.Name)
 	}
 	return explained, errNotBuilt
 }

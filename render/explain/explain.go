@@ -192,11 +192,9 @@ func (e explainer) changes(steps []build.Step) (changes []Change) {
 func (e explainer) references(step build.Step) (changes []Change) {
 	for _, f := range fieldsOf(step.Before, step.After) {
 		c := Change{Fields: []Field{f}}
-		if o := e.named(f.After); o != nil {
-			c.Reference = o.String()
-			if written := e.Sources.Written(o.ID(), 1); len(written) > 0 {
-				c.File, c.Line = written[0].Position()
-			}
+		if id, written := e.renamed(f, step.Beside); written != nil {
+			c.Reference = id.String()
+			c.File, c.Line = written.Position()
 		}
 		if i := slices.IndexFunc(changes, func(other Change) bool { return other.Reference == c.Reference && other.Place == c.Place }); i >= 0 {
 			changes[i].Fields = append(changes[i].Fields, f)
@@ -207,13 +205,17 @@ func (e explainer) references(step build.Step) (changes []Change) {
 	return changes
 }
 
-// named is the only written object of a name, or the first.
-func (e explainer) named(name any) *object.Object {
-	text, _ := name.(string)
-	for _, p := range e.Objects {
-		if text != "" && !p.IsRendered() && p.GetName() == text {
-			return &p.Object
+// renamed is an object whose name was that which a field had, and is that which it has.
+func (e explainer) renamed(f Field, beside []object.ID) (object.ID, *source.Document) {
+	for _, id := range beside {
+		if id.Name != f.After {
+			continue
+		}
+		for _, d := range e.Sources.Written(id, 1) {
+			if d.Name == f.Before {
+				return id, &d
+			}
 		}
 	}
-	return nil
+	return object.ID{}, nil
 }

@@ -22,9 +22,8 @@ func (s *Sources) Copy(d Document) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// Annotated returns the content of a manifest in which objects have their numbers in an
-// annotation.
-func (s *Sources) Annotated(file string, objects map[int]Document, annotation string) ([]byte, bool) {
+// Marked returns the content of a manifest in which objects have their numbers in a field.
+func (s *Sources) Marked(file string, objects map[int]Document, field string) ([]byte, bool) {
 	texts := s.textsOf(file)
 	contents := make([][]byte, len(texts))
 	for t, text := range texts {
@@ -33,8 +32,7 @@ func (s *Sources) Annotated(file string, objects map[int]Document, annotation st
 		isMarked := false
 		for number, d := range objects {
 			if i := slices.IndexFunc(text.Objects, d.is); i >= 0 && i < len(copies) {
-				annotations := mappingAt(mappingAt(copies[i].Node, "metadata"), "annotations")
-				annotations.Content = append(annotations.Content, textNode(annotation), textNode(strconv.Itoa(number)))
+				copies[i].Node.Content = append(copies[i].Node.Content, textNode(field), textNode(strconv.Itoa(number)))
 				isMarked = true
 			}
 		}
@@ -70,19 +68,6 @@ func (t *Text) copies(file string) (root *yaml.Node, objects []Document) {
 }
 
 func (d Document) is(other Document) bool { return d.Node == other.Node }
-
-// mappingAt is the mapping at a key, made where there is none.
-func mappingAt(node *yaml.Node, key string) *yaml.Node {
-	_, value := mappingEntry(node, key)
-	if value == nil {
-		value = &yaml.Node{}
-		node.Content = append(node.Content, textNode(key), value)
-	}
-	if value.Kind != yaml.MappingNode { // null
-		*value = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	}
-	return value
-}
 
 func textNode(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: text}
