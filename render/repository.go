@@ -108,6 +108,15 @@ func (r *Repository) look(name string) {
 	}
 }
 
+// lookBelow tells of a folder and of those in it.
+func (r *Repository) lookBelow(folder string) {
+	r.look(folder + "/")
+	entries, _ := fs.ReadDir(r.root.FS(), folder) // what cannot be read, or is no folder, is looked at itself
+	for _, entry := range entries {
+		r.look(path.Join(folder, entry.Name()) + "/")
+	}
+}
+
 // FindRoot is the folder at or above dir that holds environments/.
 func FindRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -84,6 +85,9 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	progress("comparing")
 	e.Objects, e.Sources = len(rendering.Objects), rendering.Sources
 	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.Page, rendering.IsSorted)
+	if object.HasErrors(problems) {
+		repository.lookBelow(path.Join(tree.Folder, e.Name))
+	}
 	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
 }
 

@@ -2,9 +2,12 @@ package build
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/source"
 )
 
 // field is a field of a kustomization that changes objects.
@@ -14,6 +17,7 @@ type field struct {
 	// leaves the first of them. What is no list of changes is one entry.
 	count func(*types.Kustomization) int
 	cut   func(*types.Kustomization, int)
+	at    func(*types.Kustomization, int) any
 }
 
 const (
@@ -51,6 +55,7 @@ func list[T any](name string, of func(*types.Kustomization) *[]T) field {
 		name:  name,
 		count: func(k *types.Kustomization) int { return len(*of(k)) },
 		cut:   func(k *types.Kustomization, n int) { entries := of(k); *entries = slices.Clone((*entries)[:n]) },
+		at:    func(k *types.Kustomization, i int) any { return (*of(k))[i] },
 	}
 }
 
@@ -69,6 +74,7 @@ func whole[T any](name string, of func(*types.Kustomization) *T, isEmpty func(T)
 				*of(k) = nothing
 			}
 		},
+		at: func(k *types.Kustomization, _ int) any { return *of(k) },
 	}
 }
 
@@ -96,4 +102,20 @@ func (e entry) name() string {
 		return fmt.Sprintf("%s[%d]", f.name, e.index)
 	}
 	return fields[e.field].name
+}
+
+// in returns the entry of what is left of a kustomization as one of the whole of it.
+func (e entry) in(left, whole *source.Kustomization) entry {
+	f := fields[e.field]
+	i := 0
+	for n := range f.count(&whole.Kustomization) {
+		if i <= e.index && reflect.DeepEqual(f.at(&whole.Kustomization, n), f.at(&left.Kustomization, i)) {
+			if i == e.index {
+				e.index = n
+				break
+			}
+			i++
+		}
+	}
+	return e
 }

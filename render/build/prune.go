@@ -38,13 +38,22 @@ func (p *part) keep() func(*resource.Resource) bool {
 // prune returns what a part is built from: the kustomization to build, nil where
 // nothing is left to load, and the file system that has it.
 func (d *division) prune(p *part) (*source.FileSystem, *source.Kustomization, error) {
-	pruned := pruning{division: d, part: p, needed: map[string]bool{}, files: map[string][]byte{}}
-	pruned.findNeeded()
-	root, ok, err := pruned.folderLeft(d.folder)
-	if err != nil || !ok {
+	pruned, err := d.pruned(p)
+	if err != nil || pruned.left[d.folder] == nil {
 		return nil, nil, err
 	}
-	return d.sources.FS.With(pruned.files), root, nil
+	return d.sources.FS.With(pruned.files), pruned.left[d.folder], nil
+}
+
+// pruned is what is left of the kustomizations of a build for a part.
+func (d *division) pruned(p *part) (*pruning, error) {
+	pruned := &pruning{division: d, part: p, needed: map[string]bool{}, files: map[string][]byte{}, left: map[string]*source.Kustomization{}}
+	pruned.findNeeded()
+	root, ok, err := pruned.folderLeft(d.folder)
+	if ok {
+		pruned.left[d.folder] = root
+	}
+	return pruned, err
 }
 
 // pruning takes from the kustomizations of a build what a part does without.
@@ -53,6 +62,7 @@ type pruning struct {
 	part   *part
 	needed map[string]bool   // folders
 	files  map[string][]byte // what stands in for kustomizations and manifests
+	left   map[string]*source.Kustomization
 }
 
 // findNeeded finds the folders that a part needs: those of its documents and of what
@@ -97,7 +107,7 @@ func (p *pruning) folderLeft(folder string) (*source.Kustomization, bool, error)
 		case p.reached[loaded] == nil:
 			return p.keepFile(loaded)
 		case p.part.isRest || p.needed[loaded]:
-			_, ok, err = p.folderLeft(loaded)
+			p.left[loaded], ok, err = p.folderLeft(loaded)
 		}
 		return ok
 	}

@@ -56,7 +56,13 @@ type Step struct {
 // cannot be followed, as kustomize makes another object of it, is left out. Restore is done
 // to each object that was built.
 func Traces(s *source.Sources, folder string, documents []source.Document, restore func(*unstructured.Unstructured)) (traces []Trace) {
-	t := &tracer{sources: s, documents: documents, restore: restore, levels: map[string]*level{}}
+	t := &tracer{
+		sources: s, documents: documents, restore: restore, levels: map[string]*level{},
+		kustomizations: s.Kustomizations, fs: s.FS, keep: func(*source.Text) bool { return true },
+	}
+	if len(documents) == 1 {
+		t.prune(folder)
+	}
 	ways := make([][][]string, len(documents))
 	for i, d := range documents {
 		ways[i] = waysTo(s, folder, d)
@@ -110,6 +116,31 @@ type tracer struct {
 	hasForks  bool              // a document takes several ways
 	marked    map[string][]byte // files in which the documents are marked
 	levels    map[string]*level // by folder
+
+	// What is built, which may be less than the sources:
+	fs             *source.FileSystem
+	kustomizations map[string]*source.Kustomization
+	keep           func(*source.Text) bool
+}
+
+// prune has no more built than the only document needs, where kustomizations can be divided.
+func (t *tracer) prune(folder string) {
+	d := divide(t.sources, folder, 1)
+	if d == nil {
+		return
+	}
+	for _, p := range append(d.parts, d.rest) {
+		for _, text := range p.texts[t.documents[0].File] {
+			if !slices.ContainsFunc(text.Objects, func(o source.Document) bool { return o.Node == t.documents[0].Node }) {
+				continue
+			}
+			if pruned, err := d.pruned(p); err == nil && pruned.left[folder] != nil {
+				t.fs, t.kustomizations = t.sources.FS.With(pruned.files), pruned.left
+				t.keep = func(text *source.Text) bool { return slices.Contains(p.texts[t.documents[0].File], text) }
+			}
+			return
+		}
+	}
 }
 
 // level is what a kustomization makes of its objects, entry by entry.
@@ -140,7 +171,7 @@ func (t *tracer) trace(document int, way []string) (Trace, bool) {
 	}
 	isThere := false
 	for i, folder := range way {
-		if t.sources.Kustomizations[folder].Kind == types.ComponentKind {
+		if t.kustomizations[folder].Kind == types.ComponentKind {
 			continue // what loads it carries its entries out
 		}
 		l := t.level(folder)
@@ -155,7 +186,7 @@ func (t *tracer) trace(document int, way []string) (Trace, bool) {
 			return trace, false
 		}
 		var steps []Step
-		steps, trace.Built = compare(t.sources, l, objects, trace.Built)
+		steps, trace.Built = compare(t.sources, t.kustomizations, l, objects, trace.Built)
 		trace.Steps = append(trace.Steps, steps...)
 		isThere = isThere || slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return o != nil })
 		if trace.Built == nil {
@@ -196,7 +227,7 @@ func (s stage) find(document int, isMeant func(marked) bool) *unstructured.Unstr
 
 // compare returns the steps in which an object became another in the stages of a level, and
 // what it is in the end.
-func compare(s *source.Sources, l *level, objects []*unstructured.Unstructured, last *unstructured.Unstructured) (steps []Step, _ *unstructured.Unstructured) {
+func compare(s *source.Sources, left map[string]*source.Kustomization, l *level, objects []*unstructured.Unstructured, last *unstructured.Unstructured) (steps []Step, _ *unstructured.Unstructured) {
 	var pending []entry
 	isThere := false
 	for n, o := range objects {
@@ -209,7 +240,7 @@ func compare(s *source.Sources, l *level, objects []*unstructured.Unstructured, 
 		switch {
 		case o != nil && last != nil && reflect.DeepEqual(o.Object, last.Object):
 		case isThere:
-			steps = append(steps, newStep(s, pending, last, o))
+			steps = append(steps, newStep(s, left, pending, last, o))
 		case last != nil: // what is beside it here changes the names in its references
 			steps = append(steps, Step{Before: last, After: o, Beside: l.stages[n].all})
 		}
@@ -224,13 +255,13 @@ func compare(s *source.Sources, l *level, objects []*unstructured.Unstructured, 
 	return steps, last
 }
 
-func newStep(s *source.Sources, entries []entry, before, after *unstructured.Unstructured) Step {
+func newStep(s *source.Sources, left map[string]*source.Kustomization, entries []entry, before, after *unstructured.Unstructured) Step {
 	step := Step{Before: before, After: after}
 	for _, e := range entries {
 		if !e.opens || len(entries) == 1 {
 			step.Folder = e.folder
-			step.Entries = append(step.Entries, e.name())
-			step.Loads = append(step.Loads, loadedBy(s.Kustomizations[e.folder], e)...)
+			step.Entries = append(step.Entries, e.in(left[e.folder], s.Kustomizations[e.folder]).name())
+			step.Loads = append(step.Loads, loadedBy(left[e.folder], e)...)
 		}
 	}
 	return step
@@ -244,16 +275,16 @@ func (t *tracer) level(folder string) *level {
 	if t.marked == nil {
 		t.mark()
 	}
-	l := &level{program: programOf(t.sources, folder)}
+	l := &level{program: programOf(t.kustomizations, folder)}
 	l.stages = make([]stage, len(l.program)+1)
 	parallel.For(len(l.stages), func(n int) {
-		if n > 0 && opensNothing(t.sources, l.program[n-1]) {
+		if n > 0 && opensNothing(t.kustomizations, l.program[n-1]) {
 			l.stages[n].failed = true
 			return
 		}
 		files := maps.Clone(t.marked)
-		maps.Copy(files, cut(t.sources, l.program, n, t.adjust))
-		objects, err := buildFolder(t.sources.FS.With(files), folder, nil)
+		maps.Copy(files, cut(t.kustomizations, l.program, n, t.adjust))
+		objects, err := buildFolder(t.fs.With(files), folder, nil)
 		l.stages[n] = stage{failed: err != nil, all: idsOf(objects)}
 		l.stages[n].objects = t.unmark(objects)
 	})
@@ -263,16 +294,16 @@ func (t *tracer) level(folder string) *level {
 
 // programOf is what a kustomization does, entry by entry, and in the midst of it what its
 // components do.
-func programOf(s *source.Sources, folder string) (program []entry) {
-	k := s.Kustomizations[folder]
+func programOf(left map[string]*source.Kustomization, folder string) (program []entry) {
+	k := left[folder]
 	for f, field := range fields {
 		for i := range field.count(&k.Kustomization) {
 			e := entry{folder: folder, field: f, index: i}
-			if field.name != componentsField || countLoaders(s, k.Paths[k.Components[i]]) > 1 { // cut for one it were for all
+			if field.name != componentsField || countLoaders(left, k.Paths[k.Components[i]]) > 1 { // cut for one it were for all
 				program = append(program, e)
 				continue
 			}
-			inner := programOf(s, k.Paths[k.Components[i]])
+			inner := programOf(left, k.Paths[k.Components[i]])
 			e.opens = len(inner) > 0
 			program = append(append(program, e), inner...)
 		}
@@ -281,8 +312,8 @@ func programOf(s *source.Sources, folder string) (program []entry) {
 }
 
 // countLoaders is how many entries load a folder.
-func countLoaders(s *source.Sources, folder string) (count int) {
-	for _, k := range s.Kustomizations {
+func countLoaders(left map[string]*source.Kustomization, folder string) (count int) {
+	for _, k := range left {
 		for _, loaded := range slices.Concat(k.Resources, k.Components) {
 			if k.Paths[loaded] == folder {
 				count++
@@ -294,17 +325,17 @@ func countLoaders(s *source.Sources, folder string) (count int) {
 
 // opensNothing says whether an entry names a component of which nothing is left without
 // entries: kustomize refuses such a one.
-func opensNothing(s *source.Sources, e entry) bool {
-	k := s.Kustomizations[e.folder]
-	return e.opens && len(s.Kustomizations[k.Paths[k.Components[e.index]]].Resources) == 0
+func opensNothing(left map[string]*source.Kustomization, e entry) bool {
+	k := left[e.folder]
+	return e.opens && len(left[k.Paths[k.Components[e.index]]].Resources) == 0
 }
 
 // cut are the kustomizations that a program is of, with its first entries.
-func cut(s *source.Sources, program []entry, n int, adjust func(*source.Kustomization)) map[string][]byte {
+func cut(left map[string]*source.Kustomization, program []entry, n int, adjust func(*source.Kustomization)) map[string][]byte {
 	kustomizations := map[string]*source.Kustomization{}
 	for _, e := range program {
 		if kustomizations[e.folder] == nil {
-			k := *s.Kustomizations[e.folder]
+			k := *left[e.folder]
 			kustomizations[e.folder] = &k
 		}
 	}
@@ -343,11 +374,11 @@ func (t *tracer) mark() {
 		byFile[d.File][i] = d
 	}
 	for file, documents := range byFile {
-		if content, ok := t.sources.Marked(file, documents, documentMark); ok {
+		if content, ok := t.sources.Marked(file, documents, documentMark, t.keep); ok {
 			t.marked[file] = content
 		}
 	}
-	for _, k := range t.sources.Kustomizations {
+	for _, k := range t.kustomizations {
 		own := *k
 		if t.adjust(&own); !reflect.DeepEqual(own, *k) {
 			t.marked[k.File], _ = sigsyaml.Marshal(own.Kustomization)
@@ -380,11 +411,11 @@ func (t *tracer) adjust(k *source.Kustomization) {
 // tellsWay says whether an object came through a folder if it has its mark. What a component
 // does, it does to all objects of what loads it.
 func (t *tracer) tellsWay(folder string) bool {
-	return t.sources.Kustomizations[folder].Kind != types.ComponentKind
+	return t.kustomizations[folder].Kind != types.ComponentKind
 }
 
 func (t *tracer) number(folder string) int {
-	return slices.Index(slices.Sorted(maps.Keys(t.sources.Kustomizations)), folder)
+	return slices.Index(slices.Sorted(maps.Keys(t.kustomizations)), folder)
 }
 
 func markGenerator(args *types.GeneratorArgs, document int) {
@@ -435,7 +466,7 @@ func generates(k *source.Kustomization, field string, index int) (kind string) {
 
 // unmark returns the marked ones of objects, without their marks.
 func (t *tracer) unmark(objects []object.Object) (found []marked) {
-	folders := slices.Sorted(maps.Keys(t.sources.Kustomizations))
+	folders := slices.Sorted(maps.Keys(t.kustomizations))
 	for _, o := range objects {
 		number, _, _ := unstructured.NestedString(o.Object, documentMark)
 		document, err := strconv.Atoi(cmp.Or(number, o.GetAnnotations()[marker+documentMark]))
@@ -529,14 +560,14 @@ func loadedByGenerator(sources types.KvPairSources) []string {
 // OverrideSteps returns the steps in which overrides make of rendered objects what they are
 // in the end, by the IDs that those have before.
 func OverrideSteps(s *source.Sources, folder string, rendered []object.Object) map[object.ID][]Step {
-	l := &level{program: programOf(s, folder)}
+	l := &level{program: programOf(s.Kustomizations, folder)}
 	l.stages = make([]stage, len(l.program)+1)
 	built := make([]map[object.ID]*unstructured.Unstructured, len(l.stages))
 	isolate(s, func() {
 		openapi.Schema()
 		defer mute()()
 		for n := range built {
-			if l.stages[n].failed = n > 0 && opensNothing(s, l.program[n-1]); !l.stages[n].failed {
+			if l.stages[n].failed = n > 0 && opensNothing(s.Kustomizations, l.program[n-1]); !l.stages[n].failed {
 				objects, err := overrideFirst(s, folder, l.program, n, rendered)
 				built[n], l.stages[n].failed = byID(objects), err != nil
 			}
@@ -548,7 +579,7 @@ func OverrideSteps(s *source.Sources, folder string, rendered []object.Object) m
 		for n := range built {
 			objects[n] = built[n][id]
 		}
-		steps[id], _ = compare(s, l, objects, first)
+		steps[id], _ = compare(s, s.Kustomizations, l, objects, first)
 	}
 	return steps
 }
@@ -558,7 +589,7 @@ func overrideFirst(s *source.Sources, folder string, program []entry, n int, ren
 	if n == 0 {
 		return rendered, nil
 	}
-	files := cut(s, program, n, func(*source.Kustomization) {})
+	files := cut(s.Kustomizations, program, n, func(*source.Kustomization) {})
 	component := *s.Kustomizations[folder]
 	component.Kustomization = types.Kustomization{}
 	if err := sigsyaml.Unmarshal(files[component.File], &component.Kustomization); err != nil {

@@ -1,9 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -107,11 +109,14 @@ func (e explainer) one(p tree.Placed) Explanation {
 			others = append(others, d)
 		}
 	}
-	traces := e.Traces(likely)
-	if traceOf(traces, written) == nil {
-		traces = e.Traces(others)
+	slices.SortStableFunc(likely, func(a, b source.Document) int { return cmp.Compare(len(b.Name), len(a.Name)) })
+	for _, d := range likely {
+		traces := e.Traces([]source.Document{d})
+		if t := traceOf(traces, written); t != nil && reflect.DeepEqual(t.Built.Object, written.Object) {
+			return e.object(p, traces)
+		}
 	}
-	return e.object(p, traces)
+	return e.object(p, e.Traces(append(likely, others...)))
 }
 
 // askSource explains the objects that a file has, or changes.

@@ -22,9 +22,10 @@ func (s *Sources) Copy(d Document) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// Marked returns the content of a manifest in which objects have their numbers in a field.
-func (s *Sources) Marked(file string, objects map[int]Document, field string) ([]byte, bool) {
-	texts := s.textsOf(file)
+// Marked returns the content of a manifest, as far as its texts are to be kept, in which
+// objects have their numbers in a field.
+func (s *Sources) Marked(file string, objects map[int]Document, field string, keep func(*Text) bool) ([]byte, bool) {
+	texts := slices.DeleteFunc(slices.Clone(s.textsOf(file)), func(t *Text) bool { return !keep(t) })
 	contents := make([][]byte, len(texts))
 	for t, text := range texts {
 		contents[t] = text.Content
