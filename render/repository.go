@@ -35,8 +35,9 @@ type Repository struct {
 	// looked at; with a slash at the end of a folder before that is listed.
 	Look func(name string)
 
-	root *os.Root
-	dir  string // its path on disk, without links
+	root    *os.Root
+	dir     string            // its path on disk, without links
+	overlay map[string][]byte // see With
 }
 
 // Open opens the repository in a folder. Close it after use.
@@ -70,6 +71,14 @@ func Open(dir string) (*Repository, error) {
 // Close closes the repository.
 func (r *Repository) Close() { _ = r.root.Close() }
 
+// With is the repository as it would be if files had that content. Their paths are from
+// the root, with a slash first and without links, in folders that there are.
+func (r *Repository) With(files map[string][]byte) *Repository {
+	with := *r
+	with.overlay = files
+	return &with
+}
+
 // Dir is its folder on disk, without links.
 func (r *Repository) Dir() string { return r.dir }
 
@@ -98,6 +107,7 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 func (r *Repository) fileSystem() *source.FileSystem {
 	files := source.NewFileSystem(r.root, r.dir)
 	files.Tell(r.Look)
+	files.Overlay(r.overlay)
 	return files
 }
 

@@ -42,6 +42,15 @@ func (r *Repository) notAName(name string) error {
 	return fmt.Errorf("%q is not the name of an environment%s", name, r.unknown(name))
 }
 
+// CheckEnvironment is the error of a name that is not that of an environment.
+func (r *Repository) CheckEnvironment(name string) error {
+	_, err := r.Select(Selection{Names: []string{name}})
+	if err == nil && !r.hasEnvironment(name) {
+		err = fmt.Errorf("%s/%s: no such environment%s", environmentsFolder, name, r.unknown(name))
+	}
+	return err
+}
+
 // unknown is the hint for the name of an environment that there is not.
 func (r *Repository) unknown(name string) string {
 	environments, _ := r.Environments()

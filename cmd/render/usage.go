@@ -73,6 +73,9 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool":
 		err = fmt.Errorf("--%s=%s", invalid.GetFlag().Name, invalid.GetValue())
 		hint = fmt.Sprintf(": write --%s, or leave it out", invalid.GetFlag().Name)
+	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "int32":
+		err = fmt.Errorf("--%s %s", invalid.GetFlag().Name, invalid.GetValue())
+		hint = ": write a whole number"
 	}
 	return fmt.Errorf("%w%s%s", err, hint, seeHelp(cmd))
 }

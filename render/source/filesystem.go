@@ -63,6 +63,15 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	return with
 }
 
+// Overlay has files be read as if they were on disk with that content. Nothing was read
+// before.
+func (f *FileSystem) Overlay(files map[string][]byte) {
+	for file, content := range files {
+		f.disk.resolved[file] = resolution{path: file}
+		f.disk.files[file] = content
+	}
+}
+
 // FilesRead returns the files on disk that were read, sorted, relative to the root.
 func (f *FileSystem) FilesRead() []string {
 	f.disk.mu.Lock()

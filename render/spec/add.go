@@ -1,0 +1,266 @@
+// Package spec adds a Memcached or an At to an environment: its file, and the entry in the
+// kustomization.
+package spec
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/source"
+)
+
+// Spec is an object that is to be added to an environment.
+type Spec struct {
+	GVK         schema.GroupVersionKind
+	Name        string
+	Environment string
+	// Namespace is empty where the environment says which.
+	Namespace string
+	Values    []Value
+}
+
+// Addition is what adding a spec changes.
+type Addition struct {
+	// File is the file of the object, and Kustomization the file that lists it, relative to
+	// the root.
+	File, Kustomization string
+	// Object is the object, as "Kind namespace/name".
+	Object string
+	// Problems are what is wrong with the object, or with the environment because of it, and
+	// warnings.
+	Problems []object.Problem
+	// Before are errors that the environment has anyway.
+	Before []object.Problem
+
+	manifest, list []byte // of the two files; the list is nil where the kustomization has the entry
+}
+
+// Failed says whether there is anything wrong, and nothing was written.
+func (a *Addition) Failed() bool { return object.HasErrors(a.Problems) }
+
+// Add adds a spec to an environment, unless anything is wrong with it. Whoever calls holds the
+// lock of the repository. Progress is told what is being done.
+func Add(ctx context.Context, repository *render.Repository, s Spec, progress func(step string)) (*Addition, error) {
+	if err := s.check(repository); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(repository.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files := source.NewFileSystem(root, repository.Dir())
+	e, err := openEnvironment(files, s.Environment)
+	if err != nil {
+		return nil, err
+	}
+	progress("rendering as it is")
+	before, problems := render.Render(repository, s.Environment, func(string) {})
+	namespace, err := s.namespace(e, before)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.compose(e, files, namespace)
+	if err != nil {
+		return nil, err
+	}
+	progress("rendering what it is to be")
+	stands := map[string][]byte{"/" + a.File: a.manifest}
+	if a.list != nil {
+		stands["/"+a.Kustomization] = a.list
+	}
+	_, after := render.Render(repository.With(stands), s.Environment, func(string) {})
+	a.divide(problems, after)
+	a.nameFlags()
+	if err := ctx.Err(); err != nil || a.Failed() {
+		return a, err
+	}
+	progress("writing")
+	return a, a.write(root)
+}
+
+// check returns all that is wrong with what is given, of what would lead elsewhere.
+func (s Spec) check(repository *render.Repository) error {
+	errs := []error{repository.CheckEnvironment(s.Environment)}
+	if wrong := validation.NameIsDNSSubdomain(s.Name, false); len(wrong) > 0 {
+		errs = append(errs, fmt.Errorf("NAME %q: %s", s.Name, strings.Join(wrong, ", ")))
+	}
+	if wrong := validation.ValidateNamespaceName(s.Namespace, false); s.Namespace != "" && len(wrong) > 0 {
+		errs = append(errs, fmt.Errorf("--namespace %q: %s", s.Namespace, strings.Join(wrong, ", ")))
+	}
+	for _, v := range s.Values {
+		if text, ok := v.Is.(string); ok && !utf8.ValidString(text) {
+			errs = append(errs, fmt.Errorf("--%s %q: is not UTF-8", v.Field, text))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// environment is the folder of an environment and its kustomization.
+type environment struct {
+	folder, file string // paths from the root, with a slash first and without links
+	content      []byte
+	namespace    string // that it gives to all objects
+}
+
+func openEnvironment(files *source.FileSystem, name string) (environment, error) {
+	folder, _, err := files.Resolve("/environments/" + name)
+	if err != nil {
+		return environment{}, err
+	}
+	e := environment{folder: folder, file: files.KustomizationFile(folder)}
+	if e.file == "" {
+		return e, fmt.Errorf("%s: no kustomization.yaml: write one that lists the resources of the environment", source.Relative(folder))
+	}
+	if e.file, _, err = files.Resolve(e.file); err != nil {
+		return e, err
+	}
+	if e.content, err = files.ReadFile(e.file); err != nil {
+		return e, err
+	}
+	root, err := onlyDocument(e.content)
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", source.Relative(e.file), err)
+	}
+	if namespace := source.Field(root, "namespace"); namespace != nil {
+		e.namespace = namespace.Value
+	}
+	return e, nil
+}
+
+// compose is what is to be written: of the object no namespace where the kustomization gives
+// it one.
+func (s Spec) compose(e environment, files *source.FileSystem, namespace string) (*Addition, error) {
+	name := strings.ToLower(s.GVK.Kind) + "-" + s.Name + ".yaml"
+	file := path.Join(e.folder, name)
+	a := &Addition{File: source.Relative(file), Kustomization: source.Relative(e.file)}
+	a.Object = s.GVK.Kind + " " + namespace + "/" + s.Name
+	if e.namespace != "" {
+		namespace = ""
+	}
+	var err error
+	if a.manifest, err = manifest(s.GVK, namespace, s.Name, s.Values); err != nil {
+		return nil, err
+	}
+	root, err := onlyDocument(e.content)
+	if err != nil {
+		return nil, err
+	}
+	isListed := lists(root, name)
+	switch content, err := files.ReadFile(file); {
+	case errors.Is(err, fs.ErrNotExist) && isListed: // as where the file was lost
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case isListed || !bytes.Equal(content, a.manifest): // else it is what a run left that was killed
+		return nil, fmt.Errorf("%s exists: edit it, or choose another name", a.File)
+	}
+	if isListed {
+		return a, nil
+	}
+	if a.list, err = addResource(e.content, name); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Kustomization, err)
+	}
+	return a, nil
+}
+
+// divide tells what is wrong because of the spec from what was wrong before.
+func (a *Addition) divide(before, after []object.Problem) {
+	for _, p := range after {
+		wasThere := p.File != a.File && slices.ContainsFunc(before, func(b object.Problem) bool {
+			b.Line, p.Line = 0, 0 // the kustomization has one more
+			return b.String() == p.String()
+		})
+		switch {
+		case !wasThere:
+			a.Problems = append(a.Problems, p)
+		case p.IsError():
+			a.Before = append(a.Before, p)
+		}
+	}
+}
+
+// nameFlags has errors of the object be at what was given: there is no file.
+func (a *Addition) nameFlags() {
+	if !a.Failed() {
+		return
+	}
+	for i, p := range a.Problems {
+		if p.File != a.File {
+			continue
+		}
+		a.Problems[i].Line = 0
+		switch first, field, _ := strings.Cut(p.Field, "."); {
+		case p.Field == "metadata.name" || p.Field == "":
+			a.Problems[i].File = "NAME"
+		case first == "metadata":
+			a.Problems[i].File = "--" + field
+		default:
+			field, _, _ = strings.Cut(field, ".")
+			a.Problems[i].File = "--" + field
+		}
+	}
+}
+
+// write writes the object, then the list, each at once: what is killed in between leaves a
+// file that nothing lists, and running again goes on from there.
+func (a *Addition) write(root *os.Root) error {
+	if err := replace(root, a.File, a.manifest); err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	if a.list == nil {
+		return nil
+	}
+	if err := replace(root, a.Kustomization, a.list); err != nil {
+		return fmt.Errorf("%w: %s was written and is not listed: run this again", err, a.File)
+	}
+	return nil
+}
+
+// replace writes a file at once. One that is there keeps its mode.
+func replace(root *os.Root, name string, content []byte) error {
+	mode := fs.FileMode(0o644)
+	info, err := root.Stat(name)
+	if err == nil {
+		mode = info.Mode().Perm()
+	}
+	staged := path.Join(path.Dir(name), ".render-"+rand.Text())
+	if err = root.WriteFile(staged, content, mode); err == nil && info != nil {
+		err = root.Chmod(staged, mode)
+	}
+	if err == nil {
+		err = root.Rename(staged, name)
+	}
+	if err != nil {
+		_ = root.Remove(staged)
+		return fmt.Errorf("write %s: %w", name, cause(err))
+	}
+	return nil
+}
+
+// cause is an error without the name of the temporary file.
+func cause(err error) error {
+	var ofPath *fs.PathError
+	var ofLink *os.LinkError
+	switch {
+	case errors.As(err, &ofPath):
+		return ofPath.Err
+	case errors.As(err, &ofLink):
+		return ofLink.Err
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/apis/crds"
+)
+
+// Value is a field of a spec that is written.
+type Value struct {
+	// Field is the name of the field below spec.
+	Field string
+	// Is is a string or a number.
+	Is any
+	// Quoted says that a string is in quotes, whatever it holds.
+	Quoted bool
+}
+
+// more are the fields that a manifest mentions besides those that it has, with a value for
+// those that have no default.
+var more = map[string][]Value{
+	"Memcached": {{Field: "image"}, {Field: "memoryLimit"}, {Field: "exporter", Is: map[string]any{}}},
+	"At": {
+		{Field: "image"}, {Field: "restartPolicy"}, {Field: "startingDeadlineSeconds", Is: 3600}, {Field: "activeDeadlineSeconds", Is: 600},
+		{Field: "suspend", Is: true},
+	},
+}
+
+// manifest is a document for an object, for a person to go on with: each field has what it
+// is in a comment, and some that are not given are there as comments.
+func manifest(gvk schema.GroupVersionKind, namespace, name string, values []Value) ([]byte, error) {
+	definition, err := definitionOf(gvk.Kind)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n", definition.sentence(), gvk.GroupVersion(), gvk.Kind)
+	b.WriteString(indented(entry("name", name, false), "  "))
+	if namespace != "" {
+		b.WriteString(indented(entry("namespace", namespace, false), "  "))
+	}
+	b.WriteString("spec:\n")
+	fields := definition.Properties["spec"].Properties
+	for _, v := range values {
+		fmt.Fprintf(&b, "  # %s\n%s", fields[v.Field].sentence(), indented(entry(v.Field, v.Is, v.Quoted), "  "))
+	}
+	for _, v := range more[gvk.Kind] {
+		if v.Is == nil {
+			v.Is = fields[v.Field].Default
+		}
+		fmt.Fprintf(&b, "  # %s\n%s", fields[v.Field].sentence(), indented(entry(v.Field, v.Is, false), "  #"))
+	}
+	return b.Bytes(), nil
+}
+
+// entry is a field and its value as YAML, which reads back as that value.
+func entry(field string, value any, quoted bool) string {
+	node := &yaml.Node{}
+	if err := node.Encode(value); err != nil {
+		panic(err) // a string, a number, a boolean or nothing
+	}
+	if quoted {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	written := write(field, node)
+	var read map[string]any
+	if err := yaml.Unmarshal([]byte(written), &read); err != nil || fmt.Sprint(read[field]) != fmt.Sprint(value) {
+		node.Style = yaml.DoubleQuotedStyle
+		written = write(field, node)
+	}
+	return written
+}
+
+func write(field string, value *yaml.Node) string {
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	key := &yaml.Node{Kind: yaml.ScalarNode, Value: field}
+	if err := encoder.Encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, value}}); err != nil {
+		panic(err) // to a buffer
+	}
+	return b.String()
+}
+
+// indented is lines with a prefix, but for empty ones.
+func indented(lines, prefix string) string {
+	var b strings.Builder
+	for line := range strings.Lines(lines) {
+		if line != "\n" {
+			b.WriteString(prefix)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// described is what a schema says of a field.
+type described struct {
+	Description string               `json:"description"`
+	Default     any                  `json:"default"`
+	Properties  map[string]described `json:"properties"`
+}
+
+// sentenceEnd is where a sentence ends, in text that breaks lines anywhere.
+var sentenceEnd = regexp.MustCompile(`\.\s+[A-Z]`)
+
+// sentence is the first sentence of the description.
+func (d described) sentence() string {
+	text := strings.TrimSuffix(strings.Join(strings.Fields(d.Description), " "), ".")
+	if end := sentenceEnd.FindStringIndex(text); end != nil {
+		text = text[:end[0]]
+	}
+	return text + "."
+}
+
+// definitionOf is what the CustomResourceDefinition of a kind says of it.
+func definitionOf(kind string) (described, error) {
+	entries, err := crds.Files.ReadDir(".")
+	if err != nil {
+		return described{}, err
+	}
+	for _, file := range entries {
+		content, err := crds.Files.ReadFile(file.Name())
+		if err != nil {
+			return described{}, err
+		}
+		var definition struct {
+			Spec struct {
+				Names    struct{ Kind string }
+				Versions []struct {
+					Schema struct{ OpenAPIV3Schema described }
+				}
+			}
+		}
+		if err := sigsyaml.Unmarshal(content, &definition); err != nil {
+			return described{}, fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		if definition.Spec.Names.Kind == kind {
+			return definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
+		}
+	}
+	return described{}, fmt.Errorf("no CustomResourceDefinition of kind %s", kind)
+}
