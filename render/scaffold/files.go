@@ -1,0 +1,80 @@
+package scaffold
+
+import (
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/environments/base/gatehouse"
+)
+
+const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+
+// environments are the files of environments/ by their paths from there.
+func environments(o Options, image image) (map[string][]byte, error) {
+	files := map[string][]byte{
+		"base/kustomization.yaml": []byte("# What every environment has: the kinds, and the controller, which opens gates.\n" + kustomization +
+			"resources:\n- crds\n- gatehouse\n" +
+			"images: # a digest keeps others from replacing what opens gates\n" + image.entry()),
+		o.Environment + "/kustomization.yaml": []byte("# What " + o.Environment + " has besides.\n" + kustomization + "resources:\n- ../base\n"),
+	}
+	for folder, embedded := range map[string]embed.FS{"crds": crds.Folder, "gatehouse": gatehouse.Files} {
+		names, err := fs.Glob(embedded, "*.yaml")
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if files[path.Join("base", folder, name)], err = embedded.ReadFile(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return files, nil
+}
+
+// The files for CI are whole as they are, for a repository whose top holds environments/.
+
+//go:embed ci/github.yaml
+var githubWorkflow string
+
+//go:embed ci/gitlab.yml
+var gitlabJobs string
+
+// ciFile is the file for CI, by its path from the top of the git repository.
+func ciFile(ci, branch, prefix string) (name, content string) {
+	root := path.Join(".", prefix)
+	switch ci {
+	case github:
+		return ".github/workflows/gatehouse.yaml", strings.NewReplacer(
+			"branches: [main]", "branches: ["+scalar(branch)+"]",
+			"\n  ROOT: .\n", "\n  ROOT: "+scalar(root)+"\n").Replace(githubWorkflow)
+	case gitlab:
+		return ".gitlab/gatehouse.yml", strings.Replace(gitlabJobs, "\n    ROOT: .\n", "\n    ROOT: "+scalar(root)+"\n", 1)
+	}
+	return "", ""
+}
+
+// gitlabCI is the file that GitLab reads, and gitlabInclude what it is where there is none.
+const (
+	gitlabCI      = ".gitlab-ci.yml"
+	gitlabInclude = "include:\n- local: .gitlab/gatehouse.yml\n"
+)
+
+// plain matches what YAML takes for a text without quotes, but for words like true.
+var plain = regexp.MustCompile(`^(\.|[A-Za-z][\w./-]*)$`)
+
+// word matches what some reader of YAML takes for a boolean or nothing.
+var word = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n)$`)
+
+// scalar is a text as YAML, also within brackets.
+func scalar(text string) string {
+	if plain.MatchString(text) && !word.MatchString(text) {
+		return text
+	}
+	quoted, _ := json.Marshal(text) // a string
+	return string(quoted)
+}
