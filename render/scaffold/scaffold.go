@@ -95,7 +95,28 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 		return nil, err
 	}
 	progress("writing")
-	return s.made, s.write()
+	err = s.write()
+	s.warnOfIgnored(ctx)
+	return s.made, err
+}
+
+// warnOfIgnored warns of files that will be in no commit: nobody would sync or check them.
+func (s *stage) warnOfIgnored(ctx context.Context) {
+	var paths []string
+	for _, file := range s.made.Files {
+		if path, err := filepath.Rel(filepath.FromSlash("/"+s.prefix), filepath.FromSlash("/"+file)); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	ignored := s.git.Ignored(ctx, paths)
+	if len(ignored) == 0 {
+		return
+	}
+	message := fmt.Sprintf("git ignores it, so that no commit will have it: see git check-ignore -v %s", ignored[0])
+	if len(ignored) > 1 {
+		message += fmt.Sprintf(" (and %d more)", len(ignored)-1)
+	}
+	s.made.Warnings = append(s.made.Warnings, object.Problem{Warning: true, File: ignored[0], Message: message})
 }
 
 // check returns the image, or all that is wrong with the options.

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -180,11 +179,16 @@ func (s Spec) compose(e environment, files *source.FileSystem, namespace string)
 
 // divide tells what is wrong because of the spec from what was wrong before.
 func (a *Addition) divide(before, after []object.Problem) {
+	withoutLine := func(p object.Problem) string { // the kustomization has one more
+		p.Line = 0
+		return p.String()
+	}
+	wasBefore := map[string]bool{}
+	for _, p := range before {
+		wasBefore[withoutLine(p)] = true
+	}
 	for _, p := range after {
-		wasThere := p.File != a.File && slices.ContainsFunc(before, func(b object.Problem) bool {
-			b.Line, p.Line = 0, 0 // the kustomization has one more
-			return b.String() == p.String()
-		})
+		wasThere := p.File != a.File && wasBefore[withoutLine(p)]
 		switch {
 		case !wasThere:
 			a.Problems = append(a.Problems, p)

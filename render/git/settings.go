@@ -46,3 +46,11 @@ func (r *Repository) DefaultBranch(ctx context.Context) string {
 	}
 	return cmp.Or(strings.TrimPrefix(of("refs/remotes/origin/HEAD"), "origin/"), of(Head), "main")
 }
+
+// Ignored are the files that git leaves out of commits, of those at and below paths, which
+// are relative to the folder.
+func (r *Repository) Ignored(ctx context.Context, paths []string) []string {
+	args := []string{"ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"}
+	out, _ := r.git(ctx, nil, append(args, paths...)...)
+	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 })
+}
