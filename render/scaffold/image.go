@@ -9,9 +9,9 @@ import (
 	"github.com/distribution/reference"
 )
 
-// ControllerImage is the image of the controller of the same release, with its digest. The
-// linker sets it where a release is built: -X example.com/gatehouse/render/scaffold.ControllerImage=...
-var ControllerImage string
+// Image is the image of the controller of the same release, with its digest. The
+// linker sets it where a release is built: -X example.com/gatehouse/render/scaffold.Image=NAME:TAG@DIGEST
+var Image string
 
 // controllerName is the name that the manifests of the controller have for its image.
 const controllerName = "gatehouse-controller"
@@ -22,7 +22,7 @@ type image struct{ name, tag, digest string }
 // parseImage is the image that was asked for, or the one of this release.
 func parseImage(asked string) (image, error) {
 	if asked == "" {
-		asked = ControllerImage
+		asked = Image
 	}
 	if asked == "" {
 		asked = controllerName + ":" + releasedTag()
