@@ -60,18 +60,25 @@ func manifest(gvk schema.GroupVersionKind, namespace, name string, values []Valu
 	return b.Bytes(), nil
 }
 
-// entry is a field and its value as YAML, which reads back as that value.
+// entry is a field and its value as YAML, which reads back as that value: text of several
+// lines as a block, where it can be.
 func entry(field string, value any, quoted bool) string {
 	node := &yaml.Node{}
-	if err := node.Encode(value); err != nil {
-		panic(err) // a string, a number, a boolean or nothing
-	}
-	if quoted {
+	text, isText := value.(string)
+	switch {
+	case quoted:
+		node.SetString(text)
 		node.Style = yaml.DoubleQuotedStyle
+	case isText:
+		node.SetString(text)
+	default:
+		if err := node.Encode(value); err != nil {
+			panic(err) // a number, a boolean or nothing
+		}
 	}
 	written := write(field, node)
 	var read map[string]any
-	if err := yaml.Unmarshal([]byte(written), &read); err != nil || fmt.Sprint(read[field]) != fmt.Sprint(value) {
+	if err := yaml.Unmarshal([]byte(written), &read); isText && (err != nil || read[field] != text) {
 		node.Style = yaml.DoubleQuotedStyle
 		written = write(field, node)
 	}

@@ -1,0 +1,80 @@
+package scaffold
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAttributes(t *testing.T) {
+	const all = "rendered/** linguist-generated=true gitlab-generated text eol=lf"
+	for name, test := range map[string]struct{ before, prefix, after string }{
+		"none":               {"", "", all + "\n"},
+		"others":             {"*.png binary\n", "", "*.png binary\n" + all + "\n"},
+		"no final newline":   {"*.png binary", "", "*.png binary\n" + all + "\n"},
+		"CRLF":               {"*.png binary\r\n", "", "*.png binary\r\n" + all + "\r\n"},
+		"all of them":        {all, "", all},
+		"in other words":     {"rendered/**  text  eol=lf\nrendered/** -linguist-generated gitlab-generated=true\n", "", "rendered/**  text  eol=lf\nrendered/** -linguist-generated gitlab-generated=true\n"},
+		"some":               {"rendered/** text eol=lf\n", "", "rendered/** text eol=lf\nrendered/** linguist-generated=true gitlab-generated\n"},
+		"a folder":           {"", "teams/a", "teams/a/" + all + "\n"},
+		"a folder of others": {all + "\n", "b", all + "\nb/" + all + "\n"},
+		"a name with spaces": {"", "team a", `"team a/rendered/**" linguist-generated=true gitlab-generated text eol=lf` + "\n"},
+		"a name like a glob": {"", "a[b]*", `a\[b]\*/` + all + "\n"},
+		"a name with quotes": {"", `a"b\c d`, `"a\"b\\\\c d/rendered/**" linguist-generated=true gitlab-generated text eol=lf` + "\n"},
+		"a name like a note": {"", "#a", `"#a/rendered/**" linguist-generated=true gitlab-generated text eol=lf` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if after := string(withAttributes([]byte(test.before), test.prefix)); after != test.after {
+				t.Errorf("%q, want %q", after, test.after)
+			}
+			if again := string(withAttributes([]byte(test.after), test.prefix)); again != test.after {
+				t.Errorf("again: %q", again)
+			}
+		})
+	}
+}
+
+func TestImage(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("ab", 32)
+	for asked, want := range map[string]string{
+		"":                                    "- name: gatehouse-controller\n  newTag: \"dev\"\n",
+		"gatehouse-controller:v1":             "- name: gatehouse-controller\n  newTag: \"v1\"\n",
+		"localhost:5000/gatehouse:1.0":        "- name: gatehouse-controller\n  newName: localhost:5000/gatehouse\n  newTag: \"1.0\"\n",
+		"example.com/a/b@" + digest:           "- name: gatehouse-controller\n  newName: example.com/a/b\n  digest: " + digest + "\n",
+		"example.com/a/b:v2@" + digest:        "- name: gatehouse-controller\n  newName: example.com/a/b\n  newTag: \"v2\"\n  digest: " + digest + "\n",
+		"example.com/a":                       "has neither tag nor digest: write example.com/a@sha256:...",
+		"example.com/A:v1":                    "must be lowercase",
+		"example.com/a:v1\nb":                 "invalid reference format",
+		"example.com/a@sha256:abc":            "invalid reference format",
+		"example.com/a@" + digest + " --flag": "invalid reference format",
+	} {
+		image, err := parseImage(asked)
+		switch {
+		case err != nil && (strings.HasPrefix(want, "-") || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: %v, want %s", asked, err, want)
+		case err == nil && image.entry() != want:
+			t.Errorf("%q: %s, want %s", asked, image.entry(), want)
+		}
+	}
+	defer func(before string) { Image = before }(Image)
+	Image = "example.com/a:v3@" + digest
+	if image, err := parseImage(""); err != nil || image.name != "example.com/a" || image.tag != "v3" || image.digest != digest {
+		t.Errorf("that of the release: %v, %v", image, err)
+	}
+}
+
+// Branches and folders stand in the files for CI as YAML takes them.
+func TestCIFiles(t *testing.T) {
+	for _, test := range []struct{ branch, prefix, branches, root string }{
+		{"main", "", "branches: [main]", "ROOT: ."},
+		{"release/1.0", "teams/a", "branches: [release/1.0]", "ROOT: teams/a"},
+		{"1.0", "team: a", `branches: ["1.0"]`, `ROOT: "team: a"`},
+		{"a,b", "true", `branches: ["a,b"]`, `ROOT: "true"`},
+	} {
+		for _, ci := range []string{github, gitlab} {
+			_, content := ciFile(ci, test.branch, test.prefix)
+			if !strings.Contains(content, test.root+"\n") || ci == github && !strings.Contains(content, test.branches+"\n") {
+				t.Errorf("%s, %v:\n%s", ci, test, content)
+			}
+		}
+	}
+}
