@@ -5,7 +5,6 @@ package spec
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -242,7 +241,8 @@ func replace(root *os.Root, name string, content []byte) error {
 	if err == nil {
 		mode = info.Mode().Perm()
 	}
-	staged := path.Join(path.Dir(name), ".render-"+rand.Text())
+	staged := path.Join(path.Dir(name), ".render-new") // whoever writes holds the lock
+	_ = root.Remove(staged)                            // of a run that was killed, or a link
 	if err = root.WriteFile(staged, content, mode); err == nil && info != nil {
 		err = root.Chmod(staged, mode)
 	}
