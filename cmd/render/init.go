@@ -38,7 +38,7 @@ for CI and .gitattributes. It overwrites nothing.`,
 }
 
 func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
+	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
 	o.Now = time.Now()
 	made, err := scaffold.Init(cmd.Context(), root, o, p.step)

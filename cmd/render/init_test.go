@@ -83,7 +83,7 @@ func TestReadOnlyFolders(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	before := tree(t, filepath.Join(dir))
+	before := tree(t, dir)
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.HasPrefix(string(out), "error: nothing was written: write ") || !strings.HasSuffix(string(out), ": permission denied\n") {
 		t.Errorf("init: %v: %s", err, out)

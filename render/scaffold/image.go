@@ -33,7 +33,7 @@ func parseImage(asked string) (image, error) {
 		err = fmt.Errorf("has no name")
 	}
 	if err != nil {
-		return image{}, fmt.Errorf("--image %q: %w: write registry.example.com/%s@sha256:...", asked, err, controllerName)
+		return image{}, fmt.Errorf("--image %q: %w: write one like registry.example.com/%s:v1.0.0", asked, err, controllerName)
 	}
 	i := image{name: named.Name()}
 	if tagged, ok := parsed.(reference.Tagged); ok {
