@@ -27,6 +27,18 @@ func (k Kind) Admitted(encoded []byte) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.complete(object, decoded)
+	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	return &unstructured.Unstructured{Object: content}, err
+}
+
+// complete gives an object what a request to create it does.
+func (k Kind) complete(metadata metav1.Object, decoded runtime.Object) {
 	switch object := decoded.(type) {
 	case *core.Pod:
 		completePod(&object.Spec)
@@ -37,14 +49,7 @@ func (k Kind) Admitted(encoded []byte) (*unstructured.Unstructured, error) {
 	case *core.PersistentVolume:
 		protect(object, "kubernetes.io/pv-protection")
 	}
-	k.strategy.PrepareForCreate(k.begin(object), decoded)
-	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
-	if err != nil {
-		return nil, err
-	}
-	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
-	return &unstructured.Unstructured{Object: content}, err
+	k.strategy.PrepareForCreate(k.begin(metadata), decoded)
 }
 
 // completePod gives a Pod what admission plugins give each that leaves it out.

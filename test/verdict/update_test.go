@@ -1,0 +1,100 @@
+package verdict_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+
+	"example.com/gatehouse/render/check"
+	"example.com/gatehouse/render/object"
+)
+
+// TestUpdate: what render says that the API server refuses to change, that refuses, and
+// nothing else.
+func TestUpdate(t *testing.T) {
+	examples := readExamples(t, "testdata/updates/updates.yaml")
+	definitions, refused, accepted := []object.Object{}, 0, 0
+	for number, e := range examples {
+		c := objectCase{number: number}
+		stored := e.changed(t, c, nil)
+		if stored.GetKind() == "CustomResourceDefinition" {
+			definitions = append(definitions, object.Object{Unstructured: stored})
+		}
+		checker, _ := check.New(definitions)
+		resource := store(t, stored)
+		for _, title := range slices.Sorted(maps.Keys(e.But)) {
+			changed := e.changed(t, c, e.But[title])
+			server := refusalOf(apply(t.Context(), resource, changed))
+			errs := checker.Update(object.Object{Unstructured: stored}, object.Object{Unstructured: changed})
+			fields := make([]string, len(errs))
+			for i, err := range errs {
+				fields[i] = err.Field
+			}
+			if fields = set(fields); server.refused != (len(errs) > 0) || !slices.Equal(server.fields, fields) {
+				t.Errorf("%s: %s: the server refuses: %t, %q, %s\nrender: %v", stored.GetKind(), title, server.refused, server.fields, strings.Join(server.messages, "; "), errs)
+			}
+			refused, accepted = refused+one(server.refused), accepted+one(!server.refused)
+		}
+	}
+	t.Logf("%d changes are refused, %d are accepted", refused, accepted)
+	if refused < 20 || accepted < 20 {
+		t.Error("that is too few")
+	}
+}
+
+func refusalOf(err error) verdict {
+	if err == nil {
+		return verdict{}
+	}
+	return refusal(err)
+}
+
+// store has the API server store an object, and use it.
+func store(t *testing.T, u *unstructured.Unstructured) dynamic.ResourceInterface {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	encoded, err := u.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var resource dynamic.ResourceInterface
+	var stored *unstructured.Unstructured
+	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) { // its kind may be new
+		resource, err = newJudge(t).resource(u)
+		if err != nil {
+			return false, nil //nolint:nilerr // until it is served
+		}
+		stored, err = resource.Patch(ctx, u.GetName(), types.ApplyPatchType, encoded, metav1.PatchOptions{FieldManager: "sync"})
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatal(u, err)
+	}
+	t.Cleanup(func() { _ = resource.Delete(context.Background(), u.GetName(), metav1.DeleteOptions{}) })
+	switch u.GetKind() {
+	case "PersistentVolumeClaim":
+		storage, _, _ := unstructured.NestedFieldCopy(u.Object, "spec", "resources", "requests")
+		stored.Object["status"] = map[string]any{"phase": "Bound", "capacity": storage}
+		_, err = resource.UpdateStatus(ctx, stored, metav1.UpdateOptions{})
+	case "CustomResourceDefinition":
+		err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			stored, err = resource.Get(ctx, u.GetName(), metav1.GetOptions{})
+			return err == nil && strings.Contains(fmt.Sprint(stored.Object["status"]), "Established"), err
+		})
+	}
+	if err != nil {
+		t.Fatal(u, err)
+	}
+	return resource
+}
