@@ -1,0 +1,66 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/render/check"
+	"example.com/gatehouse/render/diff"
+	"example.com/gatehouse/render/object"
+)
+
+// refusals are the changes that the API server refuses, as it does where a field cannot be
+// changed. It is said of nothing else what else would come of such a change.
+func (w *world) refusals() (effects []Effect) {
+	checker := w.checker()
+	for _, c := range w.Changes {
+		if c.Action() != diff.Changed {
+			continue
+		}
+		errs := checker.Update(object.Object{Unstructured: c.Before}, object.Object{Unstructured: c.After})
+		if len(errs) == 0 {
+			continue
+		}
+		o := idOf(c.After)
+		w.refused[o] = true
+		effects = append(effects, Effect{Type: UpdateRefused, Object: o,
+			What: say("the API server refuses this change: %s", reasonOf(errs)),
+			Risk: adviceOn(o)})
+	}
+	return effects
+}
+
+// adviceOn says what comes of a change that is refused, and how to have it, where nothing is
+// lost by that.
+func adviceOn(o Object) Sentence {
+	switch o.Kind {
+	case "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "RoleBinding", "Secret":
+		return say("Flux and Argo CD fail to apply it: give it another name, and it is replaced")
+	}
+	return "Flux and Argo CD fail to apply it"
+}
+
+// checker knows the kinds that the environment defines.
+func (w *world) checker() *check.Checker {
+	var definitions []object.Object
+	for _, o := range w.after.objects {
+		if o.GetKind() == "CustomResourceDefinition" {
+			definitions = append(definitions, object.Object{Unstructured: o})
+		}
+	}
+	checker, _ := check.New(definitions)
+	return checker
+}
+
+// reasonOf is why the API server refuses, on one line. It has no values: these may be
+// secret.
+func reasonOf(errs field.ErrorList) Sentence {
+	detail, _, _ := strings.Cut(errs[0].Detail, "\n")
+	reason := quoted(fmt.Sprintf("%s: %s", errs[0].Field, detail))
+	if len(errs) > 1 {
+		reason += " and " + count(int64(len(errs)-1), "more reason")
+	}
+	return reason
+}

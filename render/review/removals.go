@@ -1,0 +1,66 @@
+package review
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/render/diff"
+)
+
+var namespaceKind = schema.GroupKind{Kind: "Namespace"}
+
+// removals are the objects that take others with them, or data.
+func (w *world) removals() (effects []Effect) {
+	for _, c := range w.Changes {
+		if c.Action() != diff.Removed {
+			continue
+		}
+		if e := w.removal(c.Before); e.Type != "" {
+			e.Object = idOf(c.Before)
+			effects = append(effects, e)
+		}
+	}
+	return effects
+}
+
+func (w *world) removal(o *unstructured.Unstructured) Effect {
+	switch o.GroupVersionKind().GroupKind() {
+	case namespaceKind:
+		inside := int64(0)
+		for _, c := range w.Changes {
+			if c.Action() == diff.Removed && c.Before.GetNamespace() == o.GetName() {
+				inside++
+			}
+		}
+		return Effect{Type: NamespaceRemoved, What: "is removed", Risk: say("everything in it is deleted: %s of this repository, and whatever else there is", count(inside, "object"))}
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		return Effect{Type: DefinitionRemoved, What: "is removed", Risk: say("every %s of the cluster is deleted", quoted(text(o, "spec", "names", "kind")))}
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		return Effect{Type: StorageRemoved, What: "is removed", Risk: "its data is lost, unless its volume is one that is retained"}
+	case schema.GroupKind{Kind: "PersistentVolume"}:
+		return Effect{Type: StorageRemoved, What: "is removed", Risk: "claims lose their data, unless it is retained"}
+	}
+	return Effect{}
+}
+
+// withoutCovered are effects without those of what goes with its Namespace, which says that
+// already.
+func (w *world) withoutCovered(effects []Effect) []Effect {
+	gone := map[string]bool{}
+	for _, e := range effects {
+		if e.Type == NamespaceRemoved {
+			gone[e.Object.Name] = true
+		}
+	}
+	return slices.DeleteFunc(effects, func(e Effect) bool {
+		switch e.Type {
+		case CacheRemoved, WorkloadRemoved, StorageRemoved, RunCanceled, RunDone, GuardRemoved:
+			return gone[e.Object.Namespace]
+		case ResourcesRequested:
+			return gone[e.Object.Name]
+		}
+		return false
+	})
+}

@@ -1,0 +1,90 @@
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sentence is text of this package. What comes from manifests is quoted in it, each value
+// between NULs, to be escaped as the form that it is printed in asks for.
+type Sentence string
+
+// quoted is a value in a sentence, cut where it is long.
+func quoted(value string) Sentence {
+	const longest = 80
+	value = visible(strings.TrimSpace(value))
+	if utf8.RuneCountInString(value) > longest {
+		value = string([]rune(value)[:longest-1]) + "…"
+	}
+	if value == "" {
+		value = `""`
+	}
+	return Sentence("\x00" + value + "\x00")
+}
+
+// visible is text on one line, whose characters are all seen: others are escaped as in Go.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// say is a sentence, formatted. Text among the values is of this package, or quoted.
+func say(format string, values ...any) Sentence { return Sentence(fmt.Sprintf(format, values...)) }
+
+// count is a number of things.
+func count(n int64, thing string) Sentence {
+	if n == 1 {
+		return Sentence("1 " + thing)
+	}
+	return Sentence(strconv.FormatInt(n, 10) + " " + thing + "s")
+}
+
+// Plain is the sentence as plain text.
+func (s Sentence) Plain() string { return strings.ReplaceAll(string(s), "\x00", "") }
+
+// MarshalJSON implements json.Marshaler.
+func (s Sentence) MarshalJSON() ([]byte, error) { return json.Marshal(s.Plain()) }
+
+// markdown is the sentence in a cell of a table.
+func (s Sentence) markdown() string {
+	parts := strings.Split(string(s), "\x00")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = codeSpan(parts[i])
+	}
+	return strings.Join(parts, "")
+}
+
+// codeSpan is text as code in a cell of a table. Nothing in code is a link, a mention, an
+// image or HTML to GitHub and GitLab.
+func codeSpan(text string) string {
+	fence := strings.Repeat("`", longestRun(text, '`')+1)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return fence + strings.ReplaceAll(text, "|", `\|`) + fence
+}
+
+// longestRun is how often a character follows itself in text at most.
+func longestRun(text string, character rune) (longest int) {
+	run := 0
+	for _, r := range text {
+		if r != character {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
