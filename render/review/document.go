@@ -16,7 +16,7 @@ type document struct {
 type section struct {
 	heading string
 	rows    []*block
-	summary string // of the diffs
+	others  string // what is said of the diffs of the others that are alike
 	diffs   []*block
 	isLeft  bool // out
 }
@@ -26,12 +26,13 @@ type block struct {
 	text    string
 	isRisky bool
 	isIn    bool
+	isCut   bool // and has not all of its lines
 }
 
 // reserve is what a section takes beside its blocks, at most: its table's head, the fold of
 // its diffs with a fence, and what is said of what was left out of them.
 func (s *section) reserve() int {
-	return len(s.heading) + len(tableHead) + len(s.summary) + 2*len(fenceOf(s.diffs)) + 250
+	return len(s.heading) + len(tableHead) + len(s.others) + 2*len(fenceOf(s.diffs)) + 250
 }
 
 // fit leaves out what makes the document longer than limit bytes: diffs before rows of
@@ -49,7 +50,7 @@ func (d *document) fit(limit int, rest string) {
 	include(byRisk(rows), &left)
 	if size(diffs) > left {
 		for _, b := range diffs {
-			b.text = cutLines(b.text, left/4)
+			b.cutTo(left / 4)
 		}
 	}
 	include(byRisk(diffs), &left)
@@ -72,13 +73,14 @@ func size(blocks []*block) (bytes int) {
 	return bytes
 }
 
-// cutLines is text of at most so many bytes, cut after a line, with how many were cut.
-func cutLines(text string, limit int) string {
-	if len(text) <= limit {
-		return text
+// cutTo cuts a block after a line, so that it has at most so many bytes, and says how many
+// lines were cut.
+func (b *block) cutTo(limit int) {
+	if len(b.text) <= limit {
+		return
 	}
-	end := strings.LastIndex(text[:max(limit-50, 0)], "\n") + 1
-	return fmt.Sprintf("%s… and %d more lines\n", text[:end], strings.Count(text[end:], "\n"))
+	end := strings.LastIndex(b.text[:max(limit-50, 0)], "\n") + 1
+	b.text, b.isCut = fmt.Sprintf("%s… and %d more lines\n", b.text[:end], strings.Count(b.text[end:], "\n")), true
 }
 
 // leftOut says how much is left out, and where it is; empty where nothing is.
@@ -91,7 +93,7 @@ func (d *document) leftOut(rest string) string {
 		}
 		isCut = isCut || slices.ContainsFunc(s.rows, isOut)
 		for _, b := range s.diffs {
-			isCut = isCut || strings.HasSuffix(b.text, " more lines\n")
+			isCut = isCut || b.isCut
 			if !b.isIn {
 				diffs++
 			}
@@ -150,17 +152,21 @@ func (s *section) writeRows(b *strings.Builder) {
 
 func (s *section) writeDiffs(b *strings.Builder) {
 	fence := fenceOf(s.diffs)
-	fmt.Fprintf(b, "<details><summary>%s</summary>\n\n%sdiff\n", s.summary, fence)
-	out := 0
+	var diffs strings.Builder
+	in := 0
 	for _, diff := range s.diffs {
 		if diff.isIn {
-			b.WriteString(diff.text)
-		} else {
-			out++
+			diffs.WriteString(diff.text)
+			in++
 		}
 	}
-	if out > 0 {
-		fmt.Fprintf(b, "… and %d more diffs\n", out)
+	summary := count(int64(len(s.diffs)), "diff")
+	if in < len(s.diffs) {
+		summary = say("%d of %s", in, summary)
 	}
-	fmt.Fprintf(b, "%s\n\n</details>\n\n", fence)
+	if in == 0 {
+		fmt.Fprintf(b, "%s%s\n\n", summary, s.others)
+		return
+	}
+	fmt.Fprintf(b, "<details><summary>%s%s</summary>\n\n%sdiff\n%s%s\n\n</details>\n\n", summary, s.others, fence, diffs.String(), fence)
 }

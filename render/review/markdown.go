@@ -54,7 +54,7 @@ func (e Environment) essence() string {
 
 func newSection(alike []Environment) *section {
 	e := alike[0]
-	s := &section{heading: heading(alike), summary: e.diffSummary(len(alike))}
+	s := &section{heading: heading(alike), others: e.others(len(alike))}
 	for _, same := range repeated(e.Effects) {
 		s.rows = append(s.rows, &block{text: row(same), isRisky: same[0].Risk != ""})
 	}
@@ -111,12 +111,12 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func (e Environment) diffSummary(environments int) string {
-	summary := string(count(int64(len(e.Changes)), "diff"))
-	if environments > 1 {
-		summary += " of rendered/" + e.Name + ", the same in the others"
+// others says whose diffs are shown, where several environments are alike.
+func (e Environment) others(environments int) string {
+	if environments == 1 {
+		return ""
 	}
-	return html.EscapeString(summary)
+	return html.EscapeString(" of rendered/" + e.Name + ", the same in the others")
 }
 
 // repeated returns effects, those together that happen to several objects.
@@ -158,7 +158,11 @@ func diffText(diff string) string {
 	const longest = 1000
 	var b strings.Builder
 	for line := range strings.Lines(diff) {
-		line = strings.ReplaceAll(visible(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "\u0001")), `\x01`, "\t")
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		for i := range cells {
+			cells[i] = visible(cells[i])
+		}
+		line = strings.Join(cells, "\t")
 		if more := utf8.RuneCountInString(line) - longest; more > 0 {
 			line = string([]rune(line)[:longest]) + fmt.Sprintf("… and %d more characters", more)
 		}

@@ -37,16 +37,20 @@ func (w *world) refusals() (effects []Effect) {
 func adviceOn(o Object) Sentence {
 	switch o.Kind {
 	case "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "RoleBinding", "Secret":
-		return say("Flux and Argo CD fail to apply it: give it another name, and it is replaced")
+		return "Flux and Argo CD fail to apply it: with another name it is a new one"
 	}
 	return "Flux and Argo CD fail to apply it"
 }
 
-// checker knows the kinds that the environment defines.
+// checker knows the kinds that the environment defines, of which objects change.
 func (w *world) checker() *check.Checker {
+	groups := map[string]bool{}
+	for _, c := range w.Changes {
+		groups[c.Object().GroupVersionKind().Group] = true
+	}
 	var definitions []object.Object
 	for _, o := range w.after.objects {
-		if o.GetKind() == "CustomResourceDefinition" {
+		if o.GetKind() == "CustomResourceDefinition" && groups[text(o, "spec", "group")] {
 			definitions = append(definitions, object.Object{Unstructured: o})
 		}
 	}

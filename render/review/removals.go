@@ -45,13 +45,16 @@ func (w *world) removal(o *unstructured.Unstructured) Effect {
 	return Effect{}
 }
 
-// withoutCovered are effects without those of what goes with its Namespace, which says that
-// already.
-func (w *world) withoutCovered(effects []Effect) []Effect {
-	gone := map[string]bool{}
+// withoutCovered are effects without those that others say already: of what goes with its
+// Namespace, and that Pods are replaced which may do more.
+func withoutCovered(effects []Effect) []Effect {
+	gone, privileged := map[string]bool{}, map[Object]bool{}
 	for _, e := range effects {
-		if e.Type == NamespaceRemoved {
+		switch e.Type {
+		case NamespaceRemoved:
 			gone[e.Object.Name] = true
+		case PodPrivileged:
+			privileged[e.Object] = true
 		}
 	}
 	return slices.DeleteFunc(effects, func(e Effect) bool {
@@ -60,6 +63,8 @@ func (w *world) withoutCovered(effects []Effect) []Effect {
 			return gone[e.Object.Namespace]
 		case ResourcesRequested:
 			return gone[e.Object.Name]
+		case WorkloadRolled:
+			return privileged[e.Object] && e.Risk == ""
 		}
 		return false
 	})

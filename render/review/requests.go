@@ -21,20 +21,36 @@ import (
 // DaemonSet are as many as there are nodes, and those of a CronJob are there for a time:
 // they do not count. Jobs count with all that run at a time.
 func (w *world) requests() (effects []Effect) {
-	before, after := requested(w.before.objects), requested(w.after.objects)
-	for _, namespace := range slices.Sorted(maps.Keys(union(before, after))) {
-		was, is := before[namespace], after[namespace]
-		var differences []string
-		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceCPU} {
-			if d := differenceOfRequests(name, was[name], is[name]); d != "" {
-				differences = append(differences, d)
-			}
+	before, after := amounts{}, amounts{}
+	for _, c := range w.Changes {
+		before.add(c.Before)
+		after.add(c.After)
+	}
+	different := func(namespace string) bool { return len(differences(before[namespace], after[namespace])) > 0 }
+	for _, o := range w.Unchanged {
+		if different(namespaceOf(o)) {
+			before.add(o)
+			after.add(o)
 		}
-		if len(differences) > 0 {
-			effects = append(effects, Effect{Type: ResourcesRequested, Object: Object{Kind: "Namespace", Name: namespace}, What: say("asks for %s", strings.Join(differences, ", and "))})
+	}
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, namespace := range slices.Sorted(maps.Keys(all)) {
+		if d := differences(before[namespace], after[namespace]); len(d) > 0 {
+			effects = append(effects, Effect{Type: ResourcesRequested, Object: Object{Kind: "Namespace", Name: namespace}, What: say("asks for %s", strings.Join(d, ", and "))})
 		}
 	}
 	return effects
+}
+
+// differences are how much more or less is asked for.
+func differences(before, after corev1.ResourceList) (differences []string) {
+	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceCPU} {
+		if d := differenceOfRequests(name, before[name], after[name]); d != "" {
+			differences = append(differences, d)
+		}
+	}
+	return differences
 }
 
 // differenceOfRequests is how much more or less of a resource is asked for; empty where that
@@ -61,35 +77,27 @@ func amount(q apiresource.Quantity) string {
 	return q.String()
 }
 
-func union[V any](a, b map[string]V) map[string]V {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
-}
+// amounts are what Pods ask for, by namespace.
+type amounts map[string]corev1.ResourceList
 
-// requested is what the Pods of objects ask for, by namespace.
-func requested(objects []*unstructured.Unstructured) map[string]corev1.ResourceList {
-	requested := map[string]corev1.ResourceList{}
-	for _, o := range objects {
-		pods := replicas(o)
-		if pods <= 0 {
-			continue
-		}
-		template, ok := check.PodTemplate(object.Object{Unstructured: o})
-		if !ok {
-			continue
-		}
-		of := requested[namespaceOf(o)]
-		if of == nil {
-			of = corev1.ResourceList{}
-			requested[namespaceOf(o)] = of
-		}
-		for name, quantity := range resource.PodRequests(&corev1.Pod{Spec: template.Spec}, resource.PodResourcesOptions{}) {
-			quantity.Mul(pods)
-			sum := of[name]
-			sum.Add(quantity)
-			of[name] = sum
-		}
+// add adds what the Pods of a workload ask for.
+func (a amounts) add(o *unstructured.Unstructured) {
+	if o == nil || replicas(o) <= 0 {
+		return
 	}
-	return requested
+	template, ok := check.PodTemplate(object.Object{Unstructured: o})
+	if !ok {
+		return
+	}
+	sums := a[namespaceOf(o)]
+	if sums == nil {
+		sums = corev1.ResourceList{}
+		a[namespaceOf(o)] = sums
+	}
+	for name, quantity := range resource.PodRequests(&corev1.Pod{Spec: template.Spec}, resource.PodResourcesOptions{}) {
+		quantity.Mul(replicas(o))
+		sum := sums[name]
+		sum.Add(quantity)
+		sums[name] = sum
+	}
 }

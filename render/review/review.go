@@ -122,7 +122,7 @@ func New(environments []diff.Environment, now time.Time) *Review {
 }
 
 func newEnvironment(e diff.Environment, now time.Time) Environment {
-	reviewed := Environment{Name: e.Name, Effects: effectsOf(e, now)}
+	reviewed := Environment{Name: e.Name, Effects: append([]Effect{}, effectsOf(e, now)...)} // a list also where there are none
 	for _, c := range e.Changes {
 		reviewed.Counts.add(c.Action())
 		owner, _ := ownerOf(c.Object().Unstructured)
@@ -157,7 +157,7 @@ func (c *Counts) add(action diff.Action) {
 func effectsOf(e diff.Environment, now time.Time) []Effect {
 	w := newWorld(e)
 	effects := slices.Concat(w.refusals(), w.runs(now), w.caches(), w.workloads(), w.removals(), w.rights(), w.guards(), w.podSecurity(), w.requests())
-	effects = w.withoutCovered(effects)
+	effects = withoutCovered(effects)
 	slices.SortStableFunc(effects, compare)
 	return effects
 }

@@ -61,7 +61,7 @@ func TestComments(t *testing.T) {
 // caches are many Memcacheds, of which some get smaller, and all other ones.
 func caches(side string, size, memory int) txtar.File {
 	var b strings.Builder
-	for i := range 75 {
+	for i := range 150 {
 		n := 3
 		if i%5 == 0 {
 			n = size

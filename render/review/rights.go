@@ -123,7 +123,7 @@ func rulesText(rules []rbacv1.PolicyRule) Sentence {
 
 func quotedList(values []string) Sentence {
 	const most = 4
-	var quotes []string
+	quotes := make([]string, 0, most)
 	for _, v := range values[:min(len(values), most)] {
 		quotes = append(quotes, string(quoted(v)))
 	}

@@ -94,17 +94,17 @@ func newlyPlanned(before, after *run, now time.Time) Effect {
 	switch {
 	case after.isMissed(now):
 		return Effect{Type: RunMissed, What: say("does not run: %s", quoted(after.command)),
-			Risk: say("it was to start within %s of %s, which is past", count(after.deadline, "second"), quoted(after.schedule))}
+			Risk: say("it was to start within %s of %s: that is past", count(after.deadline, "second"), quoted(after.schedule))}
 	case after.suspended:
 		return Effect{Type: RunSuspended, What: say("is suspended, and would run %s: %s", at(after), quoted(after.command))}
 	case after.isPast(now) && ran:
 		return Effect{Type: RunAgain, What: say("runs again, at once: %s", quoted(after.command)),
-			Risk: say("%s is past: what ran then has changed, and so it runs once more", quoted(after.schedule))}
+			Risk: say("it was due %s and presumably ran: as it is changed, it runs once more", quoted(before.schedule))}
 	case after.isPast(now):
-		return Effect{Type: RunAtOnce, What: say("runs at once: %s", quoted(after.command)), Risk: say("%s is past", quoted(after.schedule))}
+		return Effect{Type: RunAtOnce, What: say("runs at once: %s", quoted(after.command)), Risk: say("its time is past: %s", quoted(after.schedule))}
 	case ran:
 		return Effect{Type: RunAgain, What: say("runs again %s: %s", at(after), quoted(after.command)), Time: &after.due,
-			Risk: say("it was due %s, and presumably ran", quoted(before.schedule))}
+			Risk: say("it was due %s and presumably ran", quoted(before.schedule))}
 	}
 	return Effect{Type: RunPlanned, What: planned(before, after), Time: &after.due}
 }
@@ -136,9 +136,9 @@ func sameRun(before, after *run, now time.Time) (e Effect, ok bool) {
 	isResumed := before.suspended && !after.suspended
 	switch {
 	case isResumed && (before.isMissed(now) || after.isMissed(now)):
-		return Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: say("its starting deadline after %s is past", quoted(after.schedule))}, true
+		return Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: say("the starting deadline after %s is past", quoted(after.schedule))}, true
 	case isResumed && after.isPast(now):
-		return Effect{Type: RunAtOnce, What: say("is resumed and runs at once: %s", quoted(after.command)), Risk: say("%s is past", quoted(after.schedule))}, true
+		return Effect{Type: RunAtOnce, What: say("is resumed and runs at once: %s", quoted(after.command)), Risk: say("its time is past: %s", quoted(after.schedule))}, true
 	case isResumed:
 		return Effect{Type: RunPlanned, What: say("is resumed: runs %s: %s", at(after), quoted(after.command)), Time: &after.due}, true
 	case after.isPast(now) && !after.suspended:

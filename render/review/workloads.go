@@ -1,6 +1,7 @@
 package review
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -70,10 +71,23 @@ func differenceOf(before, after *corev1.PodTemplateSpec) Sentence {
 		return "another command"
 	case differs(was, is, func(c corev1.Container) any { return []any{c.Env, c.EnvFrom} }):
 		return "another environment"
-	case !equality.Semantic.DeepEqual(before.Spec, after.Spec):
-		return "other Pods"
+	}
+	if fields := changedFields(before.Spec, after.Spec); len(fields) > 0 {
+		return "another " + quotedList(fields)
 	}
 	return "other labels or annotations"
+}
+
+// changedFields are the names of the fields that differ.
+func changedFields(before, after corev1.PodSpec) (names []string) {
+	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
+	for i := range was.NumField() {
+		if !equality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func containersOf(template *corev1.PodTemplateSpec) []corev1.Container {

@@ -1,0 +1,155 @@
+package review
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/diff"
+)
+
+// manifests are the objects in YAML documents.
+func manifests(t *testing.T, documents string) (manifests []diff.Manifest) {
+	t.Helper()
+	for document := range strings.SplitSeq(documents, "---\n") {
+		u := &unstructured.Unstructured{}
+		encoded, err := yaml.YAMLToJSON([]byte(document))
+		if err == nil && strings.TrimSpace(document) != "" {
+			err = u.UnmarshalJSON(encoded)
+		}
+		if err != nil {
+			t.Fatal(err, document)
+		}
+		if u.Object != nil {
+			manifests = append(manifests, diff.Manifest{Unstructured: u})
+		}
+	}
+	return manifests
+}
+
+func changed(t *testing.T, before, after string) diff.Environment {
+	t.Helper()
+	return diff.Objects("prod", manifests(t, before), manifests(t, after))
+}
+
+const (
+	deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: ns}, spec: {replicas: REPLICAS, STRATEGY selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {MORE containers: [{name: c, image: IMAGE, FIELD}]}}}}`
+	role       = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, labels: {LABEL}}, rules: [{apiGroups: [APIGROUPS], resources: [RESOURCES], verbs: [VERBS]}]}`
+	binding    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ROLE}, subjects: [SUBJECTS]}`
+	alice, bob = `{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}`, `{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}`
+	namespace  = `{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {LABEL}}}`
+	cronJob    = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: ns}, spec: {schedule: "0 3 * * *", suspend: SUSPEND, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`
+	job        = `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: ns}, spec: {suspend: SUSPEND, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [make, it]}]}}}}`
+	volumeSet  = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: ns}, spec: {serviceName: a, persistentVolumeClaimRetentionPolicy: {whenDeleted: POLICY}, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}, volumeClaimTemplates: [{metadata: {name: d}}]}}`
+	quota      = `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: ns, labels: {LABEL}}, spec: {hard: {pods: "PODS"}}}`
+)
+
+// with is a manifest with values for its words in upper case: WORD=VALUE. Those of which
+// nothing is said have a value that does not matter.
+func with(manifest string, values ...string) string {
+	for _, value := range slices.Concat(values, []string{"REPLICAS=2", "STRATEGY=", "IMAGE=i", "MORE=", "FIELD=", "LABEL=", "APIGROUPS=apps", "RESOURCES=deployments", "VERBS=get", "ROLE=r", "SUBJECTS=" + alice, "SUSPEND=false", "POLICY=Retain", "PODS=1"}) {
+		word, replacement, _ := strings.Cut(value, "=")
+		manifest = strings.ReplaceAll(manifest, word, replacement)
+	}
+	return manifest
+}
+
+func TestEffects(t *testing.T) {
+	tests := []struct {
+		name, before, after string
+		want                []string
+	}{
+		{"another image", with(deployment), with(deployment, "IMAGE=j"), []string{"Deployment ns/a: Pods are replaced: image i → j"}},
+		{"a default that is written", with(deployment), with(deployment, "FIELD=terminationMessagePath: /dev/termination-log"), nil},
+		{"another environment", with(deployment), with(deployment, "FIELD=env: [{name: A, value: b}]"), []string{"Deployment ns/a: Pods are replaced: another environment"}},
+		{"another node", with(deployment), with(deployment, "MORE=nodeSelector: {a: b},"), []string{"Deployment ns/a: Pods are replaced: another nodeSelector"}},
+		{"all at once", with(deployment, "STRATEGY=strategy: {type: Recreate},"), with(deployment, "STRATEGY=strategy: {type: Recreate},", "IMAGE=j"), []string{"Deployment ns/a: all Pods are replaced at once: image i → j (its strategy is Recreate: none runs meanwhile)"}},
+		{"more Pods", with(deployment), with(deployment, "REPLICAS=3"), []string{"Deployment ns/a: 2 → 3 Pods"}},
+		{"no Pod", with(deployment), with(deployment, "REPLICAS=0"), []string{"Deployment ns/a: 2 → 0 Pods (nothing of it runs any more)"}},
+		{"a workload that goes", with(deployment), "", []string{"Deployment ns/a: is removed with its Pods (what it serves is gone)"}},
+		{"memory", with(deployment), with(deployment, "FIELD=resources: {limits: {memory: 1536Mi, cpu: 250m}}"), []string{
+			"Deployment ns/a: Pods are replaced: other resources",
+			"Namespace ns: asks for 3Gi more memory: 0 → 3Gi, and 500m more cpu: 0 → 500m",
+		}},
+		{"of a sidecar", with(deployment), with(deployment, "MORE=initContainers: [{name: s, image: s, restartPolicy: Always, resources: {requests: {memory: 100Mi}}}],"), []string{
+			"Deployment ns/a: Pods are replaced: other containers",
+			"Namespace ns: asks for 200Mi more memory: 0 → 200Mi",
+		}},
+		{"privileged", with(deployment), with(deployment, "MORE=hostNetwork: true,"), []string{"Deployment ns/a: sets spec.template.spec.hostNetwork (its Pods may reach beyond their containers (Pod Security baseline forbids it))"}},
+		{"privileged as before", with(deployment, "MORE=hostNetwork: true,"), with(deployment, "MORE=hostNetwork: true,", "REPLICAS=3"), []string{"Deployment ns/a: 2 → 3 Pods"}},
+		{"a selector", with(deployment), strings.Replace(with(deployment, "IMAGE=j"), "{a: b}", "{b: c}", 2), []string{"Deployment ns/a: the API server refuses this change: spec.selector: field is immutable (Flux and Argo CD fail to apply it: with another name it is a new one)"}},
+
+		{"a CronJob", "", with(cronJob), []string{"CronJob ns/a: runs on the schedule 0 3 * * *"}},
+		{"a CronJob that is suspended", "", with(cronJob, "SUSPEND=true"), []string{"CronJob ns/a: is suspended, and would run on the schedule 0 3 * * *"}},
+		{"a CronJob that goes", with(cronJob), "", []string{"CronJob ns/a: does not run any more on the schedule 0 3 * * *"}},
+		{"a Job", "", with(job), []string{"Job ns/a: runs at once: make it"}},
+		{"a Job that is suspended", "", with(job, "SUSPEND=true"), nil},
+
+		{"volumes that stay", with(volumeSet), "", []string{"StatefulSet ns/a: is removed with its Pods (what it serves is gone; its PersistentVolumeClaims stay)"}},
+		{"volumes that go", with(volumeSet, "POLICY=Delete"), "", []string{"StatefulSet ns/a: is removed with its Pods (its volumes are deleted with it: their data is lost)"}},
+
+		{"a role", "", with(role), []string{"ClusterRole r: allows get deployments"}},
+		{"a role that others have", "", with(role, `LABEL=rbac.authorization.k8s.io/aggregate-to-view: "true"`), []string{"ClusterRole r: allows get deployments (its labels add it to another role: whoever has that may do more)"}},
+		{"a wider role", with(role), with(role, "VERBS=get, patch"), []string{"ClusterRole r: allows also patch deployments (whoever has this role may do more)"}},
+		{"a narrower role", with(role, "VERBS=get, patch"), with(role), nil},
+		{"a role that had it", with(role, `VERBS="*"`), with(role, "VERBS=get"), nil},
+		{"a role that is the same in other words", with(role, "VERBS=get, list"), with(role, "VERBS=list, get"), nil},
+		{"a binding", "", with(binding), []string{"ClusterRoleBinding b: gives ClusterRole r to User alice (they may do what r may in the whole cluster)"}},
+		{"a binding to everything", "", with(binding, "ROLE=cluster-admin"), []string{"ClusterRoleBinding b: gives ClusterRole cluster-admin to User alice (they may do everything in the whole cluster)"}},
+		{"somebody else", with(binding) + "\n---\n" + with(role), with(binding, "SUBJECTS="+alice+","+bob) + "\n---\n" + with(role), []string{"ClusterRoleBinding b: gives ClusterRole r to User bob (they may get deployments in the whole cluster)"}},
+		{"nobody else", with(binding, "SUBJECTS="+alice+","+bob), with(binding), nil},
+
+		{"a lower level", with(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), with(namespace), []string{"Namespace ns: Pod Security: restricted → privileged (Pods that it refused are let in)"}},
+		{"a higher level", with(namespace), with(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), nil},
+		{"a Namespace with all that is in it", with(namespace) + "\n---\n" + with(deployment, "FIELD=resources: {limits: {memory: 1Gi}}") + "\n---\n" + with(quota), "", []string{"Namespace ns: is removed (everything in it is deleted: 2 objects of this repository, and whatever else there is)"}},
+		{"a guard that goes", with(quota), "", []string{"ResourceQuota ns/q: is removed (nothing limits what its namespace takes)"}},
+		{"a guard that changes", with(quota), with(quota, "PODS=2"), []string{"ResourceQuota ns/q: changes (see in the diff that it still guards: without it, nothing limits what its namespace takes)"}},
+		{"a label of a guard", with(quota), with(quota, "LABEL=a: b"), nil},
+		{"a guard that comes", "", with(quota), nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, e := range effectsOf(changed(t, test.before, test.after), time.Time{}) {
+				said := e.Object.String() + ": " + e.What.Plain()
+				if e.Risk != "" {
+					said += " (" + e.Risk.Plain() + ")"
+				}
+				got = append(got, said)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+// What is refused, or cannot be read, is no reason to say nothing of the rest.
+func TestUnreadableBefore(t *testing.T) {
+	endless := with(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
+	effects := effectsOf(changed(t, endless, with(deployment, "REPLICAS=0")), time.Time{})
+	if len(effects) != 1 || effects[0].Type != WorkloadScaled {
+		t.Error(effects)
+	}
+}
+
+func TestNoValuesOfSecrets(t *testing.T) {
+	secret := func(value string) string {
+		return "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, immutable: true, type: Opaque, data: {key: " + value + "}}"
+	}
+	r := New([]diff.Environment{changed(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
+	encoded, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range []string{string(encoded), r.Markdown(10000, "")} {
+		if !strings.Contains(said, "field is immutable") || strings.Contains(said, "c2VjcmV0") || strings.Contains(said, "secret1") {
+			t.Error(said)
+		}
+	}
+}
