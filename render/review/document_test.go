@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"example.com/gatehouse/render/diff"
 )
@@ -72,7 +73,7 @@ func TestNoChange(t *testing.T) {
 // hostile are values that would be more than text to GitHub or GitLab.
 var hostile = []string{
 	"@octocat", "#123", "!12", "GH-1", "https://example.com", "www.example.com", "a@example.com", ":smile:", "1234567890abcdef", "</code></td></table>", "<!--", "-->",
-	"[a](https://example.com)", "![a](https://example.com)", "`", "``", " ` ", "a`b``c", "|", `\|`, `\\|`, `\`, "a\nb", "\u202eabc", "\u200b", "\x1b[31m", "$a$", "$`a`$", "**a**", "_a_", "~~a~~", "&lt;", "&#64;octocat", "/approve", "", " ",
+	"[a](https://example.com)", "![a](https://example.com)", "`", "``", " ` ", "a`b``c", "|", `\|`, `\\|`, `\`, "a\nb", "\u202eabc", "\u200b", "\u3164", "a\ufe0f", "\u2800", "\x1b[31m", "$a$", "$`a`$", "**a**", "_a_", "~~a~~", "&lt;", "&#64;octocat", "/approve", "", " ",
 }
 
 // TestCodeSpan asks the parser of GitHub, where it is installed, what a value is to it: the
@@ -84,6 +85,9 @@ func TestCodeSpan(t *testing.T) {
 	}
 	for _, value := range hostile {
 		cell := quoted(value)
+		if strings.ContainsFunc(cell.Plain(), func(r rune) bool { return !unicode.IsPrint(r) || r == '\u3164' || r == '\ufe0f' || r == '\u2800' }) {
+			t.Errorf("%q is not seen", value)
+		}
 		cmd := exec.CommandContext(t.Context(), program, "-e", "table", "-e", "autolink", "--unsafe")
 		cmd.Stdin = strings.NewReader("| a |\n|-|\n| " + cell.markdown() + " |\n")
 		html, err := cmd.Output()

@@ -42,17 +42,17 @@ const (
 	role       = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, labels: {LABEL}}, rules: [{apiGroups: [APIGROUPS], resources: [RESOURCES], verbs: [VERBS]}]}`
 	binding    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ROLE}, subjects: [SUBJECTS]}`
 	alice, bob = `{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}`, `{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}`
-	namespace  = `{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {LABEL}}}`
+	namespace  = `{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {LABEL}, annotations: {MARK}}}`
 	cronJob    = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: ns}, spec: {schedule: "0 3 * * *", suspend: SUSPEND, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`
 	job        = `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: ns}, spec: {suspend: SUSPEND, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [make, it]}]}}}}`
 	volumeSet  = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: ns}, spec: {serviceName: a, persistentVolumeClaimRetentionPolicy: {whenDeleted: POLICY}, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}, volumeClaimTemplates: [{metadata: {name: d}}]}}`
-	quota      = `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: ns, labels: {LABEL}}, spec: {hard: {pods: "PODS"}}}`
+	quota      = `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: ns, labels: {LABEL}, annotations: {MARK}}, spec: {hard: {pods: "PODS"}}}`
 )
 
 // with is a manifest with values for its words in upper case: WORD=VALUE. Those of which
 // nothing is said have a value that does not matter.
 func with(manifest string, values ...string) string {
-	for _, value := range slices.Concat(values, []string{"REPLICAS=2", "STRATEGY=", "IMAGE=i", "MORE=", "FIELD=", "LABEL=", "APIGROUPS=apps", "RESOURCES=deployments", "VERBS=get", "ROLE=r", "SUBJECTS=" + alice, "SUSPEND=false", "POLICY=Retain", "PODS=1"}) {
+	for _, value := range slices.Concat(values, []string{"REPLICAS=2", "STRATEGY=", "IMAGE=i", "MORE=", "FIELD=", "LABEL=", "MARK=", "APIGROUPS=apps", "RESOURCES=deployments", "VERBS=get", "ROLE=r", "SUBJECTS=" + alice, "SUSPEND=false", "POLICY=Retain", "PODS=1"}) {
 		word, replacement, _ := strings.Cut(value, "=")
 		manifest = strings.ReplaceAll(manifest, word, replacement)
 	}
@@ -74,7 +74,7 @@ func TestEffects(t *testing.T) {
 		{"a workload that goes", with(deployment), "", []string{"Deployment ns/a: is removed with its Pods (what it serves is gone)"}},
 		{"memory", with(deployment), with(deployment, "FIELD=resources: {limits: {memory: 1536Mi, cpu: 250m}}"), []string{
 			"Deployment ns/a: Pods are replaced: other resources",
-			"Namespace ns: asks for 3Gi more memory: 0 → 3Gi, and 500m more cpu: 0 → 500m",
+			"Namespace ns: asks for 3Gi more memory: 0 → 3Gi, and 500m more CPU: 0 → 500m",
 		}},
 		{"of a sidecar", with(deployment), with(deployment, "MORE=initContainers: [{name: s, image: s, restartPolicy: Always, resources: {requests: {memory: 100Mi}}}],"), []string{
 			"Deployment ns/a: Pods are replaced: other containers",
@@ -107,6 +107,11 @@ func TestEffects(t *testing.T) {
 		{"a lower level", with(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), with(namespace), []string{"Namespace ns: Pod Security: restricted → privileged (Pods that it refused are let in)"}},
 		{"a higher level", with(namespace), with(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), nil},
 		{"a Namespace with all that is in it", with(namespace) + "\n---\n" + with(deployment, "FIELD=resources: {limits: {memory: 1Gi}}") + "\n---\n" + with(quota), "", []string{"Namespace ns: is removed (everything in it is deleted: 2 objects of this repository, and whatever else there is)"}},
+		{"a Namespace that stays", with(namespace, `MARK=kustomize.toolkit.fluxcd.io/prune: disabled`) + "\n---\n" + with(deployment), "", []string{
+			"Deployment ns/a: is removed with its Pods (what it serves is gone)",
+			"Namespace ns: stays in the cluster: kustomize.toolkit.fluxcd.io/prune keeps it from being pruned",
+		}},
+		{"a guard that stays", with(quota, "MARK=argocd.argoproj.io/sync-options: 'Replace=true,Prune=false'"), "", []string{"ResourceQuota ns/q: stays in the cluster: argocd.argoproj.io/sync-options keeps it from being pruned"}},
 		{"a guard that goes", with(quota), "", []string{"ResourceQuota ns/q: is removed (nothing limits what its namespace takes)"}},
 		{"a guard that changes", with(quota), with(quota, "PODS=2"), []string{"ResourceQuota ns/q: changes (see in the diff that it still guards: without it, nothing limits what its namespace takes)"}},
 		{"a label of a guard", with(quota), with(quota, "LABEL=a: b"), nil},

@@ -73,7 +73,7 @@ func heading(alike []Environment) string {
 	e := alike[0]
 	names := make([]string, len(alike))
 	for i, other := range alike {
-		names[i] = codeSpan(other.Name)
+		names[i] = quoted(other.Name).markdown()
 	}
 	title := fmt.Sprintf("### %s: %s", strings.Join(names, ", "), e.Counts)
 	if len(alike) > 1 {
@@ -116,7 +116,7 @@ func (e Environment) others(environments int) string {
 	if environments == 1 {
 		return ""
 	}
-	return html.EscapeString(" of rendered/" + e.Name + ", the same in the others")
+	return html.EscapeString(" of rendered/" + visible(e.Name) + ", the same in the others")
 }
 
 // repeated returns effects, those together that happen to several objects.
@@ -139,7 +139,7 @@ func row(same []Effect) string {
 	const most = 6
 	var objects []string
 	for _, e := range same[:min(len(same), most)] {
-		objects = append(objects, quoted(e.Object.String()).markdown())
+		objects = append(objects, named(e.Object).markdown())
 	}
 	if more := len(same) - most; more > 0 {
 		objects = append(objects, fmt.Sprintf("and %d more", more))

@@ -2,6 +2,7 @@ package review
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,6 +44,37 @@ func (w *world) removal(o *unstructured.Unstructured) Effect {
 		return Effect{Type: StorageRemoved, What: "is removed", Risk: "claims lose their data, unless it is retained"}
 	}
 	return Effect{}
+}
+
+// kept returns effects in which those objects stay that a GitOps tool is told not to prune.
+func (w *world) kept(effects []Effect) []Effect {
+	keptBy := map[Object]string{}
+	for _, c := range w.Changes {
+		if c.Action() == diff.Removed {
+			keptBy[idOf(c.Before)] = pruneAnnotation(c.Before)
+		}
+	}
+	for i, e := range effects {
+		if by := keptBy[e.Object]; by != "" {
+			effects[i] = Effect{Type: ObjectKept, Object: e.Object, What: say("stays in the cluster: %s keeps it from being pruned", quoted(by))}
+		}
+	}
+	return effects
+}
+
+// pruneAnnotation is the annotation, or label, that keeps an object from being pruned; empty
+// where there is none.
+func pruneAnnotation(o *unstructured.Unstructured) string {
+	const flux, argo = "kustomize.toolkit.fluxcd.io/prune", "argocd.argoproj.io/sync-options"
+	for _, values := range []map[string]string{o.GetAnnotations(), o.GetLabels()} {
+		if values[flux] == "disabled" {
+			return flux
+		}
+	}
+	if slices.Contains(strings.FieldsFunc(o.GetAnnotations()[argo], func(r rune) bool { return r == ',' || r == ' ' }), "Prune=false") {
+		return argo
+	}
+	return ""
 }
 
 // withoutCovered are effects without those that others say already: of what goes with its

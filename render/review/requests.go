@@ -45,27 +45,30 @@ func (w *world) requests() (effects []Effect) {
 
 // differences are how much more or less is asked for.
 func differences(before, after corev1.ResourceList) (differences []string) {
-	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceCPU} {
-		if d := differenceOfRequests(name, before[name], after[name]); d != "" {
+	for _, r := range []struct {
+		name  corev1.ResourceName
+		title string
+	}{{corev1.ResourceMemory, "memory"}, {corev1.ResourceCPU, "CPU"}} {
+		if d := difference(r.title, before[r.name], after[r.name]); d != "" {
 			differences = append(differences, d)
 		}
 	}
 	return differences
 }
 
-// differenceOfRequests is how much more or less of a resource is asked for; empty where that
+// difference is how much more or less of a resource is asked for; empty where that
 // is the same.
-func differenceOfRequests(name corev1.ResourceName, before, after apiresource.Quantity) string {
-	difference, comparative := after.DeepCopy(), "more"
-	difference.Sub(before)
-	switch difference.Sign() {
+func difference(title string, before, after apiresource.Quantity) string {
+	d, comparative := after.DeepCopy(), "more"
+	d.Sub(before)
+	switch d.Sign() {
 	case 0:
 		return ""
 	case -1:
-		difference.Neg()
+		d.Neg()
 		comparative = "less"
 	}
-	return fmt.Sprintf("%s %s %s: %s → %s", amount(difference), comparative, name, amount(before), amount(after))
+	return fmt.Sprintf("%s %s %s: %s → %s", amount(d), comparative, title, amount(before), amount(after))
 }
 
 // amount is a quantity that is easy to read: of memory, in Gi with a decimal where it is that much.

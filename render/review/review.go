@@ -102,6 +102,7 @@ const (
 	NamespaceRemoved  Type = "namespaceRemoved"
 	DefinitionRemoved Type = "definitionRemoved"
 	StorageRemoved    Type = "storageRemoved"
+	ObjectKept        Type = "objectKept"
 
 	RightsGranted      Type = "rightsGranted"
 	GuardRemoved       Type = "guardRemoved"
@@ -157,7 +158,7 @@ func (c *Counts) add(action diff.Action) {
 func effectsOf(e diff.Environment, now time.Time) []Effect {
 	w := newWorld(e)
 	effects := slices.Concat(w.refusals(), w.runs(now), w.caches(), w.workloads(), w.removals(), w.rights(), w.guards(), w.podSecurity(), w.requests())
-	effects = withoutCovered(effects)
+	effects = withoutCovered(w.kept(effects))
 	slices.SortStableFunc(effects, compare)
 	return effects
 }

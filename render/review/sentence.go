@@ -14,9 +14,13 @@ import (
 type Sentence string
 
 // quoted is a value in a sentence, cut where it is long.
-func quoted(value string) Sentence {
-	const longest = 80
-	value = visible(strings.TrimSpace(value))
+func quoted(value string) Sentence { return cutAfter(80, strings.TrimSpace(value)) }
+
+// named is an object in a sentence. Names end somewhere: two that differ are not cut to one.
+func named(o Object) Sentence { return cutAfter(400, o.String()) }
+
+func cutAfter(longest int, value string) Sentence {
+	value = visible(value)
 	if utf8.RuneCountInString(value) > longest {
 		value = string([]rune(value)[:longest-1]) + "…"
 	}
@@ -30,13 +34,21 @@ func quoted(value string) Sentence {
 func visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if unicode.IsPrint(r) {
+		if unicode.IsPrint(r) && !unicode.In(r, unseen...) {
 			b.WriteRune(r)
 		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		}
 	}
 	return b.String()
+}
+
+// unseen are the characters that Unicode has among letters, marks and symbols, and that show
+// as nothing.
+var unseen = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point,
+	unicode.Variation_Selector,
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}}, // a pattern of Braille without dots
 }
 
 // say is a sentence, formatted. Text among the values is of this package, or quoted.
