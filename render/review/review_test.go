@@ -1,6 +1,7 @@
 package review_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -54,6 +55,13 @@ func TestComments(t *testing.T) {
 				t.Errorf("has %d bytes of %d", len(comment), limit)
 			}
 			compare(t, name+".md", comment)
+			if strings.HasSuffix(name, "new-at") { // one will do: diffs are long
+				encoded, err := json.MarshalIndent(r, "", "  ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, name+".json", string(encoded)+"\n")
+			}
 		})
 	}
 }
