@@ -95,6 +95,9 @@ func TestEffects(t *testing.T) {
 
 		{"a role", "", with(role), []string{"ClusterRole r: allows get deployments"}},
 		{"a role that others have", "", with(role, `LABEL=rbac.authorization.k8s.io/aggregate-to-view: "true"`), []string{"ClusterRole r: allows get deployments (its labels add it to another role: whoever has that may do more)"}},
+		{"a role that is bound with it", "", with(role) + "\n---\n" + with(binding), []string{"ClusterRoleBinding b: gives ClusterRole r to User alice (they may get deployments in the whole cluster)"}},
+		{"a role that was bound", with(binding), with(role) + "\n---\n" + with(binding), []string{"ClusterRole r: allows get deployments (it is bound already: whoever has this role may do more)"}},
+		{"a role with power behind others", "", strings.Replace(with(role), "rules: [", "rules: [{apiGroups: [''], resources: [a], verbs: [get]}, {apiGroups: [''], resources: [b], verbs: [get]}, {apiGroups: [''], resources: [secrets], verbs: [get]}, {apiGroups: [''], resources: [c], verbs: ['*']}, ", 1), []string{"ClusterRole r: allows * c, get secrets, get a and 2 more"}},
 		{"a wider role", with(role), with(role, "VERBS=get, patch"), []string{"ClusterRole r: allows also patch deployments (whoever has this role may do more)"}},
 		{"a narrower role", with(role, "VERBS=get, patch"), with(role), nil},
 		{"a role that had it", with(role, `VERBS="*"`), with(role, "VERBS=get"), nil},

@@ -64,7 +64,7 @@ func reasonOf(errs field.ErrorList) Sentence {
 	detail, _, _ := strings.Cut(errs[0].Detail, "\n")
 	reason := quoted(fmt.Sprintf("%s: %s", errs[0].Field, detail))
 	if len(errs) > 1 {
-		reason += " and " + count(int64(len(errs)-1), "more reason")
+		reason += say(" and %d more", len(errs)-1)
 	}
 	return reason
 }

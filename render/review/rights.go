@@ -1,7 +1,9 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,7 +23,7 @@ func (w *world) rights() (effects []Effect) {
 		var e Effect
 		switch c.After.GetKind() {
 		case "Role", "ClusterRole":
-			e = roleEffect(c.Before, c.After)
+			e = w.roleEffect(c.Before, c.After)
 		case "RoleBinding", "ClusterRoleBinding":
 			e = w.bindingEffect(c.Before, c.After)
 		}
@@ -34,20 +36,51 @@ func (w *world) rights() (effects []Effect) {
 }
 
 // roleEffect is what a role allows that it did not allow before. A new one allows nothing
-// to anybody until it is bound.
-func roleEffect(before, after *unstructured.Unstructured) Effect {
+// to anybody until it is bound; where that is new as well, it is said there.
+func (w *world) roleEffect(before, after *unstructured.Unstructured) Effect {
 	_, more := validation.Covers(rulesOf(before), rulesOf(after))
 	if len(more) == 0 {
 		return Effect{}
 	}
-	e := Effect{Type: RightsGranted, What: say("allows %s", rulesText(more))}
+	isBound, isNewlyBound := w.isBound(after, w.Unchanged), w.isBound(after, w.changedObjects())
 	switch {
 	case before != nil:
-		e.What, e.Risk = say("allows also %s", rulesText(more)), "whoever has this role may do more"
+		return Effect{Type: RightsGranted, What: say("allows also %s", rulesText(more)), Risk: "whoever has this role may do more"}
+	case isBound:
+		return Effect{Type: RightsGranted, What: say("allows %s", rulesText(more)), Risk: "it is bound already: whoever has this role may do more"}
 	case isAggregated(after):
-		e.Risk = "its labels add it to another role: whoever has that may do more"
+		return Effect{Type: RightsGranted, What: say("allows %s", rulesText(more)), Risk: "its labels add it to another role: whoever has that may do more"}
+	case isNewlyBound:
+		return Effect{}
 	}
-	return e
+	return Effect{Type: RightsGranted, What: say("allows %s", rulesText(more))}
+}
+
+func (w *world) changedObjects() (after []*unstructured.Unstructured) {
+	for _, c := range w.Changes {
+		if c.After != nil {
+			after = append(after, c.After)
+		}
+	}
+	return after
+}
+
+// isBound says whether one of some objects binds a role.
+func (w *world) isBound(role *unstructured.Unstructured, among []*unstructured.Unstructured) bool {
+	return slices.ContainsFunc(among, func(o *unstructured.Unstructured) bool {
+		var binding rbacv1.ClusterRoleBinding
+		return isBinding(o) && decode(o, &binding) == nil && refersTo(binding.RoleRef, o, role)
+	})
+}
+
+func isBinding(o *unstructured.Unstructured) bool {
+	return object.Group(o.GetAPIVersion()) == rbacv1.GroupName && strings.HasSuffix(o.GetKind(), "RoleBinding")
+}
+
+// refersTo says whether a binding is to a role.
+func refersTo(ref rbacv1.RoleRef, binding, role *unstructured.Unstructured) bool {
+	return object.Group(role.GetAPIVersion()) == rbacv1.GroupName && role.GetKind() == ref.Kind && role.GetName() == ref.Name &&
+		(ref.Kind == "ClusterRole" || namespaceOf(role) == namespaceOf(binding))
 }
 
 func isAggregated(role *unstructured.Unstructured) bool {
@@ -94,8 +127,7 @@ func (w *world) bindingEffect(before, after *unstructured.Unstructured) Effect {
 // rightsOf is what a role allows, as far as it is known.
 func (w *world) rightsOf(ref rbacv1.RoleRef, binding *unstructured.Unstructured) Sentence {
 	for _, o := range w.after.objects {
-		isIt := object.Group(o.GetAPIVersion()) == rbacv1.GroupName && o.GetKind() == ref.Kind && o.GetName() == ref.Name
-		if isIt && (ref.Kind == "ClusterRole" || namespaceOf(o) == namespaceOf(binding)) {
+		if refersTo(ref, binding, o) {
 			return rulesText(rulesOf(o))
 		}
 	}
@@ -105,20 +137,38 @@ func (w *world) rightsOf(ref rbacv1.RoleRef, binding *unstructured.Unstructured)
 	return say("do what %s may", quoted(ref.Name))
 }
 
-// rulesText is what rules allow: verbs and resources, of the first few.
+// rulesText is what rules allow: verbs and resources, of the first few, those first that
+// allow most.
 func rulesText(rules []rbacv1.PolicyRule) Sentence {
 	const most = 3
-	var texts []string
+	verbs := map[string][]string{} // by resources
 	for _, r := range rules {
-		resources := slices.Concat(r.Resources, r.NonResourceURLs)
-		texts = append(texts, strings.Join(r.Verbs, ",")+" "+strings.Join(resources, ","))
+		resources := strings.Join(slices.Concat(r.Resources, r.NonResourceURLs), ",")
+		verbs[resources] = append(verbs[resources], r.Verbs...)
 	}
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
+	var texts []string
+	for _, resources := range slices.Sorted(maps.Keys(verbs)) {
+		slices.Sort(verbs[resources])
+		texts = append(texts, strings.Join(slices.Compact(verbs[resources]), ",")+" "+resources)
+	}
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(rankOf(a), rankOf(b)) })
 	if len(texts) <= most {
 		return quotedList(texts)
 	}
-	return quotedList(texts[:most]) + " and " + count(int64(len(texts)-most), "more")
+	return quotedList(texts[:most]) + say(" and %d more", len(texts)-most)
+}
+
+// powerful are words of rules by which more can be had than they say.
+// https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
+var powerful = []string{"*", "bind", "escalate", "exec", "impersonate", "secrets", "token"}
+
+// rankOf is the lower, the more a rule allows.
+func rankOf(rule string) int {
+	i := slices.IndexFunc(powerful, func(word string) bool { return strings.Contains(rule, word) })
+	if i < 0 {
+		return len(powerful)
+	}
+	return i
 }
 
 func quotedList(values []string) Sentence {
