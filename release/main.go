@@ -34,6 +34,9 @@ var (
 	controllerPlatforms = renderPlatforms[:2]
 )
 
+// scaffold is the package of render that writes the controller's image into new repositories.
+const scaffold = "example.com/gatehouse/render/scaffold"
+
 // release is what is built.
 type release struct {
 	root    string   // the folder of this repository
@@ -112,12 +115,15 @@ func (r *release) write(ctx context.Context) error {
 		return err
 	}
 	image := r.image.String() + "@" + digest
-	linked := fmt.Sprintf("-X main.release=%s -X example.com/gatehouse/render/scaffold.ControllerImage=%s", r.version, image)
+	linked := fmt.Sprintf("-X main.release=%s -X %s.ControllerImage=%s", r.version, scaffold, image)
 	renders, err := r.buildAll(ctx, work, "render", renderPlatforms, linked)
 	if err != nil {
 		return err
 	}
 	for _, p := range renders {
+		if p.has(scaffold) && !p.has(digest) { // a linker sets no variable that there is not, without a word
+			return fmt.Errorf("%s has no variable ControllerImage: its name is written here", scaffold)
+		}
 		if err := r.pack(p); err != nil {
 			return err
 		}

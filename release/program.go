@@ -48,6 +48,9 @@ func (r *release) build(ctx context.Context, work, name string, platform v1.Plat
 	return program{name, platform, content, info}, os.Remove(file)
 }
 
+// has says whether a text is in the program.
+func (p program) has(text string) bool { return bytes.Contains(p.content, []byte(text)) }
+
 // setting is a setting that the program was built with, empty where it is not known.
 func (p program) setting(key string) string {
 	for _, s := range p.info.Settings {
