@@ -73,9 +73,32 @@ func (c *cache) readDeployment() {
 // podOf is the Pod of a template, which is one that the API server takes.
 func podOf(template any) *corev1.Pod {
 	content, _ := template.(map[string]any)
+	spec, _ := content["spec"].(map[string]any)
 	pod := &corev1.Pod{}
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": content["spec"]}, pod)
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": map[string]any{
+		"activeDeadlineSeconds": spec["activeDeadlineSeconds"],
+		"containers":            outline(spec["containers"]),
+		"initContainers":        outline(spec["initContainers"]),
+		"overhead":              spec["overhead"],
+		"resources":             spec["resources"],
+	}}, pod)
 	return pod
+}
+
+// outline is the fields of containers that are of use here, so that no others are read.
+func outline(containers any) []any {
+	list, _ := containers.([]any)
+	outlined := make([]any, len(list))
+	for i, item := range list {
+		container, _ := item.(map[string]any)
+		outlined[i] = map[string]any{}
+		for _, field := range []string{"args", "command", "image", "name", "resources", "restartPolicy"} {
+			if value, ok := container[field]; ok {
+				outlined[i].(map[string]any)[field] = value
+			}
+		}
+	}
+	return outlined
 }
 
 // memoryOf is the memory that a Pod requests, as the scheduler sees it: its limits where

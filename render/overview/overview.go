@@ -4,6 +4,7 @@ package overview
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -33,7 +34,7 @@ type placed struct {
 type owner struct{ namespace, name string }
 
 func compareOwners(a, b owner) int {
-	return slices.Compare([]string{a.namespace, a.name}, []string{b.namespace, b.name})
+	return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 }
 
 // environment is what there is to say about an environment.
