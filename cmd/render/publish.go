@@ -75,7 +75,7 @@ func runPublish(cmd *cobra.Command, f publishFlags) error {
 		return errors.New("--branch is empty: write the name of a branch, or leave it out")
 	}
 	f.Environment = f.names[0]
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
+	p := &calmProgress{w: cmd.ErrOrStderr()}
 	defer p.stop()
 	repository, err := openRepository(f.root)
 	if err != nil {
@@ -98,6 +98,33 @@ func runPublish(cmd *cobra.Command, f publishFlags) error {
 		return encoder.Encode(result)
 	}
 	return printPublished(cmd.OutOrStdout(), result)
+}
+
+// calmProgress is progress that leaves the terminal to whoever may ask for a password there.
+type calmProgress struct {
+	w io.Writer
+	*progress
+}
+
+func (p *calmProgress) step(doing string, mayAsk bool) {
+	switch {
+	case mayAsk:
+		p.stop()
+		if isTerminal(p.w) {
+			fmt.Fprintln(p.w, doing)
+		}
+	case p.progress == nil:
+		p.progress = newProgress(p.w, doing)
+	default:
+		p.progress.step(doing)
+	}
+}
+
+func (p *calmProgress) stop() {
+	if p.progress != nil {
+		p.progress.stop()
+		p.progress = nil
+	}
 }
 
 // printPublished prints what was done on one line.

@@ -50,7 +50,7 @@ func (r *Repository) CheckedOut(ctx context.Context, branch string) (string, err
 			folder = name
 		}
 		if line == "branch "+BranchRef(branch) {
-			return folder, nil
+			return Tidy(folder), nil
 		}
 	}
 	return "", err

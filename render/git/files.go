@@ -37,7 +37,7 @@ func (r *Repository) Files(ctx context.Context, commit, dir string) ([]File, err
 		within, isWithin := strings.CutPrefix(entry.Path, full+"/")
 		switch {
 		case entry.Mode == modeSubmodule:
-			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", entry.Path, commit)
+			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(entry.Path), commit)
 		case full == "":
 			files = append(files, entry)
 		case isWithin:

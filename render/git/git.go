@@ -89,10 +89,13 @@ const quit = 5 * time.Second
 // and without what may write to the index or wait for a pager. It is the folder that says
 // which repository, not what a hook of git has in its environment.
 func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
-	options := []string{"--no-pager", "--no-optional-locks", "--literal-pathspecs", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"}
+	options := []string{"--no-pager", "--no-optional-locks", "-c", "i18n.commitEncoding=UTF-8"}
+	if slices.Contains([]string{"ls-tree", "ls-files", "rev-list"}, args[0]) { // the others may run hooks, which it would change
+		options = append(options, "--literal-pathspecs")
+	}
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...) //nolint:gosec // values that may be anything never come first
 	cmd.Dir = r.dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), isOfRepository), "LC_ALL=C", "PWD="+r.dir)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), isOfRepository), "LC_ALL=C.UTF-8", "LANGUAGE=C", "PWD="+r.dir)
 	cmd.Env = append(cmd.Env, r.env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = quit

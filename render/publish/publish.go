@@ -57,9 +57,13 @@ type publisher struct {
 	result Result
 }
 
+// Progress is told what is being done, and whether git or what it starts may ask for a
+// password meanwhile.
+type Progress func(step string, mayAsk bool)
+
 // Run publishes an environment. Without a result there are problems, which are errors, or the
-// error is what keeps it from publishing. Progress is told what is being done.
-func Run(ctx context.Context, repository *render.Repository, options Options, progress func(step string)) (*Result, []object.Problem, error) {
+// error is what keeps it from publishing.
+func Run(ctx context.Context, repository *render.Repository, options Options, progress Progress) (*Result, []object.Problem, error) {
 	if _, err := repository.Select(render.Selection{Names: []string{options.Environment}}); err != nil {
 		return nil, nil, err
 	}
@@ -79,9 +83,11 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 		defer discard()
 		p.git = quarantined
 	}
-	progress("looking at branch " + p.Branch)
 	if err := p.prepare(ctx); err != nil {
 		return nil, nil, err
+	}
+	if p.Push {
+		progress("asking "+p.remote+" for branch "+p.Branch, true)
 	}
 	start, err := p.lookUp(ctx)
 	if err != nil {
@@ -90,7 +96,7 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 	if problems, err := p.readSource(ctx, repository, progress); err != nil || len(problems) > 0 {
 		return nil, problems, err
 	}
-	progress("publishing to branch " + p.Branch)
+	progress("publishing to branch "+p.Branch, true)
 	if err := p.publish(ctx, start); err != nil {
 		return nil, nil, err
 	}

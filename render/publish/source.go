@@ -29,13 +29,13 @@ type source struct {
 
 // readSource renders the environment and finds out whether HEAD has all that it is rendered
 // from, and to.
-func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress func(step string)) ([]object.Problem, error) {
+func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress Progress) ([]object.Problem, error) {
 	unlock, err := repository.RLock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{p.Environment}}, func(_, step string) { progress(step) })
+	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{p.Environment}}, func(_, step string) { progress(step, false) })
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (p *publisher) readSource(ctx context.Context, repository *render.Repositor
 	if update.Failed() {
 		return e.Problems, nil
 	}
-	progress("comparing with HEAD")
+	progress("comparing with HEAD", false)
 	if _, err := p.git.Files(ctx, p.head, p.folder); err != nil {
 		return nil, err
 	}
