@@ -107,7 +107,10 @@ func (p *pruning) folderLeft(folder string) (*source.Kustomization, bool, error)
 		case p.reached[loaded] == nil:
 			return p.keepFile(loaded)
 		case p.part.isRest || p.needed[loaded]:
-			p.left[loaded], ok, err = p.folderLeft(loaded)
+			var left *source.Kustomization
+			if left, ok, err = p.folderLeft(loaded); ok {
+				p.left[loaded] = left
+			}
 		}
 		return ok
 	}

@@ -171,6 +171,9 @@ func (t *tracer) trace(document int, way []string) (Trace, bool) {
 	}
 	isThere := false
 	for i, folder := range way {
+		if t.kustomizations[folder] == nil {
+			return trace, false
+		}
 		if t.kustomizations[folder].Kind == types.ComponentKind {
 			continue // what loads it carries its entries out
 		}

@@ -70,9 +70,28 @@ func isBelow(name, folder string) bool { return strings.HasPrefix(name, folder+"
 func (e explainer) askObject(q Question) ([]Explanation, error) {
 	found, err := e.find(q)
 	if err != nil {
+		if removed := e.findRemoved(q); len(removed) > 0 {
+			return removed, nil
+		}
 		return nil, err
 	}
 	return []Explanation{e.one(found)}, nil
+}
+
+// findRemoved explains the objects of a kind and name that patches remove.
+func (e explainer) findRemoved(q Question) (removed []Explanation) {
+	for _, d := range e.documents() {
+		isAsked := e.kindOf(q.Kind).has(candidate{kind: d.Kind, group: d.Group, version: path.Base(d.APIVersion)}) && d.Name == q.Name
+		if !isAsked || q.Namespace != "" && d.Namespace != "" && d.Namespace != q.Namespace {
+			continue
+		}
+		for _, trace := range e.Traces([]source.Document{d}) {
+			if trace.Built == nil {
+				removed = append(removed, e.removed(trace))
+			}
+		}
+	}
+	return removed
 }
 
 // askRendered explains the object of a rendered file.
