@@ -39,8 +39,8 @@ func Examine(repository *Repository, environment string, progress func(step stri
 	}
 	e := &Examination{Environment: names[0]}
 	files := repository.fileSystem()
-	folder, _, err := files.Resolve(path.Join("/", environmentsFolder, environment))
-	if err != nil {
+	folder, isDir, _ := files.Resolve(path.Join("/", environmentsFolder, environment))
+	if !isDir {
 		e.Problems = []object.Problem{{File: path.Join(environmentsFolder, environment), Message: "no such environment" + repository.unknown(environment)}}
 		return e, nil
 	}

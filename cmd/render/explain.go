@@ -189,7 +189,6 @@ func fileOf(root, arg string) (string, error) {
 		if err != nil || !filepath.IsLocal(inside) {
 			return "", fmt.Errorf("%s is outside %s: name a file of the repository, or set --root", arg, root)
 		}
-		//nolint:gosec // whoever runs this may name any file
 		if info, err := os.Stat(resolved); err == nil && info.IsDir() {
 			return "", fmt.Errorf("%s is a folder: name a file in it", arg)
 		}

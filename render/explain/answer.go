@@ -205,13 +205,13 @@ func (e explainer) changesNothing(file string) error {
 		if source.Relative(k.File) != file {
 			continue
 		}
-		var loaded []string
-		for _, entry := range slices.Concat(k.Resources, k.Components) {
+		loaded := slices.Concat(k.Resources, k.Components)
+		for i, entry := range loaded {
 			at := k.Paths[entry]
 			if other := e.Sources.Kustomizations[at]; other != nil {
 				at = other.File
 			}
-			loaded = append(loaded, source.Relative(at))
+			loaded[i] = source.Relative(at)
 		}
 		return fmt.Errorf("%s changes no object of %s, it only loads others: ask for one of %s", file, e.Environment, strings.Join(loaded, ", "))
 	}

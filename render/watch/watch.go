@@ -130,7 +130,7 @@ func (w *Watcher) Wait(ctx context.Context) error {
 	}
 	var done, latest <-chan time.Time
 	for {
-		changed := false
+		var changed bool
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
