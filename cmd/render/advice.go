@@ -28,19 +28,27 @@ var plainWord = regexp.MustCompile(`^[-\w./:@%+=,]+$`)
 
 // renderCommand is the command that writes what a check with the flags looks at.
 func (f flags) renderCommand() string {
-	words := []string{"render"}
-	if f.All {
+	return strings.Join(append([]string{"render"}, selectionFlags(f.Selection, f.root)...), " ")
+}
+
+// selectionFlags are the flags that select environments of a repository.
+func selectionFlags(selection render.Selection, root string) (words []string) {
+	if selection.All {
 		words = append(words, "--all")
 	}
-	for _, name := range f.Names {
-		words = append(words, "--env", name)
+	for _, name := range selection.Names {
+		words = append(words, "--env", word(name))
 	}
-	if f.root != "" {
-		root := f.root
-		if !plainWord.MatchString(root) {
-			root = "'" + strings.ReplaceAll(root, "'", `'\''`) + "'"
-		}
-		words = append(words, "--root", root)
+	if root != "" {
+		words = append(words, "--root", word(root))
 	}
-	return strings.Join(words, " ")
+	return words
+}
+
+// word is a text as one word for a shell.
+func word(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/diff"
 	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/review"
 )
 
 // diffOutputs are the forms in which a diff is printed.
@@ -87,11 +90,11 @@ func runDiff(cmd *cobra.Command, f diffFlags) error {
 		return err
 	}
 	p.stop()
-	return printDifferences(cmd, d, f)
+	return printDifferences(cmd, d, repository.Now, f)
 }
 
 // printDifferences prints a diff, and ends with the exit code that says whether there is any.
-func printDifferences(cmd *cobra.Command, d *diff.Diff, f diffFlags) error {
+func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFlags) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	r := report{check: true}
 	for _, e := range d.Environments {
@@ -101,21 +104,25 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, f diffFlags) error {
 	if err := printReport(out, errOut, r); err != nil {
 		return err
 	}
-	if d.Failed() {
-		return exitCode(exitError)
-	}
 	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
-	if program != "" && d.Differs() {
-		code, err := diff.External(cmd.Context(), program, d.Changes(), out, errOut)
-		if err == nil && code != 0 {
-			err = exitCode(code)
-		}
-		return err
+	var err error
+	switch {
+	case f.output == "json":
+		err = printReviewJSON(out, d, now, r)
+	case f.output == "markdown":
+		_, err = io.WriteString(out, comment(d, now, r, f))
+	case d.Failed():
+	case program != "" && d.Differs():
+		return printByProgram(cmd, program, d.Changes())
+	default:
+		err = printDiffs(out, d.Changes())
 	}
-	if err := printDiffs(out, d.Changes()); err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("print diff: %w", err)
-	}
-	if d.Differs() {
+	case d.Failed():
+		return exitCode(exitError)
+	case d.Differs():
 		return exitCode(exitDiffers)
 	}
 	return nil
@@ -127,4 +134,57 @@ func printDiffs(out io.Writer, changes []diff.Change) error {
 		printDiff(w, c.Unified(), isColored(out))
 	}
 	return w.Flush()
+}
+
+// printByProgram ends with the exit code of the program.
+func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) error {
+	code, err := diff.External(cmd.Context(), program, changes, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if err == nil && code != 0 {
+		return exitCode(code)
+	}
+	return err
+}
+
+// reviewReport is a review, for programs.
+type reviewReport struct {
+	*review.Review
+	// Errors are why there is no review of an environment.
+	Errors   []object.Problem `json:"errors"`
+	Warnings []object.Problem `json:"warnings"`
+}
+
+func printReviewJSON(out io.Writer, d *diff.Diff, now time.Time, r report) error {
+	errors, warnings := r.problems()
+	reviewed := reviewReport{review.New(d.Environments, now), slices.Concat([]object.Problem{}, errors), slices.Concat([]object.Problem{}, warnings)}
+	return printJSON(out, reviewed)
+}
+
+// The sizes of comments that hosts take, in bytes.
+// https://docs.gitlab.com/administration/instance_limits/#size-of-comments-and-descriptions-of-issues-merge-requests-and-epics
+const (
+	gitHubComment = 65536
+	gitLabComment = 1000000
+)
+
+// comment is a review as a comment for the host that runs this, GitHub where it is unknown.
+func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
+	limit := gitHubComment
+	if os.Getenv("GITLAB_CI") != "" {
+		limit = gitLabComment
+	}
+	rest := fmt.Sprintf("`%s` shows all.", strings.ReplaceAll(f.command(), "`", ""))
+	if d.Failed() {
+		errors, _ := r.problems()
+		return review.Failure(errors, limit, rest)
+	}
+	return review.New(d.Environments, now).Markdown(limit, rest)
+}
+
+// command is the command that shows the differences as text.
+func (f diffFlags) command() string {
+	words := append([]string{"render", "diff"}, selectionFlags(f.Selection, f.root)...)
+	if f.base != "" {
+		words = append(words, "--base", word(f.base))
+	}
+	return strings.Join(words, " ")
 }
