@@ -140,7 +140,8 @@ func TestEffects(t *testing.T) {
 // What is refused, or cannot be read, is no reason to say nothing of the rest.
 func TestUnreadableBefore(t *testing.T) {
 	endless := with(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
-	effects := effectsOf(changed(t, endless, with(deployment, "REPLICAS=0")), time.Time{})
+	before, after := manifests(t, endless)[0], manifests(t, with(deployment, "REPLICAS=0"))[0]
+	effects := effectsOf(diff.Environment{Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
 	if len(effects) != 1 || effects[0].Type != WorkloadScaled {
 		t.Error(effects)
 	}
