@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
@@ -67,8 +68,9 @@ func serveGit(script *testscript.TestScript, _ bool, args []string) {
 	execPath, err := exec.Command("git", "--exec-path").Output()
 	script.Check(err)
 	server := httptest.NewServer(&cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(execPath)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + script.MkAbs("."), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + script.Getenv("HOME")},
+		Path:   filepath.Join(strings.TrimSpace(string(execPath)), "git-http-backend"),
+		Stderr: io.Discard,
+		Env:    []string{"GIT_PROJECT_ROOT=" + script.MkAbs("."), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + script.Getenv("HOME")},
 	})
 	script.Defer(server.Close)
 	script.Setenv(args[0], server.URL)

@@ -59,7 +59,7 @@ func (r *Repository) CheckedOut(ctx context.Context, branch string) (string, err
 // Tip is the commit of a reference; empty where there is no such reference.
 func (r *Repository) Tip(ctx context.Context, ref string) (string, error) {
 	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
-	if isExit(err, 1) {
+	if isNo(err) {
 		return "", nil
 	}
 	return strings.TrimSpace(out), err

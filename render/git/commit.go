@@ -50,7 +50,7 @@ func (r *Repository) Read(ctx context.Context, id string) (Commit, error) {
 // IsAncestor says whether a commit is another, or in its history.
 func (r *Repository) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
 	_, err := r.git(ctx, nil, "merge-base", "--is-ancestor", commit, of)
-	if isExit(err, 1) {
+	if isNo(err) {
 		return false, nil
 	}
 	return err == nil, err

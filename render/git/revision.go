@@ -58,7 +58,7 @@ func (r *Repository) Base(ctx context.Context, revision string) (string, error) 
 		return "", err
 	}
 	head, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", Head)
-	if isExit(err, 1) { // a branch without commits
+	if isNo(err) { // a branch without commits
 		return commit, nil
 	}
 	if err != nil {
@@ -66,16 +66,16 @@ func (r *Repository) Base(ctx context.Context, revision string) (string, error) 
 	}
 	base, err := r.git(ctx, nil, "merge-base", commit, strings.TrimSpace(head))
 	switch {
-	case isExit(err, 1) && r.IsShallow:
+	case isNo(err) && r.IsShallow:
 		return "", fmt.Errorf("where %q and HEAD part is not known here, as this clone is shallow: %s", revision, Unshallow)
-	case isExit(err, 1):
+	case isNo(err):
 		return commit, nil
 	}
 	return strings.TrimSpace(base), err
 }
 
-// isExit says whether git failed with an exit code.
-func isExit(err error, code int) bool {
+// isNo says whether git answered no, which is its exit code 1.
+func isNo(err error) bool {
 	var failed *Error
-	return errors.As(err, &failed) && failed.Code == code
+	return errors.As(err, &failed) && failed.Code == 1
 }

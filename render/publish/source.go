@@ -58,7 +58,8 @@ func (p *publisher) readSource(ctx context.Context, repository *render.Repositor
 
 // compare compares the work tree with a commit.
 func (s *source) compare(ctx context.Context, commit string, e render.EnvironmentUpdate) error {
-	tops := []string{s.folder}
+	tops := make([]string, 0, len(e.Sources)+1)
+	tops = append(tops, s.folder)
 	for _, file := range e.Sources {
 		top, _, _ := strings.Cut(file, "/")
 		tops = append(tops, top)
