@@ -64,7 +64,7 @@ type runner struct {
 // next of the files 1, 2, ... in the folder answers, of which the first line is the status.
 var programs = map[string]string{
 	"render": `echo "render $*" >> "$DIR/calls"
-case $* in *markdown*) printf '<!-- gatehouse-diff -->\n%s\n' "$MARKDOWN" ;; *) echo diff ;; esac
+case $* in *markdown*) [ -z "$MARKDOWN" ] || printf '<!-- gatehouse-diff -->\n%s\n' "$MARKDOWN" ;; *) echo diff ;; esac
 exit "$DIFFERS"`,
 	"apk": `echo "apk $*" >> "$DIR/calls"`,
 	"next": `n=$(($(cat "$DIR/n") + 1)); echo $n > "$DIR/n"
@@ -241,7 +241,9 @@ func TestGitHubComment(t *testing.T) {
 		"a token that may not":   {answers: []string{"200 []", "403 {}"}, calls: diff + find + create, out: "::warning title=gatehouse::no comment, as the token of this workflow may not"},
 		"another refusal":        {answers: []string{"200 []", "500 {}"}, calls: diff + find + create, out: "(HTTP 500)", code: 1},
 		"comments not readable":  {answers: []string{"404 {}"}, calls: diff + find, out: "(HTTP 404)", code: 1},
-		"an error of render":     {set: []string{"DIFFERS=2"}, calls: diff, code: 2},
+		"what does not render":   {set: []string{"DIFFERS=2"}, answers: []string{"200 [" + others + "]", "200 {}"}, calls: diff + find + create, code: 2},
+		"a fork that does not":   {set: []string{"DIFFERS=2", "HEAD_REPOSITORY=ada/shop"}, calls: diff, out: "::notice ", code: 2},
+		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
@@ -252,7 +254,7 @@ func TestGitHubComment(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %s\n%s\nwant\n%s", code, test.code, out, calls, want)
 			}
 			summary, _ := os.ReadFile(filepath.Join(r.dir, "summary"))
-			if got := strings.Contains(string(summary), "1 changed"); got != (test.code != 2) {
+			if got := strings.Contains(string(summary), "1 changed"); got != (name != "no revision") {
 				t.Errorf("summary: %s", summary)
 			}
 		})
@@ -274,7 +276,8 @@ func TestNoInjection(t *testing.T) {
 // A merge request has one comment, found on any page.
 func TestGitLabComment(t *testing.T) {
 	const (
-		diffs  = "render diff --root shop --base b45e\nrender diff --root shop --base b45e -o markdown\n"
+		diff   = "render diff --root shop --base b45e -o markdown\n"
+		diffs  = diff + "render diff --root shop --base b45e\n"
 		user   = "curl https://gitlab.example.com/api/v4/user\n"
 		notes  = "https://gitlab.example.com/api/v4/projects/3/merge_requests/7/notes"
 		find   = user + "curl " + notes + "?sort=asc&per_page=100&page=1\n"
@@ -298,7 +301,9 @@ func TestGitLabComment(t *testing.T) {
 		"a token that is none":   {answers: []string{"401 {}"}, calls: diffs + user, out: "no comment: GitLab answered 401"},
 		"a token that may not":   {answers: []string{me, "200 []", "403 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 403"},
 		"another refusal":        {answers: []string{me, "200 []", "500 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 500", code: 1},
-		"an error of render":     {set: []string{"DIFFERS=2"}, calls: "render diff --root shop --base b45e\n", code: 2},
+		"what does not render":   {set: []string{"DIFFERS=2"}, answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update, code: 2},
+		"no token for that":      {set: []string{"DIFFERS=2", "GATEHOUSE_TOKEN="}, calls: diff, out: "no comment: there is no variable GATEHOUSE_TOKEN", code: 2},
+		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
