@@ -146,7 +146,7 @@ func rulesText(rules []rbacv1.PolicyRule) Sentence {
 		resources := strings.Join(slices.Concat(r.Resources, r.NonResourceURLs), ",")
 		verbs[resources] = append(verbs[resources], r.Verbs...)
 	}
-	var texts []string
+	texts := make([]string, 0, len(verbs))
 	for _, resources := range slices.Sorted(maps.Keys(verbs)) {
 		slices.Sort(verbs[resources])
 		texts = append(texts, strings.Join(slices.Compact(verbs[resources]), ",")+" "+resources)
