@@ -71,7 +71,7 @@ func (c *Checker) Defaulted(o object.Object) *unstructured.Unstructured {
 	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
 		stored, _ = kind.defaulted(o)
 	}
-	return &unstructured.Unstructured{Object: withoutEndless(stored.Object)}
+	return &unstructured.Unstructured{Object: object.WithoutEndless(stored.Object)}
 }
 
 // check returns an object with its defaults filled in, and what is wrong with it.

@@ -226,7 +226,7 @@ func (k *customKind) defaulted(o object.Object) (*unstructured.Unstructured, []o
 
 // created is an object as a request to create it makes it.
 func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Unstructured {
-	created := &unstructured.Unstructured{Object: maps.Clone(withoutEndless(stored.Object))}
+	created := &unstructured.Unstructured{Object: maps.Clone(object.WithoutEndless(stored.Object))}
 	metadata, _ := created.Object["metadata"].(map[string]any)
 	created.Object["metadata"] = maps.Clone(metadata)
 	switch {

@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/check/apiserver"
@@ -75,7 +74,7 @@ func endsPath(r rune) bool {
 func decode(o object.Object, kind apiserver.Kind) (d decoded, problems []object.Problem) {
 	try := func(content map[string]any) (decoded runtime.Object, err error) {
 		err = decoding.Try(content, func(encoded []byte) error {
-			decoded, err = kind.Decode(ended(encoded))
+			decoded, err = kind.Decode(object.EndQuantities(encoded))
 			return err
 		})
 		return decoded, err
@@ -84,7 +83,7 @@ func decode(o object.Object, kind apiserver.Kind) (d decoded, problems []object.
 	others := o.Object
 	if d.rest, err = try(o.Object); err != nil && !runtime.IsStrictDecodingError(err) {
 		unread := decoding.Find(o.Object, map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind()}, func(encoded []byte) error {
-			_, err := kind.Decode(ended(encoded))
+			_, err := kind.Decode(object.EndQuantities(encoded))
 			return exceptStrict(err)
 		})
 		rest := runtime.DeepCopyJSON(o.Object)
@@ -125,29 +124,6 @@ func strictProblems(o object.Object, kind apiserver.Kind, err error) (unknown []
 }
 
 var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
-
-// endless is a quantity that takes all time to be read. With a question mark it is none, and any
-// other text is as good.
-var endless = regexp.MustCompile(`"([+-]?[0-9.]+[eE][+-]?[0-9]{4,})"`)
-
-// withoutEndless is an object without quantities that take all time to be read.
-func withoutEndless(content map[string]any) map[string]any {
-	encoded, err := json.Marshal(content)
-	if err != nil || !endless.Match(encoded) {
-		return content
-	}
-	var without map[string]any
-	_ = utiljson.Unmarshal(ended(encoded), &without) // it was JSON
-	return without
-}
-
-// ended is JSON in which quantities that take all time to be read are none.
-func ended(encoded []byte) []byte { return endless.ReplaceAll(encoded, []byte(`"$1?"`)) }
-
-// asWritten is a text without the question mark that ended it.
-func asWritten(text string) string { return endedText.ReplaceAllString(text, "$1") }
-
-var endedText = regexp.MustCompile(`^([+-]?[0-9.]+[eE][+-]?[0-9]{4,})\?$`)
 
 // exceptStrict is an error of decoding, unless it is that there are unknown fields.
 func exceptStrict(err error) error {

@@ -26,7 +26,7 @@ func problemOf(o object.Object, err *field.Error) object.Problem {
 		return invalid(o, err.Detail)
 	}
 	if text, ok := err.BadValue.(string); ok {
-		err.BadValue = asWritten(text)
+		err.BadValue = object.AsWritten(text)
 	}
 	var value object.Value
 	switch err.Type {

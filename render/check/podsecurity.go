@@ -136,7 +136,7 @@ func podTemplateOf(o object.Object) (podTemplate, bool) {
 	if err != nil {
 		return podTemplate{}, false
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(withoutEndless(o.Object), typed); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.WithoutEndless(o.Object), typed); err != nil {
 		return podTemplate{}, false
 	}
 	legacyscheme.Scheme.Default(typed)

@@ -41,18 +41,19 @@ func TestEqual(t *testing.T) {
 		before, after string
 		same          bool
 	}{
-		"order of fields":    {configMap, "data: {k: v}\nkind: ConfigMap\nmetadata: {labels: {two: '2', one: '1'}, namespace: shop, name: a}\napiVersion: v1\n", true},
-		"style":              {configMap, "# why\napiVersion: \"v1\"\nkind: 'ConfigMap'\nmetadata:\n    name: a\n    namespace: shop\n    labels:\n        one: \"1\"\n        \"two\": \"2\"\ndata:\n    k: |-\n        v\n", true},
-		"JSON":               {configMap, `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop", "labels": {"one": "1", "two": "2"}}, "data": {"k": "v"}}`, true},
-		"line ends":          {configMap, strings.ReplaceAll(configMap, "\n", "\r\n"), true},
-		"order of objects":   {configMap + deployment, deployment + "---\n" + configMap, true},
-		"a quantity":         {deployment, strings.NewReplacer("1000m", "1", "1Gi", "1024Mi").Replace(deployment), true},
-		"nothing in a field": {deployment, strings.Replace(deployment, "replicas: 2", "replicas: 2\n  strategy: {}", 1), true},
-		"another quantity":   {deployment, strings.Replace(deployment, "1000m", "1001m", 1), false},
-		"order of a list":    {deployment, strings.Replace(deployment, "image: web:1", "image: web:1\n        args: [a, b]", 1), false},
-		"a field of no kind": {deployment, strings.Replace(deployment, "replicas: 2", "replicas: 2\n  replica: 2", 1), false},
-		"text like a number": {configMap, strings.Replace(configMap, "k: v", "k: '1'", 1), false},
-		"version":            {"apiVersion: x.io/v1\nkind: X\nmetadata: {name: a}", "apiVersion: x.io/v2\nkind: X\nmetadata: {name: a}", false},
+		"order of fields":     {configMap, "data: {k: v}\nkind: ConfigMap\nmetadata: {labels: {two: '2', one: '1'}, namespace: shop, name: a}\napiVersion: v1\n", true},
+		"style":               {configMap, "# why\napiVersion: \"v1\"\nkind: 'ConfigMap'\nmetadata:\n    name: a\n    namespace: shop\n    labels:\n        one: \"1\"\n        \"two\": \"2\"\ndata:\n    k: |-\n        v\n", true},
+		"JSON":                {configMap, `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop", "labels": {"one": "1", "two": "2"}}, "data": {"k": "v"}}`, true},
+		"line ends":           {configMap, strings.ReplaceAll(configMap, "\n", "\r\n"), true},
+		"order of objects":    {configMap + deployment, deployment + "---\n" + configMap, true},
+		"a quantity":          {deployment, strings.NewReplacer("1000m", "1", "1Gi", "1024Mi").Replace(deployment), true},
+		"nothing in a field":  {deployment, strings.Replace(deployment, "replicas: 2", "replicas: 2\n  strategy: {}", 1), true},
+		"another quantity":    {deployment, strings.Replace(deployment, "1000m", "1001m", 1), false},
+		"an endless quantity": {strings.Replace(deployment, "1Gi", "1e999999999", 1), strings.Replace(deployment, "1Gi", "2e999999999", 1), false},
+		"order of a list":     {deployment, strings.Replace(deployment, "image: web:1", "image: web:1\n        args: [a, b]", 1), false},
+		"a field of no kind":  {deployment, strings.Replace(deployment, "replicas: 2", "replicas: 2\n  replica: 2", 1), false},
+		"text like a number":  {configMap, strings.Replace(configMap, "k: v", "k: '1'", 1), false},
+		"version":             {"apiVersion: x.io/v1\nkind: X\nmetadata: {name: a}", "apiVersion: x.io/v2\nkind: X\nmetadata: {name: a}", false},
 	} {
 		e := Objects("prod", read(t, test.before), read(t, test.after))
 		if same := len(e.Changes) == 0; same != test.same {

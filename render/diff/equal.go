@@ -5,6 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"example.com/gatehouse/render/object"
 )
 
 // equal says whether two objects are the same to a cluster.
@@ -15,13 +17,14 @@ func equal(a, b *unstructured.Unstructured) bool {
 // typed is an object of a built-in kind, in which 1000m and 1 are one quantity; any other,
 // and one with fields that the kind does not have, as it is.
 func typed(o *unstructured.Unstructured) any {
-	object, err := scheme.Scheme.New(o.GroupVersionKind())
+	versioned, err := scheme.Scheme.New(o.GroupVersionKind())
 	if err != nil {
 		return o
 	}
+	content := object.WithoutEndless(o.Object)
 	const returnUnknownFields = true
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, object, returnUnknownFields); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, versioned, returnUnknownFields); err != nil {
 		return o
 	}
-	return object
+	return versioned
 }
