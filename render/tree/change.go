@@ -113,12 +113,12 @@ func (f *folder) removeMade() {
 // folder that cannot be read is somebody else's. The caller holds the lock, so nobody
 // else is writing.
 func (f *folder) clean() {
-	for _, entry := range f.entries(indexFile) {
+	for _, entry := range f.entries(IndexFile) {
 		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
-			f.cleanBeside(path.Join(entry.Name(), indexFile))
+			f.cleanBeside(path.Join(entry.Name(), IndexFile))
 		}
 	}
-	f.cleanBeside(indexFile)
+	f.cleanBeside(IndexFile)
 }
 
 // cleanBeside removes the temporary files beside a file.

@@ -9,7 +9,7 @@ import (
 // Diff returns a unified diff of what the plan changes, as `git apply` takes it.
 func (p *Plan) Diff() string {
 	var b strings.Builder
-	for _, file := range append(p.write, File{indexFile, p.index}) {
+	for _, file := range append(p.write, File{IndexFile, p.index}) {
 		if old, ok := p.before[file.Path]; ok {
 			b.WriteString(p.fileDiff(file.Path, old, file.Content))
 		}

@@ -22,8 +22,8 @@ import (
 // owns there: the files that it lists, itself, and the page beside it. Nothing else in the
 // folder is ever changed or removed, but for the temporary files of runs that were killed.
 
-// indexFile is the path of the index in the folder of an environment.
-const indexFile = "kustomization.yaml"
+// IndexFile is the path of the index in the folder of an environment.
+const IndexFile = "kustomization.yaml"
 
 // indexHeader tells an index from a kustomization that a person wrote.
 const indexHeader = "# Written by gatehouse render, which owns the files listed here: do not edit.\n"
@@ -81,7 +81,7 @@ func readIndex(content []byte) map[string]bool {
 func Read(root *os.Root, environment string) ([]File, error) {
 	folder := newFolder(root, path.Join(Folder, environment))
 	defer folder.close()
-	index, err := folder.read(indexFile)
+	index, err := folder.read(IndexFile)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,6 @@ func Read(root *os.Root, environment string) ([]File, error) {
 	})
 	return slices.DeleteFunc(files, func(file File) bool { return file.Content == nil }), errors.Join(errs...)
 }
-
-// IndexFile is the path of the index in the folder of an environment.
-const IndexFile = indexFile
 
 // Listed returns the files that an index lists, sorted; none where it is not one that render
 // wrote.
@@ -123,7 +120,7 @@ func Environments(root *os.Root) (names []string, err error) {
 	defer dir.Close()
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	for _, entry := range entries {
-		content, err := regular.ReadFile(dir, path.Join(entry.Name(), indexFile))
+		content, err := regular.ReadFile(dir, path.Join(entry.Name(), IndexFile))
 		if err == nil && isIndex(content) {
 			names = append(names, entry.Name())
 		}

@@ -39,7 +39,7 @@ func IsOrphan(name string) bool {
 // Orphans are the files in the folder of the environment that the plan leaves and that are
 // not rendered.
 func (p *Plan) Orphans() (problems []object.Problem) {
-	kept := map[string]bool{indexFile: true}
+	kept := map[string]bool{IndexFile: true}
 	for _, name := range slices.Concat(p.unchanged, p.prune) {
 		kept[name] = true
 	}
@@ -47,7 +47,7 @@ func (p *Plan) Orphans() (problems []object.Problem) {
 		kept[file.Path] = true
 	}
 	environment := path.Base(p.folder.path)
-	message := fmt.Sprintf("render did not write it, and %s does not list it: remove it, or move it to environments/%s to have it rendered", p.folder.full(indexFile), environment)
+	message := fmt.Sprintf("render did not write it, and %s does not list it: remove it, or move it to environments/%s to have it rendered", p.folder.full(IndexFile), environment)
 	if p.index == nil {
 		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
 	}

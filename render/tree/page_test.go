@@ -9,7 +9,7 @@ import (
 
 const (
 	pagePath  = "rendered/prod/" + pageFile
-	indexPath = "rendered/prod/" + indexFile
+	indexPath = "rendered/prod/" + IndexFile
 )
 
 // A page is written, unchanged and pruned as any other file is, and is in the diff, but not

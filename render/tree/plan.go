@@ -43,9 +43,9 @@ type Plan struct {
 // The problems are what is in the way. Close the plan after use.
 func NewPlan(root *os.Root, environment string, files []File, page []byte, keepOrder bool) (*Plan, []object.Problem) {
 	p := &Plan{folder: newFolder(root, path.Join(Folder, environment)), before: map[string][]byte{}}
-	old, err := p.folder.read(indexFile)
+	old, err := p.folder.read(IndexFile)
 	if err == nil && old != nil && !isIndex(old) {
-		err = p.foreign(indexFile)
+		err = p.foreign(IndexFile)
 	}
 	if err != nil {
 		return p, []object.Problem{{Message: err.Error()}}
@@ -71,7 +71,7 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 	}
 	p.interim = newIndex(slices.Concat(names, p.prune), keepOrder)
 	if !bytes.Equal(old, p.index) {
-		p.before[indexFile] = old
+		p.before[IndexFile] = old
 	}
 	isOther, err := p.planPage(page)
 	problems := problemsOf(append(errs, err))
@@ -124,7 +124,7 @@ func (p *Plan) compare(files []File, owned map[string]bool) []error {
 // kustomize builds no folder that has two.
 func (p *Plan) otherKustomizations() (errs []error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		if name == indexFile {
+		if name == IndexFile {
 			continue
 		}
 		content, err := p.folder.read(name)
@@ -157,7 +157,7 @@ func (p *Plan) Files() []File {
 	if p.index == nil {
 		return nil
 	}
-	return append(slices.Clone(p.files), File{indexFile, p.index})
+	return append(slices.Clone(p.files), File{IndexFile, p.index})
 }
 
 // Written returns the files that are new or changed, from the root.
@@ -166,8 +166,8 @@ func (p *Plan) Written() []string {
 	for _, file := range p.write {
 		written = append(written, p.folder.full(file.Path))
 	}
-	if _, changes := p.before[indexFile]; changes && p.index != nil {
-		written = append(written, p.folder.full(indexFile))
+	if _, changes := p.before[IndexFile]; changes && p.index != nil {
+		written = append(written, p.folder.full(IndexFile))
 	}
 	return written
 }
@@ -178,8 +178,8 @@ func (p *Plan) Unchanged() []string {
 	for _, name := range p.unchanged {
 		unchanged = append(unchanged, p.folder.full(name))
 	}
-	if _, changes := p.before[indexFile]; !changes && p.index != nil {
-		unchanged = append(unchanged, p.folder.full(indexFile))
+	if _, changes := p.before[IndexFile]; !changes && p.index != nil {
+		unchanged = append(unchanged, p.folder.full(IndexFile))
 	}
 	return unchanged
 }
@@ -190,8 +190,8 @@ func (p *Plan) Pruned() []string {
 	for _, name := range p.prune {
 		pruned = append(pruned, p.folder.full(name))
 	}
-	if old := p.before[indexFile]; old != nil && p.index == nil {
-		pruned = append(pruned, p.folder.full(indexFile))
+	if old := p.before[IndexFile]; old != nil && p.index == nil {
+		pruned = append(pruned, p.folder.full(IndexFile))
 	}
 	return pruned
 }
@@ -231,19 +231,19 @@ func (p *Plan) Stage(ctx context.Context) error {
 // owns every file before it is there and until after it is removed. What is to be
 // removed has no content.
 func (p *Plan) inOrder() (files []File) {
-	index, changes := p.before[indexFile]
+	index, changes := p.before[IndexFile]
 	if !changes {
 		index = p.index
 	}
 	if !bytes.Equal(index, p.interim) {
-		files = append(files, File{indexFile, p.interim})
+		files = append(files, File{IndexFile, p.interim})
 	}
 	files = append(files, p.write...)
 	for _, name := range p.prune {
 		files = append(files, File{Path: name})
 	}
 	if !bytes.Equal(p.interim, p.index) {
-		files = append(files, File{indexFile, p.index})
+		files = append(files, File{IndexFile, p.index})
 	}
 	return files
 }
@@ -279,7 +279,7 @@ func (p *Plan) Progress() (lines []string) {
 		case i >= p.committed:
 			what = "not " + what
 		case bytes.Equal(p.interim, p.index):
-		case c.name == indexFile:
+		case c.name == IndexFile:
 			what += ", with the files of before and after"
 		}
 		lines = append(lines, p.folder.full(c.name)+": "+what)

@@ -34,7 +34,7 @@ func TestDeath(t *testing.T) {
 					if inside == pageFile && readFiles(t, root)["rendered/prod/kustomization.yaml"] == nil {
 						t.Errorf("%s, dead after %d changes: a page about nothing", name, alive)
 					}
-					if inside != indexFile && inside != pageFile && !temporary.MatchString(path.Base(file)) && !owned[inside] {
+					if inside != IndexFile && inside != pageFile && !temporary.MatchString(path.Base(file)) && !owned[inside] {
 						t.Errorf("%s, dead after %d changes: nobody owns %s", name, alive, file)
 					}
 				}
