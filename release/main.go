@@ -34,8 +34,12 @@ var (
 	controllerPlatforms = renderPlatforms[:2]
 )
 
-// scaffold is the package of render that writes the controller's image into new repositories.
-const scaffold = "example.com/gatehouse/render/scaffold"
+// The variables of render that its linker sets: its version, and the controller's image, which
+// render init writes into new repositories.
+const (
+	versionVariable = "main.release"
+	imageVariable   = "example.com/gatehouse/render/scaffold.Image"
+)
 
 // release is what is built.
 type release struct {
@@ -115,14 +119,14 @@ func (r *release) write(ctx context.Context) error {
 		return err
 	}
 	image := r.image.String() + "@" + digest
-	linked := fmt.Sprintf("-X main.release=%s -X %s.ControllerImage=%s", r.version, scaffold, image)
+	linked := fmt.Sprintf("-X %s=%s -X %s=%s", versionVariable, r.version, imageVariable, image)
 	renders, err := r.buildAll(ctx, work, "render", renderPlatforms, linked)
 	if err != nil {
 		return err
 	}
 	for _, p := range renders {
-		if p.has(scaffold) && !p.has(digest) { // a linker sets no variable that there is not, without a word
-			return fmt.Errorf("%s has no variable ControllerImage: its name is written here", scaffold)
+		if !p.has(digest) { // a linker sets no variable that there is not, without a word
+			return fmt.Errorf("there is no variable %s: what it is called is written in release/main.go", imageVariable)
 		}
 		if err := r.pack(p); err != nil {
 			return err

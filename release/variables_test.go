@@ -1,0 +1,50 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A linker says nothing where it is to set a variable that there is not.
+func TestVariables(t *testing.T) {
+	main := strings.Replace(versionVariable, "main.", "example.com/gatehouse/cmd/render.", 1)
+	for _, variable := range []string{main, imageVariable} {
+		within, _ := strings.CutPrefix(variable, "example.com/gatehouse/")
+		folder, name, _ := strings.Cut(within, ".")
+		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("error %v: no files in %s", err, folder)
+		}
+		if !declare(t, files, name) {
+			t.Errorf("no variable %s in %s", name, folder)
+		}
+	}
+}
+
+// declare says whether files have a string variable that a linker can set.
+func declare(t *testing.T, files []string, name string) bool {
+	t.Helper()
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declaration := range parsed.Decls {
+			of, ok := declaration.(*ast.GenDecl)
+			if !ok || of.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range of.Specs {
+				v := spec.(*ast.ValueSpec)
+				if kind, ok := v.Type.(*ast.Ident); ok && kind.Name == "string" && v.Names[0].Name == name && len(v.Values) == 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
