@@ -304,6 +304,8 @@ func TestGitLabComment(t *testing.T) {
 		"what does not render":   {set: []string{"DIFFERS=2"}, answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update, code: 2},
 		"no token for that":      {set: []string{"DIFFERS=2", "GATEHOUSE_TOKEN="}, calls: diff, out: "no comment: there is no variable GATEHOUSE_TOKEN", code: 2},
 		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
+		"merged results": {set: []string{"CI_MERGE_REQUEST_TARGET_BRANCH_SHA=7a46", "GATEHOUSE_TOKEN="},
+			calls: strings.ReplaceAll(diffs, "b45e", "7a46"), out: "no comment: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
