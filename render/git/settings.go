@@ -9,7 +9,8 @@ import (
 )
 
 // Host is the host of the remote that people push to: of origin or, without one, of the
-// first; empty where there is none.
+// first; empty where there is none. A folder above team and repository follows it, as one
+// host may serve others there.
 func (r *Repository) Host(ctx context.Context) string {
 	out, _ := r.git(ctx, nil, "remote")
 	names := strings.Fields(out)
@@ -24,10 +25,14 @@ func (r *Repository) Host(ctx context.Context) string {
 	return hostOf(strings.TrimSpace(remote))
 }
 
-// hostOf is the host in the URL of a remote, which may be like git@example.com:team/repository;
-// empty where it is a folder.
+// hostOf is the host in the URL of a remote, which may be like git@example.com:team/repository,
+// in lower case; empty where it is a folder.
 func hostOf(remote string) string {
+	remote = strings.ToLower(remote)
 	if parsed, err := url.Parse(remote); err == nil && parsed.Host != "" {
+		if folder, below, _ := strings.Cut(strings.Trim(parsed.Path, "/"), "/"); strings.Contains(below, "/") {
+			return parsed.Hostname() + "/" + folder
+		}
 		return parsed.Hostname()
 	}
 	host, _, ok := strings.Cut(remote, ":")

@@ -20,7 +20,8 @@ func withAttributes(content []byte, prefix string) []byte {
 		if strings.HasSuffix(line, "\r\n") {
 			newline = "\r\n"
 		}
-		if written, ok := strings.CutPrefix(strings.TrimSpace(line), pattern); ok {
+		written, ok := strings.CutPrefix(strings.TrimSpace(line), pattern)
+		if ok && strings.TrimLeft(written, " \t") != written { // else it is a longer pattern
 			missing = without(missing, strings.Fields(written))
 		}
 	}

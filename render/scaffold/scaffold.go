@@ -77,10 +77,7 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 	defer unlock()
 
 	if o.CI == "" {
-		o.CI = github
-		if strings.Contains(place.git.Host(ctx), gitlab) {
-			o.CI = gitlab
-		}
+		o.CI = place.ci(ctx)
 	}
 	progress("rendering")
 	s, err := place.stage(ctx, o, image)
@@ -170,6 +167,16 @@ func openPlace(ctx context.Context, dir string) (*place, error) {
 	}
 	p.root, err = os.OpenRoot(p.top)
 	return p, err
+}
+
+// ci is the host of the remote, as far as its name or what is there for it says.
+func (p *place) ci(ctx context.Context) string {
+	host := p.git.Host(ctx)
+	_, err := p.root.Lstat(gitlabCI)
+	if strings.Contains(host, gitlab) || err == nil && !strings.Contains(host, github) {
+		return gitlab
+	}
+	return github
 }
 
 func (p *place) close() { _ = p.root.Close() }

@@ -15,6 +15,7 @@ func TestAttributes(t *testing.T) {
 		"all of them":        {all, "", all},
 		"in other words":     {"rendered/**  text  eol=lf\nrendered/** -linguist-generated gitlab-generated=true\n", "", "rendered/**  text  eol=lf\nrendered/** -linguist-generated gitlab-generated=true\n"},
 		"some":               {"rendered/** text eol=lf\n", "", "rendered/** text eol=lf\nrendered/** linguist-generated=true gitlab-generated\n"},
+		"a longer pattern":   {"rendered/**/*.md text eol=crlf\n", "", "rendered/**/*.md text eol=crlf\n" + all + "\n"},
 		"a folder":           {"", "teams/a", "teams/a/" + all + "\n"},
 		"a folder of others": {all + "\n", "b", all + "\nb/" + all + "\n"},
 		"a name with spaces": {"", "team a", `"team a/rendered/**" linguist-generated=true gitlab-generated text eol=lf` + "\n"},
