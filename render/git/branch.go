@@ -20,7 +20,7 @@ func (r *Repository) CheckBranch(ctx context.Context, branch string) error {
 	}
 	_, err := r.git(ctx, nil, "check-ref-format", BranchRef(branch))
 	var failed *Error
-	if errors.As(err, &failed) || strings.HasPrefix(branch, "-") || branch == Head {
+	if errors.As(err, &failed) || strings.HasPrefix(branch, "-") || strings.HasPrefix(branch, "refs/") || branch == Head || branch == "@" {
 		return fmt.Errorf("%q is not the name of a branch: git check-ref-format says which are", branch)
 	}
 	return err
@@ -32,11 +32,15 @@ func (r *Repository) InTheWay(ctx context.Context, branch string) (string, error
 	first, _, _ := strings.Cut(branch, "/")
 	out, err := r.git(ctx, nil, "for-each-ref", "--format=%(refname:lstrip=2)", BranchRef(first))
 	for _, other := range strings.Fields(out) {
-		if strings.HasPrefix(other, branch+"/") || strings.HasPrefix(branch, other+"/") {
+		if isInTheWay(other, branch) {
 			return other, nil
 		}
 	}
 	return "", err
+}
+
+func isInTheWay(other, branch string) bool {
+	return strings.HasPrefix(other, branch+"/") || strings.HasPrefix(branch, other+"/")
 }
 
 // CheckedOut is the folder of the work tree where a branch is checked out; empty where it is
@@ -116,19 +120,30 @@ func (r *Repository) Remotes(ctx context.Context) ([]string, error) {
 }
 
 // RemoteTip is the commit of a branch of a remote that is pushed to; empty where it has no
-// such branch.
+// such branch. A branch beside which it cannot have that is an error.
 func (r *Repository) RemoteTip(ctx context.Context, remote, branch string) (string, error) {
 	url, err := r.pushURL(ctx, remote)
 	if err != nil {
 		return "", err
 	}
-	out, err := r.git(ctx, nil, "ls-remote", "--quiet", "--", url, BranchRef(branch))
+	args := []string{"ls-remote", "--quiet", "--", url, BranchRef(branch), BranchRef(branch) + "/*"}
+	for i, c := range branch {
+		if c == '/' {
+			args = append(args, BranchRef(branch[:i]))
+		}
+	}
+	out, err := r.git(ctx, nil, args...)
 	if err != nil {
 		return "", unreachable(remote, err)
 	}
 	for line := range strings.Lines(out) {
-		if id, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == BranchRef(branch) {
+		id, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		other, isBranch := strings.CutPrefix(name, BranchRef(""))
+		switch {
+		case name == BranchRef(branch):
 			return id, nil
+		case isBranch && isInTheWay(other, branch):
+			return "", fmt.Errorf("%s has a branch %s, beside which git cannot have %s: name another with --branch", remote, Tidy(other), branch)
 		}
 	}
 	return "", nil

@@ -128,5 +128,8 @@ func (r *Repository) runCommitMsg(ctx context.Context, message string) (string, 
 		return "", err
 	}
 	content, err := os.ReadFile(file) //nolint:gosec // it is the one above
-	return string(content), err
+	if err != nil {
+		return "", fmt.Errorf("the hook commit-msg leaves no message: %w", err)
+	}
+	return string(content), nil
 }

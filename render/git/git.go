@@ -123,13 +123,23 @@ func failure(ctx context.Context, args []string, stderr string, err error) error
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("there is no program git in PATH: install git")
 	case errors.As(err, &exit):
-		message := Tidy(stderr)
+		message := abridged(Tidy(stderr))
 		if message == "" {
 			message = exit.Error()
 		}
 		return &Error{Command: args[0], Message: message, Code: exit.ExitCode()}
 	}
 	return fmt.Errorf("run git %s: %w", args[0], err)
+}
+
+// abridged is the beginning and the end of a text that nobody would read, as a hook may say
+// megabytes.
+func abridged(text string) string {
+	const most = 1000 // bytes of each
+	if len(text) <= 2*most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " [...] " + strings.ToValidUTF8(text[len(text)-most:], "")
 }
 
 // Tidy is what git said on one line, without the words by which it begins lines. What would

@@ -59,7 +59,7 @@ func (p *publisher) commit(ctx context.Context, parent string) (string, error) {
 	}
 	made, err := p.git.Read(ctx, id)
 	if err == nil && publishedBy(made) != is {
-		err = fmt.Errorf("the hook commit-msg takes the last paragraph from the message %q: it has to keep the trailers there", made.Subject())
+		err = fmt.Errorf("the hook commit-msg takes the last paragraph from the message %q: it has to keep the trailers there", git.Commit{Message: message}.Subject())
 	}
 	return id, err
 }

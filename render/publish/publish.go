@@ -120,7 +120,7 @@ func (p *publisher) prepare(ctx context.Context) error {
 		return err
 	}
 	if folder != "" {
-		return fmt.Errorf("branch %s is checked out in %s: check out another there, or name another with --branch", p.Branch, folder)
+		return fmt.Errorf("branch %s is checked out in %s: check out another there, forget a folder that is gone with git worktree prune, or name another with --branch", p.Branch, folder)
 	}
 	if p.head, err = p.git.Resolve(ctx, git.Head); err != nil {
 		return err
@@ -153,19 +153,27 @@ func (p *publisher) publish(ctx context.Context, start *branch) error {
 	for attempt := range attempts {
 		err := p.publishOn(ctx, now, start)
 		if !errors.Is(err, git.ErrRaced) {
-			return err
+			return p.halfDone(err)
 		}
 		if attempt == attempts-1 {
-			return fmt.Errorf("%w, over and over: run this again", err)
+			return p.halfDone(fmt.Errorf("%w, over and over: run this again", err))
 		}
 		if err := wait(ctx, min(pause<<attempt, longestPause)); err != nil {
 			return err
 		}
 		if now, err = p.lookUp(ctx); err != nil {
-			return err
+			return p.halfDone(err)
 		}
 	}
 	return nil
+}
+
+// halfDone is an error that says so where the branch of the remote was changed before it.
+func (p *publisher) halfDone(err error) error {
+	if err == nil || !p.result.Pushed {
+		return err
+	}
+	return fmt.Errorf("branch %s was pushed to %s, and was not changed here: %w", p.Branch, p.remote, err)
 }
 
 // wait waits for up to a time: who waits as long as another meets it again.
