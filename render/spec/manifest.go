@@ -60,13 +60,13 @@ func manifest(gvk schema.GroupVersionKind, namespace, name string, values []Valu
 	return b.Bytes(), nil
 }
 
-// entry is a field and its value as YAML, which reads back as that value: text of several
-// lines as a block, where it can be.
+// entry is a field and its value as YAML, which reads back as that value, for every reader:
+// text of several lines as a block, where it can be.
 func entry(field string, value any, quoted bool) string {
 	node := &yaml.Node{}
 	text, isText := value.(string)
 	switch {
-	case quoted:
+	case quoted, isText && strings.ContainsAny(text, lineEnds):
 		node.SetString(text)
 		node.Style = yaml.DoubleQuotedStyle
 	case isText:
@@ -84,6 +84,9 @@ func entry(field string, value any, quoted bool) string {
 	}
 	return written
 }
+
+// lineEnds end a line for some readers of YAML, unless they are written as escapes.
+const lineEnds = "\u0085\u2028\u2029"
 
 func write(field string, value *yaml.Node) string {
 	var b bytes.Buffer

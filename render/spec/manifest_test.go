@@ -13,7 +13,7 @@ import (
 func TestManifest(t *testing.T) {
 	for _, command := range []string{
 		"echo done", "true", "42", "", " ", "- a", "# a", "a: b", "a #b", `"`, "'", "a\\b", "*x", "&x", "!x", "%x", "@x", "`x`", "{a}", "[a]", "null", "~", "2027-01-04",
-		"a\nb", "a\nb\n", "a\n\n\nb\n\n", "\na", "  a\nb", "a\n  b", "a \nb ", "\ta\n\tb", "a\tb", "a\r\nb", "a\x1b[31m", "ä\u2028b", "a\u0085b", "\ufeffa",
+		"a\nb", "a\nb\n", "a\n\n\nb\n\n", "\na", "  a\nb", "a\n  b", "a \nb ", "\ta\n\tb", "a\tb", "a\r\nb", "a\x1b[31m", "ä\u2028b", "a\nb\u2029", "a\u0085b", "\ufeffa",
 		"---\na", "a\n---\nb", "a\n...\n", "  \n", "\n", "\n\n", " a\n\n  b\n", strings.Repeat("word ", 60),
 	} {
 		content, err := manifest(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt), "shop", "1e3", []Value{
@@ -25,7 +25,10 @@ func TestManifest(t *testing.T) {
 		if err != nil || at.Spec.Command != command || at.Spec.Schedule != "2027-01-04T06:00:00Z" || at.Name != "1e3" || at.Namespace != "shop" {
 			t.Errorf("%q: %v, %q in\n%s", command, err, at.Spec.Command, content)
 		}
-		if strings.Contains(command, "\n") && strings.TrimSpace(command) == command && !strings.Contains(command, "\r") && !strings.Contains(command, " \n") && !strings.Contains(string(content), "command: |") {
+		if strings.ContainsAny(string(content), lineEnds) {
+			t.Errorf("%q: some readers end a line there:\n%s", command, content)
+		}
+		if strings.Contains(command, "\n") && !strings.ContainsAny(command, lineEnds) && strings.TrimSpace(command) == command && !strings.Contains(command, "\r") && !strings.Contains(command, " \n") && !strings.Contains(string(content), "command: |") {
 			t.Errorf("%q is no block:\n%s", command, content)
 		}
 	}
