@@ -15,12 +15,11 @@ func (w *world) caches() (effects []Effect) {
 		case after == nil:
 			e = Effect{Type: CacheRemoved, What: "is removed", Risk: "its content is lost, and clients find no cache"}
 		case before == nil:
-			e = Effect{Type: CacheAdded, What: say("starts with %s", count(replicas(after), "Pod"))}
+			e = Effect{Type: CacheAdded, What: say("starts with %s", w.after.pods(after))}
 		case w.refused[idOf(after)]:
 			continue
 		default:
-			change := newRollout(before, after)
-			e = cacheEffect(change)
+			e = cacheEffect(w.newRollout(before, after))
 		}
 		if e.Type != "" {
 			e.Object = cache

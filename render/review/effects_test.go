@@ -46,18 +46,37 @@ const (
 	cronJob    = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: ns}, spec: {schedule: "0 3 * * *", suspend: SUSPEND, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`
 	job        = `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: ns}, spec: {suspend: SUSPEND, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [make, it]}]}}}}`
 	volumeSet  = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: ns}, spec: {serviceName: a, persistentVolumeClaimRetentionPolicy: {whenDeleted: POLICY}, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}, volumeClaimTemplates: [{metadata: {name: d}}]}}`
+	service    = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ns}, spec: {type: TYPE, selector: {app: SELECTOR}, ports: [{port: PORT}]}}`
+	ingress    = `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i, namespace: ns}, spec: {rules: [{host: HOST, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: s, port: {number: 80}}}}]}}]}}`
 	quota      = `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: ns, labels: {LABEL}, annotations: {MARK}}, spec: {hard: {pods: "PODS"}}}`
 )
 
 // with is a manifest with values for its words in upper case: WORD=VALUE. Those of which
 // nothing is said have a value that does not matter.
 func with(manifest string, values ...string) string {
-	for _, value := range slices.Concat(values, []string{"REPLICAS=2", "STRATEGY=", "IMAGE=i", "MORE=", "FIELD=", "LABEL=", "MARK=", "APIGROUPS=apps", "RESOURCES=deployments", "VERBS=get", "ROLE=r", "SUBJECTS=" + alice, "SUSPEND=false", "POLICY=Retain", "PODS=1"}) {
+	for _, value := range slices.Concat(values, []string{"REPLICAS=2", "STRATEGY=", "IMAGE=i", "MORE=", "FIELD=", "LABEL=", "MARK=", "APIGROUPS=apps", "RESOURCES=deployments", "VERBS=get", "ROLE=r", "SUBJECTS=" + alice, "SUSPEND=false", "POLICY=Retain", "PODS=1", "TYPE=ClusterIP", "SELECTOR=a", "PORT=80", "HOST=a.org"}) {
 		word, replacement, _ := strings.Cut(value, "=")
 		manifest = strings.ReplaceAll(manifest, word, replacement)
 	}
 	return manifest
 }
+
+// marked is a Job with an annotation and, where it is given, another command.
+func marked(manifest, annotation string, command ...string) string {
+	manifest = strings.Replace(with(manifest), "namespace: ns}", "namespace: ns, annotations: {"+annotation+"}}", 1)
+	return strings.Replace(manifest, "make, it", strings.Join(slices.Concat(command, []string{"it"}), ", "), 1)
+}
+
+// scaler is an autoscaler of a Deployment, with bounds.
+func scaler(bounds string) string {
+	return "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: ns}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}, minReplicas: " + bounds + "}}"
+}
+
+// unsized and limited are Deployments that say nothing of how many Pods they have.
+var (
+	unsized = strings.Replace(with(deployment), "replicas: 2,", "", 1)
+	limited = strings.Replace(with(deployment, "FIELD=resources: {limits: {memory: 1Gi}}"), "replicas: 2,", "", 1)
+)
 
 func TestEffects(t *testing.T) {
 	tests := []struct {
@@ -84,16 +103,66 @@ func TestEffects(t *testing.T) {
 		{"privileged as before", with(deployment, "MORE=hostNetwork: true,"), with(deployment, "MORE=hostNetwork: true,", "REPLICAS=3"), []string{"Deployment ns/a: 2 → 3 Pods"}},
 		{"a selector", with(deployment), strings.Replace(with(deployment, "IMAGE=j"), "{a: b}", "{b: c}", 2), []string{"Deployment ns/a: the API server refuses this change: spec.selector: field is immutable (Flux and Argo CD fail to apply it: with another name it is a new one)"}},
 
-		{"a CronJob", "", with(cronJob), []string{"CronJob ns/a: runs on the schedule 0 3 * * *"}},
-		{"a CronJob that is suspended", "", with(cronJob, "SUSPEND=true"), []string{"CronJob ns/a: is suspended, and would run on the schedule 0 3 * * *"}},
+		{"a CronJob", "", with(cronJob), []string{"CronJob ns/a: runs on the schedule 0 3 * * *: i"}},
+		{"a CronJob that is suspended", "", with(cronJob, "SUSPEND=true"), []string{"CronJob ns/a: is suspended, and would run on the schedule 0 3 * * *: i"}},
 		{"a CronJob that goes", with(cronJob), "", []string{"CronJob ns/a: does not run any more on the schedule 0 3 * * *"}},
 		{"a Job", "", with(job), []string{"Job ns/a: runs at once: make it"}},
 		{"a Job that is suspended", "", with(job, "SUSPEND=true"), nil},
+
+		{"a Job that is resumed", with(job, "SUSPEND=true"), with(job), []string{"Job ns/a: is resumed and runs at once: make it"}},
+		{"a Job that is to wait", with(job), with(job, "SUSPEND=true"), []string{"Job ns/a: is suspended: its Pods are stopped, unless it is done"}},
+		{"a Job of others", "", strings.Replace(with(job), "batch/v1", "batch.volcano.sh/v1alpha1", 1), nil},
+		{"a Job that Flux replaces", marked(job, "kustomize.toolkit.fluxcd.io/force: enabled"), marked(job, "kustomize.toolkit.fluxcd.io/force: enabled", "make, more"), []string{"Job ns/a: the API server refuses this change: spec.template: field is immutable (Flux deletes it and makes it anew, by kustomize.toolkit.fluxcd.io/force; without that it is not applied)"}},
+		{"a Job that is a hook", marked(job, "helm.sh/hook: pre-upgrade"), marked(job, "helm.sh/hook: pre-upgrade", "make, more"), []string{"Job ns/a: the API server refuses this change: spec.template: field is immutable (Argo CD deletes it and makes it anew, by helm.sh/hook; without that it is not applied)"}},
+		{"another schedule", with(cronJob), strings.Replace(with(cronJob), "0 3", "* *", 1), []string{"CronJob ns/a: runs on the schedule * * * * * instead of 0 3 * * *"}},
+		{"another time zone", with(cronJob), strings.Replace(with(cronJob), "suspend", "timeZone: Europe/Berlin, suspend", 1), []string{"CronJob ns/a: runs on the schedule 0 3 * * * Europe/Berlin instead of 0 3 * * *"}},
+		{"a CronJob with another image", with(cronJob), strings.Replace(with(cronJob), "image: i", "image: j", 1), []string{"CronJob ns/a: runs on the schedule 0 3 * * * with image i → j: j"}},
+		{"a CronJob that is to wait", with(cronJob), with(cronJob, "SUSPEND=true"), []string{"CronJob ns/a: is suspended: does not run any more on the schedule 0 3 * * *"}},
+		{"a CronJob that is resumed", with(cronJob, "SUSPEND=true"), with(cronJob), []string{"CronJob ns/a: is resumed: runs on the schedule 0 3 * * *: i"}},
+		{"another history of a CronJob", with(cronJob), strings.Replace(with(cronJob), "suspend", "successfulJobsHistoryLimit: 1, suspend", 1), nil},
+
+		{"a workload", "", with(deployment), []string{"Deployment ns/a: starts with 2 Pods"}},
+		{"a workload that is paused", with(deployment, "STRATEGY=paused: true,"), with(deployment, "STRATEGY=paused: true,", "IMAGE=j"), nil},
+		{"a workload without Pods", with(deployment, "REPLICAS=0"), with(deployment, "REPLICAS=0", "IMAGE=j"), nil},
+		{"the first Pods", with(deployment, "REPLICAS=0", "STRATEGY=strategy: {type: Recreate},"), with(deployment, "STRATEGY=strategy: {type: Recreate},", "IMAGE=j"), []string{"Deployment ns/a: 0 → 2 Pods"}},
+		{"a probe", with(deployment), with(deployment, "FIELD=readinessProbe: {tcpSocket: {port: 80}}"), []string{"Deployment ns/a: Pods are replaced: another readinessProbe"}},
+		{"a partition of all Pods", strings.Replace(with(volumeSet), "selector", "updateStrategy: {rollingUpdate: {partition: 1}}, selector", 1), strings.Replace(strings.Replace(with(volumeSet), "selector", "updateStrategy: {rollingUpdate: {partition: 1}}, selector", 1), "image: i", "image: j", 1), nil},
+		{"volumes that go with Pods", strings.Replace(with(volumeSet), "selector", "replicas: 3, selector", 1), strings.Replace(with(volumeSet), "whenDeleted: Retain", "whenScaled: Delete", 1), []string{"StatefulSet ns/a: 3 → 1 Pod (the volumes of 2 Pods are deleted: their data is lost)"}},
+
+		{"an autoscaler", unsized, unsized + "\n---\n" + scaler("1, maxReplicas: 9"), []string{"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 1 to 9 Pods"}},
+		{"an autoscaler in place of a number", with(deployment, "REPLICAS=4", "FIELD=resources: {limits: {memory: 1Gi}}"), strings.Replace(with(deployment, "FIELD=resources: {limits: {memory: 1Gi}}"), "replicas: 2,", "", 1) + "\n---\n" + scaler("2, maxReplicas: 9"), []string{
+			"Deployment ns/a: 4 → 1 Pod, until HorizontalPodAutoscaler ns/h scales it to 2 to 9 Pods (fewer Pods run meanwhile: 1 is the default of spec.replicas)",
+			"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 2 to 9 Pods",
+			"Namespace ns: asks for 2Gi less memory: 4Gi → 2Gi",
+		}},
+		{"a number that an autoscaler had", with(deployment, "REPLICAS=4") + "\n---\n" + scaler("1, maxReplicas: 9"), unsized + "\n---\n" + scaler("1, maxReplicas: 9"), nil},
+		{"fewer Pods at most", scaler("2, maxReplicas: 9"), scaler("1, maxReplicas: 8"), []string{"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 1 to 8 Pods instead of 2 to 9 Pods (under load it has fewer Pods than before)"}},
+		{"more memory by an autoscaler", limited + "\n---\n" + scaler("1, maxReplicas: 9"), limited + "\n---\n" + scaler("3, maxReplicas: 9"), []string{
+			"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 3 to 9 Pods instead of 1 to 9 Pods",
+			"Namespace ns: asks for 2Gi more memory: 1Gi → 3Gi",
+		}},
+		{"an autoscaler that goes", scaler("1, maxReplicas: 9"), "", []string{"HorizontalPodAutoscaler ns/h: is removed: nothing scales Deployment ns/a any more (it stays at as many Pods as it has, or is told to have)"}},
+		{"an autoscaler of KEDA", "", "{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: k, namespace: ns}, spec: {scaleTargetRef: {name: a}, maxReplicaCount: 3}}", []string{"ScaledObject ns/k: scales Deployment ns/a from 0 to 3 Pods"}},
+
+		{"a Service", "", with(service), nil},
+		{"a Service that is open", "", with(service, "TYPE=NodePort"), []string{"Service ns/s: gets the type NodePort (its Pods can be reached from outside of the cluster)"}},
+		{"a Service that is opened", with(service), with(service, "TYPE=LoadBalancer"), []string{"Service ns/s: gets the type LoadBalancer (its Pods can be reached from outside of the cluster)"}},
+		{"a Service that was open", with(service, "TYPE=NodePort"), with(service, "TYPE=LoadBalancer"), nil},
+		{"a Service that goes", with(service), "", []string{"Service ns/s: is removed (clients find nothing by its name)"}},
+		{"another port", with(service), with(service, "PORT=81"), []string{"Service ns/s: does not serve port 80 any more (clients that use it find nothing there)"}},
+		{"other Pods", with(service), with(service, "SELECTOR=b"), []string{"Service ns/s: leads to Pods with app=b instead of app=a"}},
+		{"another host", with(ingress), with(ingress, "HOST=b.org"), []string{
+			"Ingress ns/i: does not take requests to a.org/ any more (they fail, unless something else takes them)",
+			"Ingress ns/i: takes requests to b.org/",
+		}},
+		{"an Ingress that goes", with(ingress), "", []string{"Ingress ns/i: does not take requests to a.org/ any more (they fail, unless something else takes them)"}},
+		{"a Namespace with its Service", with(namespace) + "\n---\n" + with(service), "", []string{"Namespace ns: is removed (everything in it is deleted: 1 object of this repository, and whatever else there is)"}},
 
 		{"volumes that stay", with(volumeSet), "", []string{"StatefulSet ns/a: is removed with its Pods (what it serves is gone; its PersistentVolumeClaims stay)"}},
 		{"volumes that go", with(volumeSet, "POLICY=Delete"), "", []string{"StatefulSet ns/a: is removed with its Pods (its volumes are deleted with it: their data is lost)"}},
 
 		{"a role", "", with(role), []string{"ClusterRole r: allows get deployments"}},
+		{"a role for one object", "", with(role, "RESOURCES=secrets], resourceNames: [tls"), []string{"ClusterRole r: allows get secrets [tls]"}},
 		{"a role that others have", "", with(role, `LABEL=rbac.authorization.k8s.io/aggregate-to-view: "true"`), []string{"ClusterRole r: allows get deployments (its labels add it to another role: whoever has that may do more)"}},
 		{"a role that is bound with it", "", with(role) + "\n---\n" + with(binding), []string{"ClusterRoleBinding b: gives ClusterRole r to User alice (they may get deployments in the whole cluster)"}},
 		{"a role that was bound", with(binding), with(role) + "\n---\n" + with(binding), []string{"ClusterRole r: allows get deployments (it is bound already: whoever has this role may do more)"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/check"
@@ -27,19 +28,41 @@ func (w *world) refusals() (effects []Effect) {
 		w.refused[o] = true
 		effects = append(effects, Effect{Type: UpdateRefused, Object: o,
 			What: say("the API server refuses this change: %s", reasonOf(errs)),
-			Risk: adviceOn(o)})
+			Risk: adviceOn(c.After)})
 	}
 	return effects
 }
 
 // adviceOn says what comes of a change that is refused, and how to have it, where nothing is
 // lost by that.
-func adviceOn(o Object) Sentence {
-	switch o.Kind {
+func adviceOn(o *unstructured.Unstructured) Sentence {
+	if tool, by := replacer(o); by != "" {
+		return say("%s deletes it and makes it anew, by %s; without that it is not applied", tool, quoted(by))
+	}
+	switch o.GetKind() {
 	case "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "RoleBinding", "Secret":
 		return "Flux and Argo CD fail to apply it: with another name it is a new one"
 	}
 	return "Flux and Argo CD fail to apply it"
+}
+
+// replacer is the GitOps tool, and the annotation or label of an object by which it deletes
+// what cannot be changed.
+func replacer(o *unstructured.Unstructured) (tool Sentence, by string) {
+	const flux, options = "kustomize.toolkit.fluxcd.io/force", "argocd.argoproj.io/sync-options"
+	annotations := o.GetAnnotations()
+	switch {
+	case strings.EqualFold(annotations[flux], "enabled") || strings.EqualFold(o.GetLabels()[flux], "enabled"):
+		return "Flux", flux
+	case hasSyncOption(o, "Force=true"):
+		return "Argo CD", options
+	}
+	for _, hook := range []string{"argocd.argoproj.io/hook", "helm.sh/hook"} {
+		if annotations[hook] != "" {
+			return "Argo CD", hook
+		}
+	}
+	return "", ""
 }
 
 // checker knows the kinds that the environment defines, of which objects change.

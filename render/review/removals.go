@@ -71,10 +71,16 @@ func pruneAnnotation(o *unstructured.Unstructured) string {
 			return flux
 		}
 	}
-	if slices.Contains(strings.FieldsFunc(o.GetAnnotations()[argo], func(r rune) bool { return r == ',' || r == ' ' }), "Prune=false") {
+	if hasSyncOption(o, "Prune=false") {
 		return argo
 	}
 	return ""
+}
+
+// hasSyncOption says whether an object has Argo CD sync it with an option.
+func hasSyncOption(o *unstructured.Unstructured, option string) bool {
+	options := strings.FieldsFunc(o.GetAnnotations()["argocd.argoproj.io/sync-options"], func(r rune) bool { return r == ',' || r == ' ' })
+	return slices.Contains(options, option)
 }
 
 // withoutCovered are effects without those that others say already: of what goes with its
@@ -91,7 +97,7 @@ func withoutCovered(effects []Effect) []Effect {
 	}
 	return slices.DeleteFunc(effects, func(e Effect) bool {
 		switch e.Type {
-		case CacheRemoved, WorkloadRemoved, StorageRemoved, RunCanceled, RunDone, GuardRemoved:
+		case CacheRemoved, WorkloadRemoved, AutoscalingChanged, RouteRemoved, StorageRemoved, RunCanceled, RunDone, GuardRemoved:
 			return gone[e.Object.Namespace]
 		case ResourcesRequested:
 			return gone[e.Object.Name]

@@ -19,18 +19,31 @@ import (
 
 // requests are the namespaces whose Pods ask for more memory and CPU, or less. Those of a
 // DaemonSet are as many as there are nodes, and those of a CronJob are there for a time:
-// they do not count. Jobs count with all that run at a time.
+// they do not count. Jobs count with all that run at a time, and what is scaled with the
+// fewest Pods that it may have.
 func (w *world) requests() (effects []Effect) {
 	before, after := amounts{}, amounts{}
 	for _, c := range w.Changes {
-		before.add(c.Before)
-		after.add(c.After)
+		before.add(c.Before, w.before)
+		after.add(c.After, w.after)
+	}
+	isRescaled := func(o *unstructured.Unstructured) bool {
+		return hasPods(o) && w.before.replicas(o) != w.after.replicas(o)
+	}
+	var others []*unstructured.Unstructured
+	for _, o := range w.Unchanged {
+		if !isRescaled(o) {
+			others = append(others, o)
+			continue
+		}
+		before.add(o, w.before)
+		after.add(o, w.after)
 	}
 	different := func(namespace string) bool { return len(differences(before[namespace], after[namespace])) > 0 }
-	for _, o := range w.Unchanged {
+	for _, o := range others {
 		if different(namespaceOf(o)) {
-			before.add(o)
-			after.add(o)
+			before.add(o, w.before)
+			after.add(o, w.after)
 		}
 	}
 	all := maps.Clone(before)
@@ -83,9 +96,9 @@ func amount(q apiresource.Quantity) string {
 // amounts are what Pods ask for, by namespace.
 type amounts map[string]corev1.ResourceList
 
-// add adds what the Pods of a workload ask for.
-func (a amounts) add(o *unstructured.Unstructured) {
-	if o == nil || replicas(o) <= 0 {
+// add adds what the Pods of a workload of a side ask for.
+func (a amounts) add(o *unstructured.Unstructured, s side) {
+	if o == nil || s.replicas(o) <= 0 {
 		return
 	}
 	template, ok := check.PodTemplate(object.Object{Unstructured: o})
@@ -98,7 +111,7 @@ func (a amounts) add(o *unstructured.Unstructured) {
 		a[namespaceOf(o)] = sums
 	}
 	for name, quantity := range resource.PodRequests(&corev1.Pod{Spec: template.Spec}, resource.PodResourcesOptions{}) {
-		quantity.Mul(replicas(o))
+		quantity.Mul(s.replicas(o))
 		sum := sums[name]
 		sum.Add(quantity)
 		sums[name] = sum

@@ -93,9 +93,16 @@ const (
 	CacheResized  Type = "cacheResized"
 	CacheReplaced Type = "cacheReplaced"
 
+	WorkloadAdded   Type = "workloadAdded"
 	WorkloadRolled  Type = "workloadRolled"
 	WorkloadScaled  Type = "workloadScaled"
 	WorkloadRemoved Type = "workloadRemoved"
+
+	AutoscalingChanged Type = "autoscalingChanged"
+
+	RouteOpened  Type = "routeOpened"
+	RouteChanged Type = "routeChanged"
+	RouteRemoved Type = "routeRemoved"
 
 	ResourcesRequested Type = "resourcesRequested"
 
@@ -157,7 +164,7 @@ func (c *Counts) add(action diff.Action) {
 // effectsOf are the effects of what changes in an environment, in the order of a review.
 func effectsOf(e diff.Environment, now time.Time) []Effect {
 	w := newWorld(e)
-	effects := slices.Concat(w.refusals(), w.runs(now), w.caches(), w.workloads(), w.removals(), w.rights(), w.guards(), w.podSecurity(), w.requests())
+	effects := slices.Concat(w.refusals(), w.runs(now), w.caches(), w.workloads(), w.autoscaling(), w.routes(), w.removals(), w.rights(), w.guards(), w.podSecurity(), w.requests())
 	effects = withoutCovered(w.kept(effects))
 	slices.SortStableFunc(effects, compare)
 	return effects

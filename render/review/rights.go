@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -144,6 +145,9 @@ func rulesText(rules []rbacv1.PolicyRule) Sentence {
 	verbs := map[string][]string{} // by resources
 	for _, r := range rules {
 		resources := strings.Join(slices.Concat(r.Resources, r.NonResourceURLs), ",")
+		if len(r.ResourceNames) > 0 {
+			resources += fmt.Sprint(" ", r.ResourceNames)
+		}
 		verbs[resources] = append(verbs[resources], r.Verbs...)
 	}
 	texts := make([]string, 0, len(verbs))

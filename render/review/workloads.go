@@ -22,16 +22,27 @@ type rollout struct {
 	what       Sentence // what is new about those that replace others
 }
 
-func newRollout(before, after *unstructured.Unstructured) rollout {
-	r := rollout{from: replicas(before), to: replicas(after)}
+func (w *world) newRollout(before, after *unstructured.Unstructured) rollout {
+	r := rollout{from: w.before.replicas(before), to: w.after.replicas(after)}
+	_, isScaled := w.after.autoscalerOf(after)
+	if _, wasScaled := w.before.autoscalerOf(before); isScaled && wasScaled {
+		r.from = r.to // as far as anybody knows who looks at git
+	}
 	was, ok := check.PodTemplate(object.Object{Unstructured: before})
 	is, isKnown := check.PodTemplate(object.Object{Unstructured: after})
 	if !ok || !isKnown || equality.Semantic.DeepEqual(was, is) {
 		return r
 	}
-	r.isReplaced = text(after, "spec", "updateStrategy", "type") != "OnDelete"
+	r.isReplaced = replaces(after) && (r.from > 0 || after.GetKind() == "DaemonSet")
 	r.what = differenceOf(was, is)
 	return r
+}
+
+// replaces says whether a workload replaces Pods that are not as it has them.
+func replaces(o *unstructured.Unstructured) bool {
+	isPaused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
+	partition := number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	return !isPaused && text(o, "spec", "updateStrategy", "type") != "OnDelete" && (partition == 0 || partition < replicas(o))
 }
 
 // replicas are how many Pods a workload wants.
@@ -40,7 +51,7 @@ func replicas(o *unstructured.Unstructured) int64 {
 	case "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet":
 		return number(o, 1, "spec", "replicas")
 	case "Job":
-		if suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend"); suspended {
+		if isSuspended(o) {
 			return 0
 		}
 		return number(o, 1, "spec", "parallelism")
@@ -72,14 +83,23 @@ func differenceOf(before, after *corev1.PodTemplateSpec) Sentence {
 	case differs(was, is, func(c corev1.Container) any { return []any{c.Env, c.EnvFrom} }):
 		return "another environment"
 	}
-	if fields := changedFields(before.Spec, after.Spec); len(fields) > 0 {
+	var fields []string
+	for i := range was {
+		fields = append(fields, without(changedFields(was[i], is[i]), fields)...)
+	}
+	for _, field := range changedFields(before.Spec, after.Spec) {
+		if field != "containers" && field != "initContainers" { // of which it is said what
+			fields = append(fields, field)
+		}
+	}
+	if len(fields) > 0 {
 		return "another " + quotedList(fields)
 	}
 	return "other labels or annotations"
 }
 
 // changedFields are the names of the fields that differ.
-func changedFields(before, after corev1.PodSpec) (names []string) {
+func changedFields[T any](before, after T) (names []string) {
 	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range was.NumField() {
 		if !equality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
@@ -104,10 +124,10 @@ func differs(before, after []corev1.Container, part func(corev1.Container) any) 
 func (w *world) workloads() (effects []Effect) {
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
-		if _, hasPods := object.PodTemplatePath(o.GetKind()); !hasPods || kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] {
+		if !hasPods(o) || kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] {
 			continue
 		}
-		e := workloadEffect(c)
+		e := w.workloadEffect(c)
 		if e.Type != "" {
 			e.Object = idOf(o)
 			effects = append(effects, e)
@@ -116,43 +136,140 @@ func (w *world) workloads() (effects []Effect) {
 	return effects
 }
 
-func workloadEffect(c diff.Change) Effect {
+// hasPods says whether an object is of a built-in kind that makes Pods.
+func hasPods(o *unstructured.Unstructured) bool {
+	_, ok := object.PodTemplatePath(o.GetKind())
+	return ok && !strings.Contains(o.GroupVersionKind().Group, ".") // which those of others have
+}
+
+func (w *world) workloadEffect(c diff.Change) Effect {
 	switch c.Action() {
 	case diff.Added:
-		return startEffect(c.After)
+		return w.startEffect(c.After)
 	case diff.Removed:
 		return stopEffect(c.Before)
 	}
-	r := newRollout(c.Before, c.After)
-	switch kind := c.After.GetKind(); {
+	switch c.After.GetKind() {
+	case "CronJob":
+		return w.cronJobEffect(c.Before, c.After)
+	case "Job":
+		return jobEffect(c.Before, c.After)
+	case "Pod", "PodTemplate":
+		return Effect{}
+	}
+	if e := w.firstScaled(c.Before, c.After); e.Type != "" {
+		return e
+	}
+	return rolloutEffect(w.newRollout(c.Before, c.After), c.After)
+}
+
+// rolloutEffect is what becomes of the Pods of a workload that changes.
+func rolloutEffect(r rollout, after *unstructured.Unstructured) Effect {
+	switch {
 	case r.from > 0 && r.to == 0:
 		return Effect{Type: WorkloadScaled, What: say("%d → 0 Pods", r.from), Risk: "nothing of it runs any more"}
-	case kind == "CronJob", kind == "Job", kind == "Pod", kind == "PodTemplate":
-		return Effect{}
-	case r.isReplaced && text(c.After, "spec", "strategy", "type") == "Recreate":
+	case r.isReplaced && text(after, "spec", "strategy", "type") == "Recreate":
 		return Effect{Type: WorkloadRolled, What: say("all Pods are replaced at once: %s", r.what), Risk: "its strategy is Recreate: none runs meanwhile"}
 	case r.isReplaced && r.from != r.to:
-		return Effect{Type: WorkloadRolled, What: say("Pods are replaced: %s; %d → %s", r.what, r.from, count(r.to, "Pod"))}
+		return Effect{Type: WorkloadRolled, What: say("Pods are replaced: %s; %d → %s", r.what, r.from, count(r.to, "Pod")), Risk: shrinkRisk(r, after)}
 	case r.isReplaced:
 		return Effect{Type: WorkloadRolled, What: say("Pods are replaced: %s", r.what)}
 	case r.from != r.to:
-		return Effect{Type: WorkloadScaled, What: say("%d → %s", r.from, count(r.to, "Pod"))}
+		return Effect{Type: WorkloadScaled, What: say("%d → %s", r.from, count(r.to, "Pod")), Risk: shrinkRisk(r, after)}
 	}
 	return Effect{}
 }
 
-// startEffect is that of a workload that is added, where it runs to an end.
-func startEffect(o *unstructured.Unstructured) Effect {
+// shrinkRisk is what is lost with the Pods that go.
+func shrinkRisk(r rollout, o *unstructured.Unstructured) Sentence {
+	claims, _, _ := unstructured.NestedSlice(o.Object, "spec", "volumeClaimTemplates")
+	if r.to < r.from && len(claims) > 0 && text(o, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
+		return say("the volumes of %s are deleted: their data is lost", count(r.from-r.to, "Pod"))
+	}
+	return ""
+}
+
+// firstScaled is the effect of leaving the number of Pods to an autoscaler that is new.
+func (w *world) firstScaled(before, after *unstructured.Unstructured) Effect {
+	const unsaid = -1
+	a, isScaled := w.after.autoscalerOf(after)
+	_, wasScaled := w.before.autoscalerOf(before)
+	from := replicas(before)
+	if !isScaled || wasScaled || from <= 1 || number(after, unsaid, "spec", "replicas") != unsaid {
+		return Effect{}
+	}
+	return Effect{Type: WorkloadScaled, What: say("%d → 1 Pod, until %s scales it to %s", from, named(a.by), a.between()), Risk: "fewer Pods run meanwhile: 1 is the default of spec.replicas"}
+}
+
+// pods are how many Pods a workload wants.
+func (s side) pods(o *unstructured.Unstructured) Sentence {
+	if a, ok := s.autoscalerOf(o); ok {
+		return a.between()
+	}
+	return count(replicas(o), "Pod")
+}
+
+// startEffect is that of a workload that is added.
+func (w *world) startEffect(o *unstructured.Unstructured) Effect {
 	switch o.GetKind() {
 	case "CronJob":
-		if suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend"); suspended {
-			return Effect{Type: RunSuspended, What: say("is suspended, and would run on the schedule %s", quoted(text(o, "spec", "schedule")))}
+		if isSuspended(o) {
+			return Effect{Type: RunSuspended, What: say("is suspended, and would run %s%s", on(o), commandOf(o))}
 		}
-		return Effect{Type: RunPlanned, What: say("runs on the schedule %s", quoted(text(o, "spec", "schedule")))}
+		return Effect{Type: RunPlanned, What: say("runs %s%s", on(o), commandOf(o))}
 	case "Job", "Pod":
 		if replicas(o) > 0 {
 			return Effect{Type: RunAtOnce, What: say("runs at once%s", commandOf(o))}
 		}
+	case "DaemonSet":
+		return Effect{Type: WorkloadAdded, What: "starts a Pod on each node that it selects"}
+	case "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet":
+		return Effect{Type: WorkloadAdded, What: say("starts with %s", w.after.pods(o))}
+	}
+	return Effect{}
+}
+
+func isSuspended(o *unstructured.Unstructured) bool {
+	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+	return suspended
+}
+
+// on is when a CronJob runs.
+func on(cronJob *unstructured.Unstructured) Sentence {
+	return say("on the schedule %s", schedule(cronJob))
+}
+
+func schedule(cronJob *unstructured.Unstructured) Sentence {
+	return quoted(text(cronJob, "spec", "schedule") + " " + text(cronJob, "spec", "timeZone"))
+}
+
+// cronJobEffect is what becomes of the runs of a CronJob that changes.
+func (w *world) cronJobEffect(before, after *unstructured.Unstructured) Effect {
+	what := w.newRollout(before, after).what
+	switch {
+	case isSuspended(after) && isSuspended(before):
+		return Effect{}
+	case isSuspended(after):
+		return Effect{Type: RunSuspended, What: say("is suspended: does not run any more %s", on(before))}
+	case isSuspended(before):
+		return Effect{Type: RunPlanned, What: say("is resumed: runs %s%s", on(after), commandOf(after))}
+	case schedule(before) != schedule(after) && what != "":
+		return Effect{Type: RunPlanned, What: say("runs %s instead of %s, with %s%s", on(after), schedule(before), what, commandOf(after))}
+	case schedule(before) != schedule(after):
+		return Effect{Type: RunPlanned, What: say("runs %s instead of %s", on(after), schedule(before))}
+	case what != "":
+		return Effect{Type: RunPlanned, What: say("runs %s with %s%s", on(after), what, commandOf(after))}
+	}
+	return Effect{}
+}
+
+// jobEffect is what becomes of a Job that is suspended, or is not any more.
+func jobEffect(before, after *unstructured.Unstructured) Effect {
+	switch was, is := replicas(before), replicas(after); {
+	case was > 0 && is == 0:
+		return Effect{Type: RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}
+	case was == 0 && is > 0:
+		return Effect{Type: RunAtOnce, What: say("is resumed and runs at once%s", commandOf(after))}
 	}
 	return Effect{}
 }
@@ -175,7 +292,7 @@ func stopEffect(o *unstructured.Unstructured) Effect {
 	case "Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController":
 		return Effect{Type: WorkloadRemoved, What: "is removed with its Pods", Risk: stopRisk(o)}
 	case "CronJob":
-		return Effect{Type: RunCanceled, What: say("does not run any more on the schedule %s", quoted(text(o, "spec", "schedule")))}
+		return Effect{Type: RunCanceled, What: say("does not run any more %s", on(o))}
 	}
 	return Effect{}
 }

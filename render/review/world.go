@@ -26,6 +26,7 @@ type side struct {
 	// ats, atPods and caches are by the ID of the At or Memcached: the Ats, their Pods, and
 	// the Deployments of the Memcacheds.
 	ats, atPods, caches map[Object]*unstructured.Unstructured
+	autoscalers         map[Object]autoscaler // by what they scale
 }
 
 func newWorld(e diff.Environment) *world {
@@ -42,8 +43,11 @@ func newWorld(e diff.Environment) *world {
 }
 
 func newSide(objects []*unstructured.Unstructured) side {
-	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}}
+	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}}
 	for _, o := range objects {
+		if a, ok := newAutoscaler(o); ok {
+			s.autoscalers[a.target] = a
+		}
 		owner, ok := ownerOf(o)
 		switch {
 		case !ok:
