@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/object"
 )
@@ -50,7 +49,7 @@ func checkSecret(o object.Object) []object.Problem {
 		errs = append(errs, field.Required(annotationPath(PublicAnnotation), "say why all may read the values"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
-		if mayHoldObject(key, o.GetAnnotations()[key]) {
+		if object.MayHoldSecret(key, o.GetAnnotations()[key]) {
 			errs = append(errs, field.Forbidden(annotationPath(key), wholeOfTheValue))
 		}
 	}
@@ -93,24 +92,6 @@ func isReason(text string) bool {
 var noReason = regexp.MustCompile(`(?i)^(null|true|false|yes|no|on|off|y|n)$`)
 
 func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
-
-// appliedAnnotation is the name of an annotation in which a tool keeps the object that
-// it applied.
-var appliedAnnotation = regexp.MustCompile(`last-applied|/(?:applied|original)$`)
-
-// mayHoldObject says whether an annotation holds an object like the one that it is on.
-func mayHoldObject(key, value string) bool {
-	if value == "" {
-		return false
-	}
-	var content struct {
-		Kind             any
-		Data, StringData map[string]any
-	}
-	err := yaml.Unmarshal([]byte(value), &content)
-	isObject := err == nil && (content.Kind == "Secret" || len(content.Data) > 0 || len(content.StringData) > 0)
-	return isObject || appliedAnnotation.MatchString(key)
-}
 
 // withoutEncryption is a Secret without what SOPS encrypted and says of it, where it
 // encrypted the manifest, which is not what the API server will see.

@@ -71,6 +71,15 @@ func pod(name, at, ns string) string {
 	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: " + ns + ", labels: {cnat.programming-kubernetes.info/at: " + at + "}}\n"
 }
 
+// An object that names the namespace in which it is anyway stays.
+func TestDefaultNamespace(t *testing.T) {
+	bare := strings.Replace(deployment, ", namespace: shop", "", 1)
+	changes := Objects("prod", read(t, bare), read(t, strings.Replace(bare, "name: web", "name: web, namespace: default", 1))).Changes
+	if len(changes) != 1 || changes[0].Action() != Changed || !strings.Contains(changes[0].Unified(), "+  namespace: default") {
+		t.Errorf("%+v", changes)
+	}
+}
+
 // The Pod of an At cannot be changed: one of another name takes its place.
 func TestActions(t *testing.T) {
 	before := pod("a-1", "a", "shop") + pod("b-1", "b", "shop") + pod("d-1", "d", "x") + pod("e-1", "e", "shop") + pod("e-2", "e", "shop") + deployment
@@ -96,6 +105,8 @@ func TestSecrets(t *testing.T) {
 		"added":   {"", secret + "stringData: {a: s1}", "+  a: '***'\n"},
 		"removed": {secret + "data: {a: czE=}", secret + "data: {}", "-  a: '***'\n"},
 		"mapping": {secret + "data: {a: {b: s1}}", secret + "data: {a: {b: s2}}", "+  a: '*** (after)'\n"},
+		"applied": {secret + "data: {}", strings.Replace(secret, "a}", `a, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"a":"czE="}}', x: '{"kind":"Secret","data":{"a":"czE="}}'}}`, 1) + "data: {}", "+    kubectl.kubernetes.io/last-applied-configuration: '***'\n+    x: '***'\n"},
+		"text":    {secret + "data: s1", secret + "data: {}", "-data: '***'\n"},
 		"moved":   {secret + "data: {a: czE=}", secret + "stringData: {a: s1}", "+stringData:\n+  a: '***'\n"},
 	} {
 		changes := Objects("prod", read(t, test.before), read(t, test.after)).Changes

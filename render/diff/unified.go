@@ -55,36 +55,49 @@ func masked(before, after *unstructured.Unstructured) (was, is *unstructured.Uns
 		is = after.DeepCopy()
 	}
 	for _, field := range []string{"data", "stringData"} {
-		old, current := values(was, field), values(is, field)
-		for key, value := range old {
-			other, stays := current[key]
-			switch {
-			case !stays:
-				old[key] = "***"
-			case reflect.DeepEqual(value, other):
-				old[key], current[key] = "***", "***"
-			default:
-				old[key], current[key] = "*** (before)", "*** (after)"
-			}
-		}
-		for key := range current {
-			if _, was := old[key]; !was {
-				current[key] = "***"
-			}
+		mask(values(was, field), values(is, field), func(string, any) bool { return true })
+	}
+	mask(values(was, "metadata", "annotations"), values(is, "metadata", "annotations"), func(key string, value any) bool {
+		return object.MayHoldSecret(key, fmt.Sprint(value))
+	})
+	return was, is
+}
+
+// mask puts stars for the values of keys.
+func mask(old, current map[string]any, isMasked func(key string, value any) bool) {
+	for key, value := range old {
+		other, stays := current[key]
+		switch {
+		case !isMasked(key, value) && !(stays && isMasked(key, other)):
+		case !stays:
+			old[key] = "***"
+		case reflect.DeepEqual(value, other):
+			old[key], current[key] = "***", "***"
+		default:
+			old[key], current[key] = "*** (before)", "*** (after)"
 		}
 	}
-	return was, is
+	for key, value := range current {
+		if _, was := old[key]; !was && isMasked(key, value) {
+			current[key] = "***"
+		}
+	}
 }
 
 func isSecret(o *unstructured.Unstructured) bool {
 	return o != nil && o.GetKind() == "Secret" && o.GroupVersionKind().Group == ""
 }
 
-// values are those of a field of a Secret; nil of anything else.
-func values(o *unstructured.Unstructured, field string) map[string]any {
+// values are those of a field of a Secret; nil of anything else. Where they are no map,
+// which no cluster takes, there are stars for all of them.
+func values(o *unstructured.Unstructured, path ...string) map[string]any {
 	if !isSecret(o) {
 		return nil
 	}
-	values, _ := o.Object[field].(map[string]any)
+	value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	values, isMap := value.(map[string]any)
+	if ok && value != nil && !isMap {
+		_ = unstructured.SetNestedField(o.Object, "***", path...)
+	}
 	return values
 }

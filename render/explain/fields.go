@@ -32,12 +32,34 @@ func fieldsOf(before, after *unstructured.Unstructured) []Field {
 	d.maps(nil, was, after.Object)
 	if after.GetKind() == "Secret" {
 		for i, f := range d.fields {
-			if keys := object.SplitField(f.Path); len(keys) > 0 && (keys[0] == "data" || keys[0] == "stringData") {
+			if isSecret(f) {
 				d.fields[i].Before, d.fields[i].After = hide(f.Before), hide(f.After)
 			}
 		}
 	}
 	return d.fields
+}
+
+// isSecret says whether a field of a Secret has its values.
+func isSecret(f Field) bool {
+	keys := object.SplitField(f.Path)
+	if len(keys) > 1 && keys[0] == "metadata" && keys[1] == "annotations" {
+		return holdsSecret(keys[len(keys)-1], f.Before) || holdsSecret(keys[len(keys)-1], f.After)
+	}
+	return len(keys) > 0 && (keys[0] == "data" || keys[0] == "stringData")
+}
+
+// holdsSecret says whether an annotation, or one of several, holds a Secret.
+func holdsSecret(key string, value any) bool {
+	if annotations, ok := value.(map[string]any); ok {
+		for key, value := range annotations {
+			if holdsSecret(key, value) {
+				return true
+			}
+		}
+	}
+	text, _ := value.(string)
+	return object.MayHoldSecret(key, text)
 }
 
 func hide(value any) any {
