@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
@@ -56,30 +57,109 @@ type Step struct {
 // cannot be followed, as kustomize makes another object of it, is left out. Restore is done
 // to each object that was built.
 func Traces(s *source.Sources, folder string, documents []source.Document, restore func(*unstructured.Unstructured)) (traces []Trace) {
-	t := &tracer{
-		sources: s, documents: documents, restore: restore, levels: map[string]*level{},
+	if len(documents) == 1 {
+		return tracesOf(s, folder, documents, restore, 1)
+	}
+	return tracesOf(s, folder, documents, restore, partSize)
+}
+
+// tracesOf follows documents in parts of so many specs.
+func tracesOf(s *source.Sources, folder string, documents []source.Document, restore func(*unstructured.Unstructured), size int) (traces []Trace) {
+	whole := &tracer{
+		sources: s, restore: restore, levels: map[string]*level{},
 		kustomizations: s.Kustomizations, fs: s.FS, keep: func(*source.Text) bool { return true },
 	}
-	if len(documents) == 1 {
-		t.prune(folder)
-	}
-	ways := make([][][]string, len(documents))
-	for i, d := range documents {
-		ways[i] = waysTo(s, folder, d)
-		t.hasForks = t.hasForks || len(ways[i]) > 1
-	}
+	tracers := whole.divided(folder, documents, size)
 	isolate(s, func() {
 		openapi.Schema() // its first use is not safe for several at a time
 		defer mute()()
-		for i := range documents {
-			for _, way := range ways[i] {
-				if trace, ok := t.trace(i, way); ok {
-					traces = append(traces, trace)
+		for _, t := range append(tracers, whole) {
+			found, failed := t.traces(folder, t == whole)
+			traces, whole.documents = append(traces, found...), append(whole.documents, failed...)
+		}
+	})
+	order := map[*yaml.Node]int{}
+	for i, d := range documents {
+		order[d.Node] = i
+	}
+	slices.SortStableFunc(traces, func(a, b Trace) int { return cmp.Compare(order[a.Written.Node], order[b.Written.Node]) })
+	return traces
+}
+
+// divided returns tracers that have no more built than their documents need, where
+// kustomizations can be divided: what kustomize builds at once takes it the square of the
+// time. What they do not follow is left to the tracer itself.
+func (t *tracer) divided(folder string, documents []source.Document, size int) (tracers []*tracer) {
+	d := divide(t.sources, folder, size)
+	if d == nil {
+		t.documents = documents
+		return nil
+	}
+	parts := append(slices.Clone(d.parts), d.rest)
+	partOf := map[*yaml.Node]*part{}
+	for _, p := range slices.Backward(parts) {
+		for _, texts := range p.texts {
+			for _, text := range texts {
+				for _, o := range text.Objects {
+					partOf[o.Node] = p
 				}
 			}
 		}
+	}
+	ofPart := map[*part][]source.Document{}
+	for _, document := range documents {
+		p := cmp.Or(partOf[document.Node], d.rest) // which generates what is generated
+		ofPart[p] = append(ofPart[p], document)
+	}
+	for _, p := range parts {
+		pruned, err := d.pruned(p)
+		if err != nil || pruned.left[folder] == nil {
+			t.documents = append(t.documents, ofPart[p]...)
+			continue
+		}
+		tracers = append(tracers, &tracer{
+			sources: t.sources, documents: ofPart[p], restore: t.restore, levels: map[string]*level{},
+			kustomizations: pruned.left, fs: t.sources.FS.With(pruned.files), keep: p.has,
+		})
+	}
+	return tracers
+}
+
+// has says whether a text is in a part.
+func (p *part) has(text *source.Text) bool {
+	return slices.ContainsFunc(text.Objects, func(o source.Document) bool { return slices.Contains(p.texts[o.File], text) })
+}
+
+// traces follows the documents and, unless it is the last to do so, leaves out and returns those
+// of which it fails to build what they are in.
+func (t *tracer) traces(folder string, isLast bool) (traces []Trace, failed []source.Document) {
+	ways := make([][][]string, len(t.documents))
+	for i, d := range t.documents {
+		ways[i] = waysTo(t.sources, folder, d)
+		t.hasForks = t.hasForks || len(ways[i]) > 1
+	}
+	for i, d := range t.documents {
+		var own []Trace
+		for _, way := range ways[i] {
+			if trace, ok := t.trace(i, way); ok {
+				own = append(own, trace)
+			}
+		}
+		if !isLast && slices.ContainsFunc(ways[i], t.failed) {
+			failed = append(failed, d)
+			continue
+		}
+		traces = append(traces, own...)
+	}
+	return traces, failed
+}
+
+// failed says whether a kustomization on a way could not be built.
+func (t *tracer) failed(way []string) bool {
+	return slices.ContainsFunc(way, func(folder string) bool {
+		l := t.levels[folder]
+		return l != nil && l.stages[len(l.program)].failed
 	})
-	return traces
 }
 
 // waysTo are the ways from a document to the outermost folder, each the folders of
@@ -121,26 +201,6 @@ type tracer struct {
 	fs             *source.FileSystem
 	kustomizations map[string]*source.Kustomization
 	keep           func(*source.Text) bool
-}
-
-// prune has no more built than the only document needs, where kustomizations can be divided.
-func (t *tracer) prune(folder string) {
-	d := divide(t.sources, folder, 1)
-	if d == nil {
-		return
-	}
-	for _, p := range append(d.parts, d.rest) {
-		for _, text := range p.texts[t.documents[0].File] {
-			if !slices.ContainsFunc(text.Objects, func(o source.Document) bool { return o.Node == t.documents[0].Node }) {
-				continue
-			}
-			if pruned, err := d.pruned(p); err == nil && pruned.left[folder] != nil {
-				t.fs, t.kustomizations = t.sources.FS.With(pruned.files), pruned.left
-				t.keep = func(text *source.Text) bool { return slices.Contains(p.texts[t.documents[0].File], text) }
-			}
-			return
-		}
-	}
 }
 
 // level is what a kustomization makes of its objects, entry by entry.
