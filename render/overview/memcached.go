@@ -14,6 +14,7 @@ import (
 	defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
 	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
 )
 
@@ -21,8 +22,9 @@ import (
 type cache struct {
 	placed
 	owner      owner
-	deployment *placed // nil where an override removed it
-	pods       int64
+	deployment *placed           // nil where an override removed it
+	pods       int64             // the fewest, where
+	most       int64             // an autoscaler may have it so many; 0 otherwise
 	each       resource.Quantity // the memory of a Pod
 	image      string
 	exporter   string // its image; empty where there is none
@@ -37,13 +39,13 @@ func (c *cache) all() resource.Quantity {
 
 // readCaches reads Memcacheds with their Deployments, several at a time. They are in the
 // order of namespaces and names.
-func readCaches(memcacheds []placed, deployments map[owner]placed) []*cache {
+func readCaches(memcacheds []placed, deployments map[owner]placed, autoscalers map[object.ID]object.Autoscaler) []*cache {
 	caches := make([]*cache, len(memcacheds))
 	parallel.For(len(memcacheds), func(i int) {
 		c := &cache{placed: memcacheds[i], owner: memcacheds[i].owner()}
 		if deployment, ok := deployments[c.owner]; ok {
 			c.deployment = &deployment
-			c.readDeployment()
+			c.readDeployment(autoscalers)
 		}
 		caches[i] = c
 	})
@@ -51,11 +53,14 @@ func readCaches(memcacheds []placed, deployments map[owner]placed) []*cache {
 	return caches
 }
 
-func (c *cache) readDeployment() {
-	content := c.deployment.Object.Object
-	c.pods = 1 // as the API server has it where nothing else is said
-	if replicas, ok, _ := unstructured.NestedInt64(content, "spec", "replicas"); ok {
-		c.pods = replicas
+func (c *cache) readDeployment(autoscalers map[object.ID]object.Autoscaler) {
+	deployment := c.deployment.Object
+	content := deployment.Object
+	c.pods = object.Number(deployment.Unstructured, 1, "spec", "replicas") // as the API server has it where nothing is said
+	id := deployment.ID()
+	id.Namespace = deployment.NamespaceOrDefault()
+	if a, ok := autoscalers[id]; ok && c.pods > 0 {
+		c.pods, c.most = a.Min, a.Max
 	}
 	template, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "template")
 	pod := podOf(template)
@@ -145,6 +150,9 @@ func (e *environment) writeCaches(page *bytes.Buffer) {
 	namespaces, all := totals(e.caches)
 	fmt.Fprintf(page, "\n## Memcacheds\n\nMemory requested: %s, by %s of %s.", bold(memoryText(all.memory)), count(int(all.pods), "Pod"), count(len(e.caches), "Memcached"))
 	columns := []string{"Namespace", "Memcached", "Size:", "Memory per Pod:", "Memory in all:"}
+	if slices.ContainsFunc(e.caches, func(c *cache) bool { return c.most > c.pods }) {
+		page.WriteString(" What is scaled counts with the fewest Pods that it may have.")
+	}
 	image, exporter := commonImages(e.caches)
 	if image == "" {
 		columns = append(columns, "Image")
@@ -208,7 +216,7 @@ func (c *cache) cells(image, exporter string) []string {
 	if c.deployment == nil {
 		return append(cells, "no Deployment")
 	}
-	cells = append(cells, fmt.Sprint(c.pods), c.deployment.link(eachText(c.each)), memoryText(c.all()))
+	cells = append(cells, c.size(), c.deployment.link(eachText(c.each)), memoryText(c.all()))
 	if image == "" {
 		cells = append(cells, code(c.image))
 	}
@@ -219,6 +227,14 @@ func (c *cache) cells(image, exporter string) []string {
 		return append(cells, code(c.exporter))
 	}
 	return append(cells, "yes")
+}
+
+// size is how many Pods there are, or may be.
+func (c *cache) size() string {
+	if c.most > c.pods {
+		return fmt.Sprintf("%d to %d", c.pods, c.most)
+	}
+	return fmt.Sprint(c.pods)
 }
 
 func unstyled(text string) string { return text }

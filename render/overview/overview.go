@@ -65,6 +65,7 @@ func Page(name string, objects []object.Object, files []tree.File) []byte {
 func read(name string, objects []object.Object, files []tree.File) *environment {
 	e := &environment{name: name, objects: len(objects), kinds: map[string]int{}, workloads: map[string]int{}}
 	folders := map[string]bool{}
+	autoscalers := map[object.ID]object.Autoscaler{}
 	var caches, ats []placed
 	rendered := map[*kinds.Kind]map[owner]placed{}
 	for i := range kinds.All {
@@ -75,6 +76,9 @@ func read(name string, objects []object.Object, files []tree.File) *environment 
 		e.kinds[o.GetKind()]++
 		if folder := path.Dir(p.path); folder != tree.ClusterFolder {
 			folders[folder] = true
+		}
+		if a, ok := object.ReadAutoscaler(o.Unstructured); ok {
+			autoscalers[a.Target] = a
 		}
 		gvk := o.GroupVersionKind()
 		kind := kinds.RenderedFrom(o.Unstructured)
@@ -92,7 +96,7 @@ func read(name string, objects []object.Object, files []tree.File) *environment 
 		}
 	}
 	e.namespaces = len(folders)
-	e.caches = readCaches(caches, rendered[kinds.Find(cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached))])
+	e.caches = readCaches(caches, rendered[kinds.Find(cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached))], autoscalers)
 	e.ats = readAts(ats, rendered[kinds.Find(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))])
 	return e
 }

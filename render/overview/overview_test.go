@@ -100,6 +100,17 @@ func TestTotals(t *testing.T) {
 		"Other workloads: 1 CronJob, 1 Deployment.\n")
 }
 
+// How many Pods there are is what an autoscaler says, where there is one.
+func TestAutoscaler(t *testing.T) {
+	const template = "{containers: [{name: memcached, image: one, resources: {limits: {memory: 10Mi}}}]}"
+	const scaler = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shop}, spec: {minReplicas: 3, maxReplicas: 6, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}}}"
+	mustHave(t, pageOf(t, append(memcached("shop", "a", 2, template), scaler)...),
+		"Memory requested: **30Mi**, by 3 Pods of 1 Memcached. What is scaled counts with the fewest Pods that it may have. The image",
+		"| shop | [a](shop/memcached-a.yaml) | 3 to 6 | [10Mi](shop/deployment-other.yaml) | 30Mi |")
+	mustHave(t, pageOf(t, append(memcached("shop", "a", 0, template), scaler)...), "**none**, by 0 Pods of 1 Memcached. The image")
+	mustHave(t, pageOf(t, append(memcached("billing", "a", 2, template), scaler)...), "**20Mi**, by 2 Pods of 1 Memcached. The image")
+}
+
 // Ats are in the order in which they are due, with all that decides whether and how long they
 // run, as overrides make it.
 func TestAts(t *testing.T) {

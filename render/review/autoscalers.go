@@ -7,31 +7,15 @@ import (
 	"example.com/gatehouse/render/object"
 )
 
-// autoscaler decides how many Pods a workload has, unless that has none at all.
+// autoscaler decides how many Pods a workload has.
 type autoscaler struct {
-	by       Object
-	target   Object
-	min, max int64
+	object.Autoscaler
+	by Object
 }
 
-// newAutoscaler reads a HorizontalPodAutoscaler, of any version, or a ScaledObject of KEDA.
-func newAutoscaler(o *unstructured.Unstructured) (a autoscaler, ok bool) {
-	switch id := idOf(o); {
-	case id.Group == "autoscaling" && id.Kind == "HorizontalPodAutoscaler":
-		a = autoscaler{by: id, min: number(o, 1, "spec", "minReplicas"), max: number(o, 0, "spec", "maxReplicas")}
-	case id.Group == "keda.sh" && id.Kind == "ScaledObject":
-		a = autoscaler{by: id, min: number(o, 0, "spec", "minReplicaCount"), max: number(o, 100, "spec", "maxReplicaCount")}
-	default:
-		return a, false
-	}
-	a.target = Object{"apps", text(o, "spec", "scaleTargetRef", "kind"), namespaceOf(o), text(o, "spec", "scaleTargetRef", "name")}
-	if a.target.Kind == "" { // which KEDA takes for a Deployment
-		a.target.Kind = "Deployment"
-	}
-	if version := text(o, "spec", "scaleTargetRef", "apiVersion"); version != "" {
-		a.target.Group = object.Group(version)
-	}
-	return a, true
+func newAutoscaler(o *unstructured.Unstructured) (autoscaler, bool) {
+	a, ok := object.ReadAutoscaler(o)
+	return autoscaler{a, idOf(o)}, ok
 }
 
 // autoscalerOf is what decides on the Pods of a workload; false where nothing does.
@@ -39,20 +23,20 @@ func (s side) autoscalerOf(o *unstructured.Unstructured) (autoscaler, bool) {
 	id := idOf(o)
 	id.Namespace = namespaceOf(o)
 	a, ok := s.autoscalers[id]
-	return a, ok && number(o, 1, "spec", "replicas") > 0
+	return a, ok && object.Number(o, 1, "spec", "replicas") > 0
 }
 
 // replicas are how many Pods a workload wants: the fewest, where nothing but an autoscaler
 // says it.
 func (s side) replicas(o *unstructured.Unstructured) int64 {
-	if a, ok := s.autoscalerOf(o); ok && number(o, -1, "spec", "replicas") < 0 {
-		return a.min
+	if a, ok := s.autoscalerOf(o); ok && object.Number(o, -1, "spec", "replicas") < 0 {
+		return a.Min
 	}
 	return replicas(o)
 }
 
 // between is how many Pods there may be.
-func (a autoscaler) between() Sentence { return say("%d to %s", a.min, count(a.max, "Pod")) }
+func (a autoscaler) between() Sentence { return say("%d to %s", a.Min, count(a.Max, "Pod")) }
 
 // autoscaling are the autoscalers that come, go, or have other bounds.
 func (w *world) autoscaling() (effects []Effect) {
@@ -70,7 +54,7 @@ func (w *world) autoscaling() (effects []Effect) {
 func autoscalingEffect(c diff.Change) Effect {
 	e := Effect{Type: AutoscalingChanged, Object: idOf(c.Object().Unstructured)}
 	a, ok := newAutoscaler(c.Object().Unstructured)
-	switch target := named(a.target); {
+	switch target := named(Object(a.Target)); {
 	case !ok:
 		return Effect{}
 	case c.Before == nil:
@@ -80,14 +64,14 @@ func autoscalingEffect(c diff.Change) Effect {
 	default:
 		before, _ := newAutoscaler(c.Before)
 		switch {
-		case before.target != a.target:
-			e.What = say("scales %s from %s instead of %s", target, a.between(), named(before.target))
+		case before.Target != a.Target:
+			e.What = say("scales %s from %s instead of %s", target, a.between(), named(Object(before.Target)))
 		case before != a:
 			e.What = say("scales %s from %s instead of %s", target, a.between(), before.between())
 		default:
 			return Effect{}
 		}
-		if a.max < before.max {
+		if a.Max < before.Max {
 			e.Risk = "under load it has fewer Pods than before"
 		}
 	}

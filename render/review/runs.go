@@ -7,6 +7,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/render/object"
 )
 
 // run is the one run of an At.
@@ -41,7 +42,7 @@ func newRun(s side, at Object) *run {
 		schedule: text(o, "spec", "schedule"),
 		command:  text(o, "spec", "command"),
 		image:    text(o, "spec", "image"),
-		deadline: number(o, 0, "spec", "startingDeadlineSeconds"),
+		deadline: object.Number(o, 0, "spec", "startingDeadlineSeconds"),
 	}
 	r.suspended, _, _ = unstructured.NestedBool(o.Object, "spec", "suspend")
 	r.due, _ = kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: r.schedule})

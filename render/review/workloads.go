@@ -41,7 +41,7 @@ func (w *world) newRollout(before, after *unstructured.Unstructured) rollout {
 // replaces says whether a workload replaces Pods that are not as it has them.
 func replaces(o *unstructured.Unstructured) bool {
 	isPaused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
-	partition := number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	partition := object.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
 	return !isPaused && text(o, "spec", "updateStrategy", "type") != "OnDelete" && (partition == 0 || partition < replicas(o))
 }
 
@@ -49,12 +49,12 @@ func replaces(o *unstructured.Unstructured) bool {
 func replicas(o *unstructured.Unstructured) int64 {
 	switch o.GetKind() {
 	case "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet":
-		return number(o, 1, "spec", "replicas")
+		return object.Number(o, 1, "spec", "replicas")
 	case "Job":
 		if isSuspended(o) {
 			return 0
 		}
-		return number(o, 1, "spec", "parallelism")
+		return object.Number(o, 1, "spec", "parallelism")
 	case "Pod":
 		return 1
 	}
@@ -195,7 +195,7 @@ func (w *world) firstScaled(before, after *unstructured.Unstructured) Effect {
 	a, isScaled := w.after.autoscalerOf(after)
 	_, wasScaled := w.before.autoscalerOf(before)
 	from := replicas(before)
-	if !isScaled || wasScaled || from <= 1 || number(after, unsaid, "spec", "replicas") != unsaid {
+	if !isScaled || wasScaled || from <= 1 || object.Number(after, unsaid, "spec", "replicas") != unsaid {
 		return Effect{}
 	}
 	return Effect{Type: WorkloadScaled, What: say("%d → 1 Pod, until %s scales it to %s", from, named(a.by), a.between()), Risk: "fewer Pods run meanwhile: 1 is the default of spec.replicas"}

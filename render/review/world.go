@@ -46,7 +46,7 @@ func newSide(objects []*unstructured.Unstructured) side {
 	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}}
 	for _, o := range objects {
 		if a, ok := newAutoscaler(o); ok {
-			s.autoscalers[a.target] = a
+			s.autoscalers[Object(a.Target)] = a
 		}
 		owner, ok := ownerOf(o)
 		switch {
@@ -100,18 +100,6 @@ func compareObjects(a, b Object) int {
 // not told from one that names none.
 func namespaceOf(o *unstructured.Unstructured) string {
 	return object.Object{Unstructured: o}.NamespaceOrDefault()
-}
-
-// number is that of a field; a default where there is none.
-func number(o *unstructured.Unstructured, otherwise int64, path ...string) int64 {
-	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
-	switch value := value.(type) {
-	case int64:
-		return value
-	case float64:
-		return int64(value)
-	}
-	return otherwise
 }
 
 func text(o *unstructured.Unstructured, path ...string) string {
