@@ -119,3 +119,36 @@ func (e entry) in(left, whole *source.Kustomization) entry {
 	}
 	return e
 }
+
+// loadedBy are the files that an entry of a kustomization loads.
+func loadedBy(k *source.Kustomization, e entry) (files []string) {
+	var paths []string
+	switch i := e.index; fields[e.field].name {
+	case "configMapGenerator":
+		paths = loadedByGenerator(k.ConfigMapGenerator[i].KvPairSources)
+	case "secretGenerator":
+		paths = loadedByGenerator(k.SecretGenerator[i].KvPairSources)
+	case "patches":
+		paths = []string{k.Patches[i].Path}
+	case "patchesJson6902":
+		paths = []string{k.PatchesJson6902[i].Path}
+	case "patchesStrategicMerge":
+		paths = []string{string(k.PatchesStrategicMerge[i])}
+	case "replacements":
+		paths = []string{k.Replacements[i].Path}
+	case "transformers":
+		paths = []string{k.Transformers[i]}
+	case "generators":
+		paths = []string{k.Generators[i]}
+	}
+	for _, name := range paths {
+		if file := k.Paths[name]; file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+func loadedByGenerator(sources types.KvPairSources) []string {
+	return slices.Concat(sources.FileSources, sources.EnvSources, []string{sources.EnvSource})
+}
