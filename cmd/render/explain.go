@@ -65,14 +65,13 @@ beside what can be said nevertheless.`,
 	addEnvironmentFlag(cmd, &f.environment)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of the object, where several have one of its name")
 	addRootFlag(cmd, &f.root)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	addOutputFlag(cmd, &f.output, textOrJSON)
 	return cmd
 }
 
 func runExplain(cmd *cobra.Command, f explainFlags, args []string) error {
-	if f.output != "text" && f.output != "json" {
-		return fmt.Errorf("--output %s: write text or json", f.output)
+	if err := checkOutput(f.output, textOrJSON); err != nil {
+		return err
 	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()

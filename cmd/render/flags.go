@@ -29,6 +29,9 @@ func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 }
 
+// textOrJSON are the forms in which most commands print.
+var textOrJSON = []string{"text", "json"}
+
 // addOutputFlag adds the flag that says in which of some forms to print, by default the first.
 func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
 	cmd.Flags().StringVarP(output, "output", "o", forms[0], listed(forms))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +11,6 @@ import (
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/publish"
 )
-
-// publishOutputs are the forms in which it is printed what was published.
-var publishOutputs = []string{"text", "json"}
 
 type publishFlags struct {
 	publish.Options
@@ -58,12 +54,12 @@ the error says which was: publishing again completes that.`,
 	cmd.Flags().BoolVar(&f.Push, "push", false, "push the branch to remote.pushDefault, the only remote, or origin")
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "say what would be done, and do nothing")
 	addRootFlag(cmd, &f.root)
-	addOutputFlag(cmd, &f.output, publishOutputs)
+	addOutputFlag(cmd, &f.output, textOrJSON)
 	return cmd
 }
 
 func runPublish(cmd *cobra.Command, f publishFlags) error {
-	if err := checkOutput(f.output, publishOutputs); err != nil {
+	if err := checkOutput(f.output, textOrJSON); err != nil {
 		return err
 	}
 	switch {
@@ -93,9 +89,7 @@ func runPublish(cmd *cobra.Command, f publishFlags) error {
 		return fmt.Errorf("%s, nothing was published", count(len(found), "problem"))
 	}
 	if f.output == "json" {
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(result)
+		return printJSON(cmd.OutOrStdout(), result)
 	}
 	return printPublished(cmd.OutOrStdout(), result)
 }

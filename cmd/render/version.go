@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,9 +30,6 @@ type versions struct {
 	Go           string `json:"go"`
 }
 
-// versionOutputs are the forms in which versions are printed.
-var versionOutputs = []string{"text", "json"}
-
 func newVersionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -41,13 +37,13 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version and revision, and the versions of the kustomize and the Kubernetes within",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(output, versionOutputs); err != nil {
+			if err := checkOutput(output, textOrJSON); err != nil {
 				return err
 			}
 			return printVersion(cmd.OutOrStdout(), output)
 		},
 	}
-	addOutputFlag(cmd, &output, versionOutputs)
+	addOutputFlag(cmd, &output, textOrJSON)
 	return cmd
 }
 
@@ -58,9 +54,7 @@ func printVersion(w io.Writer, output string) error {
 	}
 	v := versionsOf(info)
 	if output == "json" {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(v)
+		return printJSON(w, v)
 	}
 	_, err := fmt.Fprintf(w, "render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s\ngo: %s\n", v.Render, v.describeRevision(), v.Kustomize, v.Kubernetes, v.Go)
 	return err
