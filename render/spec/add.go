@@ -68,7 +68,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	}
 	progress("rendering as it is")
 	before, problems := render.Render(repository, s.Environment, func(string) {})
-	namespace, err := s.namespace(e, before)
+	namespace, err := s.namespace(e, before, problems)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/object"
 )
 
 // controllerNamespace is the namespace of the controller, as it comes.
@@ -14,7 +15,7 @@ const controllerNamespace = "gatehouse-system"
 // namespace is the namespace that the object will be in: the one that was asked for, or that
 // the kustomization gives to all objects, or the only one that the environment brings for
 // anything but the controller, or else default, as for kubectl.
-func (s Spec) namespace(e environment, rendering *render.Rendering) (string, error) {
+func (s Spec) namespace(e environment, rendering *render.Rendering, problems []object.Problem) (string, error) {
 	switch {
 	case e.namespace != "" && s.Namespace != "" && s.Namespace != e.namespace:
 		return "", fmt.Errorf("--namespace %s: %s gives all objects the namespace %s: leave the flag out", s.Namespace, e.file[1:], e.namespace)
@@ -23,7 +24,8 @@ func (s Spec) namespace(e environment, rendering *render.Rendering) (string, err
 	case s.Namespace != "":
 		return s.Namespace, nil
 	case rendering == nil:
-		return "", fmt.Errorf("which namespace? environments/%s has errors, and so it is not known which there are: write --namespace NAME", s.Environment)
+		wrong, _ := object.SplitProblems(problems)
+		return "", fmt.Errorf("which namespace? environments/%s does not render, and so it is not known which there are: write --namespace NAME, or mend that first: %s", s.Environment, wrong[0])
 	}
 	brought := namespacesOf(rendering)
 	switch len(brought) {
