@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -72,7 +74,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.compose(e, files, namespace)
+	a, err := s.compose(e, files, before, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -142,20 +144,19 @@ func openEnvironment(files *source.FileSystem, name string) (environment, error)
 
 // compose is what is to be written: of the object no namespace where the kustomization gives
 // it one.
-func (s Spec) compose(e environment, files *source.FileSystem, namespace string) (*Addition, error) {
-	name := strings.ToLower(s.GVK.Kind) + "-" + s.Name + ".yaml"
+func (s Spec) compose(e environment, files *source.FileSystem, before *render.Rendering, namespace string) (*Addition, error) {
+	root, err := onlyDocument(e.content)
+	if err != nil {
+		return nil, err
+	}
+	name := s.fileName(root, before)
 	file := path.Join(e.folder, name)
 	a := &Addition{File: source.Relative(file), Kustomization: source.Relative(e.file)}
 	a.Object = s.GVK.Kind + " " + namespace + "/" + s.Name
 	if e.namespace != "" {
 		namespace = ""
 	}
-	var err error
 	if a.manifest, err = manifest(s.GVK, namespace, s.Name, s.Values); err != nil {
-		return nil, err
-	}
-	root, err := onlyDocument(e.content)
-	if err != nil {
 		return nil, err
 	}
 	isListed := lists(root, name)
@@ -174,6 +175,24 @@ func (s Spec) compose(e environment, files *source.FileSystem, namespace string)
 		return nil, fmt.Errorf("%s: %w", a.Kustomization, err)
 	}
 	return a, nil
+}
+
+// fileName is the name of the file: with the namespace that was asked for where a file without
+// has an object of the same name in another.
+func (s Spec) fileName(kustomization *yaml.Node, before *render.Rendering) string {
+	kind := strings.ToLower(s.GVK.Kind)
+	name := kind + "-" + s.Name + ".yaml"
+	if s.Namespace == "" || before == nil || !lists(kustomization, name) {
+		return name
+	}
+	inNamespace := kind + "-" + s.Namespace + "-" + s.Name + ".yaml"
+	isThere := slices.ContainsFunc(before.Objects, func(o object.Object) bool {
+		return o.GetKind() == s.GVK.Kind && o.GetName() == s.Name && o.GetNamespace() == s.Namespace
+	})
+	if isThere && !lists(kustomization, inNamespace) {
+		return name
+	}
+	return inNamespace
 }
 
 // divide tells what is wrong because of the spec from what was wrong before.
