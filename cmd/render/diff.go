@@ -2,10 +2,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +66,9 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
 func runDiff(cmd *cobra.Command, f diffFlags) error {
 	if err := checkOutput(f.output, diffOutputs); err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("base") && f.base == "" {
+		return errors.New("--base is empty: write a branch, a tag or a commit; in CI, look at the variable that is to have it")
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
 	if err := checkSelection(f.Selection, f.root); err != nil {
@@ -155,7 +158,7 @@ type reviewReport struct {
 
 func printReviewJSON(out io.Writer, d *diff.Diff, now time.Time, r report) error {
 	errors, warnings := r.problems()
-	reviewed := reviewReport{review.New(d.Environments, now), slices.Concat([]object.Problem{}, errors), slices.Concat([]object.Problem{}, warnings)}
+	reviewed := reviewReport{review.New(d.Environments, now), append([]object.Problem{}, errors...), append([]object.Problem{}, warnings...)}
 	return printJSON(out, reviewed)
 }
 

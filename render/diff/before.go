@@ -25,6 +25,8 @@ type before interface {
 	compare(environment string, now []tree.File) (same map[string]bool, others []tree.File, err error)
 	// name is how people call where the file of an environment is.
 	name(environment, file string) string
+	// mend says how people mend a file of an environment that cannot be read.
+	mend(environment string) string
 }
 
 // manifests returns the objects in files of an environment before.
@@ -33,7 +35,7 @@ func manifests(b before, environment string, files []tree.File) (manifests []Man
 	for _, file := range files {
 		objects, err := parse(file.Content)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s cannot be compared: %w: render --env %s writes it anew", b.name(environment, file.Path), err, environment))
+			errs = append(errs, fmt.Errorf("%s cannot be compared: %w: %s", b.name(environment, file.Path), err, b.mend(environment)))
 		}
 		for _, o := range objects {
 			manifests = append(manifests, Manifest{o, path.Join(tree.Folder, environment, file.Path)})

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 
 	"example.com/gatehouse/render"
@@ -37,4 +38,8 @@ func (w workTree) compare(environment string, now []tree.File) (same map[string]
 
 func (w workTree) name(environment, file string) string {
 	return path.Join(tree.Folder, environment, file)
+}
+
+func (w workTree) mend(environment string) string {
+	return fmt.Sprintf("render --env %s writes it anew", environment)
 }

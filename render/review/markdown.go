@@ -153,22 +153,66 @@ func row(same []Effect) string {
 
 const tableHead = "| | Object | What happens |\n|-|-|-|\n"
 
+// longestLine is how many characters of a line of a diff are shown.
+const longestLine = 1000
+
 // diffText is a diff of which every character is seen, and whose lines are not endless.
 func diffText(diff string) string {
-	const longest = 1000
-	var b strings.Builder
+	var lines []string
 	for line := range strings.Lines(diff) {
 		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		for i := range cells {
 			cells[i] = visible(cells[i])
 		}
-		line = strings.Join(cells, "\t")
-		if more := utf8.RuneCountInString(line) - longest; more > 0 {
-			line = string([]rune(line)[:longest]) + fmt.Sprintf("… and %d more characters", more)
-		}
-		b.WriteString(line + "\n")
+		lines = append(lines, strings.Join(cells, "\t"))
+	}
+	var b strings.Builder
+	alike := beginnings(lines)
+	for i, line := range lines {
+		b.WriteString(cutLine(line, alike[i]) + "\n")
 	}
 	return b.String()
+}
+
+// beginnings are in how many characters each line begins as the one that it takes the place
+// of, or that takes its place.
+func beginnings(lines []string) []int {
+	alike := make([]int, len(lines))
+	for start := 0; start < len(lines); start++ {
+		middle := endOf(lines, start, "-")
+		end := endOf(lines, middle, "+")
+		for i := range min(middle-start, end-middle) {
+			n := commonPrefix([]rune(lines[start+i][1:]), []rune(lines[middle+i][1:]))
+			alike[start+i], alike[middle+i] = n, n
+		}
+		start = max(start, end-1)
+	}
+	return alike
+}
+
+// endOf is the first line from one on that has another sign.
+func endOf(lines []string, from int, sign string) int {
+	for from < len(lines) && strings.HasPrefix(lines[from], sign) {
+		from++
+	}
+	return from
+}
+
+// cutLine cuts a long line, such that it is seen where it is not alike any more.
+func cutLine(line string, alike int) string {
+	const around = 100
+	if utf8.RuneCountInString(line) <= longestLine {
+		return line
+	}
+	head, rest := "", []rune(line)
+	if alike > longestLine-around {
+		skipped := alike - 2*around
+		head, rest = string(rest[:around])+fmt.Sprintf("… %d characters that stay …", skipped), rest[around+skipped:]
+	}
+	if more := len(rest) - longestLine; more > 0 {
+		rest = append(rest[:longestLine:longestLine], []rune(fmt.Sprintf("… and %d more characters", more))...)
+	}
+	return head + string(rest)
 }
 
 // fenceOf is a fence that is longer than those in texts.

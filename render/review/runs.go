@@ -118,19 +118,21 @@ func planned(before, after *run) Sentence {
 	case !before.due.Equal(after.due):
 		return say("runs %s instead of %s", at(after), quoted(before.schedule))
 	case before.command != after.command:
-		return say("runs %s: %s instead of %s", at(after), quoted(after.command), quoted(before.command))
+		was, is := quotedBoth(before.command, after.command)
+		return say("runs %s: %s instead of %s", at(after), is, was)
 	case before.image != after.image:
-		return say("runs %s in %s instead of %s", at(after), image(after), image(before))
+		was, is := quotedBoth(before.image, after.image)
+		if before.image == "" {
+			was = defaultImage
+		} else if after.image == "" {
+			is = defaultImage
+		}
+		return say("runs %s in %s instead of %s", at(after), is, was)
 	}
 	return say("its waiting Pod is replaced; runs %s", at(after))
 }
 
-func image(r *run) Sentence {
-	if r.image == "" {
-		return "the default image"
-	}
-	return quoted(r.image)
-}
+const defaultImage = Sentence("the default image")
 
 // sameRun is the effect of a change of an At that runs the same at the same time.
 func sameRun(before, after *run, now time.Time) (e Effect, ok bool) {

@@ -16,6 +16,27 @@ type Sentence string
 // quoted is a value in a sentence, cut where it is long.
 func quoted(value string) Sentence { return cutAfter(80, strings.TrimSpace(value)) }
 
+// quotedBoth are values in a sentence that says what became of one. Those that are alike for
+// long are cut there as well, so that it is seen in what they differ.
+func quotedBoth(before, after string) (Sentence, Sentence) {
+	const longest, shown = 40, 20
+	before, after = visible(strings.TrimSpace(before)), visible(strings.TrimSpace(after))
+	alike := commonPrefix([]rune(before), []rune(after))
+	if alike < longest || max(utf8.RuneCountInString(before), utf8.RuneCountInString(after)) <= 2*longest {
+		return quoted(before), quoted(after)
+	}
+	cut := func(value string) Sentence { return quoted("…" + string([]rune(value)[alike-shown:])) }
+	return cut(before), cut(after)
+}
+
+// commonPrefix is in how many characters two texts begin alike.
+func commonPrefix(a, b []rune) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
 // named is an object in a sentence. Names end somewhere: two that differ are not cut to one.
 func named(o Object) Sentence { return cutAfter(400, o.String()) }
 

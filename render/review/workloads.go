@@ -70,7 +70,8 @@ func differenceOf(before, after *corev1.PodTemplateSpec) Sentence {
 	}
 	for _, c := range is {
 		if old := images[c.Name]; old != "" && old != c.Image {
-			return say("image %s → %s", quoted(old), quoted(c.Image))
+			was, is := quotedBoth(old, c.Image)
+			return say("image %s → %s", was, is)
 		}
 	}
 	switch {
