@@ -68,7 +68,7 @@ func mask(old, current map[string]any, isMasked func(key string, value any) bool
 	for key, value := range old {
 		other, stays := current[key]
 		switch {
-		case !isMasked(key, value) && !(stays && isMasked(key, other)):
+		case !isMasked(key, value) && (!stays || !isMasked(key, other)):
 		case !stays:
 			old[key] = "***"
 		case reflect.DeepEqual(value, other):
