@@ -202,7 +202,7 @@ func (e explainer) notIn(repository *render.Repository, file string) error {
 // changesNothing is the error of a file that is read, and changes no object.
 func (e explainer) changesNothing(file string) error {
 	for _, k := range e.Sources.Kustomizations {
-		if source.Relative(k.File) != file {
+		if source.Relative(k.File) != file || len(k.Resources)+len(k.Components) == 0 {
 			continue
 		}
 		loaded := slices.Concat(k.Resources, k.Components)

@@ -87,6 +87,8 @@ func TestEffects(t *testing.T) {
 		{"a default that is written", with(deployment), with(deployment, "FIELD=terminationMessagePath: /dev/termination-log"), nil},
 		{"another environment", with(deployment), with(deployment, "FIELD=env: [{name: A, value: b}]"), []string{"Deployment ns/a: Pods are replaced: another environment"}},
 		{"another node", with(deployment), with(deployment, "MORE=nodeSelector: {a: b},"), []string{"Deployment ns/a: Pods are replaced: another nodeSelector"}},
+		{"all that is new", with(deployment), strings.Replace(with(deployment, "IMAGE=j", "MORE=dnsPolicy: Default,", "FIELD=command: [x], workingDir: /tmp"), "REPLICAS", "2", 1), []string{"Deployment ns/a: Pods are replaced: image i → j, another command, another workingDir, another dnsPolicy"}},
+		{"another container beside another image", with(deployment), strings.Replace(with(deployment, "IMAGE=j"), "containers: [", "containers: [{name: new, image: x}, ", 1), []string{"Deployment ns/a: Pods are replaced: image i → j, other containers"}},
 		{"all at once", with(deployment, "STRATEGY=strategy: {type: Recreate},"), with(deployment, "STRATEGY=strategy: {type: Recreate},", "IMAGE=j"), []string{"Deployment ns/a: all Pods are replaced at once: image i → j (its strategy is Recreate: none runs meanwhile)"}},
 		{"more Pods", with(deployment), with(deployment, "REPLICAS=3"), []string{"Deployment ns/a: 2 → 3 Pods"}},
 		{"no Pod", with(deployment), with(deployment, "REPLICAS=0"), []string{"Deployment ns/a: 2 → 0 Pods (nothing of it runs any more)"}},

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,40 +64,59 @@ func replicas(o *unstructured.Unstructured) int64 {
 
 // differenceOf says what is most notable about Pods that differ.
 func differenceOf(before, after *corev1.PodTemplateSpec) Sentence {
+	const most = 4
 	was, is := containersOf(before), containersOf(after)
+	said := newImages(was, is)
+	if slices.EqualFunc(was, is, func(a, b corev1.Container) bool { return a.Name == b.Name }) {
+		said = append(said, newSettings(was, is)...)
+	} else {
+		said = append(said, "other containers")
+	}
+	for _, field := range without(changedFields(before.Spec, after.Spec), []string{"containers", "initContainers"}) {
+		said = append(said, "another "+quoted(field))
+	}
+	if len(said) == 0 {
+		return "other labels or annotations"
+	}
+	list := said[0]
+	for _, one := range said[1:min(len(said), most)] {
+		list += ", " + one
+	}
+	if len(said) > most {
+		list += say(" and %d more", len(said)-most)
+	}
+	return list
+}
+
+// newImages are the images of containers that have another one.
+func newImages(before, after []corev1.Container) (said []Sentence) {
 	images := map[string]string{}
-	for _, c := range was {
+	for _, c := range before {
 		images[c.Name] = c.Image
 	}
-	for _, c := range is {
+	for _, c := range after {
 		if old := images[c.Name]; old != "" && old != c.Image {
 			was, is := quotedBoth(old, c.Image)
-			return say("image %s → %s", was, is)
+			said = append(said, say("image %s → %s", was, is))
 		}
 	}
-	switch {
-	case !slices.EqualFunc(was, is, func(a, b corev1.Container) bool { return a.Name == b.Name }):
-		return "other containers"
-	case differs(was, is, func(c corev1.Container) any { return c.Resources }):
-		return "other resources"
-	case differs(was, is, func(c corev1.Container) any { return [][]string{c.Command, c.Args} }):
-		return "another command"
-	case differs(was, is, func(c corev1.Container) any { return []any{c.Env, c.EnvFrom} }):
-		return "another environment"
+	return said
+}
+
+// newSettings are what else differs in the same containers.
+func newSettings(before, after []corev1.Container) (said []Sentence) {
+	names := map[string]Sentence{
+		"resources": "other resources", "command": "another command", "args": "other arguments", "env": "another environment", "envFrom": "another environment",
 	}
-	var fields []string
-	for i := range was {
-		fields = append(fields, without(changedFields(was[i], is[i]), fields)...)
-	}
-	for _, field := range changedFields(before.Spec, after.Spec) {
-		if field != "containers" && field != "initContainers" { // of which it is said what
-			fields = append(fields, field)
+	for i := range before {
+		for _, field := range without(changedFields(before[i], after[i]), []string{"image"}) {
+			name := cmp.Or(names[field], "another "+quoted(field))
+			if !slices.Contains(said, name) {
+				said = append(said, name)
+			}
 		}
 	}
-	if len(fields) > 0 {
-		return "another " + quotedList(fields)
-	}
-	return "other labels or annotations"
+	return said
 }
 
 // changedFields are the names of the fields that differ.
@@ -113,12 +133,6 @@ func changedFields[T any](before, after T) (names []string) {
 
 func containersOf(template *corev1.PodTemplateSpec) []corev1.Container {
 	return slices.Concat(template.Spec.InitContainers, template.Spec.Containers)
-}
-
-func differs(before, after []corev1.Container, part func(corev1.Container) any) bool {
-	return !slices.EqualFunc(before, after, func(a, b corev1.Container) bool {
-		return equality.Semantic.DeepEqual(part(a), part(b))
-	})
 }
 
 // workloads are the Pods of other kinds that start, stop or are replaced.
