@@ -13,6 +13,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -25,23 +26,21 @@ type before interface {
 	compare(environment string, now []tree.File) (same map[string]bool, others []tree.File, err error)
 	// name is how people call where the file of an environment is.
 	name(environment, file string) string
-	// mend says how people mend a file of an environment that cannot be read.
-	mend(environment string) string
 }
 
-// manifests returns the objects in files of an environment before.
-func manifests(b before, environment string, files []tree.File) (manifests []Manifest, err error) {
-	var errs []error
+// manifests returns the objects in files of an environment before. A file that cannot be read,
+// as after a merge that left its marks in it, is a warning: what it has counts as not there.
+func manifests(b before, environment string, files []tree.File) (manifests []Manifest, warnings []object.Problem) {
 	for _, file := range files {
 		objects, err := parse(file.Content)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s cannot be compared: %w: %s", b.name(environment, file.Path), err, b.mend(environment)))
+			warnings = append(warnings, object.Problem{Warning: true, File: b.name(environment, file.Path), Message: fmt.Sprintf("cannot be compared, so that what it has counts as new: %v", err)})
 		}
 		for _, o := range objects {
 			manifests = append(manifests, Manifest{o, path.Join(tree.Folder, environment, file.Path)})
 		}
 	}
-	return manifests, errors.Join(errs...)
+	return manifests, warnings
 }
 
 // parse returns the objects in a file.

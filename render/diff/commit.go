@@ -101,7 +101,3 @@ func (c *commit) compare(environment string, now []tree.File) (same map[string]b
 func (c *commit) name(environment, file string) string {
 	return fmt.Sprintf("%.12s:%s", c.id, path.Join(c.repository.Prefix(), tree.Folder, environment, file))
 }
-
-func (c *commit) mend(environment string) string {
-	return fmt.Sprintf("render --env %s writes it anew: commit that, and compare with a revision that has it", environment)
-}

@@ -69,7 +69,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 			e, err = compareWith(before, name, rendering)
 			errs = append(errs, err)
 		}
-		e.Problems = problems
+		e.Problems = append(e.Problems, problems...)
 		d.Environments = append(d.Environments, e)
 	}
 	return d, errors.Join(errs...)
@@ -90,10 +90,7 @@ func compareWith(before before, name string, rendering *render.Rendering) (Envir
 	if err != nil {
 		return Environment{}, err
 	}
-	was, err := manifests(before, name, others)
-	if err != nil {
-		return Environment{}, err
-	}
+	was, warnings := manifests(before, name, others)
 	var unchanged []*unstructured.Unstructured
 	var is []Manifest
 	for i, o := range rendering.Objects {
@@ -105,5 +102,6 @@ func compareWith(before before, name string, rendering *render.Rendering) (Envir
 	}
 	e := Objects(name, was, is)
 	e.Unchanged = append(e.Unchanged, unchanged...)
+	e.Problems = warnings
 	return e, nil
 }

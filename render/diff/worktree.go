@@ -39,7 +39,3 @@ func (w workTree) compare(environment string, now []tree.File) (same map[string]
 func (w workTree) name(environment, file string) string {
 	return path.Join(tree.Folder, environment, file)
 }
-
-func (w workTree) mend(environment string) string {
-	return fmt.Sprintf("render --env %s writes it anew", environment)
-}
