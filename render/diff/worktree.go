@@ -2,7 +2,6 @@ package diff
 
 import (
 	"bytes"
-	"fmt"
 	"path"
 
 	"example.com/gatehouse/render"
