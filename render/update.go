@@ -78,7 +78,7 @@ func (u *Update) problems() []object.Problem {
 // compares it with what was rendered before.
 func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
 	var rendering *Rendering
-	rendering, e.Problems = RenderOrGone(repository, e.Name, askedFor, progress)
+	rendering, e.Problems = repository.RenderOrGone(e.Name, askedFor, progress)
 	if rendering == nil {
 		return
 	}
@@ -93,12 +93,12 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 
 // RenderOrGone renders an environment. One that is gone, and was not asked for, is rendered to
 // nothing.
-func RenderOrGone(repository *Repository, name string, askedFor bool, progress func(step string)) (*Rendering, []object.Problem) {
+func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step string)) (*Rendering, []object.Problem) {
 	switch {
-	case repository.hasEnvironment(name):
-		return Render(repository, name, progress)
+	case r.hasEnvironment(name):
+		return Render(r, name, progress)
 	case askedFor:
-		return nil, []object.Problem{{File: environmentsFolder + "/" + name, Message: "no such environment" + repository.unknown(name)}}
+		return nil, []object.Problem{{File: environmentsFolder + "/" + name, Message: "no such environment" + r.unknown(name)}}
 	}
 	return &Rendering{Environment: name}, nil
 }

@@ -62,7 +62,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		rendering, problems := render.RenderOrGone(repository, name, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
+		rendering, problems := repository.RenderOrGone(name, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
 		e := Environment{Name: name}
 		if rendering != nil {
 			progress(name, "comparing")
