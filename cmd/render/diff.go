@@ -150,6 +150,8 @@ func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) e
 
 // reviewReport is a review, for programs.
 type reviewReport struct {
+	// Base is the commit that was compared with; empty where that is the work tree.
+	Base string `json:"base,omitempty"`
 	*review.Review
 	// Errors are why there is no review of an environment.
 	Errors   []object.Problem `json:"errors"`
@@ -158,7 +160,7 @@ type reviewReport struct {
 
 func printReviewJSON(out io.Writer, d *diff.Diff, now time.Time, r report) error {
 	errors, warnings := r.problems()
-	reviewed := reviewReport{review.New(d.Environments, now), append([]object.Problem{}, errors...), append([]object.Problem{}, warnings...)}
+	reviewed := reviewReport{d.Base, review.New(d.Environments, now), append([]object.Problem{}, errors...), append([]object.Problem{}, warnings...)}
 	return printJSON(out, reviewed)
 }
 
@@ -175,7 +177,7 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	if os.Getenv("GITLAB_CI") != "" {
 		limit = gitLabComment
 	}
-	rest := fmt.Sprintf("`%s` shows all.", strings.ReplaceAll(f.command(), "`", ""))
+	rest := fmt.Sprintf("`%s` shows all.", strings.ReplaceAll(f.command(d.Base), "`", ""))
 	if d.Failed() {
 		errors, _ := r.problems()
 		return review.Failure(errors, limit, rest)
@@ -183,11 +185,12 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	return review.New(d.Environments, now).Markdown(limit, rest)
 }
 
-// command is the command that shows the differences as text.
-func (f diffFlags) command() string {
-	words := append([]string{"render", "diff"}, selectionFlags(f.Selection, f.root)...)
-	if f.base != "" {
-		words = append(words, "--base", word(f.base))
+// command is the command that shows the differences from a commit as text, in any clone: what
+// HEAD^ is, depends on the clone.
+func (f diffFlags) command(base string) string {
+	if base == "" {
+		return strings.Join(append([]string{"render", "diff"}, selectionFlags(f.Selection, f.root)...), " ")
 	}
-	return strings.Join(words, " ")
+	selection := render.Selection{Names: f.Names} // the default is all
+	return strings.Join(append([]string{"render", "diff", "--base", fmt.Sprintf("%.12s", base)}, selectionFlags(selection, f.root)...), " ")
 }

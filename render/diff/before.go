@@ -19,6 +19,8 @@ import (
 
 // before is what environments were rendered to.
 type before interface {
+	// commit is the id of the commit that it is of; empty of the work tree.
+	commit() string
 	// environments are the names of those that were rendered.
 	environments() ([]string, error)
 	// compare compares its files of an environment with those of now: it returns the paths

@@ -65,6 +65,8 @@ func (c *commit) readIndexes() error {
 	return nil
 }
 
+func (c *commit) commit() string { return c.id }
+
 func (c *commit) environments() (names []string, err error) {
 	for name := range c.indexes {
 		names = append(names, name)

@@ -15,6 +15,8 @@ import (
 
 // Diff is what rendering environments now changes, or why they cannot be rendered.
 type Diff struct {
+	// Base is the commit that was compared with; empty where that is the work tree.
+	Base         string
 	Environments []Environment
 }
 
@@ -45,18 +47,11 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	if err != nil {
 		return nil, err
 	}
-	names, err := repository.Select(selection)
-	if err == nil && selection.All {
-		var rendered []string
-		rendered, err = before.environments()
-		names = append(names, rendered...)
-		slices.Sort(names)
-		names = slices.Compact(names)
-	}
+	names, err := selected(repository, selection, before)
 	if err != nil {
 		return nil, err
 	}
-	d := &Diff{}
+	d := &Diff{Base: before.commit()}
 	var errs []error
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
@@ -73,6 +68,19 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		d.Environments = append(d.Environments, e)
 	}
 	return d, errors.Join(errs...)
+}
+
+// selected are the names of the environments to compare, of all also those that were rendered
+// before.
+func selected(repository *render.Repository, selection render.Selection, before before) ([]string, error) {
+	names, err := repository.Select(selection)
+	if err != nil || !selection.All {
+		return names, err
+	}
+	rendered, err := before.environments()
+	names = append(names, rendered...)
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // open opens what was rendered before.

@@ -11,6 +11,8 @@ import (
 // workTree is what rendered/ has.
 type workTree struct{ repository *render.Repository }
 
+func (w workTree) commit() string { return "" }
+
 // environments implements before: whoever selects all environments has those of the work
 // tree.
 func (w workTree) environments() ([]string, error) { return nil, nil }
