@@ -47,9 +47,18 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	if err != nil {
 		return nil, err
 	}
-	names, err := selected(repository, selection, before)
+	rendered, err := before.environments()
 	if err != nil {
 		return nil, err
+	}
+	names, err := repository.Select(selection)
+	if err != nil {
+		return nil, err
+	}
+	if selection.All {
+		names = append(names, rendered...)
+		slices.Sort(names)
+		names = slices.Compact(names)
 	}
 	d := &Diff{Base: before.commit()}
 	var errs []error
@@ -57,7 +66,8 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		rendering, problems := repository.RenderOrGone(name, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
+		isAskedFor := slices.Contains(selection.Names, name) && !slices.Contains(rendered, name)
+		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
 		e := Environment{Name: name}
 		if rendering != nil {
 			progress(name, "comparing")
@@ -68,19 +78,6 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		d.Environments = append(d.Environments, e)
 	}
 	return d, errors.Join(errs...)
-}
-
-// selected are the names of the environments to compare, of all also those that were rendered
-// before.
-func selected(repository *render.Repository, selection render.Selection, before before) ([]string, error) {
-	names, err := repository.Select(selection)
-	if err != nil || !selection.All {
-		return names, err
-	}
-	rendered, err := before.environments()
-	names = append(names, rendered...)
-	slices.Sort(names)
-	return slices.Compact(names), err
 }
 
 // open opens what was rendered before.
