@@ -97,14 +97,8 @@ func Objects(name string, before, after []Manifest) Environment {
 	return e
 }
 
-// idOf tells objects apart as the files do that they are rendered to: to say the default
-// namespace makes no other object.
-func idOf(m Manifest) object.ID {
-	o := object.Object{Unstructured: m.Unstructured}
-	id := o.ID()
-	id.Namespace = o.NamespaceOrDefault()
-	return id
-}
+// idOf tells objects apart as the files do that they are rendered to.
+func idOf(m Manifest) object.ID { return object.Object{Unstructured: m.Unstructured}.IDInNamespace() }
 
 // replacements returns changes with an object that is added and one that is removed as one
 // replacement, where both are the only ones that were rendered from one immutable object.

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,7 +88,7 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 			continue
 		}
 		named = append(named, p)
-		if q.Namespace == "" || q.Namespace == cmp.Or(p.GetNamespace(), "default") || e.isInCluster(p) {
+		if q.Namespace == "" || q.Namespace == p.NamespaceOrDefault() || e.isInCluster(p) {
 			matches = append(matches, p)
 		}
 	}
@@ -107,7 +106,7 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 }
 
 func (e explainer) isInCluster(p tree.Placed) bool {
-	return p.GetNamespace() == "" && strings.HasPrefix(p.Path, "_cluster/")
+	return p.GetNamespace() == "" && strings.HasPrefix(p.Path, tree.ClusterFolder+"/")
 }
 
 // noSuchName is the error of a name that no object of a kind has.

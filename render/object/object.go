@@ -32,6 +32,14 @@ func (o Object) NamespaceOrDefault() string {
 	return cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)
 }
 
+// IDInNamespace is the ID of the object with the namespace that it will be in, if it has one
+// at all: to say the default namespace makes no other object.
+func (o Object) IDInNamespace() ID {
+	id := o.ID()
+	id.Namespace = o.NamespaceOrDefault()
+	return id
+}
+
 // ID tells an object from all others of a cluster.
 type ID struct{ Group, Kind, Namespace, Name string }
 

@@ -57,9 +57,7 @@ func (c *cache) readDeployment(autoscalers map[object.ID]object.Autoscaler) {
 	deployment := c.deployment.Object
 	content := deployment.Object
 	c.pods = object.Number(deployment.Unstructured, 1, "spec", "replicas") // as the API server has it where nothing is said
-	id := deployment.ID()
-	id.Namespace = deployment.NamespaceOrDefault()
-	if a, ok := autoscalers[id]; ok && c.pods > 0 {
+	if a, ok := autoscalers[deployment.IDInNamespace()]; ok && c.pods > 0 {
 		c.pods, c.most = a.Min, a.Max
 	}
 	template, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "template")

@@ -20,9 +20,7 @@ func newAutoscaler(o *unstructured.Unstructured) (autoscaler, bool) {
 
 // autoscalerOf is what decides on the Pods of a workload; false where nothing does.
 func (s side) autoscalerOf(o *unstructured.Unstructured) (autoscaler, bool) {
-	id := idOf(o)
-	id.Namespace = namespaceOf(o)
-	a, ok := s.autoscalers[id]
+	a, ok := s.autoscalers[Object(object.Object{Unstructured: o}.IDInNamespace())]
 	return a, ok && object.Number(o, 1, "spec", "replicas") > 0
 }
 
