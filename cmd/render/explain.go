@@ -207,7 +207,7 @@ func fileOf(root, arg string) (string, error) {
 func printExplanation(w io.Writer, environment string, x explain.Explanation) {
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%-15s %s\n", name+":", escaped(value))
+			fmt.Fprintf(w, "%-15s %s\n", name+":", object.EscapeControls(value))
 		}
 	}
 	line("Name", x.Name)
@@ -235,7 +235,7 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation) {
 		fmt.Fprintln(w, "Rendered to:")
 	}
 	for _, to := range x.RenderedTo {
-		fmt.Fprintf(w, "  %s  %s\n", escaped(to.String()), escaped(to.File))
+		fmt.Fprintf(w, "  %s  %s\n", object.EscapeControls(to.String()), object.EscapeControls(to.File))
 		printChanges(w, "overridden by:", "    ", to.Overrides)
 	}
 }
@@ -258,12 +258,12 @@ func printChanges(w io.Writer, title, indent string, changes []explain.Change) {
 	}
 	fmt.Fprintln(w, indent+title)
 	for _, c := range changes {
-		fmt.Fprintf(w, "%s  %s\n", indent, escaped(changeText(c)))
+		fmt.Fprintf(w, "%s  %s\n", indent, object.EscapeControls(changeText(c)))
 		if c.IsRemoved {
 			fmt.Fprintf(w, "%s    removes it\n", indent)
 		}
 		for _, f := range c.Fields {
-			fmt.Fprintf(w, "%s    %s: %s\n", indent, escaped(f.Path), escaped(fieldText(f)))
+			fmt.Fprintf(w, "%s    %s: %s\n", indent, object.EscapeControls(f.Path), object.EscapeControls(fieldText(f)))
 		}
 	}
 }
@@ -313,6 +313,3 @@ func valueText(value any) string {
 	}
 	return text
 }
-
-// escaped is a text on one line that cannot direct a terminal.
-func escaped(text string) string { return object.Problem{Message: text}.String() }

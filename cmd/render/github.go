@@ -58,7 +58,7 @@ func printAnnotation(w io.Writer, p object.Problem, folder string) {
 // commandData is text as the data of a workflow command. What else would direct a
 // terminal is escaped.
 func commandData(text string) string {
-	return object.Problem{Message: strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)}.String()
+	return object.EscapeControls(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
 }
 
 // printInert prints the diffs of a report such that none of their lines is a command.

@@ -155,5 +155,5 @@ func Tidy(text string) string {
 			lines = append(lines, line)
 		}
 	}
-	return object.Problem{Message: strings.Join(lines, " ")}.String()
+	return object.EscapeControls(strings.Join(lines, " "))
 }

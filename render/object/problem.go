@@ -60,13 +60,15 @@ func (p Problem) String() string {
 	if p.Object != "" {
 		parts = append(parts, p.Object)
 	}
-	return escapeControls(strings.Join(append(parts, p.Message), ": "))
+	return EscapeControls(strings.Join(append(parts, p.Message), ": "))
 }
 
 // IsError says whether the problem keeps an environment from being rendered.
 func (p Problem) IsError() bool { return !p.Warning }
 
-func escapeControls(text string) string {
+// EscapeControls is a text on one line that cannot direct a terminal: what would break the
+// line, or do that, is escaped.
+func EscapeControls(text string) string {
 	var escaped strings.Builder
 	for _, r := range text {
 		if unicode.IsPrint(r) {
