@@ -132,9 +132,9 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 }
 
 func printDiffs(out io.Writer, changes []diff.Change) error {
-	w := bufio.NewWriter(out)
+	w, colored := bufio.NewWriter(out), isColored(out)
 	for _, c := range changes {
-		printDiff(w, c.Unified(), isColored(out))
+		printDiff(w, c.Unified(), colored)
 	}
 	return w.Flush()
 }

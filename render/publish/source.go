@@ -164,12 +164,13 @@ func (s *source) compareRendered(plan *tree.Plan) {
 		name := path.Join(s.folder, file.Path)
 		isRendered[name] = true
 		committed, ok := s.head[name]
+		isSame := ok && committed.OID == s.git.HashOf(file.Content)
 		switch {
 		case !ok:
 			s.reportStale(name, "is rendered, and HEAD does not have it")
-		case committed.OID != s.git.HashOf(file.Content) && isCommitted:
+		case !isSame && isCommitted:
 			s.report(name, "is stored by git otherwise than render writes it: have .gitattributes say 'rendered/** text eol=lf -filter -ident -working-tree-encoding', then run git add --renormalize rendered, and commit")
-		case committed.OID != s.git.HashOf(file.Content) || !strings.HasPrefix(committed.Mode, "100"):
+		case !isSame || !strings.HasPrefix(committed.Mode, "100"):
 			s.reportStale(name, "is rendered otherwise than HEAD has it")
 		}
 	}
