@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os/signal"
 	"syscall"
@@ -115,15 +116,13 @@ func runRender(cmd *cobra.Command, f flags) error {
 
 // renderOnce renders environments while nobody else does.
 func renderOnce(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
-	repository.Now = time.Now()
-	p.step("waiting for another run")
 	lock := repository.Lock
 	if f.check {
 		lock = repository.RLock
 	} else {
 		signal.Ignore(syscall.SIGPIPE) // whoever stops reading the report must not stop a run halfway
 	}
-	unlock, err := lock(cmd.Context())
+	unlock, err := begin(cmd.Context(), repository, lock, p)
 	if err != nil {
 		return err
 	}
@@ -173,6 +172,14 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 		return printGitHub(cmd.OutOrStdout(), r, folderInWorkspace(repository.Dir()))
 	}
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
+}
+
+// begin waits for other runs, until a lock of the repository keeps them off, to render it as
+// of now.
+func begin(ctx context.Context, repository *render.Repository, lock func(context.Context) (unlock func(), err error), p *progress) (unlock func(), err error) {
+	repository.Now = time.Now()
+	p.step("waiting for another run")
+	return lock(ctx)
 }
 
 // openRepository opens the repository in a folder or, without one, that at or above

@@ -81,9 +81,7 @@ func runDiff(cmd *cobra.Command, f diffFlags) error {
 		return err
 	}
 	defer repository.Close()
-	repository.Now = time.Now()
-	p.step("waiting for another run")
-	unlock, err := repository.RLock(cmd.Context())
+	unlock, err := begin(cmd.Context(), repository, repository.RLock, p)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (f explainFlags) question(repository *render.Repository, args []string) (q 
 		err = f.fillEnvironment(&q, environments)
 	}
 	if err == nil && q.Environment == "" {
-		err = fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environments))
+		err = noEnvironment(environments)
 	}
 	return q, err
 }

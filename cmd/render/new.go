@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -116,9 +115,7 @@ func runNew(cmd *cobra.Command, root string, s spec.Spec) error {
 		return err
 	}
 	defer repository.Close()
-	repository.Now = time.Now()
-	p.step("waiting for another run")
-	unlock, err := repository.Lock(cmd.Context())
+	unlock, err := begin(cmd.Context(), repository, repository.Lock, p)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/publish"
 )
@@ -64,7 +63,7 @@ func runPublish(cmd *cobra.Command, f publishFlags) error {
 	}
 	switch {
 	case len(f.names) == 0:
-		return fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environmentNames(f.root)))
+		return noEnvironment(environmentNames(f.root))
 	case len(f.names) > 1:
 		return errors.New("--env is there more than once: each environment is published by a run of its own")
 	case cmd.Flags().Changed("branch") && f.Branch == "":

@@ -28,6 +28,11 @@ func checkSelection(s render.Selection, root string) error {
 	return fmt.Errorf("which environment? write --env NAME, or --all%s", render.ThereAre(environmentNames(root)))
 }
 
+// noEnvironment is the error of a command for one environment that does not say which.
+func noEnvironment(environments []string) error {
+	return fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environments))
+}
+
 // unknownCommand is the error of arguments, as there are none but commands: most of those
 // that people write are environments.
 func unknownCommand(cmd *cobra.Command, args []string, root string) error {
