@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"example.com/gatehouse/render/object"
 )
 
 // table is a table of Markdown. The name of a column whose cells are numbers ends in a
@@ -99,18 +99,13 @@ func code(text string) string {
 // printable is text in which what breaks the line, or directs a reader's eyes elsewhere, is
 // escaped.
 func printable(text string) string {
-	var escaped strings.Builder
-	for i, r := range text {
+	for i := range text {
 		if i > maxCode*utf8.UTFMax {
-			break // it is cut anyway
-		}
-		if unicode.IsPrint(r) {
-			escaped.WriteRune(r)
-		} else {
-			escaped.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			text = text[:i] // it is cut anyway
+			break
 		}
 	}
-	return escaped.String()
+	return object.EscapeControls(text)
 }
 
 // cut is text of at most so many characters.
