@@ -114,7 +114,8 @@ func (s Spec) check(repository *render.Repository) error {
 type environment struct {
 	folder, file string // paths from the root, with a slash first and without links
 	content      []byte
-	namespace    string // that it gives to all objects
+	root         *yaml.Node // of the kustomization, nil where it is empty
+	namespace    string     // that it gives to all objects
 }
 
 func openEnvironment(files *source.FileSystem, name string) (environment, error) {
@@ -132,11 +133,10 @@ func openEnvironment(files *source.FileSystem, name string) (environment, error)
 	if e.content, err = files.ReadFile(e.file); err != nil {
 		return e, err
 	}
-	root, err := onlyDocument(e.content)
-	if err != nil {
+	if e.root, err = onlyDocument(e.content); err != nil {
 		return e, fmt.Errorf("%s: %w", source.Relative(e.file), err)
 	}
-	if namespace := source.Field(root, "namespace"); namespace != nil {
+	if namespace := source.Field(e.root, "namespace"); namespace != nil {
 		e.namespace = namespace.Value
 	}
 	return e, nil
@@ -145,24 +145,20 @@ func openEnvironment(files *source.FileSystem, name string) (environment, error)
 // compose is what is to be written: of the object no namespace where the kustomization gives
 // it one.
 func (s Spec) compose(e environment, files *source.FileSystem, before *render.Rendering, namespace string) (*Addition, error) {
-	root, err := onlyDocument(e.content)
-	if err != nil {
-		return nil, err
-	}
-	name := s.fileName(root, before)
+	name := s.fileName(e.root, before)
 	file := path.Join(e.folder, name)
 	a := &Addition{File: source.Relative(file), Kustomization: source.Relative(e.file)}
 	a.Object = s.GVK.Kind + " " + namespace + "/" + s.Name
 	if e.namespace != "" {
 		namespace = ""
 	}
+	var err error
 	if a.manifest, err = manifest(s.GVK, namespace, s.Name, s.Values); err != nil {
 		return nil, err
 	}
-	isListed := lists(root, name)
+	isListed := lists(e.root, name)
 	switch content, err := files.ReadFile(file); {
-	case errors.Is(err, fs.ErrNotExist) && isListed: // as where the file was lost
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist): // also where it is listed, and was lost
 	case err != nil:
 		return nil, err
 	case isListed || !bytes.Equal(content, a.manifest): // else it is what a run left that was killed
