@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/cluster"
 )
 
 // addRootFlag adds the flag that says which repository.
@@ -27,6 +28,16 @@ func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all
 	cmd.Flags().StringArrayVarP(&selection.Names, "env", "e", nil, one)
 	cmd.Flags().BoolVarP(&selection.All, "all", "A", false, all)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+}
+
+// addClusterFlags adds the flags that say which cluster.
+func addClusterFlags(cmd *cobra.Command, target *cluster.Target) {
+	cmd.Flags().StringVar(&target.Kubeconfig, "kubeconfig", "", "the kubeconfig file to use (default: those in KUBECONFIG, or ~/.kube/config)")
+	cmd.Flags().StringVar(&target.Context, "context", "", "the context of the kubeconfig to use (default: the current one)")
+	_ = cmd.MarkFlagFilename("kubeconfig")
+	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return target.Contexts(), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // textOrJSON are the forms in which most commands print.
