@@ -29,10 +29,11 @@ func TestMemcached(t *testing.T) {
 
 	w.sync(m)
 	w.awaitMemcached(m, ReasonRollingOut, "Reconciling")
-	w.rollOut(m, 2)
 	w.createMemcachedPod(m, "b", true)
+	w.rollOut(m, 2, 1)
 	w.awaitMemcached(m, ReasonRollingOut, "Reconciling", Available, Degraded)
 	w.createMemcachedPod(m, "a", true)
+	w.rollOut(m, 2, 2)
 	ready := w.awaitMemcached(m, ReasonReady, "Ready", Available)
 	if got := ready.Status.Nodes; !slices.Equal(got, []string{"a", "b"}) || *ready.Status.Size != 2 || *ready.Status.ReadySize != 2 {
 		t.Errorf("status is %+v", ready.Status)
@@ -69,12 +70,39 @@ func TestMemcachedWritesOnceAStep(t *testing.T) {
 	w.awaitMemcached(m, ReasonRollingOut, "Reconciling")
 	w.createMemcachedPod(m, "a", true)
 	w.createMemcachedPod(m, "b", true)
-	w.rollOut(m, 2)
+	w.rollOut(m, 2, 2)
 	w.awaitMemcached(m, ReasonReady, "Ready", Available)
 	time.Sleep(1500 * time.Millisecond)
 	// Created, rolling out, ready; on a slow machine, missing its Deployment at first.
 	if got := versions(); got > 4 {
 		t.Errorf("the Memcached had %d versions", got)
+	}
+}
+
+// Nothing but the events of Pods tells of one that takes the place of another before the
+// controller of Deployments looks.
+func TestMemcachedFollowsItsPods(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	m := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pods"}, Spec: cachev1alpha1.MemcachedSpec{Size: 1}}
+	w.must(w.Create(w.ctx, m))
+	w.sync(m)
+	w.createMemcachedPod(m, "a", true)
+	w.rollOut(m, 1, 1)
+	w.awaitMemcached(m, ReasonReady, "Ready", Available)
+
+	lost := time.Now()
+	w.must(w.Delete(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "a"}}))
+	w.createMemcachedPod(m, "b", true)
+	w.eventually("the status names the other Pod", func() error {
+		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(m), m))
+		if !slices.Equal(m.Status.Nodes, []string{"b"}) {
+			return fmt.Errorf("status is %+v", m.Status)
+		}
+		return nil
+	})
+	if took := time.Since(lost); took > 5*time.Second { // one, and what a busy machine takes
+		t.Errorf("the status followed after %s", took)
 	}
 }
 
@@ -97,10 +125,10 @@ func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, condit
 }
 
 // rollOut plays the controller of Deployments.
-func (w *world) rollOut(m *cachev1alpha1.Memcached, replicas int32) {
+func (w *world) rollOut(m *cachev1alpha1.Memcached, replicas, ready int32) {
 	w.Helper()
 	w.writeDeploymentStatus(m, func(s *appsv1.DeploymentStatus) {
-		s.ObservedGeneration, s.Replicas, s.UpdatedReplicas = 1, replicas, replicas
+		s.ObservedGeneration, s.Replicas, s.UpdatedReplicas, s.ReadyReplicas = 1, replicas, replicas, ready
 	})
 }
 

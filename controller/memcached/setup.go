@@ -56,9 +56,9 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered cache.Cache, 
 	never := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&cachev1alpha1.Memcached{}, builder.WithPredicates(never)).
-		Watches(&cachev1alpha1.Memcached{}, enqueueAfter(settleDelay, client.Object.GetName)).
-		WatchesRawSource(source.Kind(rendered, &appsv1.Deployment{}, enqueueAfter(settleDelay, memcachedName[*appsv1.Deployment]))).
-		WatchesRawSource(source.Kind(rendered, &corev1.Pod{}, enqueueAfter(podDelay, memcachedName[*corev1.Pod]))).
+		Watches(&cachev1alpha1.Memcached{}, enqueueAfter(settle, client.Object.GetName)).
+		WatchesRawSource(source.Kind(rendered, &appsv1.Deployment{}, enqueueAfter(settle, memcachedName[*appsv1.Deployment]))).
+		WatchesRawSource(source.Kind(rendered, &corev1.Pod{}, enqueueAfter(delayOfPods(rendered), memcachedName[*corev1.Pod]))).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), reconciler))
 }
 
