@@ -26,11 +26,10 @@ var atKind = Kind{
 const nobody = 65534
 
 // AtPodAnnotations are for the tools that sync the Pod of an At. It cannot be given
-// its gate back, so it must not be applied again: Flux creates it once, Argo CD
-// does not count it as unhealthy and syncs it last.
+// its gate back, so it must not be applied again: Flux creates it once. The At speaks
+// for its health, so Argo CD leaves it out of that of the Application.
 var AtPodAnnotations = map[string]string{
 	"argocd.argoproj.io/ignore-healthcheck": "true",
-	"argocd.argoproj.io/sync-wave":          "1000",
 	"kustomize.toolkit.fluxcd.io/ssa":       "IfNotPresent",
 }
 

@@ -54,23 +54,38 @@ func hash(b []byte) string {
 }
 
 // HashName gives a rendered object of an immutable kind its final name, that of its
-// owner and a hash of all that the object is, so that it never has to be changed. It
-// comes after everything else that may change the manifest. Other objects keep their
-// names.
+// owner and a hash of all that the object is but for its wave, so that it never has to
+// be changed. It comes after everything else that may change the manifest. Other objects
+// keep their names.
 func HashName(object *unstructured.Unstructured) error {
 	kind := RenderedFrom(object)
 	if kind == nil || !kind.Immutable {
 		return nil
 	}
-	name := object.GetName()
-	object.SetName("")
-	b, err := json.Marshal(object.Object)
+	hashed := object.DeepCopy()
+	hashed.SetName("")
+	annotations := hashed.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[waveAnnotation] = hashedWave
+	hashed.SetAnnotations(annotations)
+	b, err := json.Marshal(hashed.Object)
 	if err != nil {
-		return fmt.Errorf("hash %s %s: %w", object.GetKind(), name, err)
+		return fmt.Errorf("hash %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
 	object.SetName(object.GetLabels()[kind.Label] + "-" + hash(b)[:hashLength])
 	return nil
 }
+
+// waveAnnotation says to Argo CD after what else to apply an object. A sync waits until
+// one wave is healthy before it applies the next, and neither a Memcached nor an At is
+// before it has what is rendered from it: that is in the same wave.
+const waveAnnotation = "argocd.argoproj.io/sync-wave"
+
+// hashedWave is the wave that a name is a hash of, whatever the wave is: the one that
+// all Pods were in once. Another name would have a tool delete a Pod that runs.
+const hashedWave = "1000"
 
 // hashLength is how many hexadecimal digits a name has of a hash.
 const hashLength = 10
@@ -84,8 +99,8 @@ func IsHashName(name, owner string) bool {
 }
 
 // objectMeta is the metadata of an object that is rendered from owner: owner's
-// name and namespace, its labels and annotations but for those of deploy tools, the
-// recommended labels where owner does not set them, and the label of the contract,
+// name and namespace, its labels and annotations but for those of deploy tools, its wave,
+// the recommended labels where owner does not set them, and the label of the contract,
 // which owner cannot change.
 func objectMeta(owner metav1.ObjectMeta, kind, label string) metav1.ObjectMeta {
 	labels := recommendedLabels(owner.Name, kind)
@@ -95,6 +110,9 @@ func objectMeta(owner metav1.ObjectMeta, kind, label string) metav1.ObjectMeta {
 	annotations := map[string]string{}
 	copyShared(annotations, owner.Annotations)
 	delete(annotations, DigestAnnotation)
+	if wave, ok := owner.Annotations[waveAnnotation]; ok {
+		annotations[waveAnnotation] = wave
+	}
 
 	return metav1.ObjectMeta{
 		Name:        owner.Name,

@@ -172,3 +172,42 @@ func TestHashName(t *testing.T) {
 		t.Errorf("names %s and %s", plain, changed)
 	}
 }
+
+// A Memcached and an At have what is rendered from them in their own wave: a sync of
+// Argo CD waits until they are healthy, and without it they never are. The name of a Pod
+// says nothing of the wave.
+func TestWaves(t *testing.T) {
+	const wave = "argocd.argoproj.io/sync-wave"
+	names := map[string]bool{}
+	for _, annotations := range []map[string]string{nil, {wave: "-5"}, {wave: "1000"}, {wave: ""}} {
+		want, isSet := annotations[wave]
+		for _, kind := range []string{"At", "Memcached"} {
+			owner := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(map[string]string{
+				"At":        `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a}, spec: {schedule: "2027-01-01T00:00:00Z", command: date}}`,
+				"Memcached": `{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: a}, spec: {size: 2, memoryLimit: 64Mi, maxConnections: 1024, threads: 4, port: 11211}}`,
+			}[kind]), &owner.Object); err != nil {
+				t.Fatal(err)
+			}
+			owner.SetAnnotations(annotations)
+			rendered, err := Expand(owner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range rendered {
+				if got, ok := o.GetAnnotations()[wave]; got != want || ok != isSet {
+					t.Errorf("%s of %s %v: wave %q", o.GetKind(), kind, annotations, got)
+				}
+				if err := HashName(o); err != nil {
+					t.Fatal(err)
+				}
+				if o.GetKind() == "Pod" {
+					names[o.GetName()] = true
+				}
+			}
+		}
+	}
+	if len(names) != 1 {
+		t.Errorf("Pods have the names %v, want one", names)
+	}
+}

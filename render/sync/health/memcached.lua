@@ -1,0 +1,20 @@
+-- A Memcached is Healthy when all that its spec asks for is there, and Degraded when a person
+-- has to act.
+local health = {status = "Progressing", message = "The controller has not looked at it yet"}
+local status = obj.status
+if status == nil or status.observedGeneration ~= obj.metadata.generation then
+  return health
+end
+local is = {}
+for _, condition in ipairs(status.conditions or {}) do
+  is[condition.type] = condition.status == "True"
+  if condition.type == "Ready" then
+    health.message = condition.reason .. ": " .. condition.message
+  end
+end
+if is.Ready then
+  health.status = "Healthy"
+elseif is.Stalled then
+  health.status = "Degraded"
+end
+return health
