@@ -11,6 +11,7 @@ import (
 
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/test/health"
 )
 
 // checkEveryVersion checks the status of every version of every object that users
@@ -53,6 +54,9 @@ func (w *world) checkVersion(object *unstructured.Unstructured, last map[string]
 	if err != nil {
 		problem(err.Error())
 		return
+	}
+	if err := health.Check(object); err != nil {
+		problem(err.Error())
 	}
 	if typed.Status.ObservedGeneration == -1 { // not reconciled yet
 		if computed.Status != kstatus.InProgressStatus || len(conditions) > 0 {

@@ -15,6 +15,7 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/test/health"
 )
 
 var due = time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
@@ -193,6 +194,13 @@ func TestDecide(t *testing.T) {
 			}
 			if next.ObservedGeneration != 7 {
 				t.Errorf("observed generation %d", next.ObservedGeneration)
+			}
+			after := test.at.DeepCopy()
+			after.Status = next
+			if object, err := untyped(after); err != nil {
+				t.Error(err)
+			} else if err := health.Check(object); err != nil && test.reason != "" {
+				t.Error(err)
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/test/health"
 )
 
 // This is the Server that a simulatedController has: reads from a cache that lags,
@@ -125,12 +126,15 @@ func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
 	if len(said) != 1 {
 		c.t.Fatalf("says %v: %+v", said, at.Status)
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(at)
+	object, err := untyped(at)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	computed, err := kstatus.Compute(&unstructured.Unstructured{Object: content})
+	computed, err := kstatus.Compute(object)
 	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := health.Check(object); err != nil {
 		c.t.Fatal(err)
 	}
 	if at.Status.ObservedGeneration == at.Generation && computed.Status != meanings[said[0]] {
@@ -139,6 +143,14 @@ func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
 	if !slices.Contains([]cnatv1alpha1.AtPhase{cnatv1alpha1.AtPending, cnatv1alpha1.AtRunning, cnatv1alpha1.AtDone}, at.Status.Phase) {
 		c.t.Fatalf("phase %q", at.Status.Phase)
 	}
+}
+
+// untyped is an At as the API server has it.
+func untyped(at *cnatv1alpha1.At) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(at)
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))
+	return u, err
 }
 
 // noEvents is an event recorder that records nothing.

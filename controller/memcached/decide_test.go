@@ -10,11 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/test/health"
 )
 
 func newMemcached() *cachev1alpha1.Memcached {
@@ -89,6 +92,17 @@ func TestDecide(t *testing.T) {
 				if got := meta.IsStatusConditionTrue(next.Conditions, c); got != slices.Contains(test.are, c) {
 					t.Errorf("%s is %t", c, got)
 				}
+			}
+			after := newMemcached()
+			after.Status = next
+			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := &unstructured.Unstructured{Object: content}
+			object.SetGroupVersionKind(cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached))
+			if err := health.Check(object); err != nil {
+				t.Error(err)
 			}
 			if !slices.IsSorted(next.Nodes) || int(*next.ReadySize) != len(next.Nodes) || next.ObservedGeneration != 7 {
 				t.Errorf("status is %+v", next)

@@ -1,0 +1,98 @@
+package health
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	lua "github.com/yuin/gopher-lua"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/render/sync/health"
+)
+
+// argoChecks are the health checks of Argo CD by kind. Only that of Pods has all libraries.
+var argoChecks = map[string]*argoCheck{
+	cnatv1alpha1.KindAt:         newArgoCheck(health.At, false),
+	cachev1alpha1.KindMemcached: newArgoCheck(health.Memcached, false),
+	"Pod":                       newArgoCheck(health.Pod, true),
+}
+
+// ArgoCD is the health of an object by its script, which runs as Argo CD runs it: util/lua
+// there.
+func ArgoCD(object *unstructured.Unstructured) (string, error) {
+	answer, err := argoChecks[object.GetKind()].run(object.Object)
+	if err != nil {
+		return "", fmt.Errorf("check of a %s: %w", object.GetKind(), err)
+	}
+	return answer, nil
+}
+
+// argoCheck is a script, for one object at a time.
+type argoCheck struct {
+	mu     sync.Mutex
+	state  *lua.LState
+	script *lua.LFunction
+	err    error
+}
+
+func newArgoCheck(script string, hasLibraries bool) *argoCheck {
+	c := &argoCheck{state: lua.NewState(lua.Options{SkipOpenLibs: !hasLibraries})}
+	for name, library := range map[string]lua.LGFunction{lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
+		c.state.Push(c.state.NewFunction(library))
+		c.state.Push(lua.LString(name))
+		c.state.Call(1, 0)
+	}
+	c.script, c.err = c.state.LoadString(script)
+	return c
+}
+
+func (c *argoCheck) run(object map[string]any) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return "", c.err
+	}
+	c.state.SetGlobal("obj", luaValue(c.state, object))
+	if err := c.state.CallByParam(lua.P{Fn: c.script, NRet: 1, Protect: true}); err != nil {
+		return "", err
+	}
+	answer, ok := c.state.Get(-1).(*lua.LTable)
+	c.state.Pop(1)
+	if !ok {
+		return "", errors.New("answers no table")
+	}
+	if _, ok := answer.RawGetString("message").(lua.LString); !ok {
+		return "", errors.New("answers no message")
+	}
+	return answer.RawGetString("status").String(), nil
+}
+
+// luaValue is a value of JSON in Lua.
+func luaValue(state *lua.LState, value any) lua.LValue {
+	switch value := value.(type) {
+	case bool:
+		return lua.LBool(value)
+	case string:
+		return lua.LString(value)
+	case int64:
+		return lua.LNumber(value)
+	case float64:
+		return lua.LNumber(value)
+	case []any:
+		table := state.NewTable()
+		for _, item := range value {
+			table.Append(luaValue(state, item))
+		}
+		return table
+	case map[string]any:
+		table := state.NewTable()
+		for key, item := range value {
+			table.RawSetString(key, luaValue(state, item))
+		}
+		return table
+	}
+	return lua.LNil
+}
