@@ -68,7 +68,7 @@ func (r *renderer) render(files *source.FileSystem, progress func(step string)) 
 	r.read(files)
 
 	progress("building")
-	built := r.build()
+	built := r.build(files)
 
 	progress("validating")
 	written, stored := r.check(built)

@@ -60,7 +60,7 @@ func (r *renderer) read(files *source.FileSystem) {
 }
 
 // build builds the environment, as far as it can be.
-func (r *renderer) build() []object.Object {
+func (r *renderer) build(files *source.FileSystem) []object.Object {
 	r.checker, _ = check.New(nil)
 	if !r.sources.CanBuild(r.folder) {
 		return nil
@@ -68,7 +68,7 @@ func (r *renderer) build() []object.Object {
 	images := r.defaultImages()
 	objects, problems := r.buildFolder(images)
 	var wrong []object.Problem
-	r.checker, wrong = check.New(objects)
+	r.checker, wrong = check.New(slices.Concat(objects, r.localDefinitions(files)))
 	// The environment may define a kind with another image.
 	if own := r.defaultImages(); !reflect.DeepEqual(own, images) {
 		objects, problems = r.buildFolder(own)

@@ -1,0 +1,95 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"example.com/gatehouse/apis/crds"
+)
+
+// An environment without CustomResourceDefinitions has the defaults and bounds of those that
+// come with render or, where it lists those of the cluster as kustomize's local config, of
+// these: the digests of specs are those that the controller finds.
+func TestLocalDefinitions(t *testing.T) {
+	const team = `
+-- environments/team/a.yaml --
+apiVersion: cache.example.com/v1alpha1
+kind: Memcached
+metadata: {name: sessions, namespace: team}
+spec: {size: 3}
+---
+apiVersion: cnat.programming-kubernetes.info/v1alpha1
+kind: At
+metadata: {name: report, namespace: team}
+spec: {schedule: "2027-01-01T00:00:00Z", command: date}
+-- environments/base/limits/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+- target: {kind: CustomResourceDefinition, name: ats.cnat.programming-kubernetes.info}
+  patch: |
+    - {op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/activeDeadlineSeconds/default, value: 77}
+- target: {kind: CustomResourceDefinition, name: memcacheds.cache.example.com}
+  patch: |
+    - {op: replace, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size/maximum, value: MAXIMUM}
+`
+	const with = "-- environments/team/kustomization.yaml --\nresources: [a.yaml, ../base/crds]\ncomponents: [../base/limits]\n"
+	const inPatch = "patches:\n- target: {kind: CustomResourceDefinition}\n  patch: |\n    - {op: add, path: /metadata/annotations/config.kubernetes.io~1local-config, value: \"true\"}\n"
+	const inMerge = "patches:\n- patch: |\n    apiVersion: apiextensions.k8s.io/v1\n    kind: CustomResourceDefinition\n    metadata: {name: any, annotations: {config.kubernetes.io/local-config: \"true\"}}\n  target: {kind: CustomResourceDefinition}\n"
+
+	rendered := func(kustomization, maximum string) (map[string]string, []string) {
+		archive := strings.ReplaceAll(team, "MAXIMUM", maximum) + kustomization
+		entries, err := crds.Folder.ReadDir(".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			content, err := crds.Folder.ReadFile(entry.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive += "-- environments/base/crds/" + entry.Name() + " --\n" + string(content)
+		}
+		root := write(t, archive)
+		problems := problemsOf(run(t, root))
+		files := map[string]string{}
+		for _, f := range txtar.Parse([]byte(snapshot(t, root))).Files {
+			if strings.HasPrefix(f.Name, "rendered/") {
+				files[f.Name] = string(f.Data)
+			}
+		}
+		return files, problems
+	}
+	podOf := func(files map[string]string) string {
+		for name, content := range files {
+			if strings.HasPrefix(name, "rendered/team/team/pod-report-") {
+				return content
+			}
+		}
+		return ""
+	}
+
+	brought, _ := rendered(with, "5")
+	for name, local := range map[string]string{"patch": with + inPatch, "strategic merge": with + inMerge} {
+		files, problems := rendered(local, "5")
+		if podOf(files) == "" || podOf(files) != podOf(brought) || !strings.Contains(podOf(files), "activeDeadlineSeconds: 77") {
+			t.Errorf("%s: %v\n%s", name, problems, podOf(files))
+		}
+		for file := range files {
+			if strings.Contains(file, "customresourcedefinition") {
+				t.Errorf("%s: there is %s", name, file)
+			}
+		}
+		_, problems = rendered(local, "2")
+		if len(problems) != 1 || !strings.HasPrefix(problems[0], "environments/team/a.yaml:4: Memcached team/sessions: spec.size: Invalid value: 3: should be less than or equal to 2") {
+			t.Errorf("%s: problems %q", name, problems)
+		}
+	}
+
+	bare, problems := rendered("-- environments/team/kustomization.yaml --\nresources: [a.yaml]\nreplicas: [{name: sessions, count: 2}]\nimages: [{name: busybox, newTag: \"1.36\"}]\n", "5")
+	if pod := podOf(bare); !strings.Contains(pod, "image: busybox:1.36") || !strings.Contains(bare["rendered/team/team/deployment-sessions.yaml"], "replicas: 2") {
+		t.Errorf("without them: %v\n%s", problems, pod)
+	}
+}
