@@ -21,7 +21,7 @@ var controllerID = object.ID{Group: "apps", Kind: "Deployment", Namespace: "gate
 // nothing would open the gates of its Pods.
 func missingController(e Environment) []object.Problem {
 	at := slices.IndexFunc(e.Objects, isAt)
-	if at < 0 || slices.ContainsFunc(e.Objects, isController) || e.isElsewhere(controllerID) {
+	if at < 0 || slices.ContainsFunc(e.Objects, IsController) || e.isElsewhere(controllerID) {
 		return nil
 	}
 	return []object.Problem{warning(e.Objects[at], "", nil,
@@ -32,7 +32,7 @@ func missingController(e Environment) []object.Problem {
 // tag names may be replaced, and what replaces it could start whatever waits.
 func unpinnedController(e Environment) (warnings []object.Problem) {
 	for _, o := range e.Objects {
-		if !isController(o) {
+		if !IsController(o) {
 			continue
 		}
 		i, image := controllerContainer(o)
@@ -45,8 +45,8 @@ func unpinnedController(e Environment) (warnings []object.Problem) {
 	return warnings
 }
 
-// isController says whether an object is a workload that runs the controller.
-func isController(o object.Object) bool {
+// IsController says whether an object is a workload that runs the controller.
+func IsController(o object.Object) bool {
 	switch o.GetKind() {
 	case "Deployment", "StatefulSet", "DaemonSet":
 	default:

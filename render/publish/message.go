@@ -35,6 +35,26 @@ func publishedBy(commit git.Commit) published {
 	return published{trailers[trailerEnvironment], trailers[trailerPath], trailers[trailerSource]}
 }
 
+// Published returns the environment that was published to a branch, empty where that is none
+// that render publishes, and whether the branch is known here.
+func Published(ctx context.Context, work *git.Repository, branch string) (environment string, isThere bool, err error) {
+	remote, err := work.Remote(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, ref := range []string{git.BranchRef(branch), "refs/remotes/" + remote + "/" + branch} {
+		id, err := work.Tip(ctx, ref)
+		if err != nil {
+			return "", false, err
+		}
+		if id != "" {
+			commit, err := work.Read(ctx, id)
+			return publishedBy(commit).environment, true, err
+		}
+	}
+	return "", false, nil
+}
+
 // published is what the trailers of the commit to make say.
 func (p *publisher) published() published {
 	return published{p.Environment, git.Tidy(path.Join(p.git.Prefix(), p.folder)), p.head}

@@ -1,0 +1,162 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/git"
+	"example.com/gatehouse/render/publish"
+	"example.com/gatehouse/render/tree"
+)
+
+// complete checks where to sync from, and completes it. Its error has all that is wrong.
+func (o *Options) complete(ctx context.Context, repository *render.Repository, checkURL func(string) error) error {
+	errs := []error{checkURL(o.URL), checkBranch(o.Branch)}
+	var err error
+	switch {
+	case o.Path != "":
+		o.Path, err = cleanPath(o.Path)
+	case errs[1] == nil:
+		o.Path, err = o.defaultPath(ctx, repository)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// defaultPath is where the branch has what was rendered: at its top if render publishes it,
+// else in rendered/, below the folder of the repository in the work tree.
+func (o *Options) defaultPath(ctx context.Context, repository *render.Repository) (string, error) {
+	rendered := path.Join(tree.Folder, o.Environment)
+	isPublished := o.Branch == publish.DefaultBranch(o.Environment)
+	work, err := git.Open(ctx, repository.Dir())
+	if err == nil {
+		rendered = path.Join(work.Prefix(), rendered)
+		environment, isThere, err := publish.Published(ctx, work, o.Branch)
+		switch {
+		case err != nil:
+			return "", err
+		case environment != "" && environment != o.Environment:
+			return "", fmt.Errorf("--branch %s: render publishes environment %s to it, not %s", o.Branch, environment, o.Environment)
+		case isThere:
+			isPublished = environment != ""
+		}
+	}
+	if isPublished {
+		return ".", nil
+	}
+	return cleanPath(rendered)
+}
+
+// cleanPath is the shortest form of the path of a folder of a branch.
+func cleanPath(folder string) (string, error) {
+	clean := path.Clean(folder)
+	switch {
+	case strings.ContainsFunc(folder, isUnprintable) || strings.Contains(folder, `\`):
+		return "", fmt.Errorf("--path %s: write the names of folders with / between them", quoted(folder))
+	case path.IsAbs(folder):
+		return "", fmt.Errorf("--path %s: write it from the top of the branch, without / first: %s", folder, strings.TrimLeft(clean, "/"))
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		return "", fmt.Errorf("--path %s leaves the repository: write a folder in it, from its top", folder)
+	}
+	return clean, nil
+}
+
+func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// checkBranch is the error of what git takes for no branch, as `git check-ref-format` says.
+func checkBranch(branch string) error {
+	if short, ok := strings.CutPrefix(branch, "refs/heads/"); ok {
+		return fmt.Errorf("--branch %s: write %s", quoted(branch), short)
+	}
+	isWrong := func(part string) bool {
+		return part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock")
+	}
+	if branch == "@" || branch == git.Head || strings.HasPrefix(branch, "-") || strings.HasPrefix(branch, "refs/") || strings.HasSuffix(branch, ".") ||
+		strings.Contains(branch, "..") || strings.Contains(branch, "@{") || strings.ContainsAny(branch, ` ~^:?*[\`) || strings.ContainsFunc(branch, isUnprintable) ||
+		slices.ContainsFunc(strings.Split(branch, "/"), isWrong) {
+		return fmt.Errorf("--branch %s is not the name of a branch: write one like main", quoted(branch))
+	}
+	return nil
+}
+
+// short matches what ssh takes for the address of a repository, and is no URL.
+var short = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}|\[[0-9A-Fa-f:]+\]):/*([^/@\s\pC][^@\s\pC]*)$`)
+
+const anExample = "write it as https://github.com/acme/shop.git or ssh://git@github.com/acme/shop.git"
+
+// fluxURL is the error of a URL that Flux does not take: it has no short form of ssh.
+func fluxURL(repository string) error {
+	if parts := shortForm(repository); parts != nil {
+		return fmt.Errorf("--repo %s: Flux takes URLs alone: write %s", quoted(repository), longForm(parts))
+	}
+	return checkURL(repository)
+}
+
+// argoURL is the error of a URL that Argo CD does not take: of the short form of ssh it needs
+// the user.
+func argoURL(repository string) error {
+	switch parts := shortForm(repository); {
+	case parts != nil && parts[1] != "":
+		return nil
+	case parts != nil:
+		return fmt.Errorf("--repo %s: Argo CD needs the user: write %s", quoted(repository), longForm(parts))
+	}
+	return checkURL(repository)
+}
+
+// shortForm returns the user, the host and the path of a repository that is no URL; nil of
+// any other.
+func shortForm(repository string) []string {
+	parts := short.FindStringSubmatch(repository)
+	if parts == nil || slices.Contains([]string{"http", "https", "ssh", "git", "file"}, strings.ToLower(parts[2])) {
+		return nil
+	}
+	return parts
+}
+
+// longForm is the URL of a repository that ssh has another form for.
+func longForm(parts []string) string {
+	user := parts[1]
+	if user == "" {
+		user = "git"
+	}
+	return quoted("ssh://" + user + "@" + parts[2] + "/" + parts[3])
+}
+
+// checkURL is the error of a text that is not the URL of a repository which others can reach,
+// or has what only they are to know.
+func checkURL(repository string) error {
+	if repository == "" {
+		return fmt.Errorf("--repo is empty: %s", anExample)
+	}
+	u, err := url.Parse(repository)
+	if err != nil || strings.ContainsFunc(repository, func(r rune) bool { return unicode.IsSpace(r) || isUnprintable(r) }) {
+		return fmt.Errorf("--repo is not a URL: %s", anExample) // what is wrong with it may be a password
+	}
+	_, hasPassword := u.User.Password()
+	isSSH := u.Scheme == "ssh"
+	switch {
+	case hasPassword, u.User != nil && (u.Scheme == "https" || u.Scheme == "http"):
+		return errors.New("--repo has a user or a password, which all could read: leave it out, and put it in a Secret of the cluster")
+	case strings.ContainsAny(repository, "?#"):
+		return errors.New("--repo has more than a repository after ? or #: leave it out; a branch is --branch, and a token belongs in a Secret of the cluster")
+	case u.Scheme != "https" && u.Scheme != "http" && !isSSH && strings.Contains(repository, "@"):
+		return fmt.Errorf("--repo is not a URL that the cluster reaches: %s", anExample) // it may have a password
+	case u.Scheme != "https" && u.Scheme != "http" && !isSSH:
+		return fmt.Errorf("--repo %s is not a URL that the cluster reaches: %s", quoted(repository), anExample)
+	case !strings.HasPrefix(repository, u.Scheme+"://"):
+		return fmt.Errorf("--repo %s: write %s:// in lower case, and two slashes", quoted(repository), u.Scheme)
+	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
+		return fmt.Errorf("--repo %s names no host or no repository: %s", quoted(repository), anExample)
+	case isSSH && u.User.Username() == "":
+		return fmt.Errorf("--repo %s: write the user, as in ssh://git@%s%s", quoted(repository), u.Host, u.EscapedPath())
+	}
+	return nil
+}
