@@ -31,6 +31,8 @@ It reads what was rendered, and changes nothing.`,
 			return fmt.Errorf("unknown tool %q: write flux or argocd%s", args[0], seeHelp(cmd))
 		},
 		RunE: func(*cobra.Command, []string) error { return nil }, // never, because of Args
+
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // those of the tools
 	}
 	cmd.AddCommand(newSyncFluxCommand(), newSyncArgoCDCommand())
 	return cmd

@@ -63,7 +63,7 @@ func cleanPath(folder string) (string, error) {
 	case path.IsAbs(folder):
 		return "", fmt.Errorf("--path %s: write it from the top of the branch, without / first: %s", folder, strings.TrimLeft(clean, "/"))
 	case clean == ".." || strings.HasPrefix(clean, "../"):
-		return "", fmt.Errorf("--path %s leaves the repository: write a folder in it, from its top", folder)
+		return "", fmt.Errorf("--path %s leaves the repository: write a folder in it, from its top", quoted(folder))
 	}
 	return clean, nil
 }
@@ -73,7 +73,7 @@ func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }
 // checkBranch is the error of what git takes for no branch, as `git check-ref-format` says.
 func checkBranch(branch string) error {
 	if short, ok := strings.CutPrefix(branch, "refs/heads/"); ok {
-		return fmt.Errorf("--branch %s: write %s", quoted(branch), short)
+		return fmt.Errorf("--branch %s: write %s", quoted(branch), quoted(short))
 	}
 	isWrong := func(part string) bool {
 		return part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock")
@@ -115,7 +115,7 @@ func argoURL(repository string) error {
 // any other.
 func shortForm(repository string) []string {
 	parts := short.FindStringSubmatch(repository)
-	if parts == nil || slices.Contains([]string{"http", "https", "ssh", "git", "file"}, strings.ToLower(parts[2])) {
+	if parts == nil || strings.Contains(repository, "://") || slices.Contains([]string{"http", "https", "ssh"}, strings.ToLower(parts[2])) {
 		return nil
 	}
 	return parts

@@ -41,9 +41,10 @@ func Flux(ctx context.Context, repository *render.Repository, options Options) (
 	if err := errors.Join(err, options.complete(ctx, repository, fluxURL)); err != nil {
 		return nil, err
 	}
-	if options.Path != "." {
-		options.Path = "./" + options.Path
+	if options.Path == "." {
+		options.Path = ""
 	}
+	options.Path = "./" + options.Path
 	return write("flux.yaml", struct {
 		Options
 		*environment
