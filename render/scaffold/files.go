@@ -10,9 +10,20 @@ import (
 
 	"example.com/gatehouse/apis/crds"
 	"example.com/gatehouse/environments/base/gatehouse"
+	"example.com/gatehouse/render/kinds"
 )
 
 const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+
+// deadline is a patch of the CustomResourceDefinition of Ats. An hour is for whoever is
+// called at night: later, a person is to look before a command runs.
+const deadline = `# How late is too late: an At that has not started an hour after its time does not start any
+# more. So a cluster that knows of no earlier run, because it is new or restored from a
+# backup, runs nothing again. An At keeps a startingDeadlineSeconds of its own.
+- op: add
+  path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default
+  value: 3600
+`
 
 // environments are the files of environments/ by their paths from there.
 func environments(o Options, image image) (map[string][]byte, error) {
@@ -20,7 +31,9 @@ func environments(o Options, image image) (map[string][]byte, error) {
 		"base/kustomization.yaml": []byte("# What every environment has: the kinds, and the controller, which opens gates.\n" + kustomization +
 			"resources:\n- crds\n- gatehouse\n" +
 			"images: # a digest keeps others from replacing what opens gates\n" + image.entry()),
-		o.Environment + "/kustomization.yaml": []byte("# What " + o.Environment + " has besides.\n" + kustomization + "resources:\n- ../base\n"),
+		o.Environment + "/kustomization.yaml": []byte("# What " + o.Environment + " has besides.\n" + kustomization + "resources:\n- ../base\n" +
+			"patches:\n- path: deadline.yaml\n  target:\n    kind: CustomResourceDefinition\n    name: " + kinds.AtDefinition + "\n"),
+		o.Environment + "/deadline.yaml": []byte(deadline),
 	}
 	for folder, embedded := range map[string]embed.FS{"crds": crds.Folder, "gatehouse": gatehouse.Files} {
 		names, err := fs.Glob(embedded, "*.yaml")

@@ -69,8 +69,8 @@ type AtSpec struct {
 	Image string `json:"image,omitempty"`
 
 	// startingDeadlineSeconds is how many seconds after the schedule the command
-	// may still be started; later it is not run at all. Unset, there is no such
-	// deadline.
+	// may still be started; later it is not run at all. Unset, it is the default of
+	// the environment, or, where that has none, there is no such deadline.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3153600000

@@ -21,8 +21,8 @@ type AtSpecApplyConfiguration struct {
 	// image is the container image that the command runs in. It must have `sh`.
 	Image *string `json:"image,omitempty"`
 	// startingDeadlineSeconds is how many seconds after the schedule the command
-	// may still be started; later it is not run at all. Unset, there is no such
-	// deadline.
+	// may still be started; later it is not run at all. Unset, it is the default of
+	// the environment, or, where that has none, there is no such deadline.
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 	// activeDeadlineSeconds is how many seconds the command may run, restarts
 	// included, before it is killed.

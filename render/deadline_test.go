@@ -1,0 +1,115 @@
+package render
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/gatehouse/apis/crds"
+)
+
+// deadlineAt is an At of a name, with more in its spec, that is due in a year.
+const deadlineAt = "---\n{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: %s, namespace: shop}, spec: {command: echo%s, schedule: \"%d-01-01T00:00:00Z\"}}\n"
+
+// writeWithDefinitions writes an environment whose kustomization begins with text and that
+// has Ats, beside the CustomResourceDefinitions.
+func writeWithDefinitions(t *testing.T, kustomization, ats string) (root string) {
+	t.Helper()
+	root = write(t, "-- environments/prod/kustomization.yaml --\n"+kustomization+
+		"\nmetadata: {annotations: {gatehouse.example.com/elsewhere: Deployment gatehouse-system/gatehouse-controller}}\n"+
+		"-- environments/prod/ats.yaml --\n"+ats)
+	if err := os.CopyFS(filepath.Join(root, "crds"), crds.Folder); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// patched is a kustomization with the patch that a warning has, for how late is too late.
+func patched(patch string) string {
+	return "resources: [../../crds, ats.yaml]\npatches:\n- target: {kind: CustomResourceDefinition, name: ats.cnat.programming-kubernetes.info}\n  patch: |\n    - " + patch
+}
+
+// Where an environment says for no At how late is too late, the first that could start
+// however late says what to write, and one that is past says so of itself.
+func TestWarningsOfDeadline(t *testing.T) {
+	const patch = "{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: 3600}"
+	const all = "resources: [../../crds, ats.yaml]"
+	at := func(name, more string, year int) string { return fmt.Sprintf(deadlineAt, name, more, year) }
+	const isLate, isPast = "may start however late", "is past"
+	for name, test := range map[string]struct{ kustomization, ats, want string }{
+		"each Ats":              {all, at("a", "", 2027) + at("b", "", 2027), "a " + isLate},
+		"one of its own":        {all, at("a", ", startingDeadlineSeconds: 5", 2027) + at("b", "", 2027), "b " + isLate},
+		"all of their own":      {all, at("a", ", startingDeadlineSeconds: 5", 2027) + at("b", ", startingDeadlineSeconds: 5", 2020), ""},
+		"null":                  {all, at("a", ", startingDeadlineSeconds: null", 2027), "a " + isLate},
+		"suspended":             {all, at("a", ", suspend: true", 2027), ""},
+		"past":                  {all, at("a", "", 2020), "a " + isPast},
+		"past and to come":      {all, at("a", "", 2020) + at("b", "", 2027), "a " + isPast + ", b " + isLate},
+		"a default":             {patched(patch), at("a", "", 2020) + at("b", "", 2027), ""},
+		"no definition":         {"resources: [ats.yaml]", at("a", "", 2027), ""},
+		"no definition, past":   {"resources: [ats.yaml]", at("a", "", 2020), "a " + isPast},
+		"no At":                 {"resources: [../../crds]", "", ""},
+		"a default of nothing":  {patched(strings.Replace(patch, "3600", "null", 1)), at("a", "", 2027), "a " + isLate},
+		"a default in a float":  {patched(strings.Replace(patch, "3600", "3600.0", 1)), at("a", "", 2027), ""},
+		"a default of a decade": {patched(strings.Replace(patch, "3600", "315360000", 1)), at("a", "", 2020), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings, update := warningsAt(t, writeWithDefinitions(t, test.kustomization, test.ats), time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
+			for _, problem := range problemsOf(update) {
+				t.Error(problem)
+			}
+			var got []string
+			for _, match := range regexp.MustCompile(`At shop/(\w+): .*(`+isLate+`|`+isPast+`)`).FindAllStringSubmatch(warnings, -1) {
+				got = append(got, match[1]+" "+match[2])
+			}
+			if strings.Join(got, ", ") != test.want || strings.Contains(test.want, isLate) != strings.Contains(warnings, patch) {
+				t.Errorf("warnings are %swant %q", warnings, test.want)
+			}
+		})
+	}
+}
+
+// A default that the API server would refuse is an error.
+func TestDefaultDeadlineIsChecked(t *testing.T) {
+	for value, want := range map[string]string{"0": "greater than or equal to 1", "1h": "integer", "1.5": "integer", "3153600001": "less than or equal to 3153600000"} {
+		root := writeWithDefinitions(t, patched("{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: "+value+"}"), fmt.Sprintf(deadlineAt, "a", "", 2027))
+		if problems := strings.Join(problemsOf(run(t, root)), "\n"); !strings.Contains(problems, want) || !strings.Contains(problems, "startingDeadlineSeconds].default") {
+			t.Errorf("%s: %s", value, problems)
+		}
+	}
+}
+
+// What an environment says for all Ats of how late is too late renames no Pod, and shows on
+// its page.
+func TestDefaultDeadlineIsRendered(t *testing.T) {
+	ats := fmt.Sprintf(deadlineAt, "a", "", 2027) + fmt.Sprintf(deadlineAt, "b", ", startingDeadlineSeconds: 60", 2027)
+	before := renderingOf(t, writeWithDefinitions(t, "resources: [../../crds, ats.yaml]", ats))
+	after := renderingOf(t, writeWithDefinitions(t, patched("{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: 3600}"), ats))
+	for i, file := range before.Files {
+		other := after.Files[i]
+		isDefinition := strings.HasSuffix(file.Path, "customresourcedefinition-ats.cnat.programming-kubernetes.info.yaml")
+		if file.Path != other.Path || (string(file.Content) == string(other.Content)) == isDefinition {
+			t.Errorf("%s becomes %s:\n%s", file.Path, other.Path, other.Content)
+		}
+	}
+	if !strings.Contains(string(after.Page), "starts at most 1h late") || !strings.Contains(string(after.Page), "starts at most 1m late") {
+		t.Errorf("%s", after.Page)
+	}
+}
+
+func renderingOf(t *testing.T, root string) *Rendering {
+	t.Helper()
+	repository, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	rendering, problems := Render(repository, "prod", func(string) {})
+	if rendering == nil {
+		t.Fatal(problems)
+	}
+	return rendering
+}
