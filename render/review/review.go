@@ -88,6 +88,8 @@ const (
 	RunDone      Type = "runDone"
 	RunSuspended Type = "runSuspended"
 
+	DeadlineChanged Type = "deadlineChanged"
+
 	CacheAdded    Type = "cacheAdded"
 	CacheRemoved  Type = "cacheRemoved"
 	CacheResized  Type = "cacheResized"
@@ -164,7 +166,7 @@ func (c *Counts) add(action diff.Action) {
 // effectsOf are the effects of what changes in an environment, in the order of a review.
 func effectsOf(e diff.Environment, now time.Time) []Effect {
 	w := newWorld(e)
-	effects := slices.Concat(w.refusals(), w.runs(now), w.caches(), w.workloads(), w.autoscaling(), w.routes(), w.removals(), w.rights(), w.guards(), w.podSecurity(), w.requests())
+	effects := slices.Concat(w.refusals(), w.runs(now), w.deadlines(), w.caches(), w.workloads(), w.autoscaling(), w.routes(), w.removals(), w.rights(), w.guards(), w.podSecurity(), w.requests())
 	effects = withoutCovered(w.kept(effects))
 	slices.SortStableFunc(effects, compare)
 	return effects
