@@ -3,6 +3,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,8 @@ type Server struct {
 	Admin *rest.Config
 	// Controller is the identity that the controller has in a cluster.
 	Controller *rest.Config
+	// Kubeconfig is a file with the same.
+	Kubeconfig []byte
 }
 
 // Run starts a Server, runs the tests of a package and exits. It is the TestMain of
@@ -35,34 +38,57 @@ func Run(m *testing.M, server *Server) {
 }
 
 func run(m *testing.M, server *Server) (code int, err error) {
-	environment := &envtest.Environment{
-		CRDDirectoryPaths:     []string{path("apis/crds")},
-		ErrorIfCRDPathMissing: true,
-		BinaryAssetsDirectory: assets(),
-	}
-	server.Admin, err = environment.Start()
+	stop, err := server.start(&envtest.Environment{CRDDirectoryPaths: []string{path("apis/crds")}, ErrorIfCRDPathMissing: true})
 	if err != nil {
-		return 0, fmt.Errorf("start the API server: %w (run `make controlplane`, or set KUBEBUILDER_ASSETS)", err)
+		return 0, err
 	}
 	defer func() {
-		if stopErr := environment.Stop(); err == nil && stopErr != nil {
-			err = fmt.Errorf("stop the API server: %w", stopErr)
+		if stopErr := stop(); err == nil {
+			err = stopErr
 		}
 	}()
-	server.Admin.QPS = -1
+	if err := install(server); err != nil {
+		return 0, fmt.Errorf("install the controller's manifests: %w", err)
+	}
+	return m.Run(), nil
+}
+
+// Start starts a Server without anything of Gatehouse. A folder holds its data: it may be
+// that of another Server that was stopped, or a copy.
+func Start(data string) (server *Server, stop func() error, err error) {
+	environment := &envtest.Environment{}
+	environment.ControlPlane.Etcd = &envtest.Etcd{DataDir: data}
+	server = &Server{}
+	stop, err = server.start(environment)
+	return server, stop, err
+}
+
+func (s *Server) start(environment *envtest.Environment) (stop func() error, err error) {
+	environment.BinaryAssetsDirectory = assets()
+	s.Admin, err = environment.Start()
+	if err != nil {
+		return nil, fmt.Errorf("start the API server: %w (run `make controlplane`, or set KUBEBUILDER_ASSETS)", err)
+	}
+	stop = func() error {
+		if err := environment.Stop(); err != nil {
+			return fmt.Errorf("stop the API server: %w", err)
+		}
+		return nil
+	}
+	s.Admin.QPS = -1
 
 	user, err := environment.AddUser(envtest.User{
 		Name:   "system:serviceaccount:gatehouse-system:gatehouse-controller",
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:gatehouse-system"},
 	}, nil)
 	if err != nil {
-		return 0, fmt.Errorf("add the controller's user: %w", err)
+		return nil, errors.Join(fmt.Errorf("add the controller's user: %w", err), stop())
 	}
-	server.Controller = user.Config()
-	if err := install(server); err != nil {
-		return 0, fmt.Errorf("install the controller's manifests: %w", err)
+	s.Controller = user.Config()
+	if s.Kubeconfig, err = user.KubeConfig(); err != nil {
+		return nil, errors.Join(fmt.Errorf("write the controller's kubeconfig: %w", err), stop())
 	}
-	return m.Run(), nil
+	return stop, nil
 }
 
 func assets() string {

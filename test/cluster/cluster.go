@@ -74,11 +74,16 @@ func (c *Cluster) Sync(ctx context.Context, environment, folders string) error {
 			objects = append(objects, object)
 		}
 	}
+	return c.ApplyAll(ctx, objects)
+}
+
+// ApplyAll applies objects as Flux does.
+func (c *Cluster) ApplyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
 	options := ssa.DefaultApplyOptions()
 	options.IfNotPresentSelector = map[string]string{"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
 	poller := polling.NewStatusPoller(c, c.RESTMapper(), polling.Options{})
 	manager := ssa.NewResourceManager(c, poller, ssa.Owner{Field: "gatehouse-test", Group: "gatehouse.example.com"})
-	_, err = manager.ApplyAllStaged(ctx, objects, options)
+	_, err := manager.ApplyAllStaged(ctx, objects, options)
 	return err
 }
 

@@ -1,0 +1,217 @@
+// Package disaster loses clusters and brings them back, with a real API server, the data of
+// its etcd, and the controller as a process of its own.
+package disaster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller"
+	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/test/apiserver"
+	"example.com/gatehouse/test/cluster"
+)
+
+// asController is a variable of the environment with which the program of the tests is the
+// controller.
+const asController = "GATEHOUSE_TEST_CONTROLLER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asController) == "" {
+		os.Exit(m.Run())
+	}
+	if err := runController(ctrl.SetupSignalHandler()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func runController(ctx context.Context) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	manager, err := controller.New(ctx, config, controller.Options{MetricsAddress: "0", ProbeAddress: "0", Concurrency: 4, Grace: time.Hour})
+	if err != nil {
+		return err
+	}
+	return manager.Start(ctx)
+}
+
+// world is a cluster: an API server with etcd, and a test that plays everybody else.
+type world struct {
+	*testing.T
+	*cluster.Cluster
+	kubeconfig string // of the controller
+	shutDown   func()
+}
+
+// newWorld starts a cluster on the data of etcd in a folder, which may be empty.
+func newWorld(t *testing.T, data string) *world {
+	t.Helper()
+	server, stop, err := apiserver.Start(data)
+	must(t, err)
+	w := &world{T: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	isUp := true
+	w.shutDown = func() {
+		if isUp {
+			isUp = false
+			must(t, stop())
+		}
+	}
+	t.Cleanup(w.shutDown)
+	must(t, os.WriteFile(w.kubeconfig, server.Kubeconfig, 0o600))
+	scheme := controller.Scheme()
+	must(t, clientgoscheme.AddToScheme(scheme))
+	admin, err := client.NewWithWatch(server.Admin, client.Options{Scheme: scheme})
+	must(t, err)
+	w.Cluster = &cluster.Cluster{WithWatch: admin, Config: server.Admin}
+	return w
+}
+
+// startController starts a controller and returns what kills it.
+func (w *world) startController() (stop func()) {
+	w.Helper()
+	cmd := exec.Command(os.Args[0]) // #nosec G204 -- the program of the tests
+	cmd.Env = append(os.Environ(), asController+"=1", "KUBECONFIG="+w.kubeconfig)
+	must(w.T, cmd.Start())
+	isUp := true
+	stop = func() {
+		if isUp {
+			isUp = false
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	w.Cleanup(stop)
+	return stop
+}
+
+// sync applies objects until the API server takes all of them: at first it does not know
+// the new kinds.
+func (w *world) sync(objects []*unstructured.Unstructured) {
+	w.Helper()
+	w.eventually("sync", func() error { return w.ApplyAll(w.Context(), objects) })
+}
+
+// awaitAt waits until an At is in a phase and its Ready condition has a reason.
+func (w *world) awaitAt(name string, phase cnatv1alpha1.AtPhase, reason string) *cnatv1alpha1.At {
+	w.Helper()
+	at := &cnatv1alpha1.At{}
+	w.eventually(fmt.Sprintf("At %s is %s %s", name, phase, reason), func() error {
+		if err := w.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, at); err != nil {
+			return err
+		}
+		if got := status.FindReady(at.Status.Conditions).Reason; at.Status.Phase != phase || got != reason || at.Status.ObservedGeneration != at.Generation {
+			return fmt.Errorf("is %s %s", at.Status.Phase, got)
+		}
+		return nil
+	})
+	return at
+}
+
+// pod is the only Pod of an At; nil where there is none.
+func (w *world) pod(at string) *corev1.Pod {
+	w.Helper()
+	var pods corev1.PodList
+	must(w.T, w.List(w.Context(), &pods, client.InNamespace(namespace), client.MatchingLabels{kinds.AtLabel: at}))
+	switch len(pods.Items) {
+	case 0:
+		return nil
+	case 1:
+		return &pods.Items[0]
+	}
+	w.Fatalf("At %s has %d Pods", at, len(pods.Items))
+	return nil
+}
+
+// checkGates fails the test unless each At has a Pod whose gate is as it should be.
+func (w *world) checkGates(areClosed bool, ats ...string) {
+	w.Helper()
+	for _, at := range ats {
+		pod := w.pod(at)
+		if pod == nil {
+			w.Errorf("At %s has no Pod", at)
+		} else if isClosed := len(pod.Spec.SchedulingGates) > 0; isClosed != areClosed {
+			w.Errorf("At %s: the gate of Pod %s is closed: %t", at, pod.Name, isClosed)
+		}
+	}
+}
+
+// finish plays the kubelet: the command of an At has run.
+func (w *world) finish(at string) {
+	w.Helper()
+	pod := w.pod(at)
+	pod.Status.Phase = corev1.PodSucceeded
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name:  kinds.CommandContainer,
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Now()}},
+	}}
+	must(w.T, w.Status().Update(w.Context(), pod))
+}
+
+func (w *world) eventually(what string, try func() error) {
+	w.Helper()
+	const patience = time.Minute
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			w.Fatalf("%s: not within %s: %v", what, patience, err)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// namespace is that of all Ats.
+const namespace = "shop"
+
+// rendered are the objects of an environment of this repository in which files have other
+// content.
+func rendered(t *testing.T, environment string, files map[string]string) (objects []*unstructured.Unstructured) {
+	t.Helper()
+	repository, err := render.Open("../..")
+	must(t, err)
+	defer repository.Close()
+	contents := map[string][]byte{}
+	for name, content := range files {
+		contents["/environments/"+environment+"/"+name] = []byte(content)
+	}
+	rendering, problems := render.Render(repository.With(contents), environment, func(string) {})
+	if rendering == nil {
+		t.Fatal(problems)
+	}
+	for _, o := range rendering.Objects {
+		objects = append(objects, o.Unstructured)
+	}
+	return objects
+}
+
+// anAt is the manifest of an At, with more in its spec.
+func anAt(name string, due time.Time, more string) string {
+	return fmt.Sprintf("---\n{apiVersion: %s, kind: At, metadata: {name: %s, namespace: %s}, spec: {schedule: %q, command: echo%s}}\n",
+		cnatv1alpha1.SchemeGroupVersion, name, namespace, due.UTC().Format(time.RFC3339), more)
+}
