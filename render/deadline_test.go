@@ -82,21 +82,29 @@ func TestDefaultDeadlineIsChecked(t *testing.T) {
 	}
 }
 
-// What an environment says for all Ats of how late is too late renames no Pod, and shows on
-// its page.
+// What an environment says of how late is too late is in each At that does not say so
+// itself, and renames no Pod.
 func TestDefaultDeadlineIsRendered(t *testing.T) {
-	ats := fmt.Sprintf(deadlineAt, "a", "", 2027) + fmt.Sprintf(deadlineAt, "b", ", startingDeadlineSeconds: 60", 2027)
+	ats := fmt.Sprintf(deadlineAt, "a", "", 2027) + fmt.Sprintf(deadlineAt, "b", ", startingDeadlineSeconds: 60", 2027) + fmt.Sprintf(deadlineAt, "c", ", startingDeadlineSeconds: null", 2027)
 	before := renderingOf(t, writeWithDefinitions(t, "resources: [../../crds, ats.yaml]", ats))
 	after := renderingOf(t, writeWithDefinitions(t, patched("{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: 3600}"), ats))
+	var changed []string
 	for i, file := range before.Files {
-		other := after.Files[i]
-		isDefinition := strings.HasSuffix(file.Path, "customresourcedefinition-ats.cnat.programming-kubernetes.info.yaml")
-		if file.Path != other.Path || (string(file.Content) == string(other.Content)) == isDefinition {
-			t.Errorf("%s becomes %s:\n%s", file.Path, other.Path, other.Content)
+		if file.Path != after.Files[i].Path {
+			t.Errorf("%s becomes %s", file.Path, after.Files[i].Path)
+		}
+		if string(file.Content) != string(after.Files[i].Content) {
+			changed = append(changed, file.Path)
+		}
+		if isLimited := strings.Contains(string(after.Files[i].Content), "\n  startingDeadlineSeconds: 3600\n"); isLimited != (file.Path == "shop/at-a.yaml" || file.Path == "shop/at-c.yaml") {
+			t.Errorf("%s:\n%s", file.Path, after.Files[i].Content)
 		}
 	}
-	if !strings.Contains(string(after.Page), "starts at most 1h late") || !strings.Contains(string(after.Page), "starts at most 1m late") {
-		t.Errorf("%s", after.Page)
+	if got := strings.Join(changed, " "); got != "_cluster/customresourcedefinition-ats.cnat.programming-kubernetes.info.yaml shop/at-a.yaml shop/at-c.yaml" {
+		t.Errorf("changed are %s", got)
+	}
+	if page := string(after.Page); strings.Count(page, "starts at most 1h late") != 2 || !strings.Contains(page, "starts at most 1m late") {
+		t.Error(page)
 	}
 }
 

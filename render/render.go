@@ -72,6 +72,7 @@ func (r *renderer) render(files *source.FileSystem, progress func(step string)) 
 
 	progress("validating")
 	written, stored := r.check(built)
+	fillDeadlines(stored)
 
 	progress("expanding")
 	r.stored = stored

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/apis/crds"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/check"
@@ -116,6 +117,19 @@ func (r *renderer) check(built []object.Object) (written, stored []object.Object
 	r.reportInexact(written)
 	r.report(check.ReservedFields(written))
 	return written, stored
+}
+
+// fillDeadlines writes the default of the environment for spec.startingDeadlineSeconds into
+// Ats that leave it out. The API server would fill it in once, when an At is created, and
+// keep it when the environment says something else.
+func fillDeadlines(stored []object.Object) {
+	for _, o := range stored {
+		seconds, isSet, _ := unstructured.NestedInt64(o.Object, kinds.StartingDeadline...)
+		own, _, _ := unstructured.NestedFieldNoCopy(o.Written.Object, kinds.StartingDeadline...)
+		if kind := kinds.Find(o.GroupVersionKind()); kind != nil && kind.GVK.Kind == cnatv1alpha1.KindAt && isSet && own == nil {
+			_ = unstructured.SetNestedField(o.Written.Object, seconds, kinds.StartingDeadline...) // the spec of a valid At is a mapping
+		}
+	}
 }
 
 // expand returns what valid, defaulted objects are rendered to, several at a time.

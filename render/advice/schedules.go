@@ -16,9 +16,6 @@ import (
 // too late.
 func lateRuns(e Environment) (warnings []object.Problem) {
 	definition := e.atDefinition()
-	if definition != nil && kinds.DefaultDeadline(definition) > 0 {
-		return nil
-	}
 	isSaid := definition == nil // what brings the definition says how late is too late
 	for _, o := range e.Objects {
 		if !isAt(o) || isHeldOrLimited(o) {
@@ -51,10 +48,11 @@ func (e Environment) atDefinition() *unstructured.Unstructured {
 	return e.Objects[i].Unstructured
 }
 
-// isHeldOrLimited says whether an At is suspended, or has a starting deadline of its own.
+// isHeldOrLimited says whether an At is suspended, or has a starting deadline, of its own or
+// the environment's.
 func isHeldOrLimited(at object.Object) bool {
 	isSuspended, _, _ := unstructured.NestedBool(at.Object, "spec", "suspend")
-	deadline, _, _ := unstructured.NestedFieldNoCopy(at.Object, "spec", "startingDeadlineSeconds")
+	deadline, _, _ := unstructured.NestedFieldNoCopy(at.Object, kinds.StartingDeadline...)
 	return isSuspended || deadline != nil
 }
 

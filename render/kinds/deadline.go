@@ -2,14 +2,20 @@ package kinds
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
-// AtDefinition is the name of the CustomResourceDefinition of Ats.
+// AtDefinition is the name of the CustomResourceDefinition of Ats. An environment says how
+// late is too late by a default for StartingDeadline there.
 const AtDefinition = "ats.cnat.programming-kubernetes.info"
+
+// StartingDeadline is the field of an At that says how late is too late.
+var StartingDeadline = []string{"spec", "startingDeadlineSeconds"}
 
 // IsAtDefinition says whether an object is the CustomResourceDefinition of Ats.
 func IsAtDefinition(o *unstructured.Unstructured) bool {
@@ -17,33 +23,43 @@ func IsAtDefinition(o *unstructured.Unstructured) bool {
 	return gvk.Group == "apiextensions.k8s.io" && gvk.Kind == "CustomResourceDefinition" && o.GetName() == AtDefinition
 }
 
-// DefaultDeadline is what the API server fills in for spec.startingDeadlineSeconds of an
-// At that has none, in seconds, if an object is the CustomResourceDefinition of Ats and has
-// a default for it; 0 otherwise.
+// DefaultDeadline is the default of StartingDeadline, in seconds, in a
+// CustomResourceDefinition of Ats; 0 for none, and in any other object.
 func DefaultDeadline(o *unstructured.Unstructured) int64 {
 	if !IsAtDefinition(o) {
 		return 0
 	}
 	version, _ := atVersion(o)
-	seconds, _, _ := unstructured.NestedNumberAsFloat64(version, "schema", "openAPIV3Schema", "properties", "spec", "properties", "startingDeadlineSeconds", "default")
+	seconds, _, _ := unstructured.NestedNumberAsFloat64(version, defaultDeadline()...)
 	return int64(seconds)
 }
 
 // DefaultDeadlinePatch is an operation of a JSON patch that gives a CustomResourceDefinition
-// of Ats a default for spec.startingDeadlineSeconds.
+// of Ats a default of StartingDeadline.
 func DefaultDeadlinePatch(definition *unstructured.Unstructured, seconds int64) string {
 	_, index := atVersion(definition)
-	return fmt.Sprintf("{op: add, path: /spec/versions/%d/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: %d}", index, seconds)
+	return fmt.Sprintf("{op: add, path: /spec/versions/%d/%s, value: %d}", index, strings.Join(defaultDeadline(), "/"), seconds)
+}
+
+// defaultDeadline is where a version of a CustomResourceDefinition has the default.
+func defaultDeadline() []string {
+	path := []string{"schema", "openAPIV3Schema"}
+	for _, key := range StartingDeadline {
+		path = append(path, "properties", key)
+	}
+	return append(path, "default")
 }
 
 // atVersion is the version of Ats that Gatehouse reads, and its index.
 func atVersion(definition *unstructured.Unstructured) (version map[string]any, index int) {
 	versions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "spec", "versions")
 	list, _ := versions.([]any)
-	for i, item := range list {
-		if version, _ := item.(map[string]any); version["name"] == cnatv1alpha1.SchemeGroupVersion.Version {
-			return version, i
-		}
+	isRead := func(item any) bool {
+		version, _ = item.(map[string]any)
+		return version["name"] == cnatv1alpha1.SchemeGroupVersion.Version
 	}
-	return nil, 0
+	if index = slices.IndexFunc(list, isRead); index < 0 {
+		return nil, 0
+	}
+	return version, index
 }

@@ -15,7 +15,6 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/render/kinds"
-	"example.com/gatehouse/render/object"
 )
 
 // at is an At, and its Pod once overrides are done with it.
@@ -25,13 +24,12 @@ type at struct {
 	schedule      string // as it is written
 	due           time.Time
 	suspended     bool
-	startDeadline int64 // seconds, the environment's where it has none; 0 for none
+	startDeadline int64 // seconds; 0 where there is none
 	pod           *placed
 }
 
-// readAts reads Ats with their Pods, in an environment with a default deadline. They are in
-// the order in which they are due.
-func readAts(written []placed, pods map[owner]placed, defaultDeadline int64) []*at {
+// readAts reads Ats with their Pods. They are in the order in which they are due.
+func readAts(written []placed, pods map[owner]placed) []*at {
 	ats := make([]*at, len(written))
 	for i, p := range written {
 		a := &at{placed: p, owner: p.owner()}
@@ -39,7 +37,7 @@ func readAts(written []placed, pods map[owner]placed, defaultDeadline int64) []*
 		a.schedule, _, _ = unstructured.NestedString(content, "spec", "schedule")
 		a.due, _ = kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: a.schedule}) // an At that was rendered has one
 		a.suspended, _, _ = unstructured.NestedBool(content, "spec", "suspend")
-		a.startDeadline = object.Number(p.Unstructured, defaultDeadline, "spec", "startingDeadlineSeconds")
+		a.startDeadline, _, _ = unstructured.NestedInt64(content, "spec", "startingDeadlineSeconds")
 		if pod, ok := pods[a.owner]; ok {
 			a.pod = &pod
 		}

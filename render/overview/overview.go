@@ -67,7 +67,6 @@ func read(name string, objects []object.Object, files []tree.File) *environment 
 	folders := map[string]bool{}
 	autoscalers := map[object.ID]object.Autoscaler{}
 	var caches, ats []placed
-	var defaultDeadline int64
 	rendered := map[*kinds.Kind]map[owner]placed{}
 	for i := range kinds.All {
 		rendered[&kinds.All[i]] = map[owner]placed{}
@@ -81,7 +80,6 @@ func read(name string, objects []object.Object, files []tree.File) *environment 
 		if a, ok := object.ReadAutoscaler(o.Unstructured); ok {
 			autoscalers[a.Target] = a
 		}
-		defaultDeadline = max(defaultDeadline, kinds.DefaultDeadline(o.Unstructured))
 		gvk := o.GroupVersionKind()
 		kind := kinds.RenderedFrom(o.Unstructured)
 		isPod, isDeployment := gvk.Group == "" && gvk.Kind == "Pod", gvk.Group == appsv1.GroupName && gvk.Kind == "Deployment"
@@ -99,7 +97,7 @@ func read(name string, objects []object.Object, files []tree.File) *environment 
 	}
 	e.namespaces = len(folders)
 	e.caches = readCaches(caches, rendered[kinds.Find(cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached))], autoscalers)
-	e.ats = readAts(ats, rendered[kinds.Find(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))], defaultDeadline)
+	e.ats = readAts(ats, rendered[kinds.Find(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))])
 	return e
 }
 

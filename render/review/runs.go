@@ -14,7 +14,7 @@ import (
 type run struct {
 	schedule, command, image string
 	due                      time.Time
-	deadline                 int64 // in seconds, the environment's where it has none; 0 for none
+	deadline                 int64 // in seconds; 0 for none
 	suspended                bool
 	digest                   string // of what runs, and when
 	pod                      string
@@ -42,7 +42,7 @@ func newRun(s side, at Object) *run {
 		schedule: text(o, "spec", "schedule"),
 		command:  text(o, "spec", "command"),
 		image:    text(o, "spec", "image"),
-		deadline: object.Number(o, s.defaultDeadline, "spec", "startingDeadlineSeconds"),
+		deadline: object.Number(o, 0, "spec", "startingDeadlineSeconds"),
 	}
 	r.suspended, _, _ = unstructured.NestedBool(o.Object, "spec", "suspend")
 	r.due, _ = kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: r.schedule})

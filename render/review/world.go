@@ -27,7 +27,6 @@ type side struct {
 	// the Deployments of the Memcacheds.
 	ats, atPods, caches map[Object]*unstructured.Unstructured
 	autoscalers         map[Object]autoscaler // by what they scale
-	defaultDeadline     int64                 // of Ats that have none, in seconds; 0 for none
 }
 
 func newWorld(e diff.Environment) *world {
@@ -44,9 +43,8 @@ func newWorld(e diff.Environment) *world {
 }
 
 func newSide(objects []*unstructured.Unstructured) side {
-	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}, 0}
+	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}}
 	for _, o := range objects {
-		s.defaultDeadline = max(s.defaultDeadline, kinds.DefaultDeadline(o))
 		if a, ok := newAutoscaler(o); ok {
 			s.autoscalers[Object(a.Target)] = a
 		}

@@ -104,10 +104,20 @@ func TestOrders(t *testing.T) {
 
 	w.checkGates(true, "at-first", "pod-first", "suspended")
 
-	ats, pods, others = objects("late", "", strings.Replace(string(deadline), "value: 3600", "value: 86400", 1))
+	// What the environment says later is for Ats that are there, too.
+	week := strings.Replace(string(deadline), "value: 3600", "value: 604800", 1)
+	ats, pods, others = objects("late", ", suspend: true", week)
 	w.sync(others)
 	w.sync(ats)
 	w.sync(pods)
-	w.awaitAt("late", running, ReasonRunning)
-	w.checkGates(false, "late")
+	w.awaitAt("late", pending, ReasonSuspended)
+	ats, _, _ = objects("late", ", suspend: true", string(deadline))
+	w.sync(ats)
+	w.awaitAt("late", done, ReasonDeadlineMissed)
+
+	ats, pods, _ = objects("in-time", "", week)
+	w.sync(ats)
+	w.sync(pods)
+	w.awaitAt("in-time", running, ReasonRunning)
+	w.checkGates(false, "in-time")
 }
