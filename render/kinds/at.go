@@ -88,6 +88,7 @@ func spelledAtDigest(spec cnatv1alpha1.AtSpec) string {
 func At(at *cnatv1alpha1.At) []Object {
 	meta := withDigest(objectMeta(at.ObjectMeta, "at", AtLabel), AtDigest(at.Spec))
 	maps.Copy(meta.Annotations, AtPodAnnotations)
+	meta.Labels[excludeFromBackup] = "true"
 
 	return []Object{&corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},

@@ -54,9 +54,9 @@ func hash(b []byte) string {
 }
 
 // HashName gives a rendered object of an immutable kind its final name, that of its
-// owner and a hash of all that the object is but for its wave, so that it never has to
-// be changed. It comes after everything else that may change the manifest. Other objects
-// keep their names.
+// owner and a hash of all that the object is but for its wave and what backups make of it,
+// so that it never has to be changed. It comes after everything else that may change the
+// manifest. Other objects keep their names.
 func HashName(object *unstructured.Unstructured) error {
 	kind := RenderedFrom(object)
 	if kind == nil || !kind.Immutable {
@@ -70,6 +70,9 @@ func HashName(object *unstructured.Unstructured) error {
 	}
 	annotations[waveAnnotation] = hashedWave
 	hashed.SetAnnotations(annotations)
+	labels := hashed.GetLabels()
+	delete(labels, excludeFromBackup)
+	hashed.SetLabels(labels)
 	b, err := json.Marshal(hashed.Object)
 	if err != nil {
 		return fmt.Errorf("hash %s %s: %w", object.GetKind(), object.GetName(), err)
@@ -86,6 +89,12 @@ const waveAnnotation = "argocd.argoproj.io/sync-wave"
 // hashedWave is the wave that a name is a hash of, whatever the wave is: the one that
 // all Pods were in once. Another name would have a tool delete a Pod that runs.
 const hashedWave = "1000"
+
+// excludeFromBackup is the label of what Velero leaves out of its backups, with the value
+// "true": the Pod of an At. The one in a backup has no gate once its command was started, and
+// would start it again when it is restored, whatever its At says. The tool that syncs brings
+// the Pod back with its gate. Pods were without the label once, and no name is a hash of it.
+const excludeFromBackup = "velero.io/exclude-from-backup"
 
 // hashLength is how many hexadecimal digits a name has of a hash.
 const hashLength = 10

@@ -211,3 +211,32 @@ func TestWaves(t *testing.T) {
 		t.Errorf("Pods have the names %v, want one", names)
 	}
 }
+
+// The Pod of an At is in no backup, whatever its At says, and its name says nothing of that.
+func TestExcludeFromBackup(t *testing.T) {
+	names := map[string]bool{}
+	for _, labels := range []map[string]string{nil, {excludeFromBackup: "false"}, {excludeFromBackup: "true"}} {
+		at := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(`{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a}, spec: {schedule: "2027-01-01T00:00:00Z", command: date}}`), &at.Object); err != nil {
+			t.Fatal(err)
+		}
+		at.SetLabels(labels)
+		rendered, err := Expand(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rendered[0].GetLabels()["velero.io/exclude-from-backup"]; got != "true" {
+			t.Errorf("%v: %q", labels, got)
+		}
+		for range 2 { // with the label, and as earlier versions made it
+			if err := HashName(rendered[0]); err != nil {
+				t.Fatal(err)
+			}
+			names[rendered[0].GetName()] = true
+			unstructured.RemoveNestedField(rendered[0].Object, "metadata", "labels", excludeFromBackup)
+		}
+	}
+	if len(names) != 1 {
+		t.Errorf("names %v", names)
+	}
+}
