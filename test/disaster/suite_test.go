@@ -57,6 +57,7 @@ func runController(ctx context.Context) error {
 type world struct {
 	*testing.T
 	*cluster.Cluster
+	namespace  string // of the Ats that it asks for
 	kubeconfig string // of the controller
 	shutDown   func()
 }
@@ -66,7 +67,7 @@ func newWorld(t *testing.T, data string) *world {
 	t.Helper()
 	server, stop, err := apiserver.Start(data)
 	must(t, err)
-	w := &world{T: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	w := &world{T: t, namespace: "shop", kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	isUp := true
 	w.shutDown = func() {
 		if isUp {
@@ -114,7 +115,7 @@ func (w *world) awaitAt(name string, phase cnatv1alpha1.AtPhase, reason string) 
 	w.Helper()
 	at := &cnatv1alpha1.At{}
 	w.eventually(fmt.Sprintf("At %s is %s %s", name, phase, reason), func() error {
-		if err := w.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, at); err != nil {
+		if err := w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, at); err != nil {
 			return err
 		}
 		if got := status.FindReady(at.Status.Conditions).Reason; at.Status.Phase != phase || got != reason || at.Status.ObservedGeneration != at.Generation {
@@ -129,7 +130,7 @@ func (w *world) awaitAt(name string, phase cnatv1alpha1.AtPhase, reason string) 
 func (w *world) pod(at string) *corev1.Pod {
 	w.Helper()
 	var pods corev1.PodList
-	must(w.T, w.List(w.Context(), &pods, client.InNamespace(namespace), client.MatchingLabels{kinds.AtLabel: at}))
+	must(w.T, w.List(w.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{kinds.AtLabel: at}))
 	switch len(pods.Items) {
 	case 0:
 		return nil
@@ -186,9 +187,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// namespace is that of all Ats.
-const namespace = "shop"
-
 // rendered are the objects of an environment of this repository in which files have other
 // content.
 func rendered(t *testing.T, environment string, files map[string]string) (objects []*unstructured.Unstructured) {
@@ -212,6 +210,6 @@ func rendered(t *testing.T, environment string, files map[string]string) (object
 
 // anAt is the manifest of an At, with more in its spec.
 func anAt(name string, due time.Time, more string) string {
-	return fmt.Sprintf("---\n{apiVersion: %s, kind: At, metadata: {name: %s, namespace: %s}, spec: {schedule: %q, command: echo%s}}\n",
-		cnatv1alpha1.SchemeGroupVersion, name, namespace, due.UTC().Format(time.RFC3339), more)
+	return fmt.Sprintf("---\n{apiVersion: %s, kind: At, metadata: {name: %s, namespace: shop}, spec: {schedule: %q, command: echo%s}}\n",
+		cnatv1alpha1.SchemeGroupVersion, name, due.UTC().Format(time.RFC3339), more)
 }
