@@ -104,6 +104,11 @@ image: IMAGE ?= gatehouse-controller:dev
 image: ## Write bin/controller.tar, a static image for `docker load` or `ctr images import`
 	go run -C release . -version '$(VERSION)' -image '$(IMAGE)' -archive bin/controller.tar
 
+.PHONY: demo
+demo: bin/render ## Show all of it on the cluster that KUBECONFIG names: kind, k3d, minikube or containerd; no registry
+	$(MAKE) image IMAGE=gatehouse-controller:demo
+	test/demo.sh
+
 # The programs that tests run against are built once, unless KUBEBUILDER_ASSETS
 # names a folder that has them.
 .PHONY: controlplane
