@@ -87,7 +87,7 @@ fails: rendering again completes that. --watch ends with 130 at Ctrl-C, and with
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	cmd.AddCommand(newInitCommand(), newNewCommand(), newDiffCommand(), newExplainCommand(), newPublishCommand(), newSyncCommand(), newVersionCommand())
+	cmd.AddCommand(newInitCommand(), newNewCommand(), newDiffCommand(), newExplainCommand(), newPublishCommand(), newSyncCommand(), newApplyCommand(), newDeleteCommand(), newVersionCommand())
 	return cmd
 }
 

@@ -156,6 +156,19 @@ func (p *progress) step(doing string) {
 	}
 }
 
+// pause takes the progress from the screen while something else is printed.
+func (p *progress) pause(print func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	print()
+	if p.bar != nil {
+		_ = p.bar.RenderBlank()
+	}
+}
+
 // stop takes the progress from the screen.
 func (p *progress) stop() {
 	p.mu.Lock()

@@ -81,6 +81,9 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "int32":
 		err = fmt.Errorf("--%s %s", invalid.GetFlag().Name, invalid.GetValue())
 		hint = ": write a whole number"
+	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
+		err = fmt.Errorf("--%s %s", invalid.GetFlag().Name, invalid.GetValue())
+		hint = ": write a time like 90s or 5m"
 	}
 	return fmt.Errorf("%w%s%s", err, hint, seeHelp(cmd))
 }
