@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,12 +21,13 @@ import (
 type applyFlags struct {
 	apply.Options
 	cluster.Target
-	root   string
-	output string
+	root    string
+	output  string
+	counted []string // the actions that the summary counts
 }
 
 func newApplyCommand() *cobra.Command {
-	var f applyFlags
+	f := applyFlags{counted: []string{apply.Created, apply.Configured, apply.Unchanged, apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "apply --env NAME",
 		Short: "Apply rendered/NAME to a cluster, and wait until it is ready",
@@ -145,12 +147,13 @@ type applyReport struct {
 	Errors      []object.Problem `json:"errors"`
 	Warnings    []object.Problem `json:"warnings"`
 
-	out    io.Writer
-	isJSON bool
+	out     io.Writer
+	isJSON  bool
+	counted []string // the actions that a summary counts
 }
 
 func newApplyReport(cmd *cobra.Command, c *cluster.Cluster, f *applyFlags) *applyReport {
-	return &applyReport{Environment: f.Environment, Cluster: c.Name, DryRun: f.DryRun, Objects: []apply.Change{}, out: cmd.OutOrStdout(), isJSON: f.output == "json"}
+	return &applyReport{Environment: f.Environment, Cluster: c.Name, DryRun: f.DryRun, Objects: []apply.Change{}, out: cmd.OutOrStdout(), isJSON: f.output == "json", counted: f.counted}
 }
 
 // add notes what was done about an object, and prints it where it is a change.
@@ -184,7 +187,9 @@ func (r *applyReport) end(cmd *cobra.Command, problems []object.Problem, err err
 	} else {
 		printProblems(cmd.ErrOrStderr(), r.Warnings)
 		printProblems(cmd.ErrOrStderr(), r.Errors)
-		fmt.Fprintln(r.out, r.summary())
+		if len(r.Objects) > 0 || err == nil && len(r.Errors) == 0 {
+			fmt.Fprintln(r.out, r.summary())
+		}
 	}
 	switch {
 	case err != nil:
@@ -195,12 +200,12 @@ func (r *applyReport) end(cmd *cobra.Command, problems []object.Problem, err err
 	return nil
 }
 
-// done says whether errors kept the environment from being applied.
+// done says whether errors kept anything from being done.
 func (r *applyReport) done() string {
 	if len(r.Objects) == 0 {
 		return "nothing was written"
 	}
-	return "what was applied stays"
+	return "what was done stays"
 }
 
 // summary counts what was done.
@@ -209,6 +214,9 @@ func (r *applyReport) summary() string {
 	for _, change := range r.Objects {
 		counts[change.Action]++
 	}
-	return fmt.Sprintf("%s: %d created, %d configured, %d unchanged, %d deleted%s", r.Environment,
-		counts[apply.Created], counts[apply.Configured], counts[apply.Unchanged], counts[apply.Deleted], r.dryRun())
+	var parts []string
+	for _, action := range r.counted {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[action], action))
+	}
+	return fmt.Sprintf("%s: %s%s", r.Environment, strings.Join(parts, ", "), r.dryRun())
 }

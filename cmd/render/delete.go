@@ -7,7 +7,7 @@ import (
 )
 
 func newDeleteCommand() *cobra.Command {
-	var f applyFlags
+	f := applyFlags{counted: []string{apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete --env NAME",
 		Short: "Delete from a cluster what render apply applied there",

@@ -70,8 +70,8 @@ type applier struct {
 	others    map[object.ID]string // the environments in whose inventories objects are
 
 	brought  brought
+	asked    sync.Map         // the kinds that namespaces which are not there yet were asked about
 	warnings []object.Problem // of what turned out when it was done
-	done     sync.Mutex
 }
 
 func newApplier(c *cluster.Cluster, options Options) *applier {
@@ -196,8 +196,6 @@ func (a *applier) carryOut(ctx context.Context, p *plan, removals []removal, kep
 
 // report tells what was done about an object.
 func (a *applier) report(id object.ID, action string) {
-	a.done.Lock()
-	defer a.done.Unlock()
 	a.Done(Change{Object: id, Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Action: action})
 }
 

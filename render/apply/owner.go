@@ -100,11 +100,11 @@ const pruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
 // it is.
 func refuseDelete(live *unstructured.Unstructured, manager string) string {
 	by := appliers(live)
-	mine := slices.Index(by, manager)
-	if mine < 0 {
+	others := slices.DeleteFunc(slices.Clone(by), func(other string) bool { return other == manager })
+	switch {
+	case len(others) == len(by) && !isBare(live):
 		return "this environment did not apply it"
-	}
-	if others := slices.Delete(by, mine, mine+1); len(others) > 0 {
+	case len(others) > 0:
 		return strings.Join(others, " and ") + " applied it, too"
 	}
 	if owner := ownerOf(live); owner != "" {
@@ -114,4 +114,10 @@ func refuseDelete(live *unstructured.Unstructured, manager string) string {
 		return pruneAnnotation + " is disabled"
 	}
 	return ""
+}
+
+// isBare says whether nobody wrote a field of an object, as of a ServiceAccount that has a name
+// and nothing else: the cluster does not note who applied one.
+func isBare(live *unstructured.Unstructured) bool {
+	return !slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource == "" })
 }

@@ -74,6 +74,7 @@ func (a *applier) plan(ctx context.Context, manifests []Manifest) (*plan, []obje
 			a.brought.crds[kindOfCRD(m.Unstructured)] = s
 		case ssautils.IsNamespace(m.Unstructured):
 			a.brought.namespaces[m.GetName()] = s
+			ownField(m.Unstructured)
 		}
 		a.brought.names[m.GetName()] = true
 	}
@@ -93,6 +94,17 @@ func (a *applier) plan(ctx context.Context, manifests []Manifest) (*plan, []obje
 		problems = append(problems, object.Problem{Object: home.String(), Message: "is where render apply keeps its inventory: give it another name"})
 	}
 	return p, problems
+}
+
+// ownField has an environment own a field of a Namespace, the label that each one has anyway:
+// where git has no field but the name, the cluster would not say who applied it.
+func ownField(namespace *unstructured.Unstructured) {
+	labels := namespace.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[corev1.LabelMetadataName] = namespace.GetName()
+	namespace.SetLabels(labels)
 }
 
 func kindOfCRD(crd *unstructured.Unstructured) schema.GroupKind {
@@ -168,8 +180,7 @@ func (a *applier) judgeOne(ctx context.Context, s *step) {
 		s.action, s.deferred = Created, fmt.Errorf("the cluster does not know kind %s yet", s.GetKind())
 		return
 	}
-	namespace := a.brought.namespaces[s.GetNamespace()]
-	if namespace != nil && namespace.live == nil && namespace.isPending() {
+	if a.brought.namespaces[s.GetNamespace()].isAwaited() && !a.isFirst(s) {
 		s.action, s.deferred = Created, fmt.Errorf("namespace %s is not there yet", s.GetNamespace())
 		return
 	}
@@ -181,15 +192,27 @@ func (a *applier) judgeOne(ctx context.Context, s *step) {
 		s.problems = []object.Problem{s.problem(message)}
 		return
 	}
-	if crd != nil && crd.isPending() {
+	if crd.isPending() {
 		s.action, s.deferred = s.likely(), fmt.Errorf("CustomResourceDefinition %s is not as it will be", crd.GetName())
 		return
 	}
 	a.dryRun(ctx, s, crd != nil)
 }
 
-// isPending says whether the object has yet to be applied.
-func (s *step) isPending() bool { return s.action != Unchanged }
+// isFirst says whether an object is the first of its kind in a namespace that is asked about:
+// in a namespace that is not there yet, the cluster can judge no more than whether one has the
+// right.
+func (a *applier) isFirst(s *step) bool {
+	of := object.ID{Group: s.GroupVersionKind().Group, Kind: s.GetKind(), Namespace: s.GetNamespace()}
+	_, isThere := a.asked.LoadOrStore(of, true)
+	return !isThere
+}
+
+// isPending says whether there is an object that has yet to be applied.
+func (s *step) isPending() bool { return s != nil && s.action != Unchanged && len(s.problems) == 0 }
+
+// isAwaited says whether there is an object that the cluster does not have yet.
+func (s *step) isAwaited() bool { return s.isPending() && s.live == nil }
 
 // likely is what will be done about an object that the cluster cannot judge yet.
 func (s *step) likely() string {
@@ -202,7 +225,7 @@ func (s *step) likely() string {
 // settleNamespace finds out whether the cluster knows the kind of an object, and whether its
 // objects have namespaces. A kind that the cluster does not know may come with the environment.
 func (a *applier) settleNamespace(s *step, crd *step) (isKnown bool) {
-	if crd != nil && crd.live == nil && crd.isPending() {
+	if crd.isAwaited() {
 		return s.settleScope(scopeOf(crd) == "Namespaced", false)
 	}
 	gvk := s.GroupVersionKind()
@@ -283,7 +306,7 @@ func (a *applier) dryRun(ctx context.Context, s *step, isBrought bool) {
 		if entry.Action == ssa.SkippedAction {
 			s.action = Unchanged
 		}
-	case isMissing(err, a.brought.names), isBrought && apierrors.IsNotFound(err):
+	case isMissingNamespace(err) && a.brought.namespaces[s.GetNamespace()].isAwaited(), isMissing(err, a.brought.names), isBrought && apierrors.IsNotFound(err):
 		s.action, s.deferred = s.likely(), err
 	default:
 		s.problems = explain(s.Manifest, err)
@@ -359,15 +382,28 @@ func whyDeferred(steps []*step) (problems []object.Problem) {
 
 // applyAll applies objects, those of one kind several at a time.
 func (a *applier) applyAll(ctx context.Context, steps []*step) error {
-	for kind := range slices.Values(byKind(steps)) {
+	for _, kind := range byKind(steps) {
 		a.Progress(fmt.Sprintf("applying %d of kind %s", len(kind), kind[0].GetKind()))
-		group, ctx := errgroup.WithContext(ctx)
+		done, errs := make([]string, len(kind)), make([]error, len(kind))
+		var group errgroup.Group
 		group.SetLimit(concurrency)
-		for _, s := range kind {
-			group.Go(func() error { return a.applyOne(ctx, s) })
+		for i, s := range kind {
+			group.Go(func() error { done[i], errs[i] = a.applyOne(ctx, s); return nil })
 		}
-		if err := group.Wait(); err != nil {
+		_ = group.Wait() // errs has them
+		var problems []object.Problem
+		for i, s := range kind {
+			if errs[i] != nil {
+				problems = append(problems, explain(s.Manifest, errs[i])...)
+			} else {
+				a.report(s.id(), done[i])
+			}
+		}
+		if err := context.Cause(ctx); err != nil {
 			return err
+		}
+		if len(problems) > 0 {
+			return stopped(problems)
 		}
 	}
 	return nil
@@ -384,27 +420,26 @@ func byKind(steps []*step) (kinds [][]*step) {
 	return kinds
 }
 
-// applyOne applies an object unless it is as it is to be.
-func (a *applier) applyOne(ctx context.Context, s *step) error {
+// applyOne applies an object unless it is as it is to be, and returns what was done.
+func (a *applier) applyOne(ctx context.Context, s *step) (action string, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return err
+		return "", err
 	}
-	action := Unchanged
-	if s.isPending() || a.ForceConflicts {
-		options := ssa.ApplyOptions{IfNotPresentSelector: onlyIfAbsent}
-		if a.ForceConflicts {
-			options.Cleanup = takeFromKubectl
-		}
-		entry, err := a.ssa.Apply(ctx, s.DeepCopy(), options)
-		if err != nil {
-			return stopped(explain(s.Manifest, err))
-		}
-		if action = string(entry.Action); entry.Action == ssa.SkippedAction {
-			action = Unchanged
-		}
+	if !s.isPending() && !a.ForceConflicts {
+		return Unchanged, nil
 	}
-	a.report(s.id(), action)
-	return nil
+	options := ssa.ApplyOptions{IfNotPresentSelector: onlyIfAbsent}
+	if a.ForceConflicts {
+		options.Cleanup = takeFromKubectl
+	}
+	entry, err := a.ssa.Apply(ctx, s.DeepCopy(), options)
+	switch {
+	case err != nil:
+		return "", err
+	case entry.Action == ssa.SkippedAction:
+		return Unchanged, nil
+	}
+	return string(entry.Action), nil
 }
 
 // takeFromKubectl leaves nothing to kubectl that it applied, as Flux does: what is taken out of

@@ -23,7 +23,8 @@ type Manifest struct {
 }
 
 // Read returns what is in rendered/ENVIRONMENT, which has to be what rendering gives. Without
-// it there are problems that are errors; others are warnings.
+// it there are problems that are errors. Warnings are of what is left out: those of rendering
+// were read when it was rendered.
 func Read(ctx context.Context, repository *render.Repository, environment string, progress func(step string)) ([]Manifest, []object.Problem, error) {
 	if err := repository.CheckEnvironment(environment); err != nil {
 		if render.IsEnvironmentName(environment) {
@@ -48,14 +49,13 @@ func Read(ctx context.Context, repository *render.Repository, environment string
 	case update.Changes():
 		return nil, nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first", path.Join(tree.Folder, environment), path.Join("environments", environment), environment)
 	}
-	manifests, problems, err := decode(path.Join(tree.Folder, environment), e.Plan.Files())
-	return manifests, append(problems, e.Problems...), err
+	return decode(path.Join(tree.Folder, environment), e.Plan.Files())
 }
 
 // decode returns the objects of files, but for those that SOPS encrypted.
 func decode(folder string, files []tree.File) (manifests []Manifest, problems []object.Problem, err error) {
 	for _, file := range files {
-		if file.Path == tree.IndexFile {
+		if file.Path == tree.IndexFile || path.Ext(file.Path) != ".yaml" { // the page about it
 			continue
 		}
 		m := Manifest{File: path.Join(folder, file.Path)}

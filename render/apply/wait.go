@@ -157,8 +157,12 @@ func health(live *unstructured.Unstructured) (status.Status, string) {
 	if err != nil {
 		return status.FailedStatus, err.Error()
 	}
-	if result.Status == status.TerminatingStatus {
+	observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration")
+	switch {
+	case result.Status == status.TerminatingStatus:
 		return status.InProgressStatus, "it is being deleted"
+	case observed < 0: // the default of the kinds of Gatehouse
+		return result.Status, "no controller has looked at it: is gatehouse-controller running?"
 	}
 	return result.Status, result.Message
 }
