@@ -21,6 +21,7 @@ import (
 type applyFlags struct {
 	apply.Options
 	cluster.Target
+	names   []string
 	root    string
 	output  string
 	counted []string // the actions that the summary counts
@@ -68,12 +69,13 @@ time.`,
 
 // addApplyFlags adds the flags that applying and deleting have in common.
 func addApplyFlags(cmd *cobra.Command, f *applyFlags, verb string) {
-	addEnvironmentFlag(cmd, &f.Environment)
+	cmd.Flags().StringArrayVarP(&f.names, "env", "e", nil, "the environment to "+verb+": a folder of environments/")
+	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	addRootFlag(cmd, &f.root)
 	addClusterFlags(cmd, &f.Target)
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "ask the cluster what would be done, and do nothing")
 	cmd.Flags().BoolVar(&f.Wait, "wait", true, "wait until it is ready, and what is deleted is gone")
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long to wait, also for others who "+verb+" it, like 90s or 5m")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long to wait, also for others who do so, like 90s or 5m")
 	addOutputFlag(cmd, &f.output, textOrJSON)
 }
 
@@ -83,8 +85,13 @@ func (f *applyFlags) check() error {
 		return err
 	}
 	switch {
-	case f.Environment == "":
+	case len(f.names) == 0:
 		return noEnvironment(environmentNames(f.root))
+	case len(f.names) > 1:
+		return errors.New("--env is there more than once: each environment takes a run of its own")
+	}
+	f.Environment = f.names[0]
+	switch {
 	case !render.IsEnvironmentName(f.Environment):
 		return fmt.Errorf("%q is not the name of an environment%s", f.Environment, render.Instead(f.Environment, environmentNames(f.root)))
 	case f.Timeout <= 0:

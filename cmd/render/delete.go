@@ -27,7 +27,7 @@ Exit codes: 0 done; 2 error, or not gone in time.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDelete(cmd, f) },
 	}
-	addApplyFlags(cmd, &f, "apply or delete")
+	addApplyFlags(cmd, &f, "delete")
 	return cmd
 }
 

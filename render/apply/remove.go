@@ -24,8 +24,9 @@ import (
 
 // removal is an object to delete.
 type removal struct {
-	id   object.ID
-	live *unstructured.Unstructured
+	id    object.ID
+	live  *unstructured.Unstructured
+	spare mode
 }
 
 // mode is what happens to Pods of Ats that run.
@@ -35,6 +36,8 @@ const (
 	sparing  mode = true  // they are left to end
 	thorough mode = false // they are deleted
 )
+
+const stillRuns = "it runs; apply again when it has ended, or delete it with kubectl to stop it"
 
 // verdict is what to do about an object that the environment has no more.
 type verdict struct {
@@ -99,13 +102,13 @@ func (a *applier) judgeRemoval(ctx context.Context, id object.ID, spare mode) ve
 		return verdict{problem: &warning}
 	}
 	if spare == sparing && runs(live) {
-		warning := stays(id, "it runs; apply again when it has ended, or delete it with kubectl to stop it")
+		warning := stays(id, stillRuns)
 		return verdict{problem: &warning, isKept: true}
 	}
 	if err := a.cluster.Delete(ctx, live, client.DryRunAll, client.Preconditions{UID: new(live.GetUID())}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return verdict{problem: &object.Problem{Object: id.String(), Message: messages(err)[0]}}
 	}
-	return verdict{removal: &removal{id, live}}
+	return verdict{removal: &removal{id, live, spare}}
 }
 
 // find returns the object of the cluster; nil where it has none.
@@ -211,9 +214,13 @@ func (a *applier) removeOne(ctx context.Context, r removal) (why string, err err
 		if lookErr != nil || again == nil {
 			return lookErr
 		}
-		if live = again; again.GetUID() != uid {
+		live = again
+		switch {
+		case again.GetUID() != uid:
 			why = "somebody made it anew meanwhile"
-		} else {
+		case r.spare == sparing && runs(again):
+			why = stillRuns
+		default:
 			why = refuseDelete(again, a.manager)
 		}
 		if why != "" {
