@@ -24,7 +24,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"environments/prod/", `unknown command "environments/prod/" for "render": write --env prod` + help},
 		{"versio", `unknown command "versio" for "render": did you mean "version"?` + help},
 		{"check", `unknown command "check" for "render": did you mean "--check"?` + help},
-		{"apply", `unknown command "apply" for "render": an environment is written as --env NAME` + help},
+		{"deploy", `unknown command "deploy" for "render": an environment is written as --env NAME` + help},
 		{"--env PROD", `"PROD" is not the name of an environment: write --env prod`},
 		{"--env environments/prod", `"environments/prod" is not the name of an environment: write --env prod`},
 		{"--env rendered/prod/kustomization.yaml", `"rendered/prod/kustomization.yaml" is not the name of an environment: write --env prod`},
