@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/cluster"
 	"example.com/gatehouse/render/diff"
+	"example.com/gatehouse/render/live"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/review"
 )
@@ -24,20 +27,29 @@ type diffFlags struct {
 	render.Selection
 	root   string
 	base   string
+	live   bool
+	target cluster.Target
 	output string
 }
 
 func newDiffCommand() *cobra.Command {
 	var f diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff (--env NAME... | --all | --base REVISION)",
-		Short: "Show what rendering would change, object by object",
+		Use:   "diff (--env NAME... | --all | --base REVISION | --env NAME... --live)",
+		Short: "Show what rendering would change, or a sync, object by object",
 		Long: `Diff renders environments, writes nothing, and shows how their objects differ from
 those in rendered/. The order of fields and how files are formatted do not count.
 
 With --base it compares with what is committed at a revision of git, as a pull
 request does: with the last commit that REVISION and HEAD have in common or, where
 they have none, as with a branch that render publishes to, with REVISION itself.
+
+With --live it compares with a cluster, and changes nothing there: a dry run says what
+the API server would make of each object, as the tool would apply it that applied it
+before. What the API server adds is no difference, nor is a Pod of an At that started.
+A note says who set a field that a sync would set back. Objects are removed that the
+tool would prune; those that nobody applied from git, in the Namespaces of the
+environment, are shown as well, and say so. It takes the rights to get, list and patch.
 
 KUBECTL_EXTERNAL_DIFF names a program to show differences, as for kubectl diff.
 
@@ -51,6 +63,9 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
   # The same as a comment for a pull request: first what happens to the cluster
   render diff --base origin/main -o markdown
 
+  # What would the next sync change in the cluster, and what has it that git has not?
+  render diff --env prod --live
+
   # In two columns
   KUBECTL_EXTERNAL_DIFF="diff -y" render diff --all`,
 		Args: noArguments,
@@ -59,6 +74,8 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
 	addSelectionFlags(cmd, &f.Selection, "an environment to compare: a folder of environments/ (repeatable)", "compare every environment, and those that are gone (with --base the default)")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with what is committed at a revision of git, as a pull request into it does")
+	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by dry runs")
+	addClusterFlags(cmd, &f.target)
 	addOutputFlag(cmd, &f.output, diffOutputs)
 	return cmd
 }
@@ -69,6 +86,9 @@ func runDiff(cmd *cobra.Command, f diffFlags) error {
 	}
 	if cmd.Flags().Changed("base") && f.base == "" {
 		return errors.New("--base is empty: write a branch, a tag or a commit; in CI, look at the variable that is to have it")
+	}
+	if err := checkLive(cmd, f); err != nil {
+		return err
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
 	if err := checkSelection(f.Selection, f.root); err != nil {
@@ -86,12 +106,48 @@ func runDiff(cmd *cobra.Command, f diffFlags) error {
 		return err
 	}
 	defer unlock()
-	d, err := diff.New(cmd.Context(), repository, f.Selection, f.base, func(environment, step string) { p.step(environment + ": " + step) })
+	progress := func(environment, step string) { p.step(environment + ": " + step) }
+	var d *diff.Diff
+	if f.live {
+		d, err = diffLive(cmd, repository, f, p, progress)
+	} else {
+		d, err = diff.New(cmd.Context(), repository, f.Selection, f.base, progress)
+	}
 	if err != nil {
 		return err
 	}
 	p.stop()
 	return printDifferences(cmd, d, repository.Now, f)
+}
+
+// checkLive is the error of flags that do not go with --live, or go with nothing else.
+func checkLive(cmd *cobra.Command, f diffFlags) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case f.live && changed("base"):
+		return errors.New("--live compares with a cluster, and --base with a commit: leave out one of them")
+	case f.live && f.All:
+		return errors.New("--live compares with one cluster: write --env NAME for each environment that it has, instead of --all")
+	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
+		return errors.New("--kubeconfig and --context say with which cluster to compare: write --live, too, or leave them out")
+	}
+	return nil
+}
+
+// diffLive compares with the cluster. What the API server warns of is printed before all else.
+func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress, progress func(environment, step string)) (*diff.Diff, error) {
+	p.step("connecting to the cluster")
+	var warnings bytes.Buffer
+	c, err := f.target.Connect(&warnings)
+	if err != nil {
+		return nil, err
+	}
+	d, err := live.New(cmd.Context(), c, repository, f.Names, progress)
+	p.stop()
+	for line := range strings.Lines(warnings.String()) {
+		fmt.Fprintln(cmd.ErrOrStderr(), object.EscapeControls(strings.TrimSuffix(line, "\n")))
+	}
+	return d, err
 }
 
 // printDifferences prints a diff, and ends with the exit code that says whether there is any.
@@ -137,8 +193,13 @@ func printDiffs(out io.Writer, changes []diff.Change) error {
 	return w.Flush()
 }
 
-// printByProgram ends with the exit code of the program.
+// printByProgram ends with the exit code of the program, which is given no notes.
 func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) error {
+	for _, c := range changes {
+		for _, note := range c.Notes {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", object.EscapeControls(c.Object().String()), object.EscapeControls(note))
+		}
+	}
 	code, err := diff.External(cmd.Context(), program, changes, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err == nil && code != 0 {
 		return exitCode(code)
@@ -187,7 +248,11 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 // HEAD^ is, depends on the clone.
 func (f diffFlags) command(base string) string {
 	if base == "" {
-		return strings.Join(append([]string{"render", "diff"}, selectionFlags(f.Selection, f.root)...), " ")
+		words := append([]string{"render", "diff"}, selectionFlags(f.Selection, f.root)...)
+		if f.live {
+			words = append(words, "--live")
+		}
+		return strings.Join(words, " ")
 	}
 	selection := render.Selection{Names: f.Names} // the default is all
 	return strings.Join(append([]string{"render", "diff", "--base", fmt.Sprintf("%.12s", base)}, selectionFlags(selection, f.root)...), " ")

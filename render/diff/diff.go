@@ -30,6 +30,11 @@ type Change struct {
 	Before, After *unstructured.Unstructured
 	// BeforeFile and AfterFile are their files, relative to the root, with slashes.
 	BeforeFile, AfterFile string
+	// Notes are what is to be known about the difference from a cluster: who made it, what a
+	// sync does about it.
+	Notes []string
+	// IsStray says that Before is an object of a cluster that no sync made, and none removes.
+	IsStray bool
 }
 
 // Manifest is an object and its file, relative to the root, with slashes.
@@ -49,11 +54,15 @@ const (
 	// takes its place.
 	Replaced Action = "replaced"
 	Removed  Action = "removed"
+	// Stray is an object of a cluster that git does not have, and that stays.
+	Stray Action = "stray"
 )
 
 // Action is what happens to the object.
 func (c Change) Action() Action {
 	switch {
+	case c.IsStray:
+		return Stray
 	case c.Before == nil:
 		return Added
 	case c.After == nil:
@@ -87,13 +96,13 @@ func Objects(name string, before, after []Manifest) Environment {
 			e.Unchanged = append(e.Unchanged, m.Unstructured)
 			continue
 		}
-		e.Changes = append(e.Changes, Change{was.Unstructured, m.Unstructured, was.File, m.File})
+		e.Changes = append(e.Changes, Change{Before: was.Unstructured, After: m.Unstructured, BeforeFile: was.File, AfterFile: m.File})
 	}
 	for _, m := range old {
 		e.Changes = append(e.Changes, Change{Before: m.Unstructured, BeforeFile: m.File})
 	}
 	e.Changes = replacements(e.Changes)
-	slices.SortFunc(e.Changes, compare)
+	slices.SortFunc(e.Changes, Compare)
 	return e
 }
 
@@ -136,7 +145,8 @@ func immutableOwner(o *unstructured.Unstructured) (object.ID, bool) {
 	return object.ID{Group: kind.GVK.Group, Kind: kind.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[kind.Label]}, true
 }
 
-func compare(a, b Change) int {
+// Compare puts changes in the order of namespaces, kinds and names.
+func Compare(a, b Change) int {
 	x, y := a.Object().ID(), b.Object().ID()
 	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind), strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
 }

@@ -71,6 +71,9 @@ func writeText(dir string, c Change, text string) error {
 	if name == "" {
 		name = c.BeforeFile
 	}
+	if name == "" {
+		name = liveName(c.Before)
+	}
 	name = strings.ReplaceAll(strings.TrimPrefix(name, tree.Folder+"/"), "/", ".")
 	if len(name) > 250 {
 		name = fmt.Sprintf("%.180s-%x.yaml", name, sha256.Sum256([]byte(name)))

@@ -3,6 +3,8 @@ package diff
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,18 +15,38 @@ import (
 // noFile is the name that diff and git give to a file that there is not, on every system.
 const noFile = "/dev/null"
 
-// Unified is a unified diff of the object as YAML. As in `kubectl diff`, it says of the
-// values of a Secret which change, and not what they are.
+// Unified is a unified diff of the object as YAML, below its notes. As in `kubectl diff`, it
+// says of the values of a Secret which change, and not what they are.
 func (c Change) Unified() string {
 	before, after := c.Texts()
 	from, to := "a/"+c.BeforeFile, "b/"+c.AfterFile
-	if c.Before == nil {
+	switch {
+	case c.Before == nil:
 		from = noFile
+	case c.BeforeFile == "":
+		from = "live/" + liveName(c.Before)
 	}
 	if c.After == nil {
 		to = noFile
 	}
-	return udiff.Unified(from, to, before, after)
+	return c.noted() + udiff.Unified(from, to, before, after)
+}
+
+// noted are the notes, each on a line of its own that is no line of a diff.
+func (c Change) noted() string {
+	var b strings.Builder
+	for _, note := range c.Notes {
+		b.WriteString("# " + object.EscapeControls(note) + "\n")
+	}
+	return b.String()
+}
+
+// liveName is what `kubectl diff` calls an object of a cluster: apps.v1.Deployment.shop.sessions.
+func liveName(o *unstructured.Unstructured) string {
+	gvk := o.GroupVersionKind()
+	words := []string{gvk.Group, gvk.Version, gvk.Kind, o.GetNamespace(), o.GetName()}
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
+	return object.EscapeControls(strings.Join(words, "."))
 }
 
 // Texts is the object as YAML before and after, with the values of a Secret masked; empty

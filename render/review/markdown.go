@@ -103,7 +103,7 @@ func (c Counts) String() string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{c.Added, "added"}, {c.Changed, "changed"}, {c.Replaced, "replaced"}, {c.Removed, "removed"}} {
+	}{{c.Added, "added"}, {c.Changed, "changed"}, {c.Replaced, "replaced"}, {c.Removed, "removed"}, {c.Stray, "not in git"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}

@@ -35,6 +35,8 @@ type Counts struct {
 	Changed  int `json:"changed"`
 	Replaced int `json:"replaced"`
 	Removed  int `json:"removed"`
+	// Stray are the objects of a cluster that git does not have, and that stay.
+	Stray int `json:"stray,omitempty"`
 }
 
 // Object is an object, or what it was rendered from.
@@ -160,6 +162,8 @@ func (c *Counts) add(action diff.Action) {
 		c.Replaced++
 	case diff.Removed:
 		c.Removed++
+	case diff.Stray:
+		c.Stray++
 	}
 }
 

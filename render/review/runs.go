@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +18,7 @@ type run struct {
 	deadline                 int64 // in seconds; 0 for none
 	suspended                bool
 	digest                   string // of what runs, and when
+	started                  bool   // as a cluster says that knows
 	pod                      string
 }
 
@@ -48,8 +50,17 @@ func newRun(s side, at Object) *run {
 	r.due, _ = kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: r.schedule})
 	if pod, ok := s.atPods[at]; ok {
 		r.pod, r.digest = pod.GetName(), pod.GetAnnotations()[kinds.DigestAnnotation]
+		r.started = hasStarted(o, r.digest)
 	}
 	return r
+}
+
+// hasStarted says whether an At has the record of a run that was started: it does not run
+// again. Only a cluster has such records.
+func hasStarted(at *unstructured.Unstructured, digest string) bool {
+	ran, _, _ := unstructured.NestedStringSlice(at.Object, "status", "ran")
+	isPending := text(at, "status", "phase") == string(cnatv1alpha1.AtPending)
+	return digest != "" && (text(at, "status", "run", "digest") == digest && !isPending || slices.Contains(ran, digest))
 }
 
 // isPast says whether the run is due, or was.
@@ -71,6 +82,8 @@ func runEffect(before, after *run, now time.Time) (e Effect, ok bool) {
 		return Effect{}, false
 	case after == nil:
 		return canceled(before, now), true
+	case after.started:
+		return Effect{}, false
 	case before != nil && before.digest == after.digest:
 		return sameRun(before, after, now)
 	}

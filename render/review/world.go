@@ -31,6 +31,12 @@ type side struct {
 
 func newWorld(e diff.Environment) *world {
 	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
+	e.Changes = slices.DeleteFunc(slices.Clone(e.Changes), func(c diff.Change) bool {
+		if c.IsStray {
+			before, after = append(before, c.Before), append(after, c.Before)
+		}
+		return c.IsStray
+	})
 	for _, c := range e.Changes {
 		if c.Before != nil {
 			before = append(before, c.Before)

@@ -1,0 +1,272 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/render/object"
+)
+
+// extra is an object that the cluster has and git has not.
+type extra struct {
+	live    *unstructured.Unstructured
+	note    string
+	isStray bool // rather than pruned
+}
+
+// candidate is an object that may be an extra.
+type candidate struct {
+	gvk             schema.GroupVersionKind // without a version for the preferred one
+	namespace, name string
+	note            string
+	isStray         bool
+}
+
+func (c candidate) id() object.ID {
+	return object.ID{Group: c.gvk.Group, Kind: c.gvk.Kind, Namespace: cmp.Or(c.namespace, metav1.NamespaceDefault), Name: c.name}
+}
+
+// findExtras finds what the tools that sync the environment would prune, and what nobody
+// applied from git.
+func (c *comparison) findExtras(ctx context.Context, findings []finding) ([]extra, []object.Problem, error) {
+	syncers := syncersOf(findings)
+	inventories, problems, err := c.inventories(ctx, syncers)
+	if err != nil {
+		return nil, nil, err
+	}
+	var candidates []candidate
+	for _, i := range inventories {
+		for id, version := range i.entries {
+			gvk := schema.GroupVersionKind{Group: id.Group, Version: version, Kind: id.Kind}
+			candidates = append(candidates, candidate{gvk, id.Namespace, id.Name, i.note, false})
+		}
+	}
+	strays, warnings, err := c.strays(ctx, syncers)
+	if err != nil {
+		return nil, nil, err
+	}
+	candidates = c.unknown(append(candidates, strays...))
+	extras := make([]*extra, len(candidates))
+	err = concurrently(ctx, len(candidates), func(ctx context.Context, i int) (err error) {
+		extras[i], err = c.extra(ctx, candidates[i])
+		return err
+	})
+	var found []extra
+	for _, x := range extras {
+		if x != nil {
+			found = append(found, *x)
+		}
+	}
+	return found, append(problems, warnings...), err
+}
+
+// unknown are candidates that no environment has, each once.
+func (c *comparison) unknown(candidates []candidate) (unknown []candidate) {
+	for _, one := range candidates {
+		if id := one.id(); !c.known[id] {
+			c.known[id] = true
+			unknown = append(unknown, one)
+		}
+	}
+	return unknown
+}
+
+// extra reads a candidate; nil of one that is not there, or is about to go.
+func (c *comparison) extra(ctx context.Context, one candidate) (*extra, error) {
+	if one.gvk.Version == "" {
+		mapping, err := c.RESTMapper().RESTMapping(one.gvk.GroupKind())
+		if meta.IsNoMatchError(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		one.gvk = mapping.GroupVersionKind
+	}
+	found := newObject(one.gvk.GroupVersion().String(), one.gvk.Kind, one.namespace, one.name)
+	name := *found.DeepCopy()
+	err := c.Get(ctx, keyOf(found), found)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil && isFatal(err):
+		return nil, err
+	case err != nil: // it is there, and only its name is known
+		return &extra{&name, one.note, one.isStray}, nil
+	case found.GetDeletionTimestamp() != nil:
+		return nil, nil
+	}
+	return &extra{cleaned(found), one.note, one.isStray}, nil
+}
+
+// madeByHand are kinds of which people make objects by kubectl, and of which controllers do,
+// too: of those, only what kubectl made is listed.
+var madeByHand = []schema.GroupVersionKind{
+	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ServiceAccount"},
+	{Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "apps", Version: "v1", Kind: "DaemonSet"},
+	{Group: "batch", Version: "v1", Kind: "Job"}, {Group: "batch", Version: "v1", Kind: "CronJob"},
+	{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}, {Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
+}
+
+// rendered are the kinds that render writes for Memcacheds and Ats.
+var rendered = []schema.GroupVersionKind{
+	{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Service"},
+	{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+}
+
+// listing is a kind to look for in a namespace.
+type listing struct {
+	gvk       schema.GroupVersionKind
+	namespace string
+	onlyHand  bool // what kubectl made
+}
+
+// strays are the objects that nobody applied from git, in the Namespaces that the environment
+// brings.
+func (c *comparison) strays(ctx context.Context, s syncers) (strays []candidate, problems []object.Problem, err error) {
+	listings := c.listings()
+	found, lacking := make([][]candidate, len(listings)), make([]bool, len(listings))
+	err = concurrently(ctx, len(listings), func(ctx context.Context, i int) error {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(listings[i].gvk)
+		err := c.eachPage(ctx, list, listings[i].namespace, func(o *metav1.PartialObjectMetadata) {
+			o.SetGroupVersionKind(listings[i].gvk)
+			if stray, ok := c.stray(o, s, listings[i].onlyHand); ok {
+				found[i] = append(found[i], stray)
+			}
+		})
+		switch {
+		case meta.IsNoMatchError(err), apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+			return nil
+		case err != nil && isFatal(err):
+			return err
+		}
+		lacking[i] = err != nil && !listings[i].onlyHand
+		return nil
+	})
+	kinds := map[string][]string{}
+	for i, l := range listings {
+		if strays = append(strays, found[i]...); lacking[i] {
+			kinds[l.namespace] = append(kinds[l.namespace], l.gvk.Kind)
+		}
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(kinds)) {
+		problems = append(problems, object.Problem{Warning: true, Object: "Namespace " + namespace,
+			Message: fmt.Sprintf("you have no right to list each %s in it: those that git does not have do not show", strings.Join(kinds[namespace], ", "))})
+	}
+	return strays, problems, err
+}
+
+// listings are what is to be listed: in each Namespace of the environment that is there, the
+// kinds that it has, those that render writes, and those that people make.
+func (c *comparison) listings() (listings []listing) {
+	kinds := map[schema.GroupKind]listing{}
+	for _, gvk := range madeByHand {
+		kinds[gvk.GroupKind()] = listing{gvk: gvk, onlyHand: true}
+	}
+	for _, gvk := range rendered {
+		kinds[gvk.GroupKind()] = listing{gvk: gvk}
+	}
+	var namespaces []string
+	for _, m := range c.Objects {
+		if isNamespace(m.Unstructured) && c.namespaces[m.GetName()].isThere {
+			namespaces = append(namespaces, m.GetName())
+		}
+		if m.GetNamespace() != "" {
+			kinds[m.GroupVersionKind().GroupKind()] = listing{gvk: m.GroupVersionKind()}
+		}
+	}
+	sorted := slices.SortedFunc(maps.Values(kinds), func(a, b listing) int { return strings.Compare(a.gvk.String(), b.gvk.String()) })
+	for _, namespace := range namespaces {
+		for _, kind := range sorted {
+			kind.namespace = namespace
+			listings = append(listings, kind)
+		}
+	}
+	return listings
+}
+
+// eachPage reads a list, some objects at a time.
+func (c *comparison) eachPage(ctx context.Context, list *metav1.PartialObjectMetadataList, namespace string, do func(*metav1.PartialObjectMetadata)) error {
+	const page = 500
+	for {
+		if err := c.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue)); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			do(&list.Items[i])
+		}
+		if list.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// stray returns an object of a Namespace of the environment as a candidate, unless something
+// else than people made it, or another tool has it.
+func (c *comparison) stray(o *metav1.PartialObjectMetadata, s syncers, onlyHand bool) (candidate, bool) {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetLabels(o.Labels)
+	u.SetAnnotations(o.Annotations)
+	one := candidate{o.GroupVersionKind(), o.Namespace, o.Name, "nobody applied it from git, and a sync leaves it alone: delete it, or write it in environments/" + c.Name, true}
+	switch application, kustomization := applicationOf(u), kustomizationOf(u); {
+	case isOfCluster(o), len(o.OwnerReferences) > 0, o.DeletionTimestamp != nil, onlyHand && !isByHandAtAll(o):
+		return one, false
+	case s.applications[application]:
+		one.note, one.isStray = "Application "+application+" prunes it", false
+	case s.kustomizations[kustomization]:
+		one.note = "Kustomization " + kustomization + " applied it once, and does not list it any more: delete it"
+	case application != "", kustomization != "", o.Labels["helm.toolkit.fluxcd.io/name"] != "", c.isOfOther(o):
+		return one, false
+	case hasOption(o.Annotations[argoDomain+"/compare-options"], "IgnoreExtraneous"):
+		return one, false
+	}
+	return one, true
+}
+
+// isOfCluster says whether the cluster itself made an object.
+func isOfCluster(o *metav1.PartialObjectMetadata) bool {
+	switch o.Kind {
+	case "ConfigMap":
+		return o.Name == "kube-root-ca.crt" || o.Name == "openshift-service-ca.crt"
+	case "ServiceAccount":
+		return o.Name == "default"
+	case "Service":
+		return o.Namespace == metav1.NamespaceDefault && o.Name == "kubernetes"
+	case "Secret":
+		_, isToken := o.Annotations["kubernetes.io/service-account.uid"]
+		return isToken
+	case "Endpoints", "EndpointSlice", "Lease", "Event", "ControllerRevision":
+		return true
+	}
+	return false
+}
+
+func isByHandAtAll(o *metav1.PartialObjectMetadata) bool {
+	return slices.ContainsFunc(o.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return isByHand(entry.Manager) })
+}
+
+// isOfOther says whether render apply applied an object from another environment, or keeps it
+// for itself.
+func (c *comparison) isOfOther(o *metav1.PartialObjectMetadata) bool {
+	isInventory := o.Namespace == metav1.NamespaceDefault && strings.HasPrefix(o.Name, applyPrefix) && o.Labels["app.kubernetes.io/managed-by"] == "gatehouse"
+	return isInventory || slices.ContainsFunc(o.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && strings.HasPrefix(entry.Manager, applyPrefix) && entry.Manager != c.own()
+	})
+}
+
+func hasOption(options, option string) bool {
+	return slices.Contains(strings.FieldsFunc(options, func(r rune) bool { return r == ',' || r == ' ' }), option)
+}
