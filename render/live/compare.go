@@ -204,7 +204,6 @@ func (c *comparison) dryRun(ctx context.Context, wanted, found *unstructured.Uns
 	case err != nil && isFatal(err):
 		return nil, err
 	case err != nil: // it has to be there
-		println("FALLBACK", err.Error())
 		return after, nil
 	}
 	return defaulted, nil

@@ -49,7 +49,7 @@ func (c *comparison) findExtras(ctx context.Context, findings []finding) ([]extr
 	for _, i := range inventories {
 		for id, version := range i.entries {
 			gvk := schema.GroupVersionKind{Group: id.Group, Version: version, Kind: id.Kind}
-			candidates = append(candidates, candidate{gvk, id.Namespace, id.Name, i.note, false})
+			candidates = append(candidates, candidate{gvk, id.Namespace, id.Name, i.note, i.stays})
 		}
 	}
 	strays, warnings, err := c.strays(ctx, syncers)
@@ -254,17 +254,19 @@ func isOfCluster(o *metav1.PartialObjectMetadata) bool {
 	return false
 }
 
+// isByHandAtAll says whether kubectl made or changed an object; nobody is known of one that has
+// no fields.
 func isByHandAtAll(o *metav1.PartialObjectMetadata) bool {
-	return slices.ContainsFunc(o.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return isByHand(entry.Manager) })
+	return len(o.ManagedFields) == 0 || slices.ContainsFunc(o.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return isByHand(entry.Manager) })
 }
 
 // isOfOther says whether render apply applied an object from another environment, or keeps it
 // for itself.
 func (c *comparison) isOfOther(o *metav1.PartialObjectMetadata) bool {
+	gvk := o.GroupVersionKind()
+	_, isListed := c.ofOthers[object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}]
 	isInventory := o.Namespace == metav1.NamespaceDefault && strings.HasPrefix(o.Name, applyPrefix) && o.Labels["app.kubernetes.io/managed-by"] == "gatehouse"
-	return isInventory || slices.ContainsFunc(o.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && strings.HasPrefix(entry.Manager, applyPrefix) && entry.Manager != c.own()
-	})
+	return isListed || isInventory
 }
 
 func hasOption(options, option string) bool {

@@ -87,7 +87,7 @@ func problemsOf(findings []finding) (problems []object.Problem) {
 			problems = append(problems, *f.problem)
 		}
 		if f.missing != (right{}) {
-			lacking[f.missing] = append(lacking[f.missing], idOf(f.wanted.Unstructured).String())
+			lacking[f.missing] = append(lacking[f.missing], object.Object{Unstructured: f.wanted.Unstructured}.String())
 		}
 	}
 	for _, r := range sortedRights(lacking) {

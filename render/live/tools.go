@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"maps"
@@ -13,8 +12,9 @@ import (
 	"strings"
 
 	cliobject "github.com/fluxcd/cli-utils/pkg/object"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +27,7 @@ import (
 type inventory struct {
 	entries map[object.ID]string // the version of each; empty for the preferred one
 	note    string               // on what is pruned
+	stays   bool                 // though it is gone from git
 }
 
 // kustomizationOf is the Kustomization of Flux that applied an object, "namespace/name"; empty
@@ -102,11 +103,12 @@ func (c *comparison) kustomization(ctx context.Context, name string, s syncers) 
 		return nil, &object.Problem{Object: "Kustomization " + name, Message: fmt.Sprintf("syncs %q, which is not rendered/%s alone: %s", folder, c.Name, kept)}, nil
 	}
 	note := "Kustomization " + name + " prunes it at its next sync"
-	if prunes, _, _ := unstructured.NestedBool(k.Object, "spec", "prune"); !prunes {
+	prunes, _, _ := unstructured.NestedBool(k.Object, "spec", "prune")
+	if !prunes {
 		note = "Kustomization " + name + " applied it, and does not prune (spec.prune): delete it"
 	}
 	entries, _, _ := unstructured.NestedSlice(k.Object, "status", "inventory", "entries")
-	found := &inventory{map[object.ID]string{}, note}
+	found := &inventory{map[object.ID]string{}, note, !prunes}
 	for _, entry := range entries {
 		fields, _ := entry.(map[string]any)
 		id, _ := fields["id"].(string)
@@ -150,7 +152,7 @@ func (c *comparison) application(ctx context.Context, name string, s syncers) (*
 	if prunes, _, _ := unstructured.NestedBool(application, "spec", "syncPolicy", "automated", "prune"); !prunes {
 		note = "Application " + name + " prunes it when it is synced with --prune"
 	}
-	found := &inventory{map[object.ID]string{}, note}
+	found := &inventory{entries: map[object.ID]string{}, note: note}
 	resources, _, _ := unstructured.NestedSlice(application, "status", "resources")
 	for _, resource := range resources {
 		fields, _ := resource.(map[string]any)
@@ -181,23 +183,38 @@ func (c *comparison) isFolder(folder string) bool {
 	return folder == "/" || strings.HasSuffix(folder, "/"+path.Join(tree.Folder, c.Name))
 }
 
-// applied returns the inventory that render apply keeps.
+// applied returns the inventory that render apply keeps, and notes what those of other
+// environments have.
 func (c *comparison) applied(ctx context.Context) (*inventory, *object.Problem, error) {
-	kept := newObject("v1", "ConfigMap", "default", c.own())
-	err := c.Get(ctx, keyOf(kept), kept)
+	list := &corev1.ConfigMapList{}
+	err := c.List(ctx, list, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{"app.kubernetes.io/managed-by": "gatehouse"})
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil, nil
 	case err != nil && isFatal(err):
 		return nil, nil, err
 	case err != nil:
 		return nil, &object.Problem{Object: "ConfigMap default/" + c.own(), Message: fmt.Sprintf("cannot be read: %v: what render apply would prune is not listed", err)}, nil
 	}
-	lines, _, _ := unstructured.NestedString(kept.Object, "data", "objects")
-	if compressed, ok, _ := unstructured.NestedString(kept.Object, "binaryData", "objects.gz"); ok {
+	var own *inventory
+	for _, kept := range list.Items {
+		entries := entriesOf(kept)
+		switch {
+		case kept.Name == c.own():
+			own = &inventory{entries: entries, note: "render apply --env " + c.Name + " prunes it"}
+		case strings.HasPrefix(kept.Name, applyPrefix):
+			maps.Copy(c.ofOthers, entries)
+		}
+	}
+	return own, nil, nil
+}
+
+// entriesOf are the objects in an inventory of render apply: lines like
+// "Deployment.apps shop/sessions".
+func entriesOf(kept corev1.ConfigMap) map[object.ID]string {
+	lines := kept.Data["objects"]
+	if compressed, ok := kept.BinaryData["objects.gz"]; ok {
 		lines = inflated(compressed)
 	}
-	found := &inventory{map[object.ID]string{}, "render apply --env " + c.Name + " prunes it"}
+	entries := map[object.ID]string{}
 	for line := range strings.Lines(lines) {
 		kind, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		gk := schema.ParseGroupKind(kind)
@@ -205,16 +222,16 @@ func (c *comparison) applied(ctx context.Context) (*inventory, *object.Problem, 
 		if namespace, rest, ok := strings.Cut(name, "/"); ok {
 			id.Namespace, id.Name = namespace, rest
 		}
-		found.entries[id] = ""
+		entries[id] = ""
 	}
-	return found, nil, nil
+	return entries
 }
 
 // inflated is text that was compressed, as far as it can be read, and no more than a cluster
 // can have objects.
-func inflated(compressed string) string {
+func inflated(compressed []byte) string {
 	const most = 64 << 20
-	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(compressed)))
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return ""
 	}

@@ -1,0 +1,221 @@
+package live_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/render/live"
+)
+
+func gzipped(w *world, text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(text))
+	w.must(err)
+	w.must(z.Close())
+	return b.Bytes()
+}
+
+// Into a cluster that has nothing of the environment, all of it is added.
+func TestEmptyCluster(t *testing.T) {
+	w := newWorld(t)
+	text := namespaceText + "---\n" + strings.Replace(definitionText("empty.example.com", "Widget"), "VERSION", "v1", 1) +
+		"---\napiVersion: empty.example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: NS}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\n"
+	w.want(w.compare(text), "added CustomResourceDefinition widgets.empty.example.com", "added Namespace NS", "added ConfigMap a", "added Widget w")
+}
+
+// All that is wrong is said at once, with the way out.
+func TestRefused(t *testing.T) {
+	w := newWorld(t)
+	w.apply("x", namespaceText, mark("labels", "pod-security.kubernetes.io/enforce", "restricted"))
+	e := w.compare(strings.Replace(namespaceText, "NS}", "NS, labels: {pod-security.kubernetes.io/enforce: restricted}}", 1) + `---
+apiVersion: v1
+kind: Pod
+metadata: {name: root, namespace: NS}
+spec: {hostNetwork: true, containers: [{name: a, image: a}]}
+---
+apiVersion: nobody.example.com/v1
+kind: Gadget
+metadata: {name: g, namespace: NS}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: nowhere}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: nowhere}
+`)
+	for _, want := range []string{
+		"Pod NS/root: the API server refuses it, and would refuse a sync: pods \"root\" is forbidden: violates PodSecurity",
+		"Gadget NS/g: the cluster does not know Gadget of nobody.example.com/v1: install its CustomResourceDefinition, or have the environment bring it",
+		"Namespace nowhere: is neither in the cluster nor in the environment, which has 2 objects in it: add it to the environment, or create it first",
+	} {
+		if want = strings.ReplaceAll(want, "NS", w.namespace); !strings.Contains(problems(e), want) {
+			t.Errorf("%s\nwant %s", problems(e), want)
+		}
+	}
+	if len(e.Problems) != 3 || len(e.Changes) > 0 {
+		t.Errorf("%d problems, %d changes:\n%s", len(e.Problems), len(e.Changes), problems(e))
+	}
+}
+
+// What the environment changes first may be why the API server refuses an object now.
+func TestRefusedUntilNamespaceChanges(t *testing.T) {
+	w := newWorld(t)
+	w.apply("gatehouse-"+w.namespace, namespaceText, mark("labels", "pod-security.kubernetes.io/enforce", "restricted"))
+	e := w.compare(namespaceText + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: root, namespace: NS}\nspec: {containers: [{name: a, image: a}]}\n")
+	w.want(e, "changed Namespace NS", "- pod-security.kubernetes.io/enforce: restricted", "added Pod root")
+	if notes := strings.Join(e.Changes[1].Notes, "\n"); !strings.Contains(notes, "before Namespace "+w.namespace+" is applied: pods \"root\" is forbidden") {
+		t.Error(notes)
+	}
+}
+
+// A definition that the environment changes may have fields and versions that the cluster does
+// not know yet.
+func TestNewerDefinition(t *testing.T) {
+	w := newWorld(t)
+	const strict = "x-kubernetes-preserve-unknown-fields: true"
+	definition := func(version, fields string) string {
+		text := strings.Replace(definitionText("newer.example.com", "Widget"), "VERSION", version, 1)
+		return strings.Replace(text, strict, "properties: {spec: {type: object, properties: {"+fields+"}}}", 1)
+	}
+	widget := func(version, spec string) string {
+		return "---\napiVersion: newer.example.com/" + version + "\nkind: Widget\nmetadata: {name: w, namespace: NS}\nspec: {" + spec + "}\n"
+	}
+	w.apply("gatehouse-"+w.namespace, namespaceText+"---\n"+definition("v1", "size: {type: integer}"))
+	w.kubectl("", "wait", "--for=condition=Established", "crd/widgets.newer.example.com")
+	w.apply("gatehouse-"+w.namespace, strings.TrimPrefix(widget("v1", "size: 1"), "---\n"))
+	w.wantNone(w.compare(namespaceText + "---\n" + definition("v1", "size: {type: integer}") + widget("v1", "size: 1")))
+
+	e := w.compare(namespaceText + "---\n" + definition("v1", "size: {type: integer}, color: {type: string}") + widget("v1", "size: 1, color: red"))
+	if len(e.Changes) != 2 || !strings.Contains(e.Changes[1].Unified(), "+  color: red") || !strings.Contains(e.Changes[1].Unified(), "# this is an estimate") {
+		t.Errorf("%s%+v", problems(e), e.Changes)
+	}
+	both := definition("v1", "size: {type: integer}")
+	both += strings.Replace(both[strings.Index(both, "  - name: v1"):], "v1\n    served: true\n    storage: true", "v2\n    served: true\n    storage: false", 1)
+	e = w.compare(namespaceText + "---\n" + both + widget("v2", "size: 2"))
+	if len(e.Changes) != 2 || !strings.Contains(e.Changes[1].Unified(), "+apiVersion: newer.example.com/v2") || !strings.Contains(e.Changes[1].Unified(), "+  size: 2") {
+		t.Errorf("%s%+v", problems(e), e.Changes)
+	}
+}
+
+// Who has too few rights is told which are missing, each once.
+func TestRights(t *testing.T) {
+	w := newWorld(t)
+	w.apply("gatehouse-"+w.namespace, shop)
+	w.kubectl("", "create", "role", "looker", "--verb=get,list", "--resource=*.*")
+	w.kubectl("", "create", "rolebinding", "looker", "--role=looker", "--user="+w.namespace)
+	e := w.compareAs(w.as(w.namespace), shop)
+	text := problems(e)
+	for _, want := range []string{
+		"ConfigMap NS/settings: you have no right to patch configmaps in namespace NS, which a dry run needs though it changes nothing: ask for it, or name another --context",
+		"you have no right to patch deployments.apps in namespace NS",
+	} {
+		if want = strings.ReplaceAll(want, "NS", w.namespace); !strings.Contains(text, want) {
+			t.Errorf("%s\nwant %s", text, want)
+		}
+	}
+	if !hasErrors(e) || len(e.Changes) > 0 || strings.Count(text, "to patch configmaps") != 1 {
+		t.Errorf("%d changes\n%s", len(e.Changes), text)
+	}
+	e = w.compareAs(w.as("nobody-"+w.namespace), shop)
+	if text := problems(e); !strings.Contains(text, "you have no right to get deployments.apps in namespace") || len(e.Changes) > 0 {
+		t.Error(text)
+	}
+}
+
+// A namespace that is being deleted takes all with it.
+func TestTerminating(t *testing.T) {
+	w := newWorld(t)
+	w.apply("gatehouse-"+w.namespace, oneMap)
+	ns := &unstructured.Unstructured{}
+	ns.SetAPIVersion("v1")
+	ns.SetKind("Namespace")
+	ns.SetName(w.namespace)
+	w.remove(ns) // nothing here finishes that
+	e := w.compare(oneMap)
+	if text := problems(e); !hasErrors(e) || !strings.Contains(text, "Namespace "+w.namespace+": is being deleted since ") {
+		t.Errorf("%d changes\n%s", len(e.Changes), text)
+	}
+}
+
+// Fields that something else than people and GitOps tools set are its own, but where git has
+// them.
+func TestOtherManagers(t *testing.T) {
+	w := newWorld(t)
+	w.apply("gatehouse-"+w.namespace, oneMap)
+	w.apply("operator", strings.TrimPrefix(strings.Replace(oneMap[strings.Index(oneMap, "---"):], "{k: v}", "{own: field}", 1), "---\n"))
+	w.wantNone(w.compare(oneMap))
+	w.apply("operator", strings.TrimPrefix(strings.Replace(oneMap[strings.Index(oneMap, "---"):], "{k: v}", "{k: other}", 1), "---\n"))
+	w.want(w.compare(oneMap), "changed ConfigMap a",
+		"# operator set data.k: a sync sets what git has, and that may be changed back; leave the field out of git where something else decides it",
+		"- k: other", "+ k: v")
+}
+
+// A field that git has no more is removed, whoever applied it.
+func TestFieldThatGitDropped(t *testing.T) {
+	for name, apply := range appliers {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			apply(w, shop)
+			e := w.compare(strings.Replace(shop, `{a: "1", b: "2"}`, `{a: "1"}`, 1))
+			e.Problems = nil
+			want := []string{"changed ConfigMap settings", `- b: "2"`}
+			if name == "kubectl apply" {
+				want = []string{want[0], "# kubectl-client-side-apply set data.b", want[1]}
+			} else if name == "Argo CD" {
+				want = []string{want[0], "# argocd-controller set data.b", want[1]}
+			}
+			w.want(e, want...)
+		})
+	}
+}
+
+// Without a cluster there is one error, at once.
+func TestNoCluster(t *testing.T) {
+	w := newWorld(t)
+	w.apply("x", namespaceText)
+	config := rest.CopyConfig(server.Admin)
+	config.Timeout = 5 * time.Second
+	c, err := client.New(config, client.Options{Mapper: w.RESTMapper()})
+	w.must(err)
+	away := rest.CopyConfig(config)
+	away.Host = "https://127.0.0.1:1"
+	c, err = client.New(away, client.Options{Mapper: c.RESTMapper()})
+	w.must(err)
+	_, err = live.Compare(t.Context(), c, []live.Environment{environment("prod", w.read(shop))}, func(string, string) {})
+	if err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Error(err)
+	}
+}
+
+// The result depends on git and the cluster alone.
+func TestSameEachTime(t *testing.T) {
+	w := newWorld(t)
+	w.apply("gatehouse-"+w.namespace, shop)
+	for _, name := range []string{"one", "two", "three"} {
+		w.kubectl("", "create", "configmap", name)
+	}
+	w.kubectl("", "label", "service/web", "by=hand", "and=more", "or=less")
+	first := ""
+	for range 5 {
+		var text strings.Builder
+		for _, c := range w.compare(shop).Changes {
+			text.WriteString(c.Unified())
+		}
+		if first == "" {
+			first = text.String()
+		}
+		if text.String() != first {
+			t.Fatalf("%s\nafter\n%s", text.String(), first)
+		}
+	}
+}
