@@ -84,7 +84,9 @@ spec: {size: 2}
 
 // appliers apply an environment as people and tools do.
 var appliers = map[string]func(w *world, text string){
-	"kubectl apply": func(w *world, text string) { w.kubectl(strings.ReplaceAll(text, "NS", w.namespace), "apply", "-f", "-") },
+	"kubectl apply": func(w *world, text string) {
+		w.kubectl(strings.ReplaceAll(text, "NS", w.namespace), "apply", "-f", "-")
+	},
 	"kubectl apply --server-side": func(w *world, text string) {
 		w.kubectl(strings.ReplaceAll(text, "NS", w.namespace), "apply", "--server-side", "--force-conflicts", "-f", "-")
 	},
