@@ -131,3 +131,8 @@ bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
 e2e: ## Run everything on the cluster that KUBECONFIG names
 	$(call controller,bin/controller)
 	go test -tags e2e -count 1 -v ./test/e2e
+
+.PHONY: soak
+soak: bin/render ## Make trouble for SOAK (default: 10m) on the cluster that KUBECONFIG names, and count what runs; SOAKFLAGS has flags
+	$(call controller,bin/controller)
+	go run ./test/soak -for $${SOAK:-10m} $(SOAKFLAGS)

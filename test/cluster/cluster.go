@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
+	"github.com/fluxcd/cli-utils/pkg/object"
 	"github.com/fluxcd/pkg/ssa"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -56,25 +58,56 @@ func Connect() (*Cluster, error) {
 // Sync applies folders of a rendered environment as Flux does, but for the
 // controller's Deployment: who calls it runs the controller.
 func (c *Cluster) Sync(ctx context.Context, environment, folders string) error {
-	files, err := filepath.Glob(filepath.Join(repository(), "rendered", environment, folders, "*.yaml"))
+	objects, err := read(filepath.Join(repository(), "rendered", environment, folders, "*.yaml"))
 	if err != nil {
 		return err
 	}
-	var objects []*unstructured.Unstructured
+	objects = slices.DeleteFunc(objects, func(object *unstructured.Unstructured) bool {
+		return object.GetKind() == "Deployment" && object.GetName() == "gatehouse-controller"
+	})
+	return c.ApplyAll(ctx, objects)
+}
+
+// ApplyFolder applies a rendered environment as Flux does, and prunes what of an earlier
+// one is not in it. It returns what it applied.
+func (c *Cluster) ApplyFolder(ctx context.Context, folder string, earlier []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	objects, err := read(filepath.Join(folder, "*", "*.yaml"))
+	if err != nil {
+		return earlier, err
+	}
+	if err := c.ApplyAll(ctx, objects); err != nil {
+		return earlier, err
+	}
+	kept := object.UnstructuredSetToObjMetadataSet(objects)
+	for _, old := range earlier {
+		if kept.Contains(object.UnstructuredToObjMetadata(old)) {
+			continue
+		}
+		if err := c.Delete(ctx, old); client.IgnoreNotFound(err) != nil {
+			return earlier, err
+		}
+	}
+	return objects, nil
+}
+
+// read reads the objects in files that match a pattern, one a file.
+func read(pattern string) (objects []*unstructured.Unstructured, _ error) {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range files {
-		content, err := os.ReadFile(file) // #nosec G304 -- of this repository
+		content, err := os.ReadFile(file) // #nosec G304 -- of this repository, or rendered by a test
 		if err != nil {
-			return err
+			return nil, err
 		}
 		object, err := ssautils.ReadObject(bytes.NewReader(content))
 		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if object.GetKind() != "Deployment" || object.GetName() != "gatehouse-controller" {
-			objects = append(objects, object)
-		}
+		objects = append(objects, object)
 	}
-	return c.ApplyAll(ctx, objects)
+	return objects, nil
 }
 
 // ApplyAll applies objects as Flux does.

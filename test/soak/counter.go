@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// counter counts the starts of commands. Each tells it at once that it started, and
+// does not go on before it was heard.
+type counter struct {
+	address string
+	clock   *clock
+	server  *http.Server
+
+	mutex  sync.Mutex
+	starts map[string][]start // by command
+}
+
+// start is one start of a container.
+type start struct {
+	pod string // UID
+	id  string // made up by the command: it says the same again when it got no answer
+	at  moment
+}
+
+// newCounter serves on the address of this machine that Pods of a node reach.
+func newCounter(ctx context.Context, node *corev1.Node, clock *clock) (*counter, error) {
+	nodeIP := "127.0.0.1"
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			nodeIP = address.Address
+		}
+	}
+	route, err := (&net.Dialer{}).DialContext(ctx, "udp", net.JoinHostPort(nodeIP, "9")) // sends nothing
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(route.LocalAddr().String())
+	_ = route.Close()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, err
+	}
+	c := &counter{address: listener.Addr().String(), clock: clock, starts: map[string][]start{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{command}/{pod}/{id}", c.count)
+	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = c.server.Serve(listener) }()
+	return c, nil
+}
+
+// count answers with how often the containers of the Pod started.
+func (c *counter) count(w http.ResponseWriter, r *http.Request) {
+	at := c.clock.now()
+	command, pod, id := r.PathValue("command"), r.PathValue("pod"), r.PathValue("id")
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	starts := c.starts[command]
+	if !slices.ContainsFunc(starts, func(s start) bool { return s.id == id }) {
+		starts = append(starts, start{pod, id, at})
+		c.starts[command] = starts
+	}
+	n := 0
+	for _, s := range starts {
+		if s.pod == pod {
+			n++
+		}
+	}
+	fmt.Fprint(w, n)
+}
+
+// of returns the starts of a command.
+func (c *counter) of(command string) []start {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return slices.Clone(c.starts[command])
+}
+
+// script is a shell script that counts its start, and what it is to do then; n is how
+// often it started in its Pod.
+func (c *counter) script(then string) string {
+	return fmt.Sprintf(`id=$(cat /proc/sys/kernel/random/uuid)
+until n=$(wget -q -T 5 -O - "http://%s/$%s/$POD_UID/$id"); do sleep 0.2; done
+%s`, c.address, commandVariable, then)
+}

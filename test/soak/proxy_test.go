@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestProxy(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer server.Close()
+	heard := make(chan string, 1)
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					heard <- lines.Text()
+					_, _ = conn.Write([]byte(lines.Text() + "\n"))
+				}
+			}()
+		}
+	}()
+	p, err := newProxy(t.Context(), server.Addr().String())
+	must(t, err)
+	defer p.close()
+	client, err := net.Dial("tcp", p.listener.Addr().String())
+	must(t, err)
+	defer client.Close()
+	answers := bufio.NewReader(client)
+	say := func(line string) { _, err := client.Write([]byte(line + "\n")); must(t, err) }
+	hear := func(want string) {
+		t.Helper()
+		if got := <-heard; got != want {
+			t.Fatalf("the server heard %q, want %q", got, want)
+		}
+	}
+	answer := func(want string) {
+		t.Helper()
+		must(t, client.SetReadDeadline(time.Now().Add(10*time.Second)))
+		if got, err := answers.ReadString('\n'); err != nil || got != want+"\n" {
+			t.Fatalf("the answer is %q (%v), want %q", got, err, want)
+		}
+	}
+	noAnswer := func() {
+		t.Helper()
+		must(t, client.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
+		if got, err := answers.ReadString('\n'); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("the answer is %q (%v), want none", got, err)
+		}
+	}
+
+	say("one")
+	hear("one")
+	answer("one")
+
+	p.set(stallAnswers)
+	say("two")
+	hear("two")
+	noAnswer()
+	p.set(stallAsks) // what was held goes on
+	answer("two")
+	say("three")
+	noAnswer()
+	select {
+	case got := <-heard:
+		t.Fatalf("the server heard %q", got)
+	default:
+	}
+	p.set(whole)
+	hear("three")
+	answer("three")
+
+	p.set(reset)
+	must(t, client.SetReadDeadline(time.Now().Add(10*time.Second)))
+	if _, err := answers.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the connection goes on: %v", err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
