@@ -128,7 +128,7 @@ bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
 	$(CONTROLPLANE)/$(@F) -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' k8s.io/kubernetes/cmd/$(@F)
 
 .PHONY: e2e
-e2e: ## Run everything on the cluster that KUBECONFIG names
+e2e: bin/render image ## Run everything on the cluster that KUBECONFIG names
 	$(call controller,bin/controller)
 	go test -tags e2e -count 1 -v ./test/e2e
 

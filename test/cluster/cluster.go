@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
 	"github.com/fluxcd/cli-utils/pkg/object"
@@ -114,10 +115,26 @@ func read(pattern string) (objects []*unstructured.Unstructured, _ error) {
 func (c *Cluster) ApplyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
 	options := ssa.DefaultApplyOptions()
 	options.IfNotPresentSelector = map[string]string{"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
-	poller := polling.NewStatusPoller(c, c.RESTMapper(), polling.Options{})
-	manager := ssa.NewResourceManager(c, poller, ssa.Owner{Field: "gatehouse-test", Group: "gatehouse.example.com"})
-	_, err := manager.ApplyAllStaged(ctx, objects, options)
+	_, err := c.manager().ApplyAllStaged(ctx, objects, options)
 	return err
+}
+
+// Remove deletes what a rendered environment has outside of namespaces, among it the
+// namespaces and the kinds, and waits until it is gone.
+func (c *Cluster) Remove(ctx context.Context, environment string) error {
+	objects, err := read(filepath.Join(repository(), "rendered", environment, "_cluster", "*.yaml"))
+	if err != nil {
+		return err
+	}
+	if _, err := c.manager().DeleteAll(ctx, objects, ssa.DefaultDeleteOptions()); err != nil {
+		return err
+	}
+	return c.manager().WaitForTermination(objects, ssa.WaitOptions{Interval: 200 * time.Millisecond, Timeout: time.Minute})
+}
+
+func (c *Cluster) manager() *ssa.ResourceManager {
+	poller := polling.NewStatusPoller(c, c.RESTMapper(), polling.Options{})
+	return ssa.NewResourceManager(c, poller, ssa.Owner{Field: "gatehouse-test", Group: "gatehouse.example.com"})
 }
 
 // ControllerKubeconfig writes a kubeconfig file with the identity that the

@@ -102,7 +102,7 @@ func (w *world) controller(kubeconfig string) *exec.Cmd {
 // eventually tries until it works.
 func (w *world) eventually(what string, patience time.Duration, try func(context.Context) error) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience) // works in a Cleanup, too
 	defer cancel()
 	for {
 		err := try(ctx)

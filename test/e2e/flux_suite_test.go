@@ -1,0 +1,333 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// job is what a test says of an At.
+type job struct {
+	due            time.Time
+	command, extra string
+}
+
+// flux is a git repository that Flux syncs.
+type flux struct {
+	*world
+	folder         string
+	ats            map[string]job // of the namespace shop of prod
+	kustomizations []*unstructured.Unstructured
+}
+
+// newFlux empties the cluster and makes a repository, with nothing committed.
+func newFlux(t *testing.T) *flux {
+	t.Helper()
+	load := os.Getenv("E2E_LOAD_IMAGE")
+	if os.Getenv("E2E_FLUX") == "" || load == "" {
+		t.Skip("set E2E_FLUX to a command that has Flux see the git checkout in its argument as GitRepository flux-system/repo, and E2E_LOAD_IMAGE to one that loads the image in an archive into the nodes")
+	}
+	w := newWorld(t)
+	f := &flux{world: w, folder: t.TempDir()}
+	f.run("", "sh", "-c", load+` "$0"`, absolute(t, "../../bin/controller.tar"))
+	f.run(f.folder, "git", "init", "--quiet", "--initial-branch=main")
+	f.render("init", "--image", "gatehouse-controller:dev")
+	f.write("environments/prod/kustomization.yaml", "resources: [../base, shop.yaml]\n")
+	f.write("environments/team/kustomization.yaml", "resources: [team.yaml]\n")
+	f.write("environments/team/team.yaml", namespaceManifest("team")+job{due: time.Now().Add(24 * time.Hour), command: "echo team"}.manifest("team", "waits"))
+	f.kustomizations = f.readKustomizations()
+	f.deleteKustomizations()
+	must(t, w.Remove(t.Context(), "dev"))
+	t.Cleanup(f.deleteKustomizations)
+	return f
+}
+
+// step is a part of the test, without which the next ones say nothing.
+func (f *flux) step(name string, do func()) {
+	whole := f.T
+	passed := whole.Run(name, func(t *testing.T) {
+		f.T = t
+		do()
+	})
+	f.T = whole
+	if !passed {
+		f.FailNow()
+	}
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	must(t, err)
+	return path
+}
+
+// run runs a program to its end.
+func (f *flux) run(folder, program string, args ...string) string {
+	f.Helper()
+	cmd := exec.CommandContext(f.Context(), program, args...)
+	cmd.Dir = folder
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.Output()
+	if err != nil {
+		f.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, stdout, stderr.String())
+	}
+	return string(stdout)
+}
+
+func (f *flux) render(args ...string) string {
+	f.Helper()
+	program := os.Getenv("RENDER")
+	if program == "" {
+		program = absolute(f.T, "../../bin/render")
+	}
+	return f.run(f.folder, program, args...)
+}
+
+func (f *flux) write(file, content string) {
+	f.Helper()
+	file = filepath.Join(f.folder, file)
+	must(f.T, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(f.T, os.WriteFile(file, []byte(content), 0o644))
+}
+
+func namespaceManifest(name string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}\n", name)
+}
+
+func (j job) manifest(namespace, name string) string {
+	return fmt.Sprintf(`---
+apiVersion: cnat.programming-kubernetes.info/v1alpha1
+kind: At
+metadata: {name: %s, namespace: %s, labels: {team: shop}}
+spec:
+  schedule: %q
+  command: %q
+  image: busybox:1.37
+  restartPolicy: Never
+  %s
+`, name, namespace, j.due.UTC().Format(time.RFC3339), j.command, j.extra)
+}
+
+// commit renders, commits and publishes what the environments are to be.
+func (f *flux) commit() {
+	f.Helper()
+	manifests := namespaceManifest("shop") + `---
+apiVersion: cache.example.com/v1alpha1
+kind: Memcached
+metadata: {name: sessions, namespace: shop}
+spec: {size: 1, image: "memcached:1.6"}
+`
+	for name, job := range f.ats {
+		manifests += job.manifest("shop", name)
+	}
+	f.write("environments/prod/shop.yaml", manifests)
+	f.render("--all")
+	f.run(f.folder, "git", "add", ".")
+	f.run(f.folder, "git", "-c", "user.name=e2e", "-c", "user.email=e2e@example.com", "commit", "--quiet", "--message", "Edit")
+	f.run("", "sh", "-c", os.Getenv("E2E_FLUX")+` "$0"`, f.folder)
+}
+
+// readKustomizations are the Kustomizations of both environments, with their source and
+// with times for tests.
+func (f *flux) readKustomizations() []*unstructured.Unstructured {
+	f.Helper()
+	objects, err := ssautils.ReadObjects(strings.NewReader(kustomizations))
+	must(f.T, err)
+	for _, object := range objects {
+		must(f.T, unstructured.SetNestedField(object.Object, "repo", "spec", "sourceRef", "name"))
+		must(f.T, unstructured.SetNestedField(object.Object, syncTimeout.String(), "spec", "timeout"))
+		must(f.T, unstructured.SetNestedField(object.Object, "2s", "spec", "retryInterval"))
+	}
+	return objects
+}
+
+// applyKustomizations tells Flux of the environments.
+func (f *flux) applyKustomizations() {
+	f.Helper()
+	for _, k := range f.kustomizations {
+		must(f.T, f.Create(f.Context(), k.DeepCopy()))
+	}
+}
+
+// deleteKustomizations has Flux take away all that it brought, the other environment
+// before the one that has the kinds.
+func (f *flux) deleteKustomizations() {
+	f.Helper()
+	for _, k := range slices.Backward(f.kustomizations) {
+		if err := f.Delete(context.WithoutCancel(f.Context()), k); !meta.IsNoMatchError(err) {
+			must(f.T, client.IgnoreNotFound(err))
+		}
+		f.isGone(k.DeepCopy())
+	}
+}
+
+// kustomization is a Kustomization of the cluster.
+func (f *flux) kustomization(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	i := slices.IndexFunc(f.kustomizations, func(k *unstructured.Unstructured) bool { return k.GetName() == name })
+	k := f.kustomizations[i].DeepCopy()
+	return k, f.Get(ctx, client.ObjectKeyFromObject(k), k)
+}
+
+// awaitRevision waits until an environment is Ready as it is in the last commit.
+func (f *flux) awaitRevision(name string) {
+	f.Helper()
+	head := strings.TrimSpace(f.run(f.folder, "git", "rev-parse", "HEAD"))
+	f.awaitReady(name, func(status map[string]any) bool {
+		revision, _ := status["lastAppliedRevision"].(string)
+		return strings.HasSuffix(revision, head)
+	})
+}
+
+// sync has Flux sync an environment, which is Ready then.
+func (f *flux) sync(name string) {
+	f.Helper()
+	request := f.request(name)
+	f.awaitReady(name, func(status map[string]any) bool { return status["lastHandledReconcileAt"] == request })
+}
+
+// request has Flux sync an environment, whatever comes of it.
+// https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile
+func (f *flux) request(name string) string {
+	f.Helper()
+	k, err := f.kustomization(f.Context(), name)
+	must(f.T, err)
+	request := time.Now().Format(time.RFC3339Nano)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":%q}}}`, request)
+	must(f.T, f.Patch(f.Context(), k, client.RawPatch(types.MergePatchType, []byte(patch))))
+	f.eventually("Flux syncs "+name, 2*time.Minute, func(ctx context.Context) error {
+		k, err := f.kustomization(ctx, name)
+		if handled, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt"); err == nil && handled != request {
+			err = fmt.Errorf("status: %v", k.Object["status"])
+		}
+		return err
+	})
+	return request
+}
+
+// awaitReady waits until an environment is Ready with a status.
+func (f *flux) awaitReady(name string, matches func(status map[string]any) bool) {
+	f.Helper()
+	f.eventually("environment "+name+" is Ready", 2*time.Minute, func(ctx context.Context) error {
+		k, err := f.kustomization(ctx, name)
+		if status, _, _ := unstructured.NestedMap(k.Object, "status"); err == nil && (readyCondition(k)["status"] != "True" || !matches(status)) {
+			err = fmt.Errorf("conditions: %v", status["conditions"])
+		}
+		return err
+	})
+}
+
+func (f *flux) isReady(name string) bool {
+	f.Helper()
+	k, err := f.kustomization(f.Context(), name)
+	must(f.T, err)
+	return readyCondition(k)["status"] == "True"
+}
+
+// readyCondition is the condition Ready of an object.
+func readyCondition(object *unstructured.Unstructured) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, c := range conditions {
+		if condition, _ := c.(map[string]any); condition["type"] == "Ready" {
+			return condition
+		}
+	}
+	return nil
+}
+
+// hasInInventory says whether Flux would prune a Pod.
+func (f *flux) hasInInventory(name string, pod *corev1.Pod) bool {
+	f.Helper()
+	k, err := f.kustomization(f.Context(), name)
+	must(f.T, err)
+	entries, _, err := unstructured.NestedSlice(k.Object, "status", "inventory", "entries")
+	must(f.T, err)
+	return slices.ContainsFunc(entries, func(e any) bool {
+		entry, _ := e.(map[string]any)
+		return entry["id"] == fmt.Sprintf("%s_%s__Pod", pod.Namespace, pod.Name)
+	})
+}
+
+// watchFailures notes whenever a Kustomization is not Ready, but for one that waits for
+// another. The function that it returns ends that.
+func (f *flux) watchFailures() (stop func() []string) {
+	f.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(f.kustomizations[0].GroupVersionKind())
+	watcher, err := f.Watch(f.Context(), list, client.InNamespace("flux-system"))
+	must(f.T, err)
+	var failures []string
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range watcher.ResultChan() {
+			k, _ := event.Object.(*unstructured.Unstructured)
+			if k == nil {
+				failures = append(failures, fmt.Sprintf("watch: %v", event.Object))
+				continue
+			}
+			if ready := readyCondition(k); ready["status"] == "False" && ready["reason"] != "DependencyNotReady" {
+				failures = append(failures, fmt.Sprintf("%s: %v: %v", k.GetName(), ready["reason"], ready["message"]))
+			}
+		}
+	}()
+	return func() []string {
+		watcher.Stop()
+		<-ended
+		return failures
+	}
+}
+
+const kustomizations = `
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: prod, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./rendered/prod
+  prune: true
+  wait: true
+  sourceRef: {kind: GitRepository, name: repo}
+  healthCheckExprs: 
+  - apiVersion: v1
+    kind: Pod
+    current: "true"
+  - apiVersion: cnat.programming-kubernetes.info/v1alpha1
+    kind: At
+    current: status.phase in ['RUNNING', 'DONE'] || status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: team, namespace: flux-system}
+spec:
+  dependsOn: [{name: prod}]
+  interval: 10m
+  path: ./rendered/team
+  prune: true
+  wait: true
+  sourceRef: {kind: GitRepository, name: repo}
+  healthCheckExprs:
+  - apiVersion: v1
+    kind: Pod
+    current: "true"
+  - apiVersion: cnat.programming-kubernetes.info/v1alpha1
+    kind: At
+    current: status.phase in ['RUNNING', 'DONE'] || status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
+`

@@ -1,0 +1,268 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/at"
+	"example.com/gatehouse/render/kinds"
+)
+
+// The Kustomization of an environment waits for this long; one command runs for longer.
+const (
+	syncTimeout = time.Minute
+	longRun     = syncTimeout + 15*time.Second
+)
+
+// TestFlux has a real Flux sync two environments from an empty cluster, from the first
+// commit until nothing of them is left. E2E_FLUX is a command that gets the folder of a
+// git checkout after each commit and makes it GitRepository flux-system/repo;
+// E2E_LOAD_IMAGE one that gets an archive and loads its image into the nodes.
+func TestFlux(t *testing.T) {
+	f := newFlux(t)
+	tomorrow, past := time.Now().Add(24*time.Hour), time.Now().Add(-time.Hour)
+	f.ats = map[string]job{
+		"pending":  {due: tomorrow, command: "echo pending"},
+		"edited":   {due: tomorrow, command: "echo before"},
+		"removed":  {due: tomorrow, command: "echo removed"},
+		"reverted": {due: past, command: "echo first"},
+		"fails":    {due: past, command: "exit 3"},
+		"missed":   {due: past, command: "echo missed", extra: "startingDeadlineSeconds: 60"},
+		"long":     {due: past, command: fmt.Sprintf("sleep %.0f", longRun.Seconds())},
+	}
+	f.commit()
+	failures := f.watchFailures()
+
+	f.step("one sync brings all to an empty cluster", func() {
+		f.applyKustomizations()
+		f.awaitRevision("prod")
+		f.awaitReason("shop", "long", at.ReasonRunning)
+		f.awaitReason("shop", "pending", at.ReasonArmed)
+		f.awaitReason("shop", "fails", at.ReasonCommandFailed)
+		f.awaitReason("shop", "missed", at.ReasonDeadlineMissed)
+		f.awaitReason("shop", "reverted", at.ReasonComplete)
+		f.awaitReason("shop", "long", at.ReasonRunning)
+	})
+	f.step("the other environment follows", func() {
+		f.awaitRevision("team")
+		f.awaitReason("team", "waits", at.ReasonArmed)
+	})
+
+	edited, removed, reverted := f.podOf("edited"), f.podOf("removed"), f.podOf("reverted")
+	f.step("a commit edits, removes and adds Ats", func() {
+		delete(f.ats, "removed")
+		f.ats["edited"] = job{due: tomorrow, command: "echo after"}
+		f.ats["reverted"] = job{due: past, command: "echo second"}
+		f.ats["opens"] = job{due: time.Now().Add(15 * time.Second), command: "echo opens"}
+		f.commit()
+		f.awaitRevision("prod")
+		f.isGone(&cnatv1alpha1.At{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "removed"}})
+		for _, pod := range []*corev1.Pod{edited, removed, reverted} {
+			f.isGone(pod)
+		}
+		f.awaitReason("shop", "edited", at.ReasonArmed)
+		f.awaitReason("shop", "reverted", at.ReasonComplete)
+		f.awaitReason("shop", "opens", at.ReasonComplete)
+	})
+
+	f.step("a spec that ran comes back", func() {
+		f.ats["reverted"] = job{due: past, command: "echo first"}
+		f.commit()
+		f.awaitRevision("prod")
+		f.awaitReason("shop", "reverted", at.ReasonAlreadyRan)
+		f.isGated(f.podOf("reverted"))
+	})
+
+	opened := f.podOf("opens")
+	f.step("a later sync leaves alone what started", func() {
+		f.sync("prod")
+		if now := f.podOf("opens"); now.UID != opened.UID {
+			t.Errorf("Pod %s was replaced", opened.Name)
+		}
+	})
+
+	f.step("a Pod that is deleted after its run comes back behind its gate", func() {
+		must(t, f.Delete(t.Context(), opened))
+		f.isGone(opened)
+		f.sync("prod")
+		f.isGated(f.podOf("opens"))
+		f.awaitReason("shop", "opens", at.ReasonComplete)
+	})
+
+	f.step("drift is corrected", func() {
+		f.drift()
+		f.sync("prod")
+		f.isCorrected()
+		f.awaitReason("shop", "pending", at.ReasonArmed)
+		f.readyMemcached("sessions", "")
+	})
+
+	pending := f.podOf("pending")
+	f.step("an At is edited after many syncs", func() {
+		inventory := f.hasInInventory("prod", pending)
+		f.ats["pending"] = job{due: tomorrow, command: "echo other"}
+		f.commit()
+		f.awaitRevision("prod")
+		f.awaitReason("shop", "pending", at.ReasonArmed)
+		if f.podOf("pending").Name == pending.Name {
+			t.Errorf("Pod %s is still that of its At", pending.Name)
+		}
+		if inventory {
+			f.isGone(pending)
+			return
+		}
+		// Flux 2.7.0 to 2.8.6 forget what they created with IfNotPresent, and prune it no more.
+		// https://github.com/fluxcd/kustomize-controller/issues/1647
+		t.Logf("this Flux has forgotten Pod %s", pending.Name)
+		f.isGated(pending)
+	})
+
+	f.step("nothing that ended runs again, and the long command ends", func() {
+		f.awaitReason("shop", "long", at.ReasonComplete)
+		f.sync("prod")
+		f.isGated(f.podOf("opens"))
+		f.isGated(f.podOf("reverted"))
+		f.awaitReason("shop", "fails", at.ReasonCommandFailed)
+		f.awaitReason("shop", "missed", at.ReasonDeadlineMissed)
+		for _, name := range []string{"fails", "missed"} {
+			if ended := f.at("shop", name); !meta.IsStatusConditionTrue(ended.Status.Conditions, at.Failed) {
+				t.Errorf("At %s is not Failed: %+v", name, ended.Status.Conditions)
+			}
+		}
+	})
+	for _, failure := range failures() {
+		t.Errorf("Flux shows what is right in red: %s", failure)
+	}
+
+	f.step("a namespace that terminates during a sync comes back", func() {
+		release := f.terminate("team")
+		f.request("team")
+		if f.isReady("team") {
+			t.Fatal("Flux did not notice")
+		}
+		release()
+		f.awaitRevision("team")
+		f.awaitReason("team", "waits", at.ReasonArmed)
+	})
+
+	f.step("nothing is left of what is deleted", func() {
+		f.deleteKustomizations()
+		for _, name := range []string{"shop", "team", "gatehouse-system"} {
+			f.isGone(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+	})
+}
+
+// drift does by hand what is to come by git alone.
+func (f *flux) drift() {
+	f.Helper()
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
+	must(f.T, f.SubResource("scale").Update(f.Context(), sessions(), client.WithSubResourceBody(scale)))
+	edit := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"other"}},"spec":{"command":"echo by hand"}}`))
+	must(f.T, f.Patch(f.Context(), f.at("shop", "pending"), edit, client.FieldOwner("kubectl-edit")))
+	f.awaitReason("shop", "pending", at.ReasonRenderingStale)
+}
+
+// isCorrected checks that nothing is left of the drift.
+func (f *flux) isCorrected() {
+	f.Helper()
+	deployment := sessions()
+	must(f.T, f.Get(f.Context(), client.ObjectKeyFromObject(deployment), deployment))
+	if got := *deployment.Spec.Replicas; got != 1 {
+		f.Errorf("the Deployment asks for %d Pods", got)
+	}
+	if at := f.at("shop", "pending"); at.Labels["team"] != "shop" || at.Spec.Command != "echo pending" {
+		f.Errorf("the At has labels %v and command %q", at.Labels, at.Spec.Command)
+	}
+}
+
+func sessions() *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sessions"}}
+}
+
+// at is an At of the cluster.
+func (f *flux) at(namespace, name string) *cnatv1alpha1.At {
+	f.Helper()
+	at := &cnatv1alpha1.At{}
+	must(f.T, f.Get(f.Context(), client.ObjectKey{Namespace: namespace, Name: name}, at))
+	return at
+}
+
+// awaitReason waits until the status of an At has a reason.
+func (f *flux) awaitReason(namespace, name, reason string) {
+	f.Helper()
+	at := &cnatv1alpha1.At{}
+	f.eventually(name+" is "+reason, 2*time.Minute, func(ctx context.Context) error {
+		if err := f.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, at); err != nil {
+			return err
+		}
+		if ready := meta.FindStatusCondition(at.Status.Conditions, "Ready"); ready == nil || ready.Reason != reason || at.Status.ObservedGeneration != at.Generation {
+			return fmt.Errorf("generation %d, status: %+v", at.Generation, at.Status)
+		}
+		return nil
+	})
+}
+
+// podOf is the Pod that was rendered from an At as it is in the cluster.
+func (f *flux) podOf(name string) *corev1.Pod {
+	f.Helper()
+	var pods corev1.PodList
+	must(f.T, f.List(f.Context(), &pods, client.InNamespace("shop"), client.MatchingLabels{kinds.AtLabel: name}))
+	digest := kinds.AtDigest(f.at("shop", name).Spec)
+	i := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Annotations[kinds.DigestAnnotation] == digest })
+	if i < 0 {
+		f.Fatalf("none of %d Pods of At %s was rendered from its spec", len(pods.Items), name)
+	}
+	return &pods.Items[i]
+}
+
+// isGated checks that the gate of a Pod is closed.
+func (f *flux) isGated(pod *corev1.Pod) {
+	f.Helper()
+	must(f.T, f.Get(f.Context(), client.ObjectKeyFromObject(pod), pod))
+	if len(pod.Spec.SchedulingGates) == 0 || pod.DeletionTimestamp != nil {
+		f.Errorf("Pod %s does not wait behind its gate", pod.Name)
+	}
+}
+
+// isGone waits until an object is gone.
+func (f *flux) isGone(object client.Object) {
+	f.Helper()
+	f.eventually(object.GetName()+" is gone", time.Minute, func(ctx context.Context) error {
+		err := f.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			return nil
+		}
+		return cmp.Or(err, errors.New("it is there"))
+	})
+}
+
+// terminate deletes a namespace, which does not end before the function that it returns
+// is called.
+func (f *flux) terminate(name string) (release func()) {
+	f.Helper()
+	holder := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "holder", Finalizers: []string{"example.com/hold"}}}
+	must(f.T, f.Create(f.Context(), holder))
+	must(f.T, f.Delete(f.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	return func() {
+		f.Helper()
+		must(f.T, f.Patch(f.Context(), holder, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+	}
+}
