@@ -132,7 +132,7 @@ func (s *snapshot) failMissed() Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	return s.fail(conditions, ReasonDeadlineMissed, fmt.Sprintf(
-		"The command could not start by %s: to run it change spec.schedule, render, commit and sync", s.deadline().Format(time.RFC3339Nano)))
+		"The command did not start in this cluster by %s, and will not: to run it change spec.schedule, render, commit and sync", s.deadline().Format(time.RFC3339Nano)))
 }
 
 // fail ends the run: the command failed, or will not run.
