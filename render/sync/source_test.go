@@ -79,7 +79,7 @@ func TestPaths(t *testing.T) {
 // What people write is text in YAML, whatever it looks like.
 func TestText(t *testing.T) {
 	for _, value := range []string{
-		"main", "env/prod", "1.5", "1e3", "0x1f", "true", "no", "null", "~", "", "#1", "a: b", "a #b", "- a", "{}", "[a]", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a`",
+		"main", "env/prod", "1.5", "1e3", "0x1f", "true", "no", "null", "~", "y", "N", "on", "Off", "", "#1", "a: b", "a #b", "- a", "{}", "[a]", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a`",
 		`"a"`, "'a'", `a\b`, "ü", "a{{b}}", "a:", ".", "...", "---", "2027-01-01", "<&>", "\u2028", "😀",
 	} {
 		written, err := text(value)
