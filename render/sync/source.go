@@ -19,15 +19,15 @@ import (
 
 // complete checks where to sync from, and completes it. Its error has all that is wrong.
 func (o *Options) complete(ctx context.Context, repository *render.Repository, checkURL func(string) error) error {
-	errs := []error{checkURL(o.URL), checkBranch(o.Branch)}
-	var err error
+	wrongURL, wrongBranch := checkURL(o.URL), checkBranch(o.Branch)
+	var wrongPath error
 	switch {
 	case o.Path != "":
-		o.Path, err = cleanPath(o.Path)
-	case errs[1] == nil:
-		o.Path, err = o.defaultPath(ctx, repository)
+		o.Path, wrongPath = cleanPath(o.Path)
+	case wrongBranch == nil:
+		o.Path, wrongPath = o.defaultPath(ctx, repository)
 	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(wrongURL, wrongBranch, wrongPath)
 }
 
 // defaultPath is where the branch has what was rendered: at its top if render publishes it,
@@ -131,32 +131,42 @@ func longForm(parts []string) string {
 }
 
 // checkURL is the error of a text that is not the URL of a repository which others can reach,
-// or has what only they are to know.
+// or has what only they are to know: that is not printed.
 func checkURL(repository string) error {
 	if repository == "" {
 		return fmt.Errorf("--repo is empty: %s", anExample)
 	}
 	u, err := url.Parse(repository)
 	if err != nil || strings.ContainsFunc(repository, func(r rune) bool { return unicode.IsSpace(r) || isUnprintable(r) }) {
-		return fmt.Errorf("--repo is not a URL: %s", anExample) // what is wrong with it may be a password
+		return fmt.Errorf("--repo is not a URL: %s", anExample)
 	}
-	_, hasPassword := u.User.Password()
-	isSSH := u.Scheme == "ssh"
+	if err := checkSecrets(u); err != nil {
+		return err
+	}
+	isReachable := slices.Contains([]string{"https", "http", "ssh"}, u.Scheme)
 	switch {
-	case hasPassword, u.User != nil && (u.Scheme == "https" || u.Scheme == "http"):
-		return errors.New("--repo has a user or a password, which all could read: leave it out, and put it in a Secret of the cluster")
-	case strings.ContainsAny(repository, "?#"):
-		return errors.New("--repo has more than a repository after ? or #: leave it out; a branch is --branch, and a token belongs in a Secret of the cluster")
-	case u.Scheme != "https" && u.Scheme != "http" && !isSSH && strings.Contains(repository, "@"):
-		return fmt.Errorf("--repo is not a URL that the cluster reaches: %s", anExample) // it may have a password
-	case u.Scheme != "https" && u.Scheme != "http" && !isSSH:
+	case !isReachable && strings.Contains(repository, "@"): // it may have a password
+		return fmt.Errorf("--repo is not a URL that the cluster reaches: %s", anExample)
+	case !isReachable:
 		return fmt.Errorf("--repo %s is not a URL that the cluster reaches: %s", quoted(repository), anExample)
 	case !strings.HasPrefix(repository, u.Scheme+"://"):
 		return fmt.Errorf("--repo %s: write %s:// in lower case, and two slashes", quoted(repository), u.Scheme)
 	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
 		return fmt.Errorf("--repo %s names no host or no repository: %s", quoted(repository), anExample)
-	case isSSH && u.User.Username() == "":
+	case u.Scheme == "ssh" && u.User.Username() == "":
 		return fmt.Errorf("--repo %s: write the user, as in ssh://git@%s%s", quoted(repository), u.Host, u.EscapedPath())
+	}
+	return nil
+}
+
+// checkSecrets is the error of a URL that may have a password or a token.
+func checkSecrets(u *url.URL) error {
+	_, hasPassword := u.User.Password()
+	switch {
+	case hasPassword, u.User != nil && u.Scheme != "ssh":
+		return errors.New("--repo has a user or a password, which all could read: leave it out, and put it in a Secret of the cluster")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("--repo has more than a repository after ? or #: leave it out; a branch is --branch, and a token belongs in a Secret of the cluster")
 	}
 	return nil
 }

@@ -41,14 +41,14 @@ func Check(object *unstructured.Unstructured) error {
 		return err
 	}
 	if argo != want {
-		return fmt.Errorf("Argo CD: %s, want %s: %v", argo, want, object.Object["status"])
+		return fmt.Errorf("by Argo CD: %s, want %s: %v", argo, want, object.Object["status"])
 	}
 	flux, err := Flux(object)
 	if err != nil {
 		return err
 	}
 	if means[flux] != want {
-		return fmt.Errorf("Flux: %s, want %s: %v", flux, want, object.Object["status"])
+		return fmt.Errorf("by Flux: %s, want %s: %v", flux, want, object.Object["status"])
 	}
 	return nil
 }
