@@ -23,8 +23,8 @@ func (r *renderer) localDefinitions(files *source.FileSystem) (definitions []obj
 	keeping := map[string][]byte{}
 	for _, name := range files.FilesRead() {
 		content, err := files.ReadFile("/" + name)
-		if kept := keepLocal(content); err == nil && !bytes.Equal(kept, content) {
-			keeping["/"+name] = kept
+		if err == nil && (bytes.Contains(content, []byte(localConfig)) || bytes.Contains(content, inPointer(localConfig))) {
+			keeping["/"+name] = keepLocal(content)
 		}
 	}
 	if len(keeping) == 0 {
