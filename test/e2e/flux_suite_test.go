@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -196,14 +197,14 @@ func (f *flux) awaitRevision(name string) {
 	})
 }
 
-// sync has Flux sync an environment, which is Ready then.
+// sync has Flux sync an environment, and waits until it is Ready.
 func (f *flux) sync(name string) {
 	f.Helper()
 	request := f.request(name)
 	f.awaitReady(name, func(status map[string]any) bool { return status["lastHandledReconcileAt"] == request })
 }
 
-// request has Flux sync an environment, whatever comes of it.
+// request has Flux sync an environment soon.
 // https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile
 func (f *flux) request(name string) string {
 	f.Helper()
@@ -212,13 +213,6 @@ func (f *flux) request(name string) string {
 	request := time.Now().Format(time.RFC3339Nano)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":%q}}}`, request)
 	must(f.T, f.Patch(f.Context(), k, client.RawPatch(types.MergePatchType, []byte(patch))))
-	f.eventually("Flux syncs "+name, 2*time.Minute, func(ctx context.Context) error {
-		k, err := f.kustomization(ctx, name)
-		if handled, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt"); err == nil && handled != request {
-			err = fmt.Errorf("status: %v", k.Object["status"])
-		}
-		return err
-	})
 	return request
 }
 
@@ -232,13 +226,6 @@ func (f *flux) awaitReady(name string, matches func(status map[string]any) bool)
 		}
 		return err
 	})
-}
-
-func (f *flux) isReady(name string) bool {
-	f.Helper()
-	k, err := f.kustomization(f.Context(), name)
-	must(f.T, err)
-	return readyCondition(k)["status"] == "True"
 }
 
 // readyCondition is the condition Ready of an object.
@@ -265,32 +252,39 @@ func (f *flux) hasInInventory(name string, pod *corev1.Pod) bool {
 	})
 }
 
-// watchFailures notes whenever a Kustomization is not Ready, but for one that waits for
-// another. The function that it returns ends that.
-func (f *flux) watchFailures() (stop func() []string) {
+// watchFailures watches whether an environment is Ready, but for when it waits for another.
+// The function that it returns says how it was not since it was last called.
+func (f *flux) watchFailures(name string) (seen func() []string) {
 	f.Helper()
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(f.kustomizations[0].GroupVersionKind())
-	watcher, err := f.Watch(f.Context(), list, client.InNamespace("flux-system"))
+	ctx := f.Context()
+	watcher, err := f.Watch(ctx, list, client.InNamespace("flux-system"), client.MatchingFields{"metadata.name": name})
 	must(f.T, err)
+	var mutex sync.Mutex
 	var failures []string
-	ended := make(chan struct{})
+	note := func(failure string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		failures = append(failures, failure)
+	}
 	go func() {
-		defer close(ended)
 		for event := range watcher.ResultChan() {
-			k, _ := event.Object.(*unstructured.Unstructured)
-			if k == nil {
-				failures = append(failures, fmt.Sprintf("watch: %v", event.Object))
+			k, ok := event.Object.(*unstructured.Unstructured)
+			if !ok {
+				note(fmt.Sprintf("watch: %v", event.Object))
 				continue
 			}
 			if ready := readyCondition(k); ready["status"] == "False" && ready["reason"] != "DependencyNotReady" {
-				failures = append(failures, fmt.Sprintf("%s: %v: %v", k.GetName(), ready["reason"], ready["message"]))
+				note(fmt.Sprintf("%s: %v: %v", name, ready["reason"], ready["message"]))
 			}
 		}
+		note("the watch ended")
 	}()
 	return func() []string {
-		watcher.Stop()
-		<-ended
+		mutex.Lock()
+		defer mutex.Unlock()
+		defer func() { failures = nil }()
 		return failures
 	}
 }
