@@ -200,11 +200,12 @@ func (c *comparison) dryRun(ctx context.Context, wanted, found *unstructured.Uns
 		return nil, err
 	}
 	defaulted := found.DeepCopy()
-	switch err := c.Patch(ctx, defaulted, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(c.own()), client.DryRunAll); {
-	case err != nil && isFatal(err):
+	err = c.Patch(ctx, defaulted, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(c.own()), client.DryRunAll)
+	if err != nil && isFatal(err) {
 		return nil, err
-	case err != nil: // it has to be there
-		return after, nil
+	}
+	if err != nil {
+		return after, nil //nolint:nilerr // what was left out has to be there
 	}
 	return defaulted, nil
 }

@@ -20,9 +20,10 @@ import (
 
 // extra is an object that the cluster has and git has not.
 type extra struct {
-	live    *unstructured.Unstructured
+	live    *unstructured.Unstructured // nil of one that is not there
 	note    string
 	isStray bool // rather than pruned
+	problem *object.Problem
 }
 
 // candidate is an object that may be an extra.
@@ -57,18 +58,18 @@ func (c *comparison) findExtras(ctx context.Context, findings []finding) ([]extr
 		return nil, nil, err
 	}
 	candidates = c.unknown(append(candidates, strays...))
-	extras := make([]*extra, len(candidates))
+	extras := make([]extra, len(candidates))
 	err = concurrently(ctx, len(candidates), func(ctx context.Context, i int) (err error) {
 		extras[i], err = c.extra(ctx, candidates[i])
 		return err
 	})
-	var found []extra
+	problems = append(problems, warnings...)
 	for _, x := range extras {
-		if x != nil {
-			found = append(found, *x)
+		if x.problem != nil {
+			problems = append(problems, *x.problem)
 		}
 	}
-	return found, append(problems, warnings...), err
+	return slices.DeleteFunc(extras, func(x extra) bool { return x.live == nil }), problems, err
 }
 
 // unknown are candidates that no environment has, each once.
@@ -82,32 +83,33 @@ func (c *comparison) unknown(candidates []candidate) (unknown []candidate) {
 	return unknown
 }
 
-// extra reads a candidate; nil of one that is not there, or is about to go.
-func (c *comparison) extra(ctx context.Context, one candidate) (*extra, error) {
+// extra reads a candidate.
+func (c *comparison) extra(ctx context.Context, one candidate) (extra, error) {
 	if one.gvk.Version == "" {
 		mapping, err := c.RESTMapper().RESTMapping(one.gvk.GroupKind())
 		if meta.IsNoMatchError(err) {
-			return nil, nil
+			return extra{}, nil
 		}
 		if err != nil {
-			return nil, err
+			return extra{}, err
 		}
 		one.gvk = mapping.GroupVersionKind
 	}
 	found := newObject(one.gvk.GroupVersion().String(), one.gvk.Kind, one.namespace, one.name)
-	name := *found.DeepCopy()
 	err := c.Get(ctx, keyOf(found), found)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		return nil, nil
+		return extra{}, nil
 	case err != nil && isFatal(err):
-		return nil, err
-	case err != nil: // it is there, and only its name is known
-		return &extra{&name, one.note, one.isStray}, nil
-	case found.GetDeletionTimestamp() != nil:
-		return nil, nil
+		return extra{}, err
+	case err != nil:
+		p := object.NewProblem(object.Object{Unstructured: found}, "", object.Value{}, fmt.Sprintf("git does not have it, and whether the cluster has is not known: %v", err))
+		p.Warning = true
+		return extra{problem: &p}, nil
+	case found.GetDeletionTimestamp() != nil: // it is about to go
+		return extra{}, nil
 	}
-	return &extra{cleaned(found), one.note, one.isStray}, nil
+	return extra{live: cleaned(found), note: one.note, isStray: one.isStray}, nil
 }
 
 // madeByHand are kinds of which people make objects by kubectl, and of which controllers do,

@@ -100,8 +100,13 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, bool) {
 	return &fields, err == nil
 }
 
-// notes say who set the fields of what is found that a sync changes.
+// notes say who set the fields of what is found that a sync changes, and whether Flux leaves
+// them alone.
 func (c *comparison) notes(found, after *unstructured.Unstructured) (notes []string) {
+	was, is := cleaned(found), cleaned(after)
+	if sameJSON(was.Object, is.Object) {
+		return nil
+	}
 	applier := c.manager(found)
 	for _, entry := range found.GetManagedFields() {
 		fields, ok := fieldsOf(entry)
@@ -109,22 +114,31 @@ func (c *comparison) notes(found, after *unstructured.Unstructured) (notes []str
 		if !ok || isApplier || entry.Subresource == "status" || entry.APIVersion != found.GetAPIVersion() {
 			continue
 		}
-		var changed []string
-		was, is := cleaned(found), cleaned(after)
-		fields.Leaves().Iterate(func(path fieldpath.Path) {
-			before, wasThere := valueAt(was.Object, path)
-			now, isThere := valueAt(is.Object, path)
-			if wasThere && !isKey(path) && (!isThere || !sameJSON(before, now)) {
-				changed = append(changed, strings.TrimPrefix(path.String(), "."))
-			}
-		})
-		if len(changed) > 0 {
-			slices.Sort(changed)
+		if changed := changedFields(fields, was, is); len(changed) > 0 {
 			notes = append(notes, c.note(entry, changed))
+		}
+	}
+	for key, value := range map[string]string{"reconcile": "disabled", "ssa": "Ignore"} {
+		key = fluxDomain + "/" + key
+		if found.GetAnnotations()[key] == value || found.GetLabels()[key] == value {
+			notes = append(notes, fmt.Sprintf("Flux leaves it alone, as %s is %s", key, value))
 		}
 	}
 	slices.Sort(notes)
 	return notes
+}
+
+// changedFields are those of some fields that are other than they were.
+func changedFields(fields *fieldpath.Set, was, is *unstructured.Unstructured) (changed []string) {
+	fields.Leaves().Iterate(func(path fieldpath.Path) {
+		before, wasThere := valueAt(was.Object, path)
+		now, isThere := valueAt(is.Object, path)
+		if wasThere && !isKey(path) && (!isThere || !sameJSON(before, now)) {
+			changed = append(changed, strings.TrimPrefix(path.String(), "."))
+		}
+	})
+	slices.Sort(changed)
+	return changed
 }
 
 // note says who set fields.

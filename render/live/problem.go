@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	ssaerrors "github.com/fluxcd/pkg/ssa/errors"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
@@ -49,8 +50,10 @@ func (c *comparison) refused(f finding, verb string, mapping *meta.RESTMapping, 
 	case isMissingRight(err, verb):
 		f.missing = right{verb, mapping.Resource.GroupResource().String(), f.wanted.GetNamespace()}
 		return f, nil
-	case verb == "get":
-		return f.failed("cannot be read: %v", err), nil
+	case verb == "get", apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return f.failed("cannot be compared: %v: try again", err), nil
+	case strings.Contains(err.Error(), "does not support dry run"):
+		return f.failed("cannot be compared: %v: the webhook has to declare sideEffects: None or NoneOnDryRun", err), nil
 	case f.live != nil && isForced && ssaerrors.IsImmutableError(err):
 		return f.predicted("Flux deletes the object and makes it anew, as " + fluxDomain + "/force has it"), nil
 	}
@@ -85,6 +88,11 @@ func problemsOf(findings []finding) (problems []object.Problem) {
 	for _, f := range findings {
 		if f.problem != nil {
 			problems = append(problems, *f.problem)
+		}
+		if f.found != nil && f.found.GetDeletionTimestamp() != nil && !isNamespace(f.found) {
+			p := f.failed("is being deleted since %s: once it is gone, the next sync makes it anew", since(f.found)).problem
+			p.Warning = true
+			problems = append(problems, *p)
 		}
 		if f.missing != (right{}) {
 			lacking[f.missing] = append(lacking[f.missing], object.Object{Unstructured: f.wanted.Unstructured}.String())
@@ -158,9 +166,14 @@ func (c *comparison) readNamespace(ctx context.Context, name string, objects int
 	case err != nil:
 		return problem("cannot be read: %v", err)
 	case found.GetDeletionTimestamp() != nil:
-		return problem("is being deleted since %s, with all that is in it: wait until it is gone, and compare again", found.GetDeletionTimestamp().UTC().Format("2006-01-02T15:04:05Z"))
+		return problem("is being deleted since %s, with all that is in it: wait until it is gone, and compare again", since(found))
 	}
 	return namespace{isThere: true}, nil
+}
+
+// since is when an object began to be deleted.
+func since(o *unstructured.Unstructured) string {
+	return o.GetDeletionTimestamp().UTC().Format(time.RFC3339)
 }
 
 func (c *comparison) namespaceProblems() (problems []object.Problem) {

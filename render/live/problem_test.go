@@ -100,7 +100,7 @@ func TestNewerDefinition(t *testing.T) {
 		t.Errorf("%s%+v", problems(e), e.Changes)
 	}
 	both := definition("v1", "size: {type: integer}")
-	both += strings.Replace(both[strings.Index(both, "  - name: v1"):], "v1\n    served: true\n    storage: true", "v2\n    served: true\n    storage: false", 1)
+	both += strings.Replace("  - name: v1"+strings.SplitAfter(both, "  - name: v1")[1], "v1\n    served: true\n    storage: true", "v2\n    served: true\n    storage: false", 1)
 	e = w.compare(namespaceText + "---\n" + both + widget("v2", "size: 2"))
 	if len(e.Changes) != 2 || !strings.Contains(e.Changes[1].Unified(), "+apiVersion: newer.example.com/v2") || !strings.Contains(e.Changes[1].Unified(), "+  size: 2") {
 		t.Errorf("%s%+v", problems(e), e.Changes)
@@ -152,9 +152,10 @@ func TestTerminating(t *testing.T) {
 func TestOtherManagers(t *testing.T) {
 	w := newWorld(t)
 	w.apply("gatehouse-"+w.namespace, oneMap)
-	w.apply("operator", strings.TrimPrefix(strings.Replace(oneMap[strings.Index(oneMap, "---"):], "{k: v}", "{own: field}", 1), "---\n"))
+	operated := strings.Split(oneMap, "---\n")[1]
+	w.apply("operator", strings.Replace(operated, "{k: v}", "{own: field}", 1))
 	w.wantNone(w.compare(oneMap))
-	w.apply("operator", strings.TrimPrefix(strings.Replace(oneMap[strings.Index(oneMap, "---"):], "{k: v}", "{k: other}", 1), "---\n"))
+	w.apply("operator", strings.Replace(operated, "{k: v}", "{k: other}", 1))
 	w.want(w.compare(oneMap), "changed ConfigMap a",
 		"# operator set data.k: a sync sets what git has, and that may be changed back; leave the field out of git where something else decides it",
 		"- k: other", "+ k: v")
@@ -168,13 +169,12 @@ func TestFieldThatGitDropped(t *testing.T) {
 			apply(w, shop)
 			e := w.compare(strings.Replace(shop, `{a: "1", b: "2"}`, `{a: "1"}`, 1))
 			e.Problems = nil
-			want := []string{"changed ConfigMap settings", `- b: "2"`}
-			if name == "kubectl apply" {
-				want = []string{want[0], "# kubectl-client-side-apply set data.b", want[1]}
-			} else if name == "Argo CD" {
-				want = []string{want[0], "# argocd-controller set data.b", want[1]}
+			manager := map[string]string{"kubectl apply": "kubectl-client-side-apply", "Argo CD": "argocd-controller"}[name]
+			if manager == "" { // what is applied by the server needs no note
+				w.want(e, "changed ConfigMap settings", `- b: "2"`)
+				return
 			}
-			w.want(e, want...)
+			w.want(e, "changed ConfigMap settings", "# "+manager+" set data.b", `- b: "2"`)
 		})
 	}
 }
@@ -218,4 +218,20 @@ func TestSameEachTime(t *testing.T) {
 			t.Fatalf("%s\nafter\n%s", text.String(), first)
 		}
 	}
+}
+
+// An object that is being deleted is as good as gone, and what Flux leaves alone says so.
+func TestDeletedAndDisabled(t *testing.T) {
+	w := newWorld(t)
+	w.apply("gatehouse-"+w.namespace, oneMap)
+	w.kubectl("", "patch", "configmap/a", "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/held"],"annotations":{"kustomize.toolkit.fluxcd.io/reconcile":"disabled"}},"data":{"k":"w"}}`)
+	w.remove(w.configMap("a"))
+	e := w.compare(oneMap)
+	if text := problems(e); hasErrors(e) || !strings.Contains(text, "/a: is being deleted since 20") {
+		t.Error(text)
+	}
+	if len(e.Changes) != 1 || !strings.Contains(e.Changes[0].Unified(), "# Flux leaves it alone, as kustomize.toolkit.fluxcd.io/reconcile is disabled") {
+		t.Errorf("%+v", e.Changes)
+	}
+	w.kubectl("", "patch", "configmap/a", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 }
