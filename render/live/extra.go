@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/render/apply"
 	"example.com/gatehouse/render/object"
 )
 
@@ -230,7 +231,7 @@ func (c *comparison) stray(o *metav1.PartialObjectMetadata, s syncers, onlyHand 
 		one.note, one.isStray = "Application "+application+" prunes it", false
 	case s.kustomizations[kustomization]:
 		one.note = "Kustomization " + kustomization + " applied it once, and does not list it any more: delete it"
-	case application != "", kustomization != "", o.Labels["helm.toolkit.fluxcd.io/name"] != "", c.isOfOther(o):
+	case application != "", kustomization != "", o.Labels["helm.toolkit.fluxcd.io/name"] != "", c.isApplied(o):
 		return one, false
 	case hasOption(o.Annotations[argoDomain+"/compare-options"], "IgnoreExtraneous"):
 		return one, false
@@ -262,12 +263,12 @@ func isByHandAtAll(o *metav1.PartialObjectMetadata) bool {
 	return len(o.ManagedFields) == 0 || slices.ContainsFunc(o.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return isByHand(entry.Manager) })
 }
 
-// isOfOther says whether render apply applied an object from another environment, or keeps it
-// for itself.
-func (c *comparison) isOfOther(o *metav1.PartialObjectMetadata) bool {
+// isApplied says whether render apply applied an object, be it from another environment, or
+// keeps it for itself.
+func (c *comparison) isApplied(o *metav1.PartialObjectMetadata) bool {
 	gvk := o.GroupVersionKind()
-	_, isListed := c.ofOthers[object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}]
-	isInventory := o.Namespace == metav1.NamespaceDefault && strings.HasPrefix(o.Name, applyPrefix) && o.Labels["app.kubernetes.io/managed-by"] == "gatehouse"
+	isListed := c.applied[object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}]
+	isInventory := o.Namespace == metav1.NamespaceDefault && strings.HasPrefix(o.Name, apply.Manager("")) && o.Labels["app.kubernetes.io/managed-by"] == "gatehouse"
 	return isListed || isInventory
 }
 

@@ -98,7 +98,7 @@ type comparison struct {
 	namespaces map[string]namespace
 	defined    map[schema.GroupKind]bool // by the environment
 	brought    map[object.ID]bool        // by the environment
-	ofOthers   map[object.ID]string      // what render apply applied from other environments
+	applied    map[object.ID]bool        // by render apply, from any environment
 	// staged are the Namespaces and definitions that the environment changes: a sync applies
 	// them before the API server judges what is in them.
 	staged map[object.ID]bool
@@ -106,7 +106,7 @@ type comparison struct {
 
 // run compares what is applied first, then all else, then what git does not have.
 func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
-	c.defined, c.brought, c.staged, c.ofOthers = definedKinds(c.Objects), map[object.ID]bool{}, map[object.ID]bool{}, map[object.ID]string{}
+	c.defined, c.brought, c.staged, c.applied = definedKinds(c.Objects), map[object.ID]bool{}, map[object.ID]bool{}, map[object.ID]bool{}
 	for _, m := range c.Objects {
 		c.brought[idOf(m.Unstructured)] = true
 	}

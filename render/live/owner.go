@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"example.com/gatehouse/render/apply"
 )
 
 // The field managers of tools that apply what git has.
@@ -18,32 +20,29 @@ const (
 	fluxManager    = "kustomize-controller"
 	argoManager    = "argocd-controller"
 	kubectlManager = "kubectl"
-	applyPrefix    = "gatehouse-"
 )
 
 // own is the field manager of render apply.
-func (c *comparison) own() string { return applyPrefix + c.Name }
+func (c *comparison) own() string { return apply.Manager(c.Name) }
 
 // manager is the field manager that applied what is found, or else that of render apply.
 func (c *comparison) manager(found *unstructured.Unstructured) string {
-	if found == nil {
+	switch {
+	case found == nil:
 		return c.own()
+	case kustomizationOf(found) != "":
+		return fluxManager
+	case applicationOf(found) != "":
+		return argoManager
 	}
-	var appliers []string
+	appliers := map[string]bool{}
 	for _, entry := range found.GetManagedFields() {
 		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
-			appliers = append(appliers, entry.Manager)
+			appliers[entry.Manager] = true
 		}
 	}
-	known := []string{c.own(), fluxManager, argoManager, kubectlManager}
-	switch {
-	case kustomizationOf(found) != "":
-		known = append([]string{fluxManager}, known...)
-	case applicationOf(found) != "":
-		known = append([]string{argoManager}, known...)
-	}
-	for _, manager := range known {
-		if slices.Contains(appliers, manager) {
+	for _, manager := range []string{c.own(), fluxManager, argoManager, kubectlManager} {
+		if appliers[manager] {
 			return manager
 		}
 	}
@@ -107,16 +106,20 @@ func (c *comparison) notes(found, after *unstructured.Unstructured) (notes []str
 	if sameJSON(was.Object, is.Object) {
 		return nil
 	}
-	applier := c.manager(found)
+	applier, isOwn := c.manager(found), false
 	for _, entry := range found.GetManagedFields() {
 		fields, ok := fieldsOf(entry)
 		isApplier := entry.Manager == applier && entry.Operation == metav1.ManagedFieldsOperationApply
+		isOwn = isOwn || isApplier && applier == c.own()
 		if !ok || isApplier || entry.Subresource == "status" || entry.APIVersion != found.GetAPIVersion() {
 			continue
 		}
 		if changed := changedFields(fields, was, is); len(changed) > 0 {
 			notes = append(notes, c.note(entry, changed))
 		}
+	}
+	if isOwn && len(notes) > 0 {
+		notes = append(notes, "render apply takes back what others set with --force-conflicts, and refuses without")
 	}
 	for key, value := range map[string]string{"reconcile": "disabled", "ssa": "Ignore"} {
 		key = fluxDomain + "/" + key

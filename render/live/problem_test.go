@@ -151,14 +151,15 @@ func TestTerminating(t *testing.T) {
 // them.
 func TestOtherManagers(t *testing.T) {
 	w := newWorld(t)
+	oneMap := strings.Replace(oneMap, "{k: v}", "{k: v, l: m}", 1)
 	w.apply("gatehouse-"+w.namespace, oneMap)
 	operated := strings.Split(oneMap, "---\n")[1]
-	w.apply("operator", strings.Replace(operated, "{k: v}", "{own: field}", 1))
+	w.apply("operator", strings.Replace(operated, "{k: v, l: m}", "{own: field}", 1))
 	w.wantNone(w.compare(oneMap))
-	w.apply("operator", strings.Replace(operated, "{k: v}", "{k: other}", 1))
+	w.apply("operator", strings.Replace(operated, "{k: v, l: m}", "{k: other}", 1))
 	w.want(w.compare(oneMap), "changed ConfigMap a",
 		"# operator set data.k: a sync sets what git has, and that may be changed back; leave the field out of git where something else decides it",
-		"- k: other", "+ k: v")
+		forceNote, "- k: other", "+ k: v")
 }
 
 // A field that git has no more is removed, whoever applied it.

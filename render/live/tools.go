@@ -1,24 +1,20 @@
 package live
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	cliobject "github.com/fluxcd/cli-utils/pkg/object"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/render/apply"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -86,7 +82,8 @@ func (c *comparison) inventories(ctx context.Context, s syncers) (inventories []
 	for _, name := range slices.Sorted(maps.Keys(s.applications)) {
 		add(c.application(ctx, name, s))
 	}
-	add(c.applied(ctx))
+	own, problem := c.ownInventory(ctx)
+	add(own, problem, nil)
 	return inventories, problems, err
 }
 
@@ -183,61 +180,24 @@ func (c *comparison) isFolder(folder string) bool {
 	return folder == "/" || strings.HasSuffix(folder, "/"+path.Join(tree.Folder, c.Name))
 }
 
-// applied returns the inventory that render apply keeps, and notes what those of other
-// environments have.
-func (c *comparison) applied(ctx context.Context) (*inventory, *object.Problem, error) {
-	list := &corev1.ConfigMapList{}
-	err := c.List(ctx, list, client.InNamespace(metav1.NamespaceDefault), client.MatchingLabels{"app.kubernetes.io/managed-by": "gatehouse"})
-	switch {
-	case err != nil && isFatal(err):
-		return nil, nil, err
-	case err != nil:
-		return nil, &object.Problem{Object: "ConfigMap default/" + c.own(), Message: fmt.Sprintf("cannot be read: %v: what render apply would prune is not listed", err)}, nil
+// ownInventory returns the inventory that render apply keeps, and notes what render
+// apply applied from any environment.
+func (c *comparison) ownInventory(ctx context.Context) (*inventory, *object.Problem) {
+	inventories, err := apply.Inventories(ctx, c)
+	if err != nil { // of the connection it is one that other requests have, too
+		return nil, &object.Problem{Message: fmt.Sprintf("the inventories of render apply cannot be read: %v: what it would prune is not listed", err)}
 	}
 	var own *inventory
-	for _, kept := range list.Items {
-		entries := entriesOf(kept)
-		switch {
-		case kept.Name == c.own():
+	for environment, ids := range inventories {
+		entries := map[object.ID]string{}
+		for id := range ids {
+			entries[id], c.applied[id] = "", true
+		}
+		if environment == c.Name {
 			own = &inventory{entries: entries, note: "render apply --env " + c.Name + " prunes it"}
-		case strings.HasPrefix(kept.Name, applyPrefix):
-			maps.Copy(c.ofOthers, entries)
 		}
 	}
-	return own, nil, nil
-}
-
-// entriesOf are the objects in an inventory of render apply: lines like
-// "Deployment.apps shop/sessions".
-func entriesOf(kept corev1.ConfigMap) map[object.ID]string {
-	lines := kept.Data["objects"]
-	if compressed, ok := kept.BinaryData["objects.gz"]; ok {
-		lines = inflated(compressed)
-	}
-	entries := map[object.ID]string{}
-	for line := range strings.Lines(lines) {
-		kind, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		gk := schema.ParseGroupKind(kind)
-		id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: name}
-		if namespace, rest, ok := strings.Cut(name, "/"); ok {
-			id.Namespace, id.Name = namespace, rest
-		}
-		entries[id] = ""
-	}
-	return entries
-}
-
-// inflated is text that was compressed, as far as it can be read, and no more than a cluster
-// can have objects.
-func inflated(compressed []byte) string {
-	const most = 64 << 20
-	r, err := gzip.NewReader(bytes.NewReader(compressed))
-	if err != nil {
-		return ""
-	}
-	var text bytes.Buffer
-	_, _ = io.Copy(&text, io.LimitReader(r, most))
-	return text.String()
+	return own, nil
 }
 
 // read reads an object of a tool. A problem says what follows where it cannot be read.
