@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/fluxcd/pkg/ssa"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/render/cluster"
@@ -64,7 +67,6 @@ type applier struct {
 
 	cluster *cluster.Cluster
 	manager string // of fields, and the name of the inventory and the Lease
-	ssa     *ssa.ResourceManager
 
 	inventory inventory
 	others    map[object.ID]string // the environments in whose inventories objects are
@@ -75,13 +77,15 @@ type applier struct {
 }
 
 func newApplier(c *cluster.Cluster, options Options) *applier {
-	a := &applier{Options: options, cluster: c, manager: prefix + options.Environment}
-	var writer client.Client = c
+	return &applier{Options: options, cluster: c, manager: prefix + options.Environment}
+}
+
+// manage is the library that applies objects, with the environment as the manager of fields.
+func (a *applier) manage(c client.Client) *ssa.ResourceManager {
 	if !a.ForceConflicts {
-		writer = polite{c}
+		c = polite{c}
 	}
-	a.ssa = ssa.NewResourceManager(writer, nil, ssa.Owner{Field: a.manager, Group: "gatehouse.example.com"})
-	return a
+	return ssa.NewResourceManager(c, nil, ssa.Owner{Field: a.manager, Group: "gatehouse.example.com"})
 }
 
 // Run applies an environment. Problems that are errors are why nothing was written, or the
@@ -218,6 +222,20 @@ func (c polite) Patch(ctx context.Context, o client.Object, patch client.Patch, 
 type withoutForce struct{}
 
 func (withoutForce) ApplyToPatch(o *client.PatchOptions) { o.Force = nil }
+
+// seen is a cluster of which an object was read already, or found missing.
+type seen struct {
+	client.Client
+	live *unstructured.Unstructured
+}
+
+func (c seen) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if c.live == nil {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	c.live.DeepCopyInto(o.(*unstructured.Unstructured)) // ssa knows no others
+	return nil
+}
 
 // mapsEqual says whether two sets have the same members.
 func mapsEqual(a, b map[object.ID]bool) bool { return maps.Equal(a, b) }

@@ -299,7 +299,8 @@ func (a *applier) refuse(s *step) string {
 // dryRun asks the cluster what would become of an object. It is deferred if that needs others
 // which the environment brings.
 func (a *applier) dryRun(ctx context.Context, s *step, isBrought bool) {
-	entry, _, _, err := a.ssa.Diff(ctx, s.DeepCopy(), ssa.DiffOptions{IfNotPresentSelector: onlyIfAbsent})
+	manager := a.manage(seen{a.cluster, s.live})
+	entry, _, _, err := manager.Diff(ctx, s.DeepCopy(), ssa.DiffOptions{IfNotPresentSelector: onlyIfAbsent})
 	switch {
 	case err == nil:
 		s.action = string(entry.Action)
@@ -425,14 +426,18 @@ func (a *applier) applyOne(ctx context.Context, s *step) (action string, err err
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
-	if !s.isPending() && !a.ForceConflicts {
+	switch isOnce := ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent); {
+	case a.ForceConflicts, isOnce && s.isPending(): // what is applied once, somebody may have applied meanwhile
+	case s.isPending():
+		return s.action, a.cluster.Patch(ctx, s.DeepCopy(), client.Apply, client.FieldOwner(a.manager)) //nolint:staticcheck // as ssa does it
+	default:
 		return Unchanged, nil
 	}
 	options := ssa.ApplyOptions{IfNotPresentSelector: onlyIfAbsent}
 	if a.ForceConflicts {
 		options.Cleanup = takeFromKubectl
 	}
-	entry, err := a.ssa.Apply(ctx, s.DeepCopy(), options)
+	entry, err := a.manage(a.cluster).Apply(ctx, s.DeepCopy(), options)
 	switch {
 	case err != nil:
 		return "", err
