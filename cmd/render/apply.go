@@ -136,7 +136,8 @@ func (f *applyFlags) run(cmd *cobra.Command, p *progress, warnings []object.Prob
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	signal.Ignore(syscall.SIGPIPE) // whoever stops reading must not stop a run halfway
+	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends it at once
 	r := newApplyReport(cmd, c, f)
 	f.Progress, f.Done = p.step, func(change apply.Change) { r.add(change, p) }
 	p.pause(func() { fmt.Fprintf(cmd.ErrOrStderr(), "cluster: %s\n", c.Name) })
@@ -200,11 +201,20 @@ func (r *applyReport) end(cmd *cobra.Command, problems []object.Problem, err err
 	}
 	switch {
 	case err != nil:
-		return err
+		return errors.New(escapeLines(err.Error()))
 	case len(r.Errors) > 0:
 		return fmt.Errorf("%s, %s", count(len(r.Errors), "problem"), r.done())
 	}
 	return nil
+}
+
+// escapeLines is a text of which no line can direct a terminal.
+func escapeLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = object.EscapeControls(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // done says whether errors kept anything from being done.
@@ -221,9 +231,9 @@ func (r *applyReport) summary() string {
 	for _, change := range r.Objects {
 		counts[change.Action]++
 	}
-	var parts []string
-	for _, action := range r.counted {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[action], action))
+	parts := make([]string, len(r.counted))
+	for i, action := range r.counted {
+		parts[i] = fmt.Sprintf("%d %s", counts[action], action)
 	}
 	return fmt.Sprintf("%s: %s%s", r.Environment, strings.Join(parts, ", "), r.dryRun())
 }

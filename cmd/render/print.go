@@ -157,13 +157,13 @@ func (p *progress) step(doing string) {
 }
 
 // pause takes the progress from the screen while something else is printed.
-func (p *progress) pause(print func()) {
+func (p *progress) pause(show func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
-	print()
+	show()
 	if p.bar != nil {
 		_ = p.bar.RenderBlank()
 	}

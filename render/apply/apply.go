@@ -72,6 +72,7 @@ type applier struct {
 	others    map[object.ID]string // the environments in whose inventories objects are
 
 	brought  brought
+	settles  bool             // whether what the environment brings was applied a moment ago
 	asked    sync.Map         // the kinds that namespaces which are not there yet were asked about
 	warnings []object.Problem // of what turned out when it was done
 }
@@ -121,7 +122,11 @@ func Run(ctx context.Context, c *cluster.Cluster, manifests []Manifest, options 
 	if !a.Wait {
 		return problems, nil
 	}
-	return append(problems, a.wait(ctx, p.manifests(), removals)...), context.Cause(ctx)
+	waited := a.wait(ctx, p.manifests(), removals)
+	if err := lost(ctx, nil); err != nil {
+		return problems, err
+	}
+	return append(problems, waited...), nil
 }
 
 // begin keeps others from applying the environment, but for a dry run, until release, which
@@ -160,10 +165,14 @@ func (a *applier) problemsAnyway(ctx context.Context, manifests []Manifest, err 
 
 // lost is why a run stopped: the Lease was lost, or it was interrupted, or an error.
 func lost(held context.Context, err error) error {
-	if cause := context.Cause(held); cause != nil && (err != nil || errors.Is(cause, errLost)) {
+	switch cause := context.Cause(held); {
+	case cause == nil:
+		return err
+	case errors.Is(cause, errLost):
 		return cause
+	default:
+		return fmt.Errorf("interrupted (%w): what was done stays: run this again to complete it", cause)
 	}
-	return err
 }
 
 // gone are the objects of the inventory that the environment has no more.

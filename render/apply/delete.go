@@ -40,7 +40,11 @@ func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]object.
 		return problems, lost(held, err)
 	}
 	if a.Wait {
-		problems = append(problems, a.wait(held, nil, removals)...)
+		waited := a.wait(held, nil, removals)
+		if err := lost(held, nil); err != nil {
+			return problems, err
+		}
+		problems = append(problems, waited...)
 	}
 	return problems, lost(held, a.forget(held, append(kept, left...)))
 }

@@ -85,7 +85,7 @@ func acquireLease(ctx context.Context, config *rest.Config, name string, timeout
 	case <-started:
 		return l, held, nil
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err = lost(ctx, nil)
 	case <-time.After(timeout):
 		err = fmt.Errorf("get Lease %s/%s within %s: it cannot be had: run this again", homeNamespace, name, timeout)
 		if other := holder.Load().(string); other != "" {

@@ -233,7 +233,7 @@ func (a *applier) settleNamespace(s *step, crd *step) (isKnown bool) {
 	switch {
 	case err == nil:
 		return s.settleScope(mapping.Scope.Name() == meta.RESTScopeNameNamespace, true)
-	case crd != nil:
+	case crd.isPending() || crd != nil && a.settles:
 		return s.settleScope(scopeOf(crd) == "Namespaced", false)
 	case meta.IsNoMatchError(err):
 		s.problems = []object.Problem{s.problem(fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, or install first what brings it", gvk.Kind, s.GetAPIVersion()))}
@@ -307,7 +307,7 @@ func (a *applier) dryRun(ctx context.Context, s *step, isBrought bool) {
 		if entry.Action == ssa.SkippedAction {
 			s.action = Unchanged
 		}
-	case isMissingNamespace(err) && a.brought.namespaces[s.GetNamespace()].isAwaited(), isMissing(err, a.brought.names), isBrought && apierrors.IsNotFound(err):
+	case isMissingNamespace(err) && a.brought.namespaces[s.GetNamespace()].isAwaited(), isMissing(err, a.brought.names), isBrought && a.settles && apierrors.IsNotFound(err):
 		s.action, s.deferred = s.likely(), err
 	default:
 		s.problems = explain(s.Manifest, err)
@@ -333,6 +333,7 @@ func (a *applier) applyPlan(ctx context.Context, p *plan) error {
 	for _, s := range p.definitions {
 		s.action = Unchanged
 	}
+	a.settles = true
 	deadline := time.Now().Add(min(settling, a.Timeout))
 	for rest := p.rest; len(rest) > 0; {
 		ready, deferred := split(rest)

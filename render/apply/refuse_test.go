@@ -198,3 +198,20 @@ metadata: {name: gatehouse-NAME, namespace: default}
 	w.must(w.admin.Patch(w.ctx, w.object("v1", "ConfigMap", "default/gatehouse-NAME"), client.RawPatch(types.MergePatchType, []byte(`{"data":{"objects":"nonsense\u001b[31m\n"}}`))))
 	w.mustRefuse(namespace, "the inventory, ConfigMap default/gatehouse-NAME, was edited", `"nonsense\x1b[31m"`, "mend it, or delete it")
 }
+
+// By force an environment takes over what kubectl applied: what it has no more goes later, and
+// so do fields.
+func TestTakeFromKubectl(t *testing.T) {
+	w := newWorld(t)
+	w.create(namespace)
+	for _, m := range w.manifests(configMap("one", "a") + configMap("two", "a")) {
+		w.must(w.admin.Create(w.ctx, m.Unstructured, client.FieldOwner("kubectl-client-side-apply")))
+	}
+	w.mustRefuse(configMap("one", "b"), `data.key: "kubectl-client-side-apply" changed this field`, "--force-conflicts")
+	w.mustApply(configMap("one", "b")+configMap("two", "a"), force)
+	w.mustBe(w.mustApply(strings.Replace(configMap("one", "b"), "key: b", "other: b", 1)), "ConfigMap NAME/one configured", "ConfigMap NAME/two deleted")
+	data, _, _ := unstructured.NestedStringMap(w.configMap("one").Object, "data")
+	if len(data) != 1 || data["other"] != "b" {
+		t.Errorf("%v: a field that git has no more is still there", data)
+	}
+}

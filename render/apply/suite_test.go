@@ -43,7 +43,6 @@ type world struct {
 	admin   client.Client
 	name    string
 	options Options
-	done    []string
 }
 
 func newWorld(t *testing.T) *world {
