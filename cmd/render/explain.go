@@ -273,6 +273,8 @@ func changeText(c explain.Change) string {
 	switch {
 	case c.Reference != "":
 		what = "the name of " + c.Reference
+	case c.Definition != "":
+		what = "the default of " + c.Definition
 	case len(c.Entries) == 0:
 		what = "kustomize"
 	}

@@ -5,10 +5,14 @@ package explain
 import (
 	"cmp"
 	"path"
+	"reflect"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/build"
+	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
@@ -75,6 +79,9 @@ type Change struct {
 	Entries []string `json:"entries,omitempty"`
 	// Reference is the object to whose name it changes references, where no entry does.
 	Reference string `json:"reference,omitempty"`
+	// Definition is the CustomResourceDefinition whose default is written into the object,
+	// where no entry does.
+	Definition string `json:"definition,omitempty"`
 	// Files are those that the entries load, as patches.
 	Files []string `json:"files,omitempty"`
 	// Fields are what changed; none where the object is removed.
@@ -110,6 +117,7 @@ func (e explainer) object(p tree.Placed, traces []build.Trace) Explanation {
 	}
 	if trace := traceOf(traces, written); trace != nil {
 		x.follow(e, *trace)
+		x.Changes = append(x.Changes, e.defaults(trace.Built, written)...)
 	} else {
 		x.Origin = e.originIn(written, e.Origin(written))
 	}
@@ -148,6 +156,31 @@ func traceOf(traces []build.Trace, written object.Object) *build.Trace {
 		}
 	}
 	return nil
+}
+
+// defaults are what a CustomResourceDefinition adds to an object that was built.
+func (e explainer) defaults(built *unstructured.Unstructured, written object.Object) []Change {
+	if !isDefaulted(built, written.Unstructured) {
+		return nil
+	}
+	c := Change{Fields: fieldsOf(built, written.Unstructured)}
+	for _, p := range e.Objects {
+		if kinds.IsAtDefinition(p.Unstructured) {
+			at := e.Sources.Locate(object.NewProblem(p.Object, kinds.DefaultDeadlineField(p.Unstructured), object.Value{Is: kinds.DefaultDeadline(p.Unstructured)}, ""), e.Origin(p.Object))
+			c.Definition, c.Place = p.String(), Place{at.File, at.Line}
+		}
+	}
+	return []Change{c}
+}
+
+// isDefaulted says whether an object is one that was built, with a default that it had not.
+func isDefaulted(built, written *unstructured.Unstructured) bool {
+	if _, isSet, _ := unstructured.NestedFieldNoCopy(built.Object, kinds.StartingDeadline...); isSet {
+		return false
+	}
+	without := written.DeepCopy()
+	unstructured.RemoveNestedField(without.Object, kinds.StartingDeadline...)
+	return !reflect.DeepEqual(built.Object, written.Object) && reflect.DeepEqual(built.Object, without.Object)
 }
 
 func (e explainer) reference(p tree.Placed) Reference {
