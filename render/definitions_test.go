@@ -31,6 +31,7 @@ patches:
 - target: {kind: CustomResourceDefinition, name: ats.cnat.programming-kubernetes.info}
   patch: |
     - {op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/activeDeadlineSeconds/default, value: 77}
+    - {op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: 3600}
 - target: {kind: CustomResourceDefinition, name: memcacheds.cache.example.com}
   patch: |
     - {op: replace, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size/maximum, value: MAXIMUM}
@@ -76,6 +77,9 @@ patches:
 		files, problems := rendered(local, "5")
 		if podOf(files) == "" || podOf(files) != podOf(brought) || !strings.Contains(podOf(files), "activeDeadlineSeconds: 77") {
 			t.Errorf("%s: %v\n%s", name, problems, podOf(files))
+		}
+		if at := files["rendered/team/team/at-report.yaml"]; !strings.Contains(at, "startingDeadlineSeconds: 3600") {
+			t.Errorf("%s: no default for all Ats:\n%s", name, at)
 		}
 		for file := range files {
 			if strings.Contains(file, "customresourcedefinition") {
