@@ -230,7 +230,10 @@ func (c *comparison) stray(o *metav1.PartialObjectMetadata, s syncers, onlyHand 
 	case s.applications[application]:
 		one.note, one.isStray = "Application "+application+" prunes it", false
 	case s.kustomizations[kustomization]:
-		one.note = "Kustomization " + kustomization + " applied it once, and does not list it any more: delete it"
+		one.note = "Kustomization " + kustomization + " applied it once, and does not prune it: delete it"
+		if onlyIfAbsent(u) {
+			one.note = "Flux does not prune what it makes only where it is not (" + fluxDomain + "/ssa: IfNotPresent): delete it"
+		}
 	case application != "", kustomization != "", o.Labels["helm.toolkit.fluxcd.io/name"] != "", c.isApplied(o):
 		return one, false
 	case hasOption(o.Annotations[argoDomain+"/compare-options"], "IgnoreExtraneous"):

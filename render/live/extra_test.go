@@ -95,6 +95,16 @@ func TestPruned(t *testing.T) {
 			t.Error(note)
 		}
 	})
+	t.Run("Flux that forgot a Pod", func(t *testing.T) {
+		w := newWorld(t)
+		flux(w, "rendered/"+w.namespace, "true")
+		w.apply("kustomize-controller", strings.Replace(gatedPod, "DIGEST", "sha256:1", 1), mark("labels", "kustomize.toolkit.fluxcd.io/name", w.namespace), mark("labels", "kustomize.toolkit.fluxcd.io/namespace", "default"))
+		e := w.compare(twoMaps)
+		w.want(e, "stray Pod at-0123456789")
+		if note := e.Changes[0].Notes[0]; !strings.Contains(note, "Flux does not prune what it makes only where it is not (kustomize.toolkit.fluxcd.io/ssa: IfNotPresent): delete it") {
+			t.Error(note)
+		}
+	})
 	t.Run("Flux that syncs others", func(t *testing.T) {
 		w := newWorld(t)
 		flux(w, "clusters/prod", "true")
