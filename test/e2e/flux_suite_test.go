@@ -37,7 +37,7 @@ type flux struct {
 	kustomizations []*unstructured.Unstructured
 }
 
-// newFlux empties the cluster and makes a repository, with nothing committed.
+// newFlux makes a repository, with nothing committed.
 func newFlux(t *testing.T) *flux {
 	t.Helper()
 	load := os.Getenv("E2E_LOAD_IMAGE")
@@ -50,13 +50,17 @@ func newFlux(t *testing.T) *flux {
 	f.run(f.folder, "git", "init", "--quiet", "--initial-branch=main")
 	f.render("init", "--image", "gatehouse-controller:dev")
 	f.write("environments/prod/kustomization.yaml", "resources: [../base, shop.yaml]\n")
-	f.write("environments/team/kustomization.yaml", "resources: [team.yaml]\n")
+	f.write("environments/team/kustomization.yaml", "metadata: {name: team, annotations: {gatehouse.example.com/elsewhere: Deployment gatehouse-system/gatehouse-controller}}\nresources: [team.yaml]\n")
 	f.write("environments/team/team.yaml", namespaceManifest("team")+job{due: time.Now().Add(24 * time.Hour), command: "echo team"}.manifest("team", "waits"))
-	f.kustomizations = f.readKustomizations()
-	f.deleteKustomizations()
-	must(t, w.Remove(t.Context(), "dev"))
-	t.Cleanup(f.deleteKustomizations)
 	return f
+}
+
+// emptyCluster removes what tests left.
+func (f *flux) emptyCluster() {
+	f.Helper()
+	f.deleteKustomizations()
+	must(f.T, f.Remove(f.Context(), "dev"))
+	f.Cleanup(f.deleteKustomizations)
 }
 
 // step is a part of the test, without which the next ones say nothing.
@@ -146,18 +150,23 @@ spec: {size: 1, image: "memcached:1.6"}
 	f.run("", "sh", "-c", os.Getenv("E2E_FLUX")+` "$0"`, f.folder)
 }
 
-// readKustomizations are the Kustomizations of both environments, with their source and
-// with times for tests.
-func (f *flux) readKustomizations() []*unstructured.Unstructured {
+// readKustomizations has render print them, and gives them a source and times for a test.
+func (f *flux) readKustomizations() {
 	f.Helper()
-	objects, err := ssautils.ReadObjects(strings.NewReader(kustomizations))
-	must(f.T, err)
-	for _, object := range objects {
-		must(f.T, unstructured.SetNestedField(object.Object, "repo", "spec", "sourceRef", "name"))
-		must(f.T, unstructured.SetNestedField(object.Object, syncTimeout.String(), "spec", "timeout"))
-		must(f.T, unstructured.SetNestedField(object.Object, "2s", "spec", "retryInterval"))
+	for _, environment := range []string{"prod", "team"} {
+		printed := f.render("sync", "flux", "--env", environment, "--repo", "https://localhost/repo")
+		objects, err := ssautils.ReadObjects(strings.NewReader(printed))
+		must(f.T, err)
+		for _, object := range objects {
+			if object.GetKind() != "Kustomization" {
+				continue
+			}
+			must(f.T, unstructured.SetNestedField(object.Object, "repo", "spec", "sourceRef", "name"))
+			must(f.T, unstructured.SetNestedField(object.Object, syncTimeout.String(), "spec", "timeout"))
+			must(f.T, unstructured.SetNestedField(object.Object, "2s", "spec", "retryInterval"))
+			f.kustomizations = append(f.kustomizations, object)
+		}
 	}
-	return objects
 }
 
 // applyKustomizations tells Flux of the environments.
@@ -288,40 +297,3 @@ func (f *flux) watchFailures(name string) (seen func() []string) {
 		return failures
 	}
 }
-
-const kustomizations = `
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: prod, namespace: flux-system}
-spec:
-  interval: 10m
-  path: ./rendered/prod
-  prune: true
-  wait: true
-  sourceRef: {kind: GitRepository, name: repo}
-  healthCheckExprs: 
-  - apiVersion: v1
-    kind: Pod
-    current: "true"
-  - apiVersion: cnat.programming-kubernetes.info/v1alpha1
-    kind: At
-    current: status.phase in ['RUNNING', 'DONE'] || status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: team, namespace: flux-system}
-spec:
-  dependsOn: [{name: prod}]
-  interval: 10m
-  path: ./rendered/team
-  prune: true
-  wait: true
-  sourceRef: {kind: GitRepository, name: repo}
-  healthCheckExprs:
-  - apiVersion: v1
-    kind: Pod
-    current: "true"
-  - apiVersion: cnat.programming-kubernetes.info/v1alpha1
-    kind: At
-    current: status.phase in ['RUNNING', 'DONE'] || status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')
-`

@@ -48,6 +48,8 @@ func TestFlux(t *testing.T) {
 		"long":     {due: past, command: fmt.Sprintf("sleep %.0f", longRun.Seconds())},
 	}
 	f.commit()
+	f.readKustomizations()
+	f.emptyCluster()
 	prodFailures, teamFailures := f.watchFailures("prod"), f.watchFailures("team")
 
 	f.step("one sync brings all to an empty cluster", func() {
