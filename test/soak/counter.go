@@ -89,7 +89,10 @@ func (c *counter) of(command string) []start {
 // script is a shell script that counts its start, and what it is to do then; n is how
 // often it started in its Pod.
 func (c *counter) script(then string) string {
+	host, port, _ := net.SplitHostPort(c.address)
 	return fmt.Sprintf(`id=$(cat /proc/sys/kernel/random/uuid)
-until n=$(wget -q -T 5 -O - "http://%s/$%s/$POD_UID/$id"); do sleep 0.2; done
-%s`, c.address, commandVariable, then)
+until [ "$n" -ge 1 ] 2>/dev/null; do
+  n=$(printf 'GET /%%s/%%s/%%s HTTP/1.0\r\n\r\n' "$%s" "$POD_UID" "$id" | nc -w 5 %s %s | tail -n 1)
+done
+%s`, commandVariable, host, port, then)
 }

@@ -38,7 +38,7 @@ func judgeAll(trials []*trial, startsOf func(string) []start, h history, until m
 		for _, v := range t.versions {
 			r.judge(t, v, startsOf(v.command), h, until)
 		}
-		if t.wrong != "" {
+		if t.over && t.wrong != "" {
 			r.add(misled, t, "%s", t.wrong)
 		}
 	}

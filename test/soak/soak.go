@@ -125,6 +125,11 @@ func (s *soak) settle(ctx context.Context) error {
 			return err
 		}
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, t := range s.trials {
+		t.over = true // of one that is not, the status says what is wrong
+	}
 	return ctx.Err()
 }
 
