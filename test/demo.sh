@@ -34,20 +34,20 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 run git init --quiet
 run render init --env demo --image "$image" --ci none
-run render new memcached sessions --env demo --namespace shop --size 2
-run render new at greet --env demo --namespace shop --schedule "$(after 60)" --command 'echo hello'
+run render new memcached sessions --env demo --size 2
+run render new at greet --env demo --schedule "$(after 60)" --command 'echo hello'
 run render --env demo
 git add .
 git -c user.name=demo -c user.email=demo@example.com commit --quiet --message 'Gatehouse'
 
 say 'It is applied: everything is there before it is due'
 run render apply --env demo
-run kubectl get memcached,at,pods --namespace shop
+run kubectl get memcached,at,pods
 
 say 'The Pod of the At waits behind its gate, until its time'
-run kubectl wait at/greet --namespace shop --for condition=Complete --timeout 3m
-run kubectl logs --namespace shop --selector cnat.programming-kubernetes.info/at=greet
-run kubectl get memcached,at --namespace shop
+run kubectl wait at/greet --for condition=Complete --timeout 3m
+run kubectl logs --selector cnat.programming-kubernetes.info/at=greet
+run kubectl get memcached,at
 
 say 'A Pod that started is no difference, and is not touched again'
 run render diff --env demo --live
