@@ -82,7 +82,10 @@ func (s *soak) refreshToken(ctx context.Context) error {
 // keepToken refreshes the token long before it ends.
 func (s *soak) keepToken(ctx context.Context) {
 	for pause(ctx, 10*time.Minute) {
-		for s.refreshToken(ctx) != nil && pause(ctx, time.Second) {
+		for s.refreshToken(ctx) != nil {
+			if !pause(ctx, time.Second) {
+				return
+			}
 		}
 	}
 }
@@ -98,7 +101,7 @@ func (s *soak) keepRunning(ctx context.Context, c *controller) error {
 	for ctx.Err() == nil {
 		elect := !c.steady && rand.N(2) == 0
 		// #nosec G204 -- what is tested
-		cmd := exec.Command(s.program, "--kubeconfig", c.config, "--namespaces="+namespace, fmt.Sprint("--leader-elect=", elect),
+		cmd := exec.CommandContext(ctx, s.program, "--kubeconfig", c.config, "--namespaces="+namespace, fmt.Sprint("--leader-elect=", elect),
 			"--leader-election-namespace=gatehouse-system", "--metrics-bind-address=0", "--health-probe-bind-address=0")
 		cmd.Stdout, cmd.Stderr = log, log
 		if err := cmd.Start(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -200,25 +201,25 @@ func (d *delivery) apply(ctx context.Context) (err error) {
 	return err
 }
 
-// remove takes everything out of the cluster that was delivered.
+// remove takes everything out of the cluster that was delivered, and waits until it is
+// gone.
 func (d *delivery) remove(ctx context.Context) error {
-	if d.flux != "" {
-		if err := d.Delete(ctx, newKustomization()); client.IgnoreNotFound(err) != nil {
-			return err
-		}
+	ns := &unstructured.Unstructured{}
+	ns.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	ns.SetName(namespace)
+	objects := []*unstructured.Unstructured{newKustomization(), ns}
+	if d.flux == "" {
+		objects = objects[1:]
 	}
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
-	object.SetName(namespace)
-	for {
+	for _, object := range objects {
 		err := d.Delete(ctx, object)
-		if err := client.IgnoreNotFound(err); err != nil || !pause(ctx, time.Second) {
-			return errors.Join(err, ctx.Err())
-		}
-		if err != nil {
-			return nil // it is gone
+		for ; !apierrors.IsNotFound(err); err = d.Get(ctx, client.ObjectKeyFromObject(object), object) {
+			if !pause(ctx, 500*time.Millisecond) {
+				return fmt.Errorf("delete %s %s: %w", object.GetKind(), object.GetName(), errors.Join(err, ctx.Err()))
+			}
 		}
 	}
+	return nil
 }
 
 // run runs a program and returns what it prints.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -123,7 +124,7 @@ func (p *proxy) copy(to, from *net.TCPConn, direction int) {
 				break
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			_ = to.CloseWrite()
 			return
 		}

@@ -12,7 +12,7 @@ import (
 func TestProxy(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	heard := make(chan string, 1)
 	go func() {
 		for {
@@ -33,7 +33,7 @@ func TestProxy(t *testing.T) {
 	defer p.close()
 	client, err := net.Dial("tcp", p.listener.Addr().String())
 	must(t, err)
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	answers := bufio.NewReader(client)
 	say := func(line string) { _, err := client.Write([]byte(line + "\n")); must(t, err) }
 	hear := func(want string) {

@@ -30,8 +30,8 @@ func (t *tally) all() map[string]int {
 }
 
 func (t *tally) String() string {
-	var parts []string
 	counts := t.all()
+	parts := make([]string, 0, len(counts))
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[what], what))
 	}

@@ -41,7 +41,7 @@ func (s *soak) cutNetworks(ctx context.Context) {
 
 // restartServer restarts the API server every few minutes.
 func (s *soak) restartServer(ctx context.Context) {
-	for pause(ctx, time.Minute+rand.N(2*time.Minute)) {
+	for pause(ctx, 20*time.Second+rand.N(2*time.Minute)) {
 		out, err := exec.CommandContext(ctx, "sh", "-c", s.restart).CombinedOutput() // #nosec G204 -- the user's
 		if err != nil {
 			s.log("restart of the API server: %v\n%s", err, out)
