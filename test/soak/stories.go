@@ -56,6 +56,7 @@ func stories() []story {
 		{"Pod evicted around due", soon, version{does: lingers}, []turn{{when: around, act: evict}}},
 		{"Pod evicted while it runs", soon, version{does: lingers}, []turn{{when: started, act: evict}}},
 		{"Pod deleted after", soon, version{}, []turn{{when: done, act: deletePod}}},
+		{"opened late again", soon, version{}, []turn{{when: pastDue(-3 * time.Second), act: hold}, {when: done, act: deletePod}, {when: gatedAgain, act: release}}},
 	}
 }
 
@@ -64,7 +65,7 @@ func (s *soak) tell(number int, now moment) *trial {
 	all := stories()
 	chosen := all[0]
 	if number%5 > 1 {
-		chosen = all[number*3/5%len(all)]
+		chosen = all[(number/5*3+number%5-2)%len(all)]
 	}
 	t := &trial{name: fmt.Sprintf("at-%d", number), kind: chosen.name, born: now, moved: now, turns: chosen.turns, pods: map[string]*seenPod{}}
 	first := chosen.first
@@ -89,6 +90,16 @@ func armed(s *soak, t *trial) bool { return t.isArmed() || pastDue(time.Second)(
 
 func started(s *soak, t *trial) bool {
 	return t.version != nil && len(s.counter.of(t.version.command)) > 0
+}
+
+// gatedAgain says whether there is a Pod again that was not let go.
+func gatedAgain(_ *soak, t *trial) bool {
+	for _, pod := range t.pods {
+		if t.version != nil && pod.command == t.version.command && !pod.gone && pod.scheduled.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 func pastDue(by time.Duration) func(*soak, *trial) bool {

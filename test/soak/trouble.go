@@ -107,6 +107,19 @@ func (s *soak) eachPod(t *trial, do func(context.Context, *corev1.Pod) error) er
 	return nil
 }
 
+// hold keeps what one controller asks on its way, and release lets it arrive: a gate that
+// it was to open by then may be that of another Pod of the same name.
+func hold(s *soak, _ *trial) error {
+	s.controllers[len(s.controllers)-1].proxy.set(stallAsks)
+	s.count("networks cut")
+	return nil
+}
+
+func release(s *soak, _ *trial) error {
+	s.controllers[len(s.controllers)-1].proxy.set(whole)
+	return nil
+}
+
 // tamper has the At in the cluster be due now, which git knows nothing of. Its Pod
 // was not rendered from that.
 func tamper(s *soak, t *trial) error {
