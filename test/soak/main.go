@@ -57,23 +57,33 @@ func main() {
 	}
 }
 
-// run runs a soak and prints what came of it. It leaves nothing behind, but for the
-// logs where something was wrong.
+// run runs a soak and prints what came of it. It leaves nothing behind, also when it is
+// interrupted, but for the logs where something was wrong.
 func run(ctx context.Context, o options) (err error) {
 	for _, program := range []*string{&o.program, &o.render} {
 		if *program, err = filepath.Abs(*program); err != nil {
 			return err
 		}
 	}
+	if o.step {
+		if err := setTime(time.Now()); err != nil {
+			return fmt.Errorf("set the clock, as -step-clock asks for: %w", err)
+		}
+	}
 	s := &soak{options: o, clock: newClock(setTime)}
 	if s.dir, err = os.MkdirTemp("", "soak-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.cleanUp(err != nil)) }()
+	defer func() { err = errors.Join(err, s.cleanUp(err != nil && ctx.Err() == nil)) }()
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	if err := s.run(ctx); err != nil {
+	err = s.run(ctx)
+	s.printed.end()
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted: nothing was judged")
+	case err != nil:
 		return err
 	}
 	r := judgeAll(s.trials, s.counter.of, s.clock.history(), s.clock.now())

@@ -164,13 +164,25 @@ func (s *soak) line() string {
 
 // progress prints a line over and over on a terminal, and every half a minute elsewhere.
 type progress struct {
-	last time.Time
+	last    time.Time
+	pending bool // on a terminal, in a line that has not ended
+}
+
+// end ends the line.
+func (p *progress) end() {
+	if p.pending {
+		fmt.Fprintln(os.Stderr)
+		p.pending = false
+	}
 }
 
 func (p *progress) print(line func() string) {
+	width, _, err := term.GetSize(int(os.Stderr.Fd())) // #nosec G115 -- a file descriptor
 	switch {
-	case term.IsTerminal(int(os.Stderr.Fd())): // #nosec G115 -- a file descriptor
-		fmt.Fprint(os.Stderr, "\r\033[K"+line())
+	case err == nil:
+		text := line()
+		p.pending = true
+		fmt.Fprint(os.Stderr, "\r\033[K"+text[:max(0, min(len(text), width-1))])
 	case time.Since(p.last) >= 30*time.Second:
 		fmt.Fprintln(os.Stderr, line())
 		p.last = time.Now()

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"maps"
+	"testing"
+	"time"
+)
+
+func TestWrites(t *testing.T) {
+	const line = `apiserver_request_total{code="200",component="apiserver",dry_run="",group="cnat.programming-kubernetes.info",resource="ats",scope="resource",subresource="status",verb="APPLY",version="v1alpha1"} `
+	const conflict = `apiserver_request_total{code="409",component="apiserver",dry_run="",group="",resource="pods",scope="resource",subresource="",verb="PATCH",version="v1"} 3`
+	const others = `apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="pods",scope="resource",subresource="status",verb="PATCH",version="v1"} 70
+apiserver_request_total{code="201",component="apiserver",dry_run="",group="",resource="pods",scope="resource",subresource="",verb="APPLY",version="v1"} 80
+`
+	var w writes
+	for _, metrics := range []string{
+		others + line + "100",                      // before
+		others + line + "110\n" + conflict,         // 10 and 3 more
+		others,                                     // restarted
+		others + line + "2",                        // 2 more
+		others + line + "1.2e+01\n" + conflict,     // 10 and 3 more
+		others + line + "1.2e+01\n" + conflict[2:], // none
+	} {
+		w.add(parseWrites([]byte(metrics)))
+	}
+	if want := map[string]float64{"ats/status APPLY": 22, "pods/ PATCH refused": 6}; !maps.Equal(w.total, want) {
+		t.Errorf("%v, want %v", w.total, want)
+	}
+}
+
+func TestSlope(t *testing.T) {
+	samples := []memory{{at: 0, mib: 40}, {at: 30 * time.Minute, mib: 41}, {at: time.Hour, mib: 42}}
+	if got := slope(samples); got < 1.99 || got > 2.01 {
+		t.Errorf("%f MiB an hour", got)
+	}
+	if got := slope(samples[:1]); got != 0 {
+		t.Errorf("%f MiB an hour of one sample", got)
+	}
+	if got := chart(samples); got != "▁▄█" {
+		t.Errorf("chart %q", got)
+	}
+}
