@@ -23,6 +23,8 @@ type controller struct {
 	proxy  *proxy
 	config string // its kubeconfig
 
+	network sync.Mutex // held by whoever cuts it
+
 	mutex   sync.Mutex
 	process *os.Process // nil while there is none
 	began   moment

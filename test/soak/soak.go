@@ -195,6 +195,9 @@ func (s *soak) watch(ctx context.Context) {
 		for _, t := range s.trials {
 			s.act(t)
 			s.judge(t)
+			if t.over {
+				_ = release(s, t)
+			}
 		}
 		s.mutex.Unlock()
 	}

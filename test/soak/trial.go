@@ -25,6 +25,7 @@ type trial struct {
 
 	at      *cnatv1alpha1.At    // as last seen in the cluster
 	pods    map[string]*seenPod // all that were ever seen, by UID
+	held    *controller         // whose network the trial cut
 	moved   moment              // when it was last its turn
 	settled moment              // since when the status says what happened; zero before
 	wrong   string              // what the status says wrong at the end

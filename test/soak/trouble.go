@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,8 @@ func (s *soak) cutNetworks(ctx context.Context) {
 			victims = victims[i : i+1]
 		}
 		kind := cuts[rand.N(len(cuts))]
+		victims = slices.Clone(victims)
+		victims = slices.DeleteFunc(victims, func(c *controller) bool { return !c.network.TryLock() })
 		for _, c := range victims {
 			c.proxy.set(kind)
 		}
@@ -35,6 +38,7 @@ func (s *soak) cutNetworks(ctx context.Context) {
 				c.proxy.set(reset) // what was on its way is lost
 			}
 			c.proxy.set(whole)
+			c.network.Unlock()
 		}
 	}
 }
@@ -107,16 +111,25 @@ func (s *soak) eachPod(t *trial, do func(context.Context, *corev1.Pod) error) er
 	return nil
 }
 
-// hold keeps what one controller asks on its way, and release lets it arrive: a gate that
-// it was to open by then may be that of another Pod of the same name.
-func hold(s *soak, _ *trial) error {
-	s.controllers[len(s.controllers)-1].proxy.set(stallAsks)
-	s.count("networks cut")
+// hold keeps what the steady controller asks on its way, unless its network is cut
+// already, and release lets it arrive: a gate that it was to open by then may be that of
+// another Pod of the same name.
+func hold(s *soak, t *trial) error {
+	c := s.controllers[len(s.controllers)-1]
+	if c.network.TryLock() {
+		t.held = c
+		c.proxy.set(stallAsks)
+		s.count("networks cut")
+	}
 	return nil
 }
 
-func release(s *soak, _ *trial) error {
-	s.controllers[len(s.controllers)-1].proxy.set(whole)
+func release(_ *soak, t *trial) error {
+	if t.held != nil {
+		t.held.proxy.set(whole)
+		t.held.network.Unlock()
+		t.held = nil
+	}
 	return nil
 }
 
