@@ -24,6 +24,9 @@ type environment struct {
 	DependsOn []string
 	// Elsewhere says what else of that has to be in the cluster, and who brings it.
 	Elsewhere []string
+	// KeepsOpen says whether the cluster leaves open what is open: a Pod that has started may be
+	// applied again.
+	KeepsOpen bool
 	// HasSOPS says whether something is encrypted by SOPS.
 	HasSOPS bool
 	// TargetNamespace is the namespace for all objects where none says its own, else empty.
@@ -117,8 +120,12 @@ func hasSOPS(o object.Object) bool {
 	return false
 }
 
-// controller is the part of Gatehouse that is no CustomResourceDefinition.
-const controller = "the controller"
+// The parts of Gatehouse beside CustomResourceDefinitions.
+const (
+	controller = "the controller"
+	// openGates is the policy by which a Pod that has started may be applied again.
+	openGates = "MutatingAdmissionPolicy gatehouse-open-gates"
+)
 
 // needed are the parts of Gatehouse that objects need: the CustomResourceDefinitions of their
 // kinds and, for those, the controller.
@@ -144,6 +151,8 @@ func brought(objects []object.Object) (parts []string) {
 			parts = append(parts, definitionOf(kind, group))
 		case advice.IsController(o):
 			parts = append(parts, controller)
+		case o.String() == openGates:
+			parts = append(parts, openGates)
 		}
 	}
 	return parts
@@ -157,6 +166,7 @@ func definitionOf(kind, group string) string {
 // out.
 func (e *environment) findElsewhere(repository *render.Repository, name string, objects []object.Object) error {
 	has := brought(objects)
+	e.KeepsOpen = slices.Contains(has, openGates)
 	missing := slices.DeleteFunc(needed(objects), func(part string) bool { return slices.Contains(has, part) })
 	if len(missing) == 0 {
 		return nil
@@ -174,6 +184,9 @@ func (e *environment) findElsewhere(repository *render.Repository, name string, 
 		case len(names) > 1:
 			e.Elsewhere = append(e.Elsewhere, part+", which several bring: "+strings.Join(names, ", "))
 		}
+	}
+	for _, name := range e.DependsOn {
+		e.KeepsOpen = e.KeepsOpen || slices.Contains(bringers[openGates], name)
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -246,19 +245,6 @@ func readyCondition(object *unstructured.Unstructured) map[string]any {
 		}
 	}
 	return nil
-}
-
-// hasInInventory says whether Flux would prune a Pod.
-func (f *flux) hasInInventory(name string, pod *corev1.Pod) bool {
-	f.Helper()
-	k, err := f.kustomization(f.Context(), name)
-	must(f.T, err)
-	entries, _, err := unstructured.NestedSlice(k.Object, "status", "inventory", "entries")
-	must(f.T, err)
-	return slices.ContainsFunc(entries, func(e any) bool {
-		entry, _ := e.(map[string]any)
-		return entry["id"] == fmt.Sprintf("%s_%s__Pod", pod.Namespace, pod.Name)
-	})
 }
 
 // watchFailures watches whether an environment is Ready, but for when it waits for another.

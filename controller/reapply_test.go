@@ -1,0 +1,57 @@
+package controller_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/test/cluster"
+)
+
+// Whoever applies the Pod of an At again changes nothing of one that has started, not even
+// an image that something else changed, which would start its container again. One that
+// waits is made what was reviewed.
+func TestPodsMayBeAppliedAgain(t *testing.T) {
+	const (
+		open  = `{"op": "remove", "path": "/spec/schedulingGates"}`
+		image = `{"op": "replace", "path": "/spec/containers/0/image", "value": "mirror.example/busybox"}`
+	)
+	for name, test := range map[string]struct {
+		change string
+		isLeft bool
+	}{
+		"gated":              {"[]", true},
+		"gated-and-changed":  {"[" + image + "]", false},
+		"opened":             {"[" + open + "]", true},
+		"opened-and-changed": {"[" + open + "," + image + "]", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			rendered, err := cluster.Rendered(w.createAt("again", time.Hour), w.Scheme())
+			w.must(err)
+			apply := func() error {
+				manifest := client.ApplyConfigurationFromUnstructured(rendered[0].DeepCopy())
+				return w.Apply(w.ctx, manifest, client.FieldOwner("sync"), client.ForceOwnership)
+			}
+			w.must(apply())
+			pod, again := &corev1.Pod{}, &corev1.Pod{}
+			w.must(w.Get(w.ctx, client.ObjectKeyFromObject(rendered[0]), pod))
+			w.must(w.Patch(w.ctx, pod, client.RawPatch(types.JSONPatchType, []byte(test.change))))
+
+			w.eventually("apply again", apply) // once the API server knows the policy
+			w.must(w.Get(w.ctx, client.ObjectKeyFromObject(pod), again))
+			if isLeft := equality.Semantic.DeepEqual(pod.Spec, again.Spec); isLeft != test.isLeft {
+				t.Errorf("was\n%+v, is\n%+v", pod.Spec, again.Spec)
+			}
+			w.must(apply())
+			w.must(w.Get(w.ctx, client.ObjectKeyFromObject(pod), pod))
+			if pod.ResourceVersion != again.ResourceVersion {
+				t.Errorf("versions %s and %s: applied again it was written", again.ResourceVersion, pod.ResourceVersion)
+			}
+		})
+	}
+}
