@@ -35,24 +35,24 @@ func publishedBy(commit git.Commit) published {
 	return published{trailers[trailerEnvironment], trailers[trailerPath], trailers[trailerSource]}
 }
 
-// Published returns the environment that was published to a branch, empty where that is none
-// that render publishes, and whether the branch is known here.
-func Published(ctx context.Context, work *git.Repository, branch string) (environment string, isThere bool, err error) {
+// Published returns the environment that was published to a branch; empty where the branch
+// is not known here, or not one that render publishes.
+func Published(ctx context.Context, work *git.Repository, branch string) (environment string, err error) {
 	remote, err := work.Remote(ctx)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	for _, ref := range []string{git.BranchRef(branch), "refs/remotes/" + remote + "/" + branch} {
 		id, err := work.Tip(ctx, ref)
 		if err != nil {
-			return "", false, err
+			return "", err
 		}
 		if id != "" {
 			commit, err := work.Read(ctx, id)
-			return publishedBy(commit).environment, true, err
+			return publishedBy(commit).environment, err
 		}
 	}
-	return "", false, nil
+	return "", nil
 }
 
 // published is what the trailers of the commit to make say.

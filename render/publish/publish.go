@@ -19,16 +19,13 @@ import (
 // Options say what to publish where.
 type Options struct {
 	Environment string
-	// Branch is the name of the branch; DefaultBranch where it is empty.
+	// Branch is the name of the branch; env/ENVIRONMENT where it is empty.
 	Branch string
 	// Push publishes to the branch of a remote, too.
 	Push bool
 	// DryRun finds out what would be done, and does nothing.
 	DryRun bool
 }
-
-// DefaultBranch is the branch that an environment is published to unless another is named.
-func DefaultBranch(environment string) string { return "env/" + environment }
 
 // Result is what was done, or would be.
 type Result struct {
@@ -71,7 +68,7 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 		return nil, nil, err
 	}
 	if options.Branch == "" {
-		options.Branch = DefaultBranch(options.Environment)
+		options.Branch = "env/" + options.Environment
 	}
 	p := &publisher{Options: options, folder: path.Join(tree.Folder, options.Environment)}
 	var err error

@@ -30,28 +30,22 @@ func (o *Options) complete(ctx context.Context, repository *render.Repository, c
 	return errors.Join(wrongURL, wrongBranch, wrongPath)
 }
 
-// defaultPath is where the branch has what was rendered: at its top if render publishes it,
-// else in rendered/, below the folder of the repository in the work tree.
+// defaultPath is where a branch has what was rendered: in rendered/, below the folder of the
+// repository in the work tree. The branches of render publish have it there, too.
 func (o *Options) defaultPath(ctx context.Context, repository *render.Repository) (string, error) {
 	rendered := path.Join(tree.Folder, o.Environment)
-	isPublished := o.Branch == publish.DefaultBranch(o.Environment)
 	work, err := git.Open(ctx, repository.Dir())
-	if err == nil {
-		rendered = path.Join(work.Prefix(), rendered)
-		environment, isThere, err := publish.Published(ctx, work, o.Branch)
-		switch {
-		case err != nil:
-			return "", err
-		case environment != "" && environment != o.Environment:
-			return "", fmt.Errorf("--branch %s: render publishes environment %s to it, not %s", o.Branch, environment, o.Environment)
-		case isThere:
-			isPublished = environment != ""
-		}
+	if err != nil {
+		return cleanPath(rendered) // it is not known to git yet
 	}
-	if isPublished {
-		return ".", nil
+	environment, err := publish.Published(ctx, work, o.Branch)
+	switch {
+	case err != nil:
+		return "", err
+	case environment != "" && environment != o.Environment:
+		return "", fmt.Errorf("--branch %s: render publishes environment %s to it, not %s", o.Branch, environment, o.Environment)
 	}
-	return cleanPath(rendered)
+	return cleanPath(path.Join(work.Prefix(), rendered))
 }
 
 // cleanPath is the shortest form of the path of a folder of a branch.
