@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
-	"github.com/fluxcd/cli-utils/pkg/object"
 	"github.com/fluxcd/pkg/ssa"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -67,28 +66,6 @@ func (c *Cluster) Sync(ctx context.Context, environment, folders string) error {
 		return object.GetKind() == "Deployment" && object.GetName() == "gatehouse-controller"
 	})
 	return c.ApplyAll(ctx, objects)
-}
-
-// ApplyFolder applies a rendered environment as Flux does, and prunes what of an earlier
-// one is not in it. It returns what it applied.
-func (c *Cluster) ApplyFolder(ctx context.Context, folder string, earlier []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	objects, err := read(filepath.Join(folder, "*", "*.yaml"))
-	if err != nil {
-		return earlier, err
-	}
-	if err := c.ApplyAll(ctx, objects); err != nil {
-		return earlier, err
-	}
-	kept := object.UnstructuredSetToObjMetadataSet(objects)
-	for _, old := range earlier {
-		if kept.Contains(object.UnstructuredToObjMetadata(old)) {
-			continue
-		}
-		if err := c.Delete(ctx, old); client.IgnoreNotFound(err) != nil {
-			return earlier, err
-		}
-	}
-	return objects, nil
 }
 
 // read reads the objects in files that match a pattern, one a file.

@@ -31,8 +31,6 @@ type delivery struct {
 	folder   string // of the repository
 	checkout string // of the branch that is synced
 	flux     string // the command that has Flux see a checkout; empty where there is no Flux
-
-	applied []*unstructured.Unstructured // where there is no Flux
 }
 
 // newDelivery makes the repository below a folder.
@@ -196,22 +194,22 @@ func (d *delivery) sync(ctx context.Context) error {
 }
 
 // apply does without Flux what it does.
-func (d *delivery) apply(ctx context.Context) (err error) {
-	d.applied, err = d.ApplyFolder(ctx, filepath.Join(d.checkout, "rendered", environment), d.applied)
+func (d *delivery) apply(ctx context.Context) error {
+	_, err := d.run(ctx, d.folder, d.render, "apply", "--env", environment, "--wait=false")
 	return err
 }
 
 // remove takes everything out of the cluster that was delivered, and waits until it is
 // gone.
 func (d *delivery) remove(ctx context.Context) error {
+	if d.flux == "" {
+		_, err := d.run(ctx, d.folder, d.render, "delete", "--env", environment)
+		return err
+	}
 	ns := &unstructured.Unstructured{}
 	ns.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	ns.SetName(namespace)
-	objects := []*unstructured.Unstructured{newKustomization(), ns}
-	if d.flux == "" {
-		objects = objects[1:]
-	}
-	for _, object := range objects {
+	for _, object := range []*unstructured.Unstructured{newKustomization(), ns} {
 		err := d.Delete(ctx, object)
 		for ; !apierrors.IsNotFound(err); err = d.Get(ctx, client.ObjectKeyFromObject(object), object) {
 			if !pause(ctx, 500*time.Millisecond) {
