@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/apply"
 	"example.com/gatehouse/render/cluster"
+	"example.com/gatehouse/render/git"
 	"example.com/gatehouse/render/object"
 )
 
@@ -106,39 +107,52 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
-	repository, err := openRepository(f.root)
-	if err != nil {
-		return err
-	}
-	defer repository.Close()
-	repository.Now = time.Now()
-	manifests, problems, err := apply.Read(cmd.Context(), repository, f.Environment, p.step)
-	if err != nil {
-		return err
-	}
-	if object.HasErrors(problems) {
+	r := newApplyReport(cmd, &f)
+	manifests, problems, err := f.read(cmd.Context(), p)
+	if err != nil || object.HasErrors(problems) {
 		p.stop()
-		found, _ := object.SplitProblems(problems)
-		printProblems(cmd.ErrOrStderr(), found)
-		return fmt.Errorf("%s, nothing was applied", count(len(found), "problem"))
+		problems, _ = object.SplitProblems(problems)
+		return r.end(cmd, problems, err)
 	}
-	return f.run(cmd, p, problems, func(ctx context.Context, c *cluster.Cluster, o apply.Options) ([]object.Problem, error) {
+	return f.run(cmd, p, r, problems, func(ctx context.Context, c *cluster.Cluster, o apply.Options) ([]object.Problem, error) {
 		return apply.Run(ctx, c, manifests, o)
 	})
 }
 
+// read reads what to apply. Its problems are errors, or warnings of what is left out.
+func (f *applyFlags) read(ctx context.Context, p *progress) ([]apply.Manifest, []object.Problem, error) {
+	repository, err := openRepository(f.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer repository.Close()
+	repository.Now = time.Now()
+	f.Repository = origin(ctx, repository)
+	return apply.Read(ctx, repository, f.Environment, p.step)
+}
+
+// origin is which repository of git it is; empty where that is not known.
+func origin(ctx context.Context, repository *render.Repository) string {
+	work, err := git.Open(ctx, repository.Dir())
+	if err != nil {
+		return ""
+	}
+	return work.Origin(ctx)
+}
+
 // run connects to the cluster, does something there and prints what was done.
-func (f *applyFlags) run(cmd *cobra.Command, p *progress, warnings []object.Problem, do func(context.Context, *cluster.Cluster, apply.Options) ([]object.Problem, error)) error {
+func (f *applyFlags) run(cmd *cobra.Command, p *progress, r *applyReport, warnings []object.Problem, do func(context.Context, *cluster.Cluster, apply.Options) ([]object.Problem, error)) error {
 	p.step("connecting to the cluster")
 	c, err := f.Connect(cmd.ErrOrStderr())
 	if err != nil {
-		return err
+		p.stop()
+		return r.end(cmd, warnings, err)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	signal.Ignore(syscall.SIGPIPE) // whoever stops reading must not stop a run halfway
 	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends it at once
-	r := newApplyReport(cmd, c, f)
+	r.Cluster = c.Name
 	f.Progress, f.Done = p.step, func(change apply.Change) { r.add(change, p) }
 	p.pause(func() { fmt.Fprintf(cmd.ErrOrStderr(), "cluster: %s\n", c.Name) })
 	problems, err := do(ctx, c, f.Options)
@@ -160,8 +174,8 @@ type applyReport struct {
 	counted []string // the actions that a summary counts
 }
 
-func newApplyReport(cmd *cobra.Command, c *cluster.Cluster, f *applyFlags) *applyReport {
-	return &applyReport{Environment: f.Environment, Cluster: c.Name, DryRun: f.DryRun, Objects: []apply.Change{}, out: cmd.OutOrStdout(), isJSON: f.output == "json", counted: f.counted}
+func newApplyReport(cmd *cobra.Command, f *applyFlags) *applyReport {
+	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []apply.Change{}, out: cmd.OutOrStdout(), isJSON: f.output == "json", counted: f.counted}
 }
 
 // add notes what was done about an object, and prints it where it is a change.

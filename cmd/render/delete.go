@@ -37,5 +37,9 @@ func runDelete(cmd *cobra.Command, f applyFlags) error {
 	}
 	p := newProgress(cmd.ErrOrStderr(), "connecting to the cluster")
 	defer p.stop()
-	return f.run(cmd, p, nil, apply.Delete)
+	if repository, err := openRepository(f.root); err == nil { // it takes none
+		defer repository.Close()
+		f.Repository = origin(cmd.Context(), repository)
+	}
+	return f.run(cmd, p, newApplyReport(cmd, &f), nil, apply.Delete)
 }

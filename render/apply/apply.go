@@ -24,6 +24,9 @@ import (
 // Options say what to apply, or to delete, and how.
 type Options struct {
 	Environment string
+	// Repository is the repository of git that the environment is of; empty where that is not
+	// known. What another one applied is left alone.
+	Repository string
 	// ForceConflicts takes fields from those who changed them.
 	ForceConflicts bool
 	// DryRun finds out what would be done, and does nothing.
@@ -68,7 +71,7 @@ type applier struct {
 	cluster *cluster.Cluster
 	manager string // of fields, and the name of the inventory and the Lease
 
-	inventory inventory
+	inventory Inventory
 	others    map[object.ID]string // the environments in whose inventories objects are
 
 	brought  brought
@@ -78,7 +81,7 @@ type applier struct {
 }
 
 func newApplier(c *cluster.Cluster, options Options) *applier {
-	return &applier{Options: options, cluster: c, manager: prefix + options.Environment}
+	return &applier{Options: options, cluster: c, manager: Manager(options.Environment)}
 }
 
 // manage is the library that applies objects, with the environment as the manager of fields.
@@ -178,7 +181,7 @@ func lost(held context.Context, err error) error {
 // gone are the objects of the inventory that the environment has no more.
 func (a *applier) gone(now map[object.ID]bool) []object.ID {
 	var gone []object.ID
-	for id := range a.inventory.ids {
+	for id := range a.inventory.IDs {
 		if !now[id] {
 			gone = append(gone, id)
 		}
@@ -188,7 +191,7 @@ func (a *applier) gone(now map[object.ID]bool) []object.ID {
 
 // carryOut applies and prunes. At each instant the inventory has all that was applied.
 func (a *applier) carryOut(ctx context.Context, p *plan, removals []removal, kept []object.ID) error {
-	union := maps.Clone(a.inventory.ids)
+	union := maps.Clone(a.inventory.IDs)
 	maps.Copy(union, p.ids)
 	if err := a.writeInventory(ctx, union); err != nil {
 		return err
@@ -245,9 +248,6 @@ func (c seen) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ..
 	c.live.DeepCopyInto(o.(*unstructured.Unstructured)) // ssa knows no others
 	return nil
 }
-
-// mapsEqual says whether two sets have the same members.
-func mapsEqual(a, b map[object.ID]bool) bool { return maps.Equal(a, b) }
 
 // stopped is the error of a run that left an environment half applied.
 func stopped(problems []object.Problem) error {

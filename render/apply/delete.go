@@ -26,7 +26,7 @@ func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]object.
 	if a.inventory.resourceVersion == "" {
 		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s%s", a.Environment, c.Name, a.applied())
 	}
-	removals, kept, problems := a.planRemovals(held, slices.Collect(maps.Keys(a.inventory.ids)), thorough)
+	removals, kept, problems := a.planRemovals(held, slices.Collect(maps.Keys(a.inventory.IDs)), thorough)
 	if object.HasErrors(problems) {
 		return few(object.SortProblems(problems)), nil
 	}

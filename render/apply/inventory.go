@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,13 +42,22 @@ const (
 	largestLines = 64 << 20
 )
 
+// repositoryAnnotation has the repository that an inventory was applied from.
+const repositoryAnnotation = "gatehouse.example.com/repository"
+
 var managedBy = map[string]string{"app.kubernetes.io/managed-by": "gatehouse"}
 
-// inventory is an inventory as the cluster has it; without a version it has none.
-type inventory struct {
-	ids             map[object.ID]bool
-	uid             string
-	resourceVersion string
+// Manager is the field manager of what is applied from an environment.
+func Manager(environment string) string { return prefix + environment }
+
+// Inventory is what was applied to a cluster from an environment.
+type Inventory struct {
+	Environment string
+	IDs         map[object.ID]bool
+	Err         error // of one that cannot be read
+
+	repository      string // that it was applied from; empty where that is not known
+	resourceVersion string // empty of one that the cluster does not have yet
 }
 
 // line is the line of an object: "Deployment.apps shop/sessions".
@@ -122,41 +132,66 @@ func decodeInventory(from *corev1.ConfigMap) (map[object.ID]bool, error) {
 	return ids, nil
 }
 
-// readInventories reads the inventory of the environment, and which objects are in those of
-// others.
-func (a *applier) readInventories(ctx context.Context) error {
+// Inventories reads the inventories that a cluster has.
+func Inventories(ctx context.Context, c client.Reader) ([]Inventory, error) {
 	list := &corev1.ConfigMapList{}
-	if err := a.cluster.List(ctx, list, client.InNamespace(homeNamespace), client.MatchingLabels(managedBy)); err != nil {
-		return fmt.Errorf("list inventories: %w", err)
+	if err := c.List(ctx, list, client.InNamespace(homeNamespace), client.MatchingLabels(managedBy)); err != nil {
+		return nil, err
 	}
-	a.others, a.inventory = map[object.ID]string{}, inventory{ids: map[object.ID]bool{}}
+	var inventories []Inventory
 	for i := range list.Items {
-		c := &list.Items[i]
-		environment, ok := strings.CutPrefix(c.Name, prefix)
+		kept := &list.Items[i]
+		environment, ok := strings.CutPrefix(kept.Name, prefix)
 		if !ok {
 			continue
 		}
-		ids, err := decodeInventory(c)
-		switch {
-		case err != nil && c.Name == a.manager:
-			return fmt.Errorf("the inventory, ConfigMap %s/%s, was edited: %w: mend it, or delete it, and apply again; then what is gone from the environment has to be deleted by hand", homeNamespace, c.Name, err)
-		case c.Name == a.manager:
-			a.inventory = inventory{ids: ids, uid: string(c.UID), resourceVersion: c.ResourceVersion}
+		found := Inventory{Environment: environment, repository: kept.Annotations[repositoryAnnotation], resourceVersion: kept.ResourceVersion}
+		var err error
+		if found.IDs, err = decodeInventory(kept); err != nil {
+			found.Err = fmt.Errorf("the inventory, ConfigMap %s/%s, was edited: %w", homeNamespace, kept.Name, err)
 		}
-		for id := range ids {
-			if c.Name != a.manager {
-				a.others[id] = environment
-			}
+		inventories = append(inventories, found)
+	}
+	return inventories, nil
+}
+
+// readInventories reads the inventory of the environment, and which objects are in those of
+// others.
+func (a *applier) readInventories(ctx context.Context) error {
+	inventories, err := Inventories(ctx, a.cluster)
+	if err != nil {
+		return fmt.Errorf("list inventories: %w", err)
+	}
+	a.others, a.inventory = map[object.ID]string{}, Inventory{IDs: map[object.ID]bool{}}
+	for _, i := range inventories {
+		if i.Environment == a.Environment {
+			a.inventory = i
+			continue
+		}
+		for id := range i.IDs {
+			a.others[id] = i.Environment
 		}
 	}
-	return a.checkHome(ctx)
+	switch own := a.inventory; {
+	case own.resourceVersion == "":
+		return a.checkHome(ctx)
+	case own.Err != nil:
+		return fmt.Errorf("%w: mend it, or delete it, and apply again; then what is gone from the environment has to be deleted by hand", own.Err)
+	case a.Repository != "" && own.repository != "" && a.Repository != own.repository:
+		return a.otherRepository()
+	}
+	return nil
+}
+
+// otherRepository is the error of an environment that another repository applied, which has one
+// of the same name: all of it would be deleted that this one has not.
+func (a *applier) otherRepository() error {
+	return fmt.Errorf("environment %s was applied to this cluster from another repository of git, that of %s, and this is %s: give one of the two environments another name; if it is the same one and its history was rewritten, or its folder moved, run kubectl annotate configmap %s --namespace %s %s- and this again",
+		a.Environment, a.inventory.repository, a.Repository, a.manager, homeNamespace, repositoryAnnotation)
 }
 
 // checkHome is the error of a ConfigMap that has the name of the inventory and is none.
 func (a *applier) checkHome(ctx context.Context) error {
-	if a.inventory.resourceVersion != "" {
-		return nil
-	}
 	err := a.cluster.Get(ctx, client.ObjectKey{Namespace: homeNamespace, Name: a.manager}, &corev1.ConfigMap{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -169,10 +204,11 @@ func (a *applier) checkHome(ctx context.Context) error {
 
 // writeInventory has the inventory list objects, if it is still as it was read.
 func (a *applier) writeInventory(ctx context.Context, ids map[object.ID]bool) error {
-	if a.inventory.resourceVersion != "" && mapsEqual(a.inventory.ids, ids) {
+	c := a.inventoryObject()
+	repository := c.Annotations[repositoryAnnotation]
+	if a.inventory.resourceVersion != "" && maps.Equal(a.inventory.IDs, ids) && a.inventory.repository == repository {
 		return nil
 	}
-	c := a.inventoryObject()
 	if err := encode(ids, c); err != nil {
 		return err
 	}
@@ -186,7 +222,7 @@ func (a *applier) writeInventory(ctx context.Context, ids map[object.ID]bool) er
 	if err != nil {
 		return a.inventoryError("write", err)
 	}
-	a.inventory = inventory{ids: ids, uid: string(c.UID), resourceVersion: c.ResourceVersion}
+	a.inventory = Inventory{Environment: a.Environment, IDs: ids, repository: repository, resourceVersion: c.ResourceVersion}
 	return nil
 }
 
@@ -200,7 +236,11 @@ func (a *applier) removeInventory(ctx context.Context) error {
 }
 
 func (a *applier) inventoryObject() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: homeNamespace, Name: a.manager, Labels: managedBy}}
+	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: homeNamespace, Name: a.manager, Labels: managedBy}}
+	if repository := cmp.Or(a.Repository, a.inventory.repository); repository != "" {
+		c.Annotations = map[string]string{repositoryAnnotation: repository}
+	}
+	return c
 }
 
 func (a *applier) inventoryError(verb string, err error) error {

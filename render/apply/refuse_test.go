@@ -215,3 +215,29 @@ func TestTakeFromKubectl(t *testing.T) {
 		t.Errorf("%v: a field that git has no more is still there", data)
 	}
 }
+
+// An environment of the same name in another repository takes nothing away.
+func TestOtherRepository(t *testing.T) {
+	w := newWorld(t)
+	of := func(repository string) func(*Options) {
+		return func(o *Options) { o.Repository = repository }
+	}
+	w.mustApply(namespace+configMap("one", "a"), of(""))
+	w.mustApply(namespace+configMap("one", "a"), of("1a2b")) // from now on it is known
+	before := w.inventory()
+	_, wrong := w.apply(namespace+configMap("two", "a"), of("3c4d"))
+	w.mustSay(wrong, "environment NAME was applied to this cluster from another repository of git, that of 1a2b, and this is 3c4d: give one", "kubectl annotate configmap gatehouse-NAME --namespace default gatehouse.example.com/repository-")
+	_, wrong = w.delete(of("3c4d"))
+	w.mustSay(wrong, "from another repository")
+	w.mustBe(w.inventory(), before...)
+	if w.configMap("one") == nil || w.configMap("two") != nil {
+		t.Error("another repository changed the cluster")
+	}
+	w.mustApply(namespace+configMap("one", "b"), of("1a2b"))
+	w.mustApply(namespace+configMap("one", "c"), of("")) // as from a shallow clone
+	w.mustBe(w.inventory(), before...)
+	_, wrong = w.apply(namespace, of("3c4d"))
+	w.mustSay(wrong, "from another repository")
+	_, wrong = w.delete(of(""))
+	w.mustBe(wrong)
+}

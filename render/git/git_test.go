@@ -218,3 +218,33 @@ func TestTidy(t *testing.T) {
 		}
 	}
 }
+
+// Clones and branches have the origin of their repository, and no other folder has it.
+func TestOrigin(t *testing.T) {
+	dir := t.TempDir()
+	origin := func(folder string) string {
+		t.Helper()
+		r, err := Open(t.Context(), folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Origin(t.Context())
+	}
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	for _, folder := range []string{a, b} {
+		run(t, dir, "init", "--quiet", folder)
+		if got := origin(folder); got != "" {
+			t.Errorf("without commits: %s", got)
+		}
+		run(t, folder, "commit", "--quiet", "--allow-empty", "-m", folder)
+		run(t, folder, "commit", "--quiet", "--allow-empty", "-m", "second")
+	}
+	clone, shallow, below := filepath.Join(dir, "clone"), filepath.Join(dir, "shallow"), filepath.Join(a, "team")
+	run(t, dir, "clone", "--quiet", a, clone)
+	run(t, dir, "clone", "--quiet", "--depth=1", "file://"+a, shallow)
+	write(t, below, "file", "")
+	first := origin(a)
+	if origin(clone) != first || origin(b) == first || origin(shallow) != "" || origin(below) != first+"/team" || len(first) < 40 {
+		t.Errorf("a: %s, clone: %s, b: %s, shallow: %s, below: %s", first, origin(clone), origin(b), origin(shallow), origin(below))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -72,6 +73,20 @@ func (r *Repository) Base(ctx context.Context, revision string) (string, error) 
 		return commit, nil
 	}
 	return strings.TrimSpace(base), err
+}
+
+// Origin tells the folder from those of other repositories, and is the same in every clone: the
+// first commit of the history, and the path of the folder. It is empty where that is not known,
+// as in a shallow clone.
+func (r *Repository) Origin(ctx context.Context) string {
+	if r.IsShallow {
+		return ""
+	}
+	first, err := r.git(ctx, nil, "rev-list", "--first-parent", "--max-parents=0", Head, "--")
+	if err != nil {
+		return ""
+	}
+	return path.Join(strings.TrimSpace(first), r.prefix)
 }
 
 // isNo says whether git answered no, which is its exit code 1.

@@ -188,16 +188,21 @@ func (c *comparison) ownInventory(ctx context.Context) (*inventory, *object.Prob
 		return nil, &object.Problem{Message: fmt.Sprintf("the inventories of render apply cannot be read: %v: what it would prune is not listed", err)}
 	}
 	var own *inventory
-	for environment, ids := range inventories {
+	var problem *object.Problem
+	for _, i := range inventories {
 		entries := map[object.ID]string{}
-		for id := range ids {
+		for id := range i.IDs {
 			entries[id], c.applied[id] = "", true
 		}
-		if environment == c.Name {
+		switch {
+		case i.Environment != c.Name:
+		case i.Err != nil:
+			problem = &object.Problem{Message: fmt.Sprintf("%v: what render apply would prune is not listed", i.Err)}
+		default:
 			own = &inventory{entries: entries, note: "render apply --env " + c.Name + " prunes it"}
 		}
 	}
-	return own, nil
+	return own, problem
 }
 
 // read reads an object of a tool. A problem says what follows where it cannot be read.
