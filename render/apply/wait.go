@@ -57,11 +57,11 @@ func (a *applier) waitForDefinitions(ctx context.Context, steps []*step) []objec
 }
 
 func (a *applier) waitFor(ctx context.Context, all []*awaited) []object.Problem {
-	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+	inTime, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
 	pending := all
 	for {
-		a.observe(ctx, pending)
+		a.observe(inTime, pending)
 		var still []*awaited
 		for _, w := range pending {
 			if !w.isOver() {
@@ -72,13 +72,16 @@ func (a *applier) waitFor(ctx context.Context, all []*awaited) []object.Problem 
 			break
 		}
 		a.Progress(object.EscapeControls(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
-		if pause(ctx, time.Second) != nil {
+		if pause(inTime, time.Second) != nil {
 			break
 		}
 	}
 	var problems []object.Problem
 	for _, w := range all {
 		if w.status != status.CurrentStatus {
+			if why := a.trouble(ctx, w); why != "" && !w.isGone {
+				w.message += ": " + why
+			}
 			problems = append(problems, w.problem(a.Timeout))
 		}
 	}
@@ -162,7 +165,7 @@ func health(live *unstructured.Unstructured) (status.Status, string) {
 	case result.Status == status.TerminatingStatus:
 		return status.InProgressStatus, "it is being deleted"
 	case observed < 0: // the default of the kinds of Gatehouse
-		return result.Status, "no controller has looked at it: is gatehouse-controller running?"
+		return result.Status, "no controller has looked at it: is gatehouse-controller running? See kubectl get pods --all-namespaces --selector app.kubernetes.io/name=gatehouse-controller"
 	}
 	return result.Status, result.Message
 }
