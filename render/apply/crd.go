@@ -34,7 +34,7 @@ func refuseOlder(live, applied *unstructured.Unstructured) string {
 	if more := len(missing) - most; more > 0 {
 		missing = append(missing[:most], fmt.Sprintf("%d more fields", more))
 	}
-	return fmt.Sprintf("the one in the cluster is newer, it has %s: render the environment with the newer one, or, if you mean to go back, apply this file with kubectl first", strings.Join(missing, ", "))
+	return fmt.Sprintf("is newer in the cluster, where it has %s: render the environment with the newer one, or, if you mean to go back, apply this file with kubectl first", strings.Join(missing, ", "))
 }
 
 // crdVersions are the versions of a CustomResourceDefinition, by name.

@@ -17,11 +17,11 @@ func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]object.
 	a := newApplier(c, options)
 	held, release, err := a.begin(ctx)
 	if err != nil {
-		return nil, err
+		return a.problemsAnyway(ctx, nil, err)
 	}
 	defer release(true)
 	if err := a.readInventories(held); err != nil {
-		return nil, err
+		return a.problemsAnyway(ctx, nil, err)
 	}
 	if a.inventory.resourceVersion == "" {
 		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s%s", a.Environment, c.Name, a.applied())
@@ -44,7 +44,9 @@ func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]object.
 		if err := lost(held, nil); err != nil {
 			return problems, err
 		}
-		problems = append(problems, waited...)
+		if problems = append(problems, waited...); len(waited) > 0 {
+			return problems, nil // the inventory has what is not gone
+		}
 	}
 	return problems, lost(held, a.forget(held, append(kept, left...)))
 }

@@ -284,14 +284,24 @@ func (a *applier) refuse(s *step) string {
 	if s.live == nil {
 		return ""
 	}
-	if s.live.GetDeletionTimestamp() != nil {
+	return refuse(s.live, s.Unstructured, a.manager, a.others[s.id()])
+}
+
+// Refuse says why an environment must not be applied to an object of a cluster; empty where it
+// may.
+func Refuse(environment string, live, wanted *unstructured.Unstructured) string {
+	return refuse(live, wanted, Manager(environment), "")
+}
+
+func refuse(live, wanted *unstructured.Unstructured, manager, listedBy string) string {
+	if live.GetDeletionTimestamp() != nil {
 		return "is being deleted: wait until it is gone, and run this again"
 	}
-	if message := refuseOwned(s.live, a.manager, a.others[s.id()]); message != "" {
+	if message := refuseOwned(live, manager, listedBy); message != "" {
 		return message
 	}
-	if ssautils.IsCRD(s.Unstructured) {
-		return refuseOlder(s.live, s.Unstructured)
+	if ssautils.IsCRD(live) {
+		return refuseOlder(live, wanted)
 	}
 	return ""
 }

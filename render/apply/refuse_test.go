@@ -104,11 +104,11 @@ func TestNewerDefinition(t *testing.T) {
 	w := newWorld(t)
 	newer := strings.ReplaceAll(widgets, "EXTRA", ", color: {type: string}")
 	w.mustApply(newer)
-	w.mustRefuse(widgetKind, "CustomResourceDefinition widgets.NAME.example.com: the one in the cluster is newer, it has spec.color of v1: render the environment with the newer one")
+	w.mustRefuse(widgetKind, "CustomResourceDefinition widgets.NAME.example.com: is newer in the cluster, where it has spec.color of v1: render the environment with the newer one")
 
 	versions := strings.Replace(newer, "  versions:\n", "  versions:\n  - name: v2\n    served: true\n    storage: false\n    schema: {openAPIV3Schema: {type: object}}\n", 1)
 	w.mustBe(w.mustApply(versions+"---"+namespace+widget), "CustomResourceDefinition widgets.NAME.example.com configured", "Namespace NAME created", "Widget NAME/w created")
-	w.mustRefuse(newer, "the one in the cluster is newer, it has version v2")
+	w.mustRefuse(newer, "is newer in the cluster, where it has version v2")
 	second := strings.Replace(versions, "name: v1", "name: v3", 1)
 	w.mustRefuse(second, "version v1, in which objects may be stored")
 }
@@ -133,8 +133,15 @@ func TestTerminating(t *testing.T) {
 	w.mustRefuse(namespace+configMap("one", "b"), "ConfigMap NAME/one: is being deleted: wait until it is gone")
 	_, wrong := w.delete(wait, func(o *Options) { o.Timeout = 2e9 })
 	w.mustSay(wrong, `ConfigMap NAME/one: is not gone after 2s: it waits for its finalizers ["example.com/f"]`)
+	if len(w.inventory()) == 0 {
+		t.Error("the inventory is gone, and what it had is not")
+	}
 	w.mustRefuse(namespace, "Namespace NAME: is being deleted: wait until it is gone", "kubectl wait --for=delete namespace/NAME")
 	w.mustRefuse(configMap("new", "b"), "Namespace NAME: is being deleted")
+	terminating := w.object("v1", "Namespace", "NAME")
+	w.writeStatus(terminating, `{"conditions":[{"type":"NamespaceFinalizersRemaining","status":"True","message":"example.com/f in 1 resource instances"},{"type":"NamespaceDeletionDiscoveryFailure","status":"False","message":"fine"}]}`)
+	_, wrong = w.delete(wait, func(o *Options) { o.Timeout = 2e9 })
+	w.mustSay(wrong, "Namespace NAME: is not gone after 2s: example.com/f in 1 resource instances")
 }
 
 // Whoever lacks rights learns of all of them before anything is written.

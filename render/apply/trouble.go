@@ -40,7 +40,7 @@ func (a *applier) trouble(ctx context.Context, w *awaited) string {
 		message = cmp.Or(message, a.lastWarning(ctx, pod.Namespace, pod.UID), "nothing more is known")
 		return fmt.Sprintf("Pod %s: %s: %s: see kubectl describe pod %s --namespace %s", pod.Name, state, strings.TrimSpace(message), pod.Name, pod.Namespace)
 	}
-	return whyNoPods(live)
+	return fmt.Sprintf("%s: see kubectl describe %s %s --namespace %s", whyNoPods(live), strings.ToLower(w.id.Kind), w.id.Name, w.id.Namespace)
 }
 
 // podsOf selects the Pods of a workload; nil of what is none.
@@ -95,7 +95,7 @@ func (a *applier) lastWarning(ctx context.Context, namespace string, uid types.U
 	return last.Message
 }
 
-// whyNoPods is why a workload has no Pods, as far as its controller says so.
+// whyNoPods is why a workload lacks Pods, as far as its controller says so.
 func whyNoPods(live *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
 	for _, condition := range conditions {
@@ -103,5 +103,5 @@ func whyNoPods(live *unstructured.Unstructured) string {
 			return fmt.Sprintf("%v: %v", c["reason"], c["message"])
 		}
 	}
-	return ""
+	return "no Pod of it says why"
 }

@@ -26,7 +26,7 @@ func TestTrouble(t *testing.T) {
 		_, wrong := w.apply(namespace+deployment, wait, short)
 		w.mustSay(wrong, words...)
 	}
-	mustSay("Deployment NAME/d: is not ready after 1s: ")
+	mustSay("Deployment NAME/d: is not ready after 1s: ", ": no Pod of it says why: see kubectl describe deployment d --namespace NAME")
 	w.writeStatus(w.object("apps/v1", "Deployment", "NAME/d"), `{"observedGeneration":1,"conditions":[{"type":"ReplicaFailure","status":"True","reason":"FailedCreate","message":"quota is used up"}]}`)
 	mustSay("is not ready after 1s: Replicas: 0/1: FailedCreate: quota is used up")
 	w.create(podOfDeployment)

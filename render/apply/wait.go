@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -143,8 +145,23 @@ func (w *awaited) seeGoing(live *unstructured.Unstructured) {
 	case len(live.GetFinalizers()) > 0:
 		w.message = fmt.Sprintf("it waits for its finalizers %q", live.GetFinalizers())
 	default:
-		w.message = "it ends"
+		w.message = cmp.Or(whatRemains(live), "it ends")
 	}
+}
+
+// whatRemains says what keeps a Namespace from being gone; empty where nothing does, or it is none.
+func whatRemains(live *unstructured.Unstructured) string {
+	if !ssautils.IsNamespace(live) {
+		return ""
+	}
+	var remains []string
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if c, _ := condition.(map[string]any); c["status"] == "True" {
+			remains = append(remains, fmt.Sprint(c["message"]))
+		}
+	}
+	return strings.Join(remains, "; ")
 }
 
 // health is what kstatus says of an object. An At is current as well while its command runs,

@@ -97,7 +97,7 @@ func (c *comparison) compareServed(ctx context.Context, f finding, wanted *unstr
 		if err != nil {
 			return c.refused(f, "patch", mapping, err)
 		}
-		f.after, f.notes = cleaned(after), c.notes(found, after)
+		f.after, f.notes = cleaned(after), c.notes(wanted, found, after)
 		if after.GetResourceVersion() == found.GetResourceVersion() {
 			break
 		}

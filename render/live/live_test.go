@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,7 +136,7 @@ func TestSynced(t *testing.T) {
 }
 
 // forceNote is below what others set of an object that render apply applied.
-const forceNote = "# render apply takes back what others set with --force-conflicts, and refuses without"
+const forceNote = "# render apply sets that back with --force-conflicts; without, it refuses where git has the field, and leaves it where git has not"
 
 var setBack = regexp.MustCompile(`(?m)^# kubectl.*`)
 
@@ -184,5 +185,18 @@ func TestChangedByHand(t *testing.T) {
 			}
 			w.want(e, want...)
 		})
+	}
+}
+
+// What render apply would refuse to change says so.
+func TestRefusedByApply(t *testing.T) {
+	w := newWorld(t)
+	appliers["render apply"](w, shop)
+	w.kubectl("", "annotate", "deployment/web", "meta.helm.sh/release-name=other")
+	e := w.compare(shop)
+	if len(e.Changes) != 1 || !slices.ContainsFunc(e.Changes[0].Notes, func(note string) bool {
+		return strings.HasPrefix(note, "render apply refuses it: it belongs to the Helm release other: change it there")
+	}) {
+		t.Errorf("%+v", e.Changes)
 	}
 }

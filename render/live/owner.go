@@ -101,7 +101,7 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, bool) {
 
 // notes say who set the fields of what is found that a sync changes, and whether Flux leaves
 // them alone.
-func (c *comparison) notes(found, after *unstructured.Unstructured) (notes []string) {
+func (c *comparison) notes(wanted, found, after *unstructured.Unstructured) (notes []string) {
 	was, is := cleaned(found), cleaned(after)
 	if sameJSON(was.Object, is.Object) {
 		return nil
@@ -119,7 +119,10 @@ func (c *comparison) notes(found, after *unstructured.Unstructured) (notes []str
 		}
 	}
 	if isOwn && len(notes) > 0 {
-		notes = append(notes, "render apply takes back what others set with --force-conflicts, and refuses without")
+		notes = append(notes, "render apply sets that back with --force-conflicts; without, it refuses where git has the field, and leaves it where git has not")
+	}
+	if why := apply.Refuse(c.Name, found, wanted); applier == c.own() && why != "" {
+		notes = append(notes, "render apply refuses it: it "+why)
 	}
 	for key, value := range map[string]string{"reconcile": "disabled", "ssa": "Ignore"} {
 		key = fluxDomain + "/" + key
