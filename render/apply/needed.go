@@ -27,7 +27,7 @@ func (a *applier) stillNeeded(ctx context.Context, r removal, going map[object.I
 	case isNamespace(r.id):
 		rest, err = a.restOfNamespace(ctx, r.id.Name, going)
 	case isCRD(r.id):
-		kind := kindOfCRD(r.live)
+		kind := KindOfCRD(r.live)
 		version := storageVersion(r.live)
 		rest, err = a.restOfKind(ctx, kind.WithVersion(version), "", going)
 	}
@@ -113,17 +113,22 @@ func (a *applier) restOfKind(ctx context.Context, kind schema.GroupVersionKind, 
 // isIncidental says whether an object is being deleted, goes with another, or is in every
 // namespace.
 func isIncidental(id object.ID, o *metav1.PartialObjectMetadata) bool {
-	switch {
-	case o.DeletionTimestamp != nil, len(o.OwnerReferences) > 0:
-		return true
-	case id.Kind == "ServiceAccount":
-		return o.Name == "default"
-	case id.Kind == "ConfigMap":
+	return o.DeletionTimestamp != nil || len(o.OwnerReferences) > 0 || IsOfCluster(id, o)
+}
+
+// IsOfCluster says whether the cluster itself made an object.
+func IsOfCluster(id object.ID, o *metav1.PartialObjectMetadata) bool {
+	switch (schema.GroupKind{Group: id.Group, Kind: id.Kind}) {
+	case schema.GroupKind{Kind: "ConfigMap"}:
 		return o.Name == "kube-root-ca.crt" || o.Name == "openshift-service-ca.crt"
-	case id.Kind == "Secret":
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		return o.Name == "default"
+	case schema.GroupKind{Kind: "Service"}:
+		return o.Namespace == metav1.NamespaceDefault && o.Name == "kubernetes"
+	case schema.GroupKind{Kind: "Secret"}:
 		return o.Annotations["kubernetes.io/service-account.name"] != ""
 	}
-	return false
+	return isMadeByItself(id.Group, id.Kind)
 }
 
 // names are the names of objects in a sentence.

@@ -71,7 +71,7 @@ func (a *applier) plan(ctx context.Context, manifests []Manifest) (*plan, []obje
 		}
 		switch {
 		case ssautils.IsCRD(m.Unstructured):
-			a.brought.crds[kindOfCRD(m.Unstructured)] = s
+			a.brought.crds[KindOfCRD(m.Unstructured)] = s
 		case ssautils.IsNamespace(m.Unstructured):
 			a.brought.namespaces[m.GetName()] = s
 			ownField(m.Unstructured)
@@ -107,7 +107,8 @@ func ownField(namespace *unstructured.Unstructured) {
 	namespace.SetLabels(labels)
 }
 
-func kindOfCRD(crd *unstructured.Unstructured) schema.GroupKind {
+// KindOfCRD is the kind that a CustomResourceDefinition defines.
+func KindOfCRD(crd *unstructured.Unstructured) schema.GroupKind {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	return schema.GroupKind{Group: group, Kind: kind}

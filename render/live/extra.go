@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -184,7 +185,7 @@ func (c *comparison) listings() (listings []listing) {
 	}
 	var namespaces []string
 	for _, m := range c.Objects {
-		if isNamespace(m.Unstructured) && c.namespaces[m.GetName()].isThere {
+		if ssautils.IsNamespace(m.Unstructured) && c.namespaces[m.GetName()].isThere {
 			namespaces = append(namespaces, m.GetName())
 		}
 		if m.GetNamespace() != "" {
@@ -225,7 +226,7 @@ func (c *comparison) stray(o *metav1.PartialObjectMetadata, s syncers, onlyHand 
 	u.SetAnnotations(o.Annotations)
 	one := candidate{o.GroupVersionKind(), o.Namespace, o.Name, "nobody applied it from git, and a sync leaves it alone: delete it, or write it in environments/" + c.Name, true}
 	switch application, kustomization := applicationOf(u), kustomizationOf(u); {
-	case isOfCluster(o), len(o.OwnerReferences) > 0, o.DeletionTimestamp != nil, onlyHand && !isByHandAtAll(o):
+	case apply.IsOfCluster(one.id(), o), len(o.OwnerReferences) > 0, o.DeletionTimestamp != nil, onlyHand && !isByHandAtAll(o):
 		return one, false
 	case s.applications[application]:
 		one.note, one.isStray = "Application "+application+" prunes it", false
@@ -240,24 +241,6 @@ func (c *comparison) stray(o *metav1.PartialObjectMetadata, s syncers, onlyHand 
 		return one, false
 	}
 	return one, true
-}
-
-// isOfCluster says whether the cluster itself made an object.
-func isOfCluster(o *metav1.PartialObjectMetadata) bool {
-	switch o.Kind {
-	case "ConfigMap":
-		return o.Name == "kube-root-ca.crt" || o.Name == "openshift-service-ca.crt"
-	case "ServiceAccount":
-		return o.Name == "default"
-	case "Service":
-		return o.Namespace == metav1.NamespaceDefault && o.Name == "kubernetes"
-	case "Secret":
-		_, isToken := o.Annotations["kubernetes.io/service-account.uid"]
-		return isToken
-	case "Endpoints", "EndpointSlice", "Lease", "Event", "ControllerRevision":
-		return true
-	}
-	return false
 }
 
 // isByHandAtAll says whether kubectl made or changed an object; nobody is known of one that has

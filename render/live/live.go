@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -115,7 +116,7 @@ func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
 	}
 	var first, rest []diff.Manifest
 	for _, m := range c.Objects {
-		if isNamespace(m.Unstructured) || isDefinition(m.Unstructured) {
+		if ssautils.IsNamespace(m.Unstructured) || ssautils.IsCRD(m.Unstructured) {
 			first = append(first, m)
 		} else {
 			rest = append(rest, m)

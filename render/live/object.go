@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"maps"
 
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/render/apply"
 	"example.com/gatehouse/render/diff"
 	"example.com/gatehouse/render/object"
 )
@@ -23,31 +25,15 @@ func idOf(o *unstructured.Unstructured) object.ID {
 	return object.Object{Unstructured: o}.IDInNamespace()
 }
 
-func isOf(o *unstructured.Unstructured, group, kind string) bool {
-	return o.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
-}
-
-func isNamespace(o *unstructured.Unstructured) bool { return isOf(o, "", "Namespace") }
-
-func isDefinition(o *unstructured.Unstructured) bool {
-	return isOf(o, "apiextensions.k8s.io", "CustomResourceDefinition")
-}
-
 // definedKinds are the kinds that the definitions among objects define.
 func definedKinds(manifests []diff.Manifest) map[schema.GroupKind]bool {
 	kinds := map[schema.GroupKind]bool{}
 	for _, m := range manifests {
-		if isDefinition(m.Unstructured) {
-			kinds[definedKind(m.Unstructured)] = true
+		if ssautils.IsCRD(m.Unstructured) {
+			kinds[apply.KindOfCRD(m.Unstructured)] = true
 		}
 	}
 	return kinds
-}
-
-func definedKind(definition *unstructured.Unstructured) schema.GroupKind {
-	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-	return schema.GroupKind{Group: group, Kind: kind}
 }
 
 var (

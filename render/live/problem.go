@@ -15,7 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/render/apply"
 	"example.com/gatehouse/render/object"
 )
 
@@ -47,6 +49,9 @@ func (c *comparison) refused(f finding, verb string, mapping *meta.RESTMapping, 
 	switch {
 	case isFatal(err):
 		return f, err
+	case verb == "patch" && isMissingRight(err, "create"):
+		verb = "create"
+		fallthrough
 	case isMissingRight(err, verb):
 		f.missing = right{verb, mapping.Resource.GroupResource().String(), f.wanted.GetNamespace()}
 		return f, nil
@@ -69,14 +74,14 @@ func (c *comparison) appliedBefore(o *unstructured.Unstructured, err error) stri
 	gk := o.GroupVersionKind().GroupKind()
 	for _, m := range c.Objects {
 		id := idOf(m.Unstructured)
-		isBehind := isDefinition(m.Unstructured) && definedKind(m.Unstructured) == gk || isNamespace(m.Unstructured) && m.GetName() == o.GetNamespace()
+		isBehind := ssautils.IsCRD(m.Unstructured) && apply.KindOfCRD(m.Unstructured) == gk || ssautils.IsNamespace(m.Unstructured) && m.GetName() == o.GetNamespace()
 		if c.staged[id] && isBehind {
 			return object.Object{Unstructured: m.Unstructured}.String()
 		}
 	}
 	account, _, _ := unstructured.NestedString(o.Object, "spec", "serviceAccountName")
 	id := object.ID{Kind: "ServiceAccount", Namespace: idOf(o).Namespace, Name: account}
-	if isOf(o, "", "Pod") && account != "" && c.brought[id] && strings.Contains(err.Error(), "service account") {
+	if gk == (schema.GroupKind{Kind: "Pod"}) && account != "" && c.brought[id] && strings.Contains(err.Error(), "service account") {
 		return id.String()
 	}
 	return ""
@@ -89,7 +94,7 @@ func problemsOf(findings []finding) (problems []object.Problem) {
 		if f.problem != nil {
 			problems = append(problems, *f.problem)
 		}
-		if f.found != nil && f.found.GetDeletionTimestamp() != nil && !isNamespace(f.found) {
+		if f.found != nil && f.found.GetDeletionTimestamp() != nil && !ssautils.IsNamespace(f.found) {
 			p := f.failed("is being deleted since %s: once it is gone, the next sync makes it anew", since(f.found)).problem
 			p.Warning = true
 			problems = append(problems, *p)
@@ -105,7 +110,7 @@ func problemsOf(findings []finding) (problems []object.Problem) {
 			which += fmt.Sprintf(" and %d more", more)
 		}
 		why := ""
-		if r.verb == "patch" {
+		if r.verb != "get" {
 			why = ", which a dry run needs though it changes nothing"
 		}
 		problems = append(problems, object.Problem{Message: fmt.Sprintf("%s: you have no right to %s%s: ask for it, or name another --context", which, r, why)})
@@ -130,7 +135,7 @@ func (c *comparison) readNamespaces(ctx context.Context) error {
 	objects, brought := map[string]int{}, map[string]bool{}
 	for _, m := range c.Objects {
 		objects[m.GetNamespace()]++
-		if isNamespace(m.Unstructured) {
+		if ssautils.IsNamespace(m.Unstructured) {
 			brought[m.GetName()] = true
 		}
 	}

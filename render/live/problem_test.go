@@ -126,6 +126,13 @@ func TestRights(t *testing.T) {
 	if !hasErrors(e) || len(e.Changes) > 0 || strings.Count(text, "to patch configmaps") != 1 {
 		t.Errorf("%d changes\n%s", len(e.Changes), text)
 	}
+	w.kubectl("", "create", "role", "changer", "--verb=get,list,patch", "--resource=*.*")
+	w.kubectl("", "create", "rolebinding", "changer", "--role=changer", "--user="+w.namespace)
+	w.kubectl("", "delete", "configmap/settings")
+	e = w.compareAs(w.as(w.namespace), shop)
+	if text := problems(e); !strings.Contains(text, "ConfigMap "+w.namespace+"/settings: you have no right to create configmaps in namespace") || strings.Contains(text, "refuses") {
+		t.Error(text)
+	}
 	e = w.compareAs(w.as("nobody-"+w.namespace), shop)
 	if text := problems(e); !strings.Contains(text, "you have no right to get deployments.apps in namespace") || len(e.Changes) > 0 {
 		t.Error(text)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -22,7 +23,7 @@ func readable(wanted, found *unstructured.Unstructured) *unstructured.Unstructur
 	if found != nil {
 		live = found.Object
 	}
-	if isOf(wanted, "", "Secret") {
+	if ssautils.IsSecret(wanted) {
 		texts, _ := wanted.Object["stringData"].(map[string]any)
 		values, _ := wanted.Object["data"].(map[string]any)
 		for key, value := range texts {
