@@ -49,7 +49,8 @@ the API server would make of each object, as the tool would apply it that applie
 before. What the API server adds is no difference, nor is a Pod of an At that started.
 A note says who set a field that a sync would set back. Objects are removed that the
 tool would prune; those that nobody applied from git, in the Namespaces of the
-environment, are shown as well, and say so. It takes the rights to get, list and patch.
+environment, are shown as well, and say so. It takes the rights to get, list and patch,
+and to create what is not there.
 
 KUBECTL_EXTERNAL_DIFF names a program to show differences, as for kubectl diff.
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -53,12 +54,20 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
 	c := &Cluster{Config: config, Name: name}
 	if c.Version, err = askVersion(config); err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", name, err)
+		return nil, fmt.Errorf("connect to %s: %w: %s, or name another cluster by --context or --kubeconfig", name, err, wayOut(err))
 	}
 	if c.Client, err = client.New(config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
 	return c, nil
+}
+
+// wayOut is what to do about a cluster that does not answer.
+func wayOut(err error) string {
+	if apierrors.IsUnauthorized(err) {
+		return "log in to it again"
+	}
+	return "see that it is up, and that it is reached from here"
 }
 
 // config returns how the cluster is reached, and its name.

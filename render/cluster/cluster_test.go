@@ -37,7 +37,7 @@ func TestConnectErrors(t *testing.T) {
 		"no current context":      {file, Target{}, []string{"which cluster? write --context NAME: there are", "shop"}},
 		"an unknown context":      {file, Target{Context: "show"}, []string{`context "show" does not exist`, "there are", "shop"}},
 		"a context of no cluster": {file, Target{Context: "evil\x1b[31m"}, []string{"which cluster? write --context NAME: there are"}},
-		"nobody answers":          {current, Target{}, []string{"connect to context shop (https://127.0.0.1:1)", "refused"}},
+		"nobody answers":          {current, Target{}, []string{"connect to context shop (https://127.0.0.1:1)", "refused: see that it is up"}},
 		"the context of a flag":   {file, Target{Context: "shop"}, []string{"connect to context shop (https://127.0.0.1:1)", "refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
