@@ -99,8 +99,8 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, bool) {
 	return &fields, err == nil
 }
 
-// notes say who set the fields of what is found that a sync changes, and whether Flux leaves
-// them alone.
+// notes say who set the fields of what is found that a sync changes, and whether one changes
+// them at all.
 func (c *comparison) notes(wanted, found, after *unstructured.Unstructured) (notes []string) {
 	was, is := cleaned(found), cleaned(after)
 	if sameJSON(was.Object, is.Object) {
@@ -124,13 +124,19 @@ func (c *comparison) notes(wanted, found, after *unstructured.Unstructured) (not
 	if why := apply.Refuse(c.Name, found, wanted); applier == c.own() && why != "" {
 		notes = append(notes, "render apply refuses it: it "+why)
 	}
+	notes = append(notes, leftAlone(found)...)
+	slices.Sort(notes)
+	return notes
+}
+
+// leftAlone says whether Flux leaves an object alone.
+func leftAlone(found *unstructured.Unstructured) (notes []string) {
 	for key, value := range map[string]string{"reconcile": "disabled", "ssa": "Ignore"} {
 		key = fluxDomain + "/" + key
 		if found.GetAnnotations()[key] == value || found.GetLabels()[key] == value {
 			notes = append(notes, fmt.Sprintf("Flux leaves it alone, as %s is %s", key, value))
 		}
 	}
-	slices.Sort(notes)
 	return notes
 }
 
