@@ -29,42 +29,47 @@ func jobs(t *testing.T, environment string) string {
 	return strings.ReplaceAll(past, "suspend: true", "suspend: false")
 }
 
-// A new cluster that gets an environment whose Ats are all past runs none of them.
+// A cluster that knows of no run starts nothing that is too late.
 func TestNewCluster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
 	for environment, ats := range map[string][]string{"prod": {"price-change", "drop-old-carts"}, "staging": {"price-change"}} {
-		t.Run(environment, func(t *testing.T) {
-			w := newWorld(t, t.TempDir())
-			w.sync(rendered(t, environment, map[string]string{"jobs.yaml": jobs(t, environment)}))
-			stop := w.startController()
-			check := func() {
-				t.Helper()
-				for _, at := range ats {
-					w.awaitAt(at, done, ReasonDeadlineMissed)
-				}
-				w.checkGates(true, ats...)
-			}
-			check()
-			stop()
-			for _, at := range ats { // as a backup without status brings it
-				lost := w.awaitAt(at, done, ReasonDeadlineMissed)
-				lost.Status = cnatv1alpha1.AtStatus{ObservedGeneration: -1}
-				must(t, w.Status().Update(t.Context(), lost))
-			}
-			w.startController()
-			check()
-		})
+		t.Run(environment, func(t *testing.T) { testPast(w.anew(t), environment, ats) })
 	}
+	t.Run("orders", func(t *testing.T) { testOrders(w.anew(t)) })
+	t.Run("moved namespace", func(t *testing.T) { testMovedNamespace(w.anew(t)) })
 }
 
-// Whether an At, its Pod or the controller is first, nothing that is past runs, but for what
-// an environment lets start as late as that.
-func TestOrders(t *testing.T) {
+// testPast brings an environment whose Ats are all past: none of them runs.
+func testPast(w *world, environment string, ats []string) {
+	w.sync(rendered(w.T, environment, map[string]string{"jobs.yaml": jobs(w.T, environment)}))
+	stop := w.startController()
+	check := func() {
+		w.Helper()
+		for _, at := range ats {
+			w.awaitAt(at, done, ReasonDeadlineMissed)
+		}
+		w.checkGates(true, ats...)
+	}
+	check()
+	stop()
+	for _, at := range ats { // as a backup without status brings it
+		lost := w.awaitAt(at, done, ReasonDeadlineMissed)
+		lost.Status = cnatv1alpha1.AtStatus{ObservedGeneration: -1}
+		must(w.T, w.Status().Update(w.Context(), lost))
+	}
+	w.startController()
+	check()
+}
+
+// testOrders has an At, its Pod or the controller be first: nothing that is past runs, but for
+// what an environment lets start as late as that.
+func testOrders(w *world) {
 	deadline, err := os.ReadFile("../../environments/prod/deadline.yaml")
-	must(t, err)
-	w := newWorld(t, t.TempDir())
+	must(w.T, err)
 	past := time.Now().Add(-2 * time.Hour)
 	objects := func(name, more, deadline string) (ats, pods, others []*unstructured.Unstructured) {
-		for _, o := range rendered(t, "prod", map[string]string{"jobs.yaml": anAt(name, past, more), "deadline.yaml": deadline}) {
+		for _, o := range rendered(w.T, "prod", map[string]string{"jobs.yaml": anAt(name, past, more), "deadline.yaml": deadline}) {
 			switch o.GetKind() {
 			case "At":
 				ats = append(ats, o)
@@ -120,4 +125,19 @@ func TestOrders(t *testing.T) {
 	w.sync(pods)
 	w.awaitAt("in-time", running, ReasonRunning)
 	w.checkGates(false, "in-time")
+}
+
+// testMovedNamespace moves Ats to another namespace, where each is another one: it starts there
+// unless that is too late, also if it ran where it was.
+func testMovedNamespace(w *world) {
+	w.startController()
+	ats := anAt("past", time.Now().Add(-2*time.Hour), "") + anAt("soon", time.Now().Add(-time.Minute), "") + anAt("future", time.Now().Add(time.Hour), "")
+	for _, namespace := range []string{"gatehouse-system", w.namespace} {
+		w.namespace = namespace
+		w.sync(rendered(w.T, "prod", map[string]string{"jobs.yaml": strings.ReplaceAll(ats, "namespace: shop", "namespace: "+namespace)}))
+		w.awaitAt("past", done, ReasonDeadlineMissed)
+		w.awaitAt("soon", running, ReasonRunning)
+		w.awaitAt("future", pending, ReasonArmed)
+		w.checkGates(true, "past", "future")
+	}
 }

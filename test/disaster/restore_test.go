@@ -2,11 +2,8 @@ package disaster
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,31 +16,28 @@ import (
 )
 
 // life is that of a cluster whose Ats are each at another point of theirs: done has run,
-// running runs, future is to come, and missed and retried are due soon. By the limit it is too
-// late for all but retried and future.
+// running runs, the others are armed. By the limit it is too late for all but retried and
+// future.
 type life struct {
 	*world
-	stopController func()
-	objects        []*unstructured.Unstructured
-	due, limit     time.Time
+	objects []*unstructured.Unstructured
+	limit   time.Time
 }
 
-// live starts a cluster on data, and the life of its Ats. Until missed and retried are due is
-// time to start the cluster again, and as much from then to the limit.
+// live starts a cluster on data, and the life of its Ats. Its controller is dead before missed
+// and retried are due.
 func live(t *testing.T, data string) *life {
 	t.Helper()
 	started := time.Now()
 	w := newWorld(t, data)
 	w.sync(rendered(t, "prod", map[string]string{"jobs.yaml": anAt("other", started.Add(time.Hour), "")}))
-	enough := max(5*time.Second, 3*time.Since(started)/2).Truncate(time.Second)
+	due := time.Now().Truncate(time.Second).Add(max(5*time.Second, time.Since(started)))
 
-	now := time.Now().Truncate(time.Second)
-	l := &life{world: w, due: now.Add(2 * enough), limit: now.Add(3 * enough)}
+	l := &life{world: w, limit: due.Add(time.Second)}
 	anHourBefore := l.limit.Add(-time.Hour) // and prod has an hour for the deadline
 	l.objects = rendered(t, "prod", map[string]string{"jobs.yaml": anAt("done", anHourBefore, "") + anAt("running", anHourBefore, "") +
-		anAt("missed", l.due, fmt.Sprintf(", startingDeadlineSeconds: %d", l.limit.Sub(l.due)/time.Second)) +
-		anAt("retried", l.due, "") + anAt("future", now.Add(24*time.Hour), "")})
-	l.stopController = w.startController()
+		anAt("missed", due, ", startingDeadlineSeconds: 1") + anAt("retried", due, "") + anAt("future", due.Add(24*time.Hour), "")})
+	stopController := w.startController()
 	w.sync(l.objects)
 	w.awaitAt("done", running, ReasonRunning)
 	w.finish("done")
@@ -52,36 +46,32 @@ func live(t *testing.T, data string) *life {
 	for _, at := range []string{"missed", "retried", "future"} {
 		w.awaitAt(at, pending, ReasonArmed)
 	}
+	stopController()
+	if !time.Now().Before(due) {
+		t.Fatal("arming took too long")
+	}
 	return l
 }
 
-// awaitLimit waits until it is too late.
-func (l *life) awaitLimit() { time.Sleep(time.Until(l.limit.Add(time.Second))) }
-
-// An etcd that is restored from before a run knows nothing of it: the command runs again only
-// if that is not too late. What it shows as running or done stays so.
-func TestRestoredEtcd(t *testing.T) {
-	data, backup := t.TempDir(), t.TempDir()
+// A cluster that is restored from a backup knows nothing of what ran since: a command runs,
+// again if it did, unless that is too late.
+func TestBackups(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
 	l := live(t, data)
-	l.stopController()
+	backup := l.backUp()
 	l.shutDown()
-	must(t, os.CopyFS(backup, os.DirFS(data)))
-	if time.Now().After(l.due) {
-		t.Fatal("the backup took too long")
-	}
 
 	w := newWorld(t, data)
-	stop := w.startController()
-	for _, at := range []string{"missed", "retried"} {
-		w.awaitAt(at, running, ReasonRunning)
-		w.finish(at)
-		w.awaitAt(at, done, ReasonComplete)
+	time.Sleep(time.Until(l.limit.Add(time.Second)))
+	t.Run("etcd", func(t *testing.T) { testRestoredEtcd(w.on(t), l.objects) })
+	for name, withStatus := range map[string]bool{"Velero without status": false, "Velero with status": true} {
+		t.Run(name, func(t *testing.T) { testVelero(w.anew(t), backup, l.objects, withStatus) })
 	}
-	stop()
-	w.shutDown()
+}
 
-	l.awaitLimit()
-	w = newWorld(t, backup)
+// testRestoredEtcd has what is running or done stay so.
+func testRestoredEtcd(w *world, objects []*unstructured.Unstructured) {
 	w.startController()
 	w.awaitAt("missed", done, ReasonDeadlineMissed)
 	w.awaitAt("retried", running, ReasonRunning)
@@ -92,48 +82,38 @@ func TestRestoredEtcd(t *testing.T) {
 	w.checkGates(false, "retried", "running", "done")
 
 	// Its node is gone.
-	must(t, w.Delete(t.Context(), w.pod("running")))
+	must(w.T, w.Delete(w.Context(), w.pod("running")))
 	w.awaitAt("running", done, ReasonPodLost)
-	w.sync(l.objects)
+	w.sync(objects)
 	w.awaitAt("running", done, ReasonPodLost)
 	w.checkGates(true, "running")
 }
 
-// Velero creates objects anew. It restores no status, unless it is told to, and brings back
-// Pods whose gate is open; a tool then syncs what is in git.
-func TestVelero(t *testing.T) {
-	l := live(t, t.TempDir())
-	backup := l.backUp()
-	l.stopController()
-	l.shutDown()
-	l.awaitLimit()
-	for name, withStatus := range map[string]bool{"without status": false, "with status": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, t.TempDir())
-			w.restore(backup, withStatus)
-			for _, at := range []string{"done", "running", "missed", "retried", "future"} {
-				if pod := w.pod(at); pod != nil {
-					t.Errorf("Pod %s is restored", pod.Name)
-				}
-			}
-			w.startController()
-			w.sync(l.objects)
-			w.awaitAt("future", pending, ReasonArmed)
-			if withStatus {
-				w.awaitAt("done", done, ReasonComplete)
-				w.awaitAt("running", done, ReasonPodLost)
-				w.awaitAt("missed", done, ReasonPodLost)
-				w.awaitAt("retried", done, ReasonPodLost)
-				w.checkGates(true, "done", "running", "missed", "retried", "future")
-				return
-			}
-			w.awaitAt("done", done, ReasonDeadlineMissed)
-			w.awaitAt("running", done, ReasonDeadlineMissed)
-			w.awaitAt("missed", done, ReasonDeadlineMissed)
-			w.awaitAt("retried", running, ReasonRunning)
-			w.checkGates(true, "done", "running", "missed", "future")
-		})
+// testVelero restores as Velero does, which creates objects anew. It restores no status, unless
+// it is told to, and brings back Pods whose gate is open; a tool then syncs what is in git.
+func testVelero(w *world, backup, objects []*unstructured.Unstructured, withStatus bool) {
+	w.restore(backup, withStatus)
+	for _, at := range []string{"done", "running", "missed", "retried", "future"} {
+		if pod := w.pod(at); pod != nil {
+			w.Errorf("Pod %s is restored", pod.Name)
+		}
 	}
+	w.startController()
+	w.sync(objects)
+	w.awaitAt("future", pending, ReasonArmed)
+	if withStatus {
+		w.awaitAt("done", done, ReasonComplete)
+		w.awaitAt("running", done, ReasonPodLost)
+		w.awaitAt("missed", done, ReasonPodLost)
+		w.awaitAt("retried", done, ReasonPodLost)
+		w.checkGates(true, "done", "running", "missed", "retried", "future")
+		return
+	}
+	w.awaitAt("done", done, ReasonDeadlineMissed)
+	w.awaitAt("running", done, ReasonDeadlineMissed)
+	w.awaitAt("missed", done, ReasonDeadlineMissed)
+	w.awaitAt("retried", running, ReasonRunning)
+	w.checkGates(true, "done", "running", "missed", "future")
 }
 
 // backUp is what Velero keeps of all objects that were applied: it leaves out those with a
@@ -176,7 +156,9 @@ func (w *world) restoreOne(o *unstructured.Unstructured, withStatus bool) error 
 		unstructured.RemoveNestedField(restored.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(restored.Object, "status")
-	unstructured.RemoveNestedField(restored.Object, "spec", "nodeName")
+	for _, field := range []string{"nodeName", "clusterIP", "clusterIPs"} {
+		unstructured.RemoveNestedField(restored.Object, "spec", field)
+	}
 	if err := w.Create(w.Context(), restored); err != nil {
 		return client.IgnoreAlreadyExists(err)
 	}
@@ -185,20 +167,4 @@ func (w *world) restoreOne(o *unstructured.Unstructured, withStatus bool) error 
 	}
 	restored.Object["status"] = o.Object["status"]
 	return w.Status().Update(w.Context(), restored)
-}
-
-// In another namespace an At is another one: it starts there unless that is too late, also
-// if it ran where it was.
-func TestMovedNamespace(t *testing.T) {
-	w := newWorld(t, t.TempDir())
-	w.startController()
-	ats := anAt("past", time.Now().Add(-2*time.Hour), "") + anAt("soon", time.Now().Add(-time.Minute), "") + anAt("future", time.Now().Add(time.Hour), "")
-	for _, namespace := range []string{"gatehouse-system", w.namespace} {
-		w.namespace = namespace
-		w.sync(rendered(t, "prod", map[string]string{"jobs.yaml": strings.ReplaceAll(ats, "namespace: shop", "namespace: "+namespace)}))
-		w.awaitAt("past", done, ReasonDeadlineMissed)
-		w.awaitAt("soon", running, ReasonRunning)
-		w.awaitAt("future", pending, ReasonArmed)
-		w.checkGates(true, "past", "future")
-	}
 }

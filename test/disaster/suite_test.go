@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -83,6 +84,26 @@ func newWorld(t *testing.T, data string) *world {
 	must(t, err)
 	w.Cluster = &cluster.Cluster{WithWatch: admin, Config: server.Admin}
 	return w
+}
+
+// on is the cluster for another test.
+func (w *world) on(t *testing.T) *world {
+	other := *w
+	other.T = t
+	return &other
+}
+
+// anew is the cluster for another test, without the Ats and Pods of the one before: it knows of
+// no run.
+func (w *world) anew(t *testing.T) *world {
+	t.Helper()
+	for _, kind := range []client.Object{&cnatv1alpha1.At{}, &corev1.Pod{}} {
+		err := w.DeleteAllOf(t.Context(), kind, client.InNamespace(w.namespace), client.GracePeriodSeconds(0))
+		if !meta.IsNoMatchError(err) { // the first finds it without the kinds
+			must(t, err)
+		}
+	}
+	return w.on(t)
 }
 
 // startController starts a controller and returns what kills it.
