@@ -38,6 +38,7 @@ func patched(patch string) string {
 func TestWarningsOfDeadline(t *testing.T) {
 	const patch = "{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: 3600}"
 	const all = "resources: [../../crds, ats.yaml]"
+	local := patched(`{op: add, path: /metadata/annotations/config.kubernetes.io~1local-config, value: "true"}`)
 	at := func(name, more string, year int) string { return fmt.Sprintf(deadlineAt, name, more, year) }
 	const isLate, isPast = "may start however late", "is past"
 	for name, test := range map[string]struct{ kustomization, ats, want string }{
@@ -49,6 +50,8 @@ func TestWarningsOfDeadline(t *testing.T) {
 		"past":                  {all, at("a", "", 2020), "a " + isPast},
 		"past and to come":      {all, at("a", "", 2020) + at("b", "", 2027), "a " + isPast + ", b " + isLate},
 		"a default":             {patched(patch), at("a", "", 2020) + at("b", "", 2027), ""},
+		"a local definition":    {local, at("a", "", 2027), "a " + isLate},
+		"a local default":       {strings.Replace(local, "    - ", "    - "+patch+"\n    - ", 1), at("a", "", 2020), ""},
 		"no definition":         {"resources: [ats.yaml]", at("a", "", 2027), ""},
 		"no definition, past":   {"resources: [ats.yaml]", at("a", "", 2020), "a " + isPast},
 		"no At":                 {"resources: [../../crds]", "", ""},

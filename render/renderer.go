@@ -29,6 +29,7 @@ type renderer struct {
 	sources   *source.Sources
 	images    []source.DefaultImage // that objects leave to their defaults
 	built     []object.Object
+	local     []object.Object                       // CustomResourceDefinitions that something else brings
 	stored    []object.Object                       // those of the built that are valid, defaults filled in
 	origins   map[*unstructured.Unstructured]string // files that built objects come from
 	checker   *check.Checker
@@ -69,7 +70,8 @@ func (r *renderer) build(files *source.FileSystem) []object.Object {
 	images := r.defaultImages()
 	objects, problems := r.buildFolder(images)
 	var wrong []object.Problem
-	r.checker, wrong = check.New(slices.Concat(objects, r.localDefinitions(files)))
+	r.local = r.localDefinitions(files)
+	r.checker, wrong = check.New(slices.Concat(objects, r.local))
 	// The environment may define a kind with another image.
 	if own := r.defaultImages(); !reflect.DeepEqual(own, images) {
 		objects, problems = r.buildFolder(own)

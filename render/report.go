@@ -28,7 +28,7 @@ func (r *renderer) report(problems []object.Problem) {
 
 // advise reports what is accepted and may yet not be what was meant.
 func (r *renderer) advise(objects []object.Object, now time.Time) {
-	environment := advice.Environment{Objects: objects, IsNamespaced: r.checker.IsNamespaced, Now: now}
+	environment := advice.Environment{Objects: objects, Local: r.local, IsNamespaced: r.checker.IsNamespaced, Now: now}
 	for _, k := range r.sources.Kustomizations {
 		if k.MetaData != nil {
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[advice.ElsewhereAnnotation])

@@ -202,7 +202,7 @@ func (s *snapshot) deadline() time.Time {
 	if s.at.Spec.StartingDeadlineSeconds == nil {
 		return time.Time{}
 	}
-	return s.due.Add(time.Duration(*s.at.Spec.StartingDeadlineSeconds) * time.Second)
+	return kinds.Deadline(s.due, *s.at.Spec.StartingDeadlineSeconds)
 }
 
 func (s *snapshot) deadlinePassed() bool {

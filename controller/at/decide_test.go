@@ -1,6 +1,7 @@
 package at
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,7 @@ func TestDecide(t *testing.T) {
 		"armed, due, past the deadline":                 {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
 		"no Pod, past the deadline":                     {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
 		"armed, due, at the longest deadline":           {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000 * time.Second), open: "a"},
+		"armed, due, before a deadline beyond time":     {at: newAt(withRun(pending, "a"), deadline(math.MaxInt64)), pods: pods{podFor(plain, "a")}, now: late, open: "a"},
 		"armed, due, past the longest deadline":         {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
 		"restored, armed, its Pod is not, in time":      {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
 		"restored without status, its Pod open, late":   {at: newAt(deadline(5)), pods: pods{podFor(plain, "b", open)}, now: late, phase: running, reason: ReasonRunning, run: "b"},

@@ -22,6 +22,8 @@ const ElsewhereAnnotation = "gatehouse.example.com/elsewhere"
 type Environment struct {
 	// Objects are all: those that were written and what was rendered from them.
 	Objects []object.Object
+	// Local are CustomResourceDefinitions that are known and that something else brings.
+	Local []object.Object
 	// IsNamespaced says whether objects of a kind are in a namespace, and whether the
 	// kind is known.
 	IsNamespaced func(schema.GroupVersionKind) (namespaced, known bool)

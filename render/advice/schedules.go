@@ -16,7 +16,7 @@ import (
 // too late.
 func lateRuns(e Environment) (warnings []object.Problem) {
 	definition := e.atDefinition()
-	isSaid := definition == nil // what brings the definition says how late is too late
+	isSaid := definition == nil // what brings a definition that is not known says how late is too late
 	for _, o := range e.Objects {
 		if !isAt(o) || isHeldOrLimited(o) {
 			continue
@@ -39,13 +39,14 @@ func lateRuns(e Environment) (warnings []object.Problem) {
 // wants to look before a command runs.
 const exampleDeadline = 3600
 
-// atDefinition is the CustomResourceDefinition of Ats; nil where something else brings it.
+// atDefinition is the CustomResourceDefinition of Ats; nil where it is not known.
 func (e Environment) atDefinition() *unstructured.Unstructured {
-	i := slices.IndexFunc(e.Objects, func(o object.Object) bool { return kinds.IsAtDefinition(o.Unstructured) })
+	known := slices.Concat(e.Objects, e.Local)
+	i := slices.IndexFunc(known, func(o object.Object) bool { return kinds.IsAtDefinition(o.Unstructured) })
 	if i < 0 {
 		return nil
 	}
-	return e.Objects[i].Unstructured
+	return known[i].Unstructured
 }
 
 // isHeldOrLimited says whether an At is suspended, or has a starting deadline, of its own or

@@ -163,11 +163,12 @@ func (e explainer) defaults(built *unstructured.Unstructured, written object.Obj
 	if !isDefaulted(built, written.Unstructured) {
 		return nil
 	}
-	c := Change{Fields: fieldsOf(built, written.Unstructured)}
+	definition := object.ID{Kind: "CustomResourceDefinition", Name: kinds.AtDefinition} // which another environment may bring
+	c := Change{Fields: fieldsOf(built, written.Unstructured), Definition: definition.String()}
 	for _, p := range e.Objects {
 		if kinds.IsAtDefinition(p.Unstructured) {
 			at := e.Sources.Locate(object.NewProblem(p.Object, kinds.DefaultDeadlineField(p.Unstructured), object.Value{Is: kinds.DefaultDeadline(p.Unstructured)}, ""), e.Origin(p.Object))
-			c.Definition, c.Place = p.String(), Place{at.File, at.Line}
+			c.Place = Place{at.File, at.Line}
 		}
 	}
 	return []Change{c}

@@ -2,8 +2,10 @@ package kinds
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -16,6 +18,13 @@ const AtDefinition = "ats.cnat.programming-kubernetes.info"
 
 // StartingDeadline is the field of an At that says how late is too late.
 var StartingDeadline = []string{"spec", "startingDeadlineSeconds"}
+
+// Deadline is the last instant at which an At may start that is due at an instant and may be so
+// many seconds late. An environment may let it be later than a time can tell.
+func Deadline(due time.Time, seconds int64) time.Time {
+	const most = int64(math.MaxInt64 / time.Second)
+	return due.Add(time.Duration(min(seconds, most)) * time.Second)
+}
 
 // IsAtDefinition says whether an object is the CustomResourceDefinition of Ats.
 func IsAtDefinition(o *unstructured.Unstructured) bool {

@@ -68,7 +68,7 @@ func (r *run) isPast(now time.Time) bool { return !now.Before(r.due) }
 
 // isMissed says whether it is too late to start.
 func (r *run) isMissed(now time.Time) bool {
-	return r.deadline > 0 && now.After(r.due.Add(time.Duration(r.deadline)*time.Second))
+	return r.deadline > 0 && now.After(kinds.Deadline(r.due, r.deadline))
 }
 
 // ranPresumably says whether it was due and nothing is known that kept it from running.
@@ -153,6 +153,8 @@ func sameRun(before, after *run, now time.Time) (e Effect, ok bool) {
 	switch {
 	case isResumed && (before.isMissed(now) || after.isMissed(now)):
 		return Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: say("the starting deadline after %s is past", quoted(after.schedule))}, true
+	case after.suspended && before.suspended && after.isMissed(now) && !before.isMissed(now):
+		return Effect{Type: RunMissed, What: "does not run when it is resumed", Risk: say("the starting deadline after %s is past", quoted(after.schedule))}, true
 	case isResumed && after.isPast(now):
 		return Effect{Type: RunAtOnce, What: say("is resumed and runs at once: %s", quoted(after.command)), Risk: say("its time is past: %s", quoted(after.schedule))}, true
 	case isResumed:

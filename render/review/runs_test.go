@@ -65,6 +65,8 @@ func TestRunEffect(t *testing.T) {
 		{"resumed after its time", at(past, suspended), at(past, nil), RunAtOnce, true},
 		{"resumed after its deadline", at(past, both(suspended, deadline)), at(past, deadline), RunMissed, true},
 		{"resumed without the deadline that it missed", at(past, both(suspended, deadline)), at(past, nil), RunMissed, true},
+		{"a deadline that passed while it is suspended", at(past, suspended), at(past, both(suspended, deadline)), RunMissed, true},
+		{"suspended beyond its deadline", at(past, both(suspended, deadline)), at(past, both(suspended, deadline)), "", false},
 		{"a deadline", at(future, nil), at(future, deadline), "", false},
 		{"another Pod", at(future, nil), at(future, func(r *run) { r.pod = "b" }), RunPlanned, false},
 		{"another Pod after it ran", at(past, nil), at(past, func(r *run) { r.pod = "b" }), "", false},
