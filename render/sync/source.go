@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +25,9 @@ func (o *Options) complete(ctx context.Context, repository *render.Repository, c
 	var wrongPath error
 	switch {
 	case o.Path != "":
-		o.Path, wrongPath = cleanPath(o.Path)
+		if o.Path, wrongPath = cleanPath(o.Path); wrongPath == nil {
+			wrongPath = o.checkPath(ctx, repository)
+		}
 	case wrongBranch == nil:
 		o.Path, wrongPath = o.defaultPath(ctx, repository)
 	}
@@ -48,6 +52,28 @@ func (o *Options) defaultPath(ctx context.Context, repository *render.Repository
 	return cleanPath(path.Join(work.Prefix(), rendered))
 }
 
+// checkPath is the error of a path that is something else here, as the folder of what people
+// write: where an At has no Pod.
+func (o *Options) checkPath(ctx context.Context, repository *render.Repository) error {
+	prefix := ""
+	if work, err := git.Open(ctx, repository.Dir()); err == nil {
+		prefix = work.Prefix()
+	}
+	in, isBelow := o.Path, true
+	if prefix != "" {
+		in, isBelow = strings.CutPrefix(o.Path, prefix+"/")
+	}
+	top, _, _ := strings.Cut(in, "/")
+	own := path.Join(tree.Folder, o.Environment)
+	if !isBelow || in == own || !slices.Contains([]string{"environments", tree.Folder}, top) {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(repository.Dir(), filepath.FromSlash(in))); err != nil {
+		return nil //nolint:nilerr // another repository may have it
+	}
+	return fmt.Errorf("--path %s is not what environment %s was rendered to: leave it out, or write %s", quoted(o.Path), o.Environment, path.Join(prefix, own))
+}
+
 // cleanPath is the shortest form of the path of a folder of a branch.
 func cleanPath(folder string) (string, error) {
 	clean := path.Clean(folder)
@@ -55,7 +81,7 @@ func cleanPath(folder string) (string, error) {
 	case strings.ContainsFunc(folder, isUnprintable) || strings.Contains(folder, `\`):
 		return "", fmt.Errorf("--path %s: write the names of folders with / between them", quoted(folder))
 	case path.IsAbs(folder):
-		return "", fmt.Errorf("--path %s: write it from the top of the branch, without / first: %s", folder, strings.TrimLeft(clean, "/"))
+		return "", fmt.Errorf("--path %s: write it from the top of the branch, without / first: %s", folder, path.Clean(strings.TrimLeft(clean, "/")))
 	case clean == ".." || strings.HasPrefix(clean, "../"):
 		return "", fmt.Errorf("--path %s leaves the repository: write a folder in it, from its top", quoted(folder))
 	}
@@ -157,7 +183,7 @@ func checkURL(repository string) error {
 func checkSecrets(u *url.URL) error {
 	_, hasPassword := u.User.Password()
 	switch {
-	case hasPassword, u.User != nil && u.Scheme != "ssh":
+	case hasPassword, u.User != nil && (u.Scheme == "https" || u.Scheme == "http"):
 		return errors.New("--repo has a user or a password, which all could read: leave it out, and put it in a Secret of the cluster")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New("--repo has more than a repository after ? or #: leave it out; a branch is --branch, and a token belongs in a Secret of the cluster")

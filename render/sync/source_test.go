@@ -23,6 +23,7 @@ func TestURLs(t *testing.T) {
 		`C:\shop`:                                      {"is not a URL", "is not a URL"},
 		"file:///srv/shop.git":                         {"is not a URL", "is not a URL"},
 		"github.com/acme/shop":                         {"is not a URL", "is not a URL"},
+		"git+ssh://git@github.com/acme/shop":           {"is not a URL", "is not a URL"},
 		"git://github.com/acme/shop":                   {"is not a URL", "is not a URL"},
 		"oci://ghcr.io/acme/shop":                      {"is not a URL", "is not a URL"},
 		"HTTPS://github.com/acme/shop":                 {"lower case", "lower case"},

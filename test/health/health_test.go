@@ -45,7 +45,8 @@ func TestSpecs(t *testing.T) {
 			t.Errorf("Flux: %s: %s, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{at + `spec: {}}`, memcached + `spec: {}}`} { // a status that the API server does not make
+	const bare = `status: {observedGeneration: 2, conditions: [{}, {type: Ready}]}}`
+	for _, text := range []string{at + `spec: {}}`, memcached + `spec: {}}`, at + bare, memcached + bare} { // a status that the API server does not make
 		if got, err := ArgoCD(parse(t, text)); got != Progressing {
 			t.Errorf("Argo CD: %s: %s, %v", text, got, err)
 		}
@@ -57,6 +58,8 @@ func TestPods(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 1}, spec: {restartPolicy: Always}, `
 	const ofAt = `{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 1, labels: {cnat.programming-kubernetes.info/at: a}}, spec: {restartPolicy: Never}, `
 	const job = `{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {a: b}}, spec: {restartPolicy: OnFailure}, `
+	const stays = `{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {argocd.argoproj.io/ignore-restart-policy: "true", `
+	const ready = `spec: {restartPolicy: Never}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}`
 	const waiting = `containerStatuses: [{name: a, state: {waiting: {reason: `
 	for _, test := range []struct {
 		pod, argo string
@@ -78,6 +81,10 @@ func TestPods(t *testing.T) {
 		{pod + `status: {phase: Failed, containerStatuses: [{name: a, state: {terminated: {exitCode: 1}}}]}}`, Degraded, "Failed"},
 		{pod + `status: {phase: Unknown}}`, "Unknown", "InProgress"},
 		{job + `status: {phase: Running}}`, Progressing, "InProgress"},
+		{stays + `argocd.argoproj.io/hook: Skip}}, ` + ready, Healthy, "Current"},
+		{stays + `argocd.argoproj.io/hook: PreSync}}, ` + ready, Progressing, "Current"},
+		{stays + `helm.sh/hook: crd-install}}, ` + ready, Healthy, "Current"},
+		{stays + `helm.sh/hook: pre-install}}, ` + ready, Progressing, "Current"},
 		{job + `status: {phase: Pending, ` + waiting + `ErrImagePull}}}]}}`, Progressing, "InProgress"},
 		{job + `status: {phase: Succeeded}}`, Healthy, "Current"},
 		{job + `status: {phase: Failed}}`, Degraded, "Failed"},

@@ -8,9 +8,9 @@ if status == nil or status.observedGeneration ~= obj.metadata.generation then
 end
 local is = {}
 for _, condition in ipairs(status.conditions or {}) do
-  is[condition.type] = condition.status == "True"
+  is[condition.type or ""] = condition.status == "True"
   if condition.type == "Ready" then
-    health.message = condition.reason .. ": " .. condition.message
+    health.message = (condition.reason or "") .. ": " .. (condition.message or "")
   end
 end
 if is.Ready or status.phase == "RUNNING" or status.phase == "DONE" then

@@ -10,7 +10,11 @@ if labels["cnat.programming-kubernetes.info/at"] ~= nil then
 end
 
 local function is_hook()
-  return annotations["argocd.argoproj.io/hook"] ~= nil or annotations["helm.sh/hook"] ~= nil
+  local hook, helm = annotations["argocd.argoproj.io/hook"], annotations["helm.sh/hook"]
+  if hook ~= nil then
+    return hook ~= "Skip"
+  end
+  return helm ~= nil and helm ~= "crd-install"
 end
 
 local policy = obj.spec.restartPolicy
