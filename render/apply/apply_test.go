@@ -1,10 +1,14 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -233,4 +237,28 @@ metadata: {name: of-NAME, namespace: default}
 	w.must(w.admin.Delete(w.ctx, w.configMap("foreign")))
 	w.mustBe(w.mustApply(rest), "ConfigMap default/of-NAME unchanged", "Namespace NAME deleted")
 	w.mustBe(w.inventory(), "ConfigMap=default/of-NAME")
+}
+
+// What changes all the time is deleted nevertheless.
+func TestDeleteBusy(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(namespace + configMap("busy", "a"))
+	changing, stop := context.WithCancel(w.ctx)
+	var changes sync.WaitGroup
+	changes.Go(func() {
+		for i := 0; changing.Err() == nil; i++ {
+			busy := w.configMap("busy")
+			if busy == nil {
+				return
+			}
+			busy.SetAnnotations(map[string]string{"example.com/n": strconv.Itoa(i)})
+			_ = w.admin.Update(w.ctx, busy, client.FieldOwner("somebody"))
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	done, wrong := w.apply(namespace)
+	stop()
+	changes.Wait()
+	w.mustBe(wrong)
+	w.mustBe(done, "Namespace NAME unchanged", "ConfigMap NAME/busy deleted")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	cliobject "github.com/fluxcd/cli-utils/pkg/object"
 	"github.com/fluxcd/pkg/ssa"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilwait "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -105,7 +107,7 @@ func (a *applier) judgeRemoval(ctx context.Context, id object.ID, spare mode) ve
 		warning := stays(id, stillRuns)
 		return verdict{problem: &warning, isKept: true}
 	}
-	if err := a.cluster.Delete(ctx, live, client.DryRunAll, client.Preconditions{UID: new(live.GetUID())}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+	if err := a.cluster.Delete(ctx, live, client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: new(live.GetUID())}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return verdict{problem: &object.Problem{Object: id.String(), Message: messages(err)[0]}}
 	}
 	return verdict{removal: &removal{id, live, spare}}
@@ -201,32 +203,39 @@ func (a *applier) remove(ctx context.Context, removals []removal) (left []object
 	return left, nil
 }
 
+// persistence is how often, in ten seconds, an object is looked at again that changes all the
+// time, as a ResourceQuota does while what it counts is deleted.
+var persistence = utilwait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 2}
+
 // removeOne deletes an object that is still this environment's, or says why not.
 func (a *applier) removeOne(ctx context.Context, r removal) (why string, err error) {
 	live := r.live
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err = retry.RetryOnConflict(persistence, func() error {
+		if live == nil {
+			found, err := a.find(ctx, r.id)
+			if err != nil || found == nil {
+				return err
+			}
+			if why = a.spareAfterAll(r, found); why != "" {
+				return nil
+			}
+			live = found
+		}
 		version, uid := live.GetResourceVersion(), live.GetUID()
 		err := a.cluster.Delete(ctx, live, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid, ResourceVersion: &version})
-		if !apierrors.IsConflict(err) {
-			return client.IgnoreNotFound(err)
-		}
-		again, lookErr := a.find(ctx, r.id)
-		if lookErr != nil || again == nil {
-			return lookErr
-		}
-		live = again
-		switch {
-		case again.GetUID() != uid:
-			why = "somebody made it anew meanwhile"
-		case r.spare == sparing && runs(again):
-			why = stillRuns
-		default:
-			why = refuseDelete(again, a.manager)
-		}
-		if why != "" {
-			return nil
-		}
-		return err
+		live = nil // the next try is about what it is then
+		return client.IgnoreNotFound(err)
 	})
 	return why, err
+}
+
+// spareAfterAll says why an object that changed meanwhile is not to be deleted.
+func (a *applier) spareAfterAll(r removal, found *unstructured.Unstructured) string {
+	switch {
+	case found.GetUID() != r.live.GetUID():
+		return "somebody made it anew meanwhile"
+	case r.spare == sparing && runs(found):
+		return stillRuns
+	}
+	return refuseDelete(found, a.manager)
 }

@@ -38,9 +38,9 @@ func (a *applier) trouble(ctx context.Context, w *awaited) string {
 			continue
 		}
 		message = cmp.Or(message, a.lastWarning(ctx, pod.Namespace, pod.UID), "nothing more is known")
-		return fmt.Sprintf("Pod %s: %s: %s: see kubectl describe pod %s --namespace %s", pod.Name, state, strings.TrimSpace(message), pod.Name, pod.Namespace)
+		return fmt.Sprintf("Pod %s: %s: %s: see kubectl describe pod %s --namespace %s", pod.Name, state, strings.TrimRight(message, ".: \n"), pod.Name, pod.Namespace)
 	}
-	return fmt.Sprintf("%s: see kubectl describe %s %s --namespace %s", whyNoPods(live), strings.ToLower(w.id.Kind), w.id.Name, w.id.Namespace)
+	return fmt.Sprintf("%s: see kubectl describe %s %s --namespace %s", whyFew(live, pods.Items), strings.ToLower(w.id.Kind), w.id.Name, w.id.Namespace)
 }
 
 // podsOf selects the Pods of a workload; nil of what is none.
@@ -95,13 +95,16 @@ func (a *applier) lastWarning(ctx context.Context, namespace string, uid types.U
 	return last.Message
 }
 
-// whyNoPods is why a workload lacks Pods, as far as its controller says so.
-func whyNoPods(live *unstructured.Unstructured) string {
+// whyFew is why a workload lacks Pods, though no Pod says what is wrong.
+func whyFew(live *unstructured.Unstructured, pods []corev1.Pod) string {
 	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
 	for _, condition := range conditions {
 		if c, _ := condition.(map[string]any); c["type"] == "ReplicaFailure" && c["status"] == "True" {
 			return fmt.Sprintf("%v: %v", c["reason"], c["message"])
 		}
+	}
+	if seconds, _, _ := unstructured.NestedInt64(live.Object, "spec", "minReadySeconds"); seconds > 0 && len(pods) > 0 {
+		return fmt.Sprintf("its Pods have yet to be ready for %d seconds (spec.minReadySeconds)", seconds)
 	}
 	return "no Pod of it says why"
 }

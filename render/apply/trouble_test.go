@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func TestTrouble(t *testing.T) {
 	}))
 	const see = ": see kubectl describe pod d-1 --namespace NAME"
 	for _, test := range []struct{ status, want string }{
-		{`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/1 nodes are available"}]}`, "Unschedulable: 0/1 nodes are available" + see},
+		{`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/1 nodes are available."}]}`, "Unschedulable: 0/1 nodes are available" + see},
 		{`{"conditions":[{"type":"PodScheduled","status":"True"}],"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ContainerCreating"}}}]}`, "ContainerCreating: there is no volume v" + see},
 		{`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ErrImagePull","message":"no such image"}}}]}`, "ErrImagePull: no such image" + see},
 		{`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off"}},"lastState":{"terminated":{"exitCode":3}}}]}`, "CrashLoopBackOff: container c exited with 3" + see},
@@ -48,6 +49,11 @@ func TestTrouble(t *testing.T) {
 		mustSay("rendered/NAME/1.yaml: Deployment NAME/d: is not ready after 1s: Replicas: 0/1: Pod d-1: " + test.want)
 	}
 	w.writeStatus(pod, `{"conditions":[{"type":"Ready","status":"True"}]}`)
-	mustSay("Replicas: 0/1: FailedCreate: quota is used up")
+	steady := strings.Replace(deployment, "selector:", "minReadySeconds: 20\n  selector:", 1)
+	_, wrong := w.apply(namespace+steady, wait, short)
+	w.mustSay(wrong, "quota is used up")
+	w.writeStatus(w.object("apps/v1", "Deployment", "NAME/d"), `{"observedGeneration":2,"conditions":[]}`)
+	_, wrong = w.apply(namespace+steady, wait, short)
+	w.mustSay(wrong, "its Pods have yet to be ready for 20 seconds (spec.minReadySeconds)")
 	w.must(w.admin.Delete(w.ctx, pod, client.GracePeriodSeconds(0)))
 }
