@@ -149,16 +149,11 @@ const defaultImage = Sentence("the default image")
 
 // sameRun is the effect of a change of an At that runs the same at the same time.
 func sameRun(before, after *run, now time.Time) (e Effect, ok bool) {
-	isResumed := before.suspended && !after.suspended
 	switch {
-	case isResumed && (before.isMissed(now) || after.isMissed(now)):
-		return Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: say("the starting deadline after %s is past", quoted(after.schedule))}, true
-	case after.suspended && before.suspended && after.isMissed(now) && !before.isMissed(now):
+	case before.suspended && !after.suspended:
+		return resumed(before, after, now), true
+	case before.suspended && after.isMissed(now) && !before.isMissed(now):
 		return Effect{Type: RunMissed, What: "does not run when it is resumed", Risk: say("the starting deadline after %s is past", quoted(after.schedule))}, true
-	case isResumed && after.isPast(now):
-		return Effect{Type: RunAtOnce, What: say("is resumed and runs at once: %s", quoted(after.command)), Risk: say("its time is past: %s", quoted(after.schedule))}, true
-	case isResumed:
-		return Effect{Type: RunPlanned, What: say("is resumed: runs %s: %s", at(after), quoted(after.command)), Time: &after.due}, true
 	case after.isPast(now) && !after.suspended:
 		return Effect{}, false // it ran, and does not run again
 	case after.suspended && !before.suspended:
@@ -167,4 +162,15 @@ func sameRun(before, after *run, now time.Time) (e Effect, ok bool) {
 		return Effect{Type: RunPlanned, What: planned(before, after), Time: &after.due}, true
 	}
 	return Effect{}, false
+}
+
+// resumed is the effect of an At that is suspended no more.
+func resumed(before, after *run, now time.Time) Effect {
+	switch {
+	case before.isMissed(now) || after.isMissed(now):
+		return Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: say("the starting deadline after %s is past", quoted(after.schedule))}
+	case after.isPast(now):
+		return Effect{Type: RunAtOnce, What: say("is resumed and runs at once: %s", quoted(after.command)), Risk: say("its time is past: %s", quoted(after.schedule))}
+	}
+	return Effect{Type: RunPlanned, What: say("is resumed: runs %s: %s", at(after), quoted(after.command)), Time: &after.due}
 }
