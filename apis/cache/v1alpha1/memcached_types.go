@@ -15,6 +15,7 @@ const KindMemcached = "Memcached"
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-wave=-1"
 // +kubebuilder:resource:shortName=mc,categories=gatehouse
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`,description="Pods wanted"
 // +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readySize`,description="Pods that are ready"

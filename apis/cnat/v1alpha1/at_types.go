@@ -14,6 +14,7 @@ const KindAt = "At"
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-wave=-1"
 // +kubebuilder:resource:shortName=cnat,categories=gatehouse
 // +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.schedule`,description="When the command is due"
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
