@@ -193,9 +193,9 @@ func (d *delivery) sync(ctx context.Context) error {
 	}
 }
 
-// apply does without Flux what it does.
+// apply does without Flux what it does: it takes back what was edited by hand, too.
 func (d *delivery) apply(ctx context.Context) error {
-	_, err := d.run(ctx, d.folder, d.render, "apply", "--env", environment, "--wait=false")
+	_, err := d.run(ctx, d.folder, d.render, "apply", "--env", environment, "--force-conflicts", "--wait=false")
 	return err
 }
 
