@@ -85,13 +85,10 @@ func (f *applyFlags) check() error {
 	if err := checkOutput(f.output, textOrJSON); err != nil {
 		return err
 	}
-	switch {
-	case len(f.names) == 0:
-		return noEnvironment(environmentNames(f.root))
-	case len(f.names) > 1:
-		return errors.New("--env is there more than once: each environment takes a run of its own")
+	var err error
+	if f.Environment, err = oneEnvironment(f.names, f.root); err != nil {
+		return err
 	}
-	f.Environment = f.names[0]
 	switch {
 	case !render.IsEnvironmentName(f.Environment):
 		return fmt.Errorf("%q is not the name of an environment%s", f.Environment, render.Instead(f.Environment, environmentNames(f.root)))

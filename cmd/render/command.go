@@ -182,6 +182,20 @@ func begin(ctx context.Context, repository *render.Repository, lock func(context
 	return lock(ctx)
 }
 
+// openLocked opens a repository as openRepository does, and begins to work on it; done ends
+// that.
+func openLocked(ctx context.Context, root string, lock func(*render.Repository, context.Context) (unlock func(), err error), p *progress) (repository *render.Repository, done func(), err error) {
+	if repository, err = openRepository(root); err != nil {
+		return nil, nil, err
+	}
+	unlock, err := begin(ctx, repository, func(ctx context.Context) (func(), error) { return lock(repository, ctx) }, p)
+	if err != nil {
+		repository.Close()
+		return nil, nil, err
+	}
+	return repository, func() { unlock(); repository.Close() }, nil
+}
+
 // openRepository opens the repository in a folder or, without one, that at or above
 // the working folder.
 func openRepository(root string) (*render.Repository, error) {

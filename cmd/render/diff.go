@@ -97,16 +97,11 @@ func runDiff(cmd *cobra.Command, f diffFlags) error {
 	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
-	repository, err := openRepository(f.root)
+	repository, done, err := openLocked(cmd.Context(), f.root, (*render.Repository).RLock, p)
 	if err != nil {
 		return err
 	}
-	defer repository.Close()
-	unlock, err := begin(cmd.Context(), repository, repository.RLock, p)
-	if err != nil {
-		return err
-	}
-	defer unlock()
+	defer done()
 	progress := func(environment, step string) { p.step(environment + ": " + step) }
 	var d *diff.Diff
 	if f.live {

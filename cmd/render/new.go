@@ -110,16 +110,11 @@ func checkNew(cmd *cobra.Command, args []string, flags ...string) error {
 func runNew(cmd *cobra.Command, root string, s spec.Spec) error {
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
-	repository, err := openRepository(root)
+	repository, done, err := openLocked(cmd.Context(), root, (*render.Repository).Lock, p)
 	if err != nil {
 		return err
 	}
-	defer repository.Close()
-	unlock, err := begin(cmd.Context(), repository, repository.Lock, p)
-	if err != nil {
-		return err
-	}
-	defer unlock()
+	defer done()
 	addition, err := spec.Add(cmd.Context(), repository, s, p.step)
 	p.stop()
 	if err != nil {

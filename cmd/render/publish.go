@@ -61,15 +61,13 @@ func runPublish(cmd *cobra.Command, f publishFlags) error {
 	if err := checkOutput(f.output, textOrJSON); err != nil {
 		return err
 	}
-	switch {
-	case len(f.names) == 0:
-		return noEnvironment(environmentNames(f.root))
-	case len(f.names) > 1:
-		return errors.New("--env is there more than once: each environment is published by a run of its own")
-	case cmd.Flags().Changed("branch") && f.Branch == "":
+	var err error
+	if f.Environment, err = oneEnvironment(f.names, f.root); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("branch") && f.Branch == "" {
 		return errors.New("--branch is empty: write the name of a branch, or leave it out")
 	}
-	f.Environment = f.names[0]
 	p := &calmProgress{w: cmd.ErrOrStderr()}
 	defer p.stop()
 	repository, err := openRepository(f.root)

@@ -99,16 +99,11 @@ func runSync(cmd *cobra.Command, root string, o sync.Options, manifests func(con
 	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
-	repository, err := openRepository(root)
+	repository, done, err := openLocked(cmd.Context(), root, (*render.Repository).RLock, p)
 	if err != nil {
 		return err
 	}
-	defer repository.Close()
-	unlock, err := begin(cmd.Context(), repository, repository.RLock, p)
-	if err != nil {
-		return err
-	}
-	defer unlock()
+	defer done()
 	p.step("reading what was rendered")
 	printed, err := manifests(cmd.Context(), repository, o)
 	if err != nil {

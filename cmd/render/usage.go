@@ -28,6 +28,17 @@ func checkSelection(s render.Selection, root string) error {
 	return fmt.Errorf("which environment? write --env NAME, or --all%s", render.ThereAre(environmentNames(root)))
 }
 
+// oneEnvironment is the environment of a command that takes one, by what --env was given.
+func oneEnvironment(names []string, root string) (string, error) {
+	switch len(names) {
+	case 0:
+		return "", noEnvironment(environmentNames(root))
+	case 1:
+		return names[0], nil
+	}
+	return "", errors.New("--env is there more than once: each environment takes a run of its own")
+}
+
 // noEnvironment is the error of a command for one environment that does not say which.
 func noEnvironment(environments []string) error {
 	return fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environments))
