@@ -3,7 +3,6 @@ package apply
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"path"
 
@@ -62,7 +61,7 @@ func decode(folder string, files []tree.File) (manifests []Manifest, problems []
 		if m.Unstructured, err = ssautils.ReadObject(bytes.NewReader(file.Content)); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", m.File, err)
 		}
-		if isEncrypted(m.Unstructured) {
+		if object.IsEncrypted(m.Unstructured) {
 			p := m.problem("SOPS encrypted it, and render apply has no keys: it is left out; decrypt it and apply it with kubectl")
 			p.Warning = true
 			problems = append(problems, p)
@@ -71,25 +70,6 @@ func decode(folder string, files []tree.File) (manifests []Manifest, problems []
 		manifests = append(manifests, m)
 	}
 	return manifests, problems, nil
-}
-
-// isEncrypted says whether SOPS encrypted an object, or a file that a Secret was generated
-// from.
-func isEncrypted(u *unstructured.Unstructured) bool {
-	if u.Object["sops"] != nil {
-		return true
-	}
-	if !ssautils.IsSecret(u) {
-		return false
-	}
-	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
-	for _, encoded := range data {
-		value, err := base64.StdEncoding.DecodeString(encoded)
-		if err == nil && bytes.Contains(value, []byte("ENC[AES256_GCM,")) {
-			return true
-		}
-	}
-	return false
 }
 
 // id tells the object from others of the cluster.

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"path"
@@ -48,7 +47,7 @@ func read(repository *render.Repository, name string) (*environment, error) {
 	case len(objects) == 0:
 		return nil, fmt.Errorf("%s has nothing to sync: run render --env %s, and commit it", path.Join(tree.Folder, name), name)
 	}
-	e := &environment{HasSOPS: slices.ContainsFunc(objects, hasSOPS)}
+	e := &environment{HasSOPS: slices.ContainsFunc(objects, func(o object.Object) bool { return object.IsEncrypted(o.Unstructured) })}
 	e.findHomeless(files, objects)
 	return e, e.findElsewhere(repository, name, objects)
 }
@@ -102,22 +101,6 @@ func (e *environment) checkNamespaces() error {
 		names = append(names, object.EscapeControls(o.String()))
 	}
 	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", strings.Join(names, ", "))
-}
-
-// hasSOPS says whether SOPS encrypted an object, or a file in it.
-func hasSOPS(o object.Object) bool {
-	if _, ok := o.Object["sops"].(map[string]any); ok {
-		return true
-	}
-	data, _ := o.Object["data"].(map[string]any)
-	for _, value := range data {
-		encoded, _ := value.(string)
-		content, _ := base64.StdEncoding.DecodeString(encoded)
-		if o.GetKind() == "Secret" && strings.Contains(string(content), "ENC[AES256_GCM,") {
-			return true
-		}
-	}
-	return false
 }
 
 // The parts of Gatehouse beside CustomResourceDefinitions.
