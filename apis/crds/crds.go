@@ -1,22 +1,17 @@
-// Package crds holds the generated CustomResourceDefinitions of the kinds in
-// apis, for programs that check objects without a cluster.
+// Package crds embeds the CustomResourceDefinitions, as they are generated, and what
+// kustomize has to know of the fields of the kinds, as `configurations:` takes it.
 package crds
 
-import "embed"
+import _ "embed"
 
-// Files are the CustomResourceDefinitions, one a file.
-//
-//go:embed *_*.yaml
-var Files embed.FS
+var (
+	//go:embed cnat.programming-kubernetes.info_ats.yaml
+	At []byte
+	//go:embed at.kustomizeconfig.yaml
+	AtFields []byte
 
-// Folder is the folder of the CustomResourceDefinitions, as a kustomization lists it: they,
-// the kustomization in it, and KustomizeConfig.
-//
-//go:embed *.yaml
-var Folder embed.FS
-
-// KustomizeConfig has what kustomize has to know of the fields of the kinds, as
-// `configurations:` of a kustomization takes it.
-//
-//go:embed kustomizeconfig.yaml
-var KustomizeConfig []byte
+	//go:embed cache.example.com_memcacheds.yaml
+	Memcached []byte
+	//go:embed memcached.kustomizeconfig.yaml
+	MemcachedFields []byte
+)

@@ -1,4 +1,5 @@
-package kinds
+// Package pod is what the Pods of several kinds have in common.
+package pod
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -8,8 +9,8 @@ import (
 // What the Pod Security Standard "restricted" asks for:
 // https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 
-// podSecurity runs every container of a Pod as the user and group of one ID.
-func podSecurity(id int64) *corev1.PodSecurityContext {
+// Security runs every container of a Pod as the user and group of one ID.
+func Security(id int64) *corev1.PodSecurityContext {
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot:   ptr.To(true),
 		RunAsUser:      ptr.To(id),
@@ -18,7 +19,7 @@ func podSecurity(id int64) *corev1.PodSecurityContext {
 	}
 }
 
-func containerSecurity() *corev1.SecurityContext {
+func ContainerSecurity() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		AllowPrivilegeEscalation: ptr.To(false),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},

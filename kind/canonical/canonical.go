@@ -1,4 +1,7 @@
-package kinds
+// Package canonical spells values of a spec in one way, for digests. What has one meaning
+// has one spelling; it is the usual one, so that digests that are on record stay what they
+// are.
+package canonical
 
 import (
 	"math"
@@ -8,13 +11,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// What has one meaning has one spelling in a digest. It is the usual one, so that the
-// digests of specs that are on record stay what they are.
-
-// canonicalQuantity is a quantity in one spelling: 1Gi for 1073741824, 500m for 0.5,
+// Quantity is a quantity in one spelling: 1Gi for 1073741824, 500m for 0.5,
 // 1k for 1E3. Of the families it is the one with the fewest digits that has a suffix
 // for it.
-func canonicalQuantity(q resource.Quantity) (canonical resource.Quantity) {
+func Quantity(q resource.Quantity) (canonical resource.Quantity) {
 	fewest := math.MaxInt
 	for _, family := range []resource.Format{resource.BinarySI, resource.DecimalSI, resource.DecimalExponent} {
 		spelled := q
@@ -28,10 +28,10 @@ func canonicalQuantity(q resource.Quantity) (canonical resource.Quantity) {
 	return canonical
 }
 
-func canonicalResources(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
+func Resources(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	canonical := corev1.ResourceRequirements{
-		Limits:   canonicalList(resources.Limits),
-		Requests: canonicalList(resources.Requests),
+		Limits:   resourceList(resources.Limits),
+		Requests: resourceList(resources.Requests),
 	}
 	if len(resources.Claims) > 0 { // an empty list is none
 		canonical.Claims = resources.Claims
@@ -39,19 +39,19 @@ func canonicalResources(resources corev1.ResourceRequirements) corev1.ResourceRe
 	return canonical
 }
 
-func canonicalList(list corev1.ResourceList) corev1.ResourceList {
+func resourceList(list corev1.ResourceList) corev1.ResourceList {
 	if len(list) == 0 {
 		return nil
 	}
 	canonical := corev1.ResourceList{}
 	for name, quantity := range list {
-		canonical[name] = canonicalQuantity(quantity)
+		canonical[name] = Quantity(quantity)
 	}
 	return canonical
 }
 
-// canonicalEnv leaves out what says the same as leaving it out.
-func canonicalEnv(env []corev1.EnvVar) []corev1.EnvVar {
+// Env leaves out what says the same as leaving it out.
+func Env(env []corev1.EnvVar) []corev1.EnvVar {
 	canonical := make([]corev1.EnvVar, len(env))
 	for i := range env {
 		canonical[i] = *env[i].DeepCopy()
@@ -60,45 +60,45 @@ func canonicalEnv(env []corev1.EnvVar) []corev1.EnvVar {
 			field.APIVersion = ""
 		}
 		if field := from.ResourceFieldRef; field != nil {
-			field.Divisor = canonicalDivisor(field.Divisor)
+			field.Divisor = divisorOrNone(field.Divisor)
 		}
 		if key := from.ConfigMapKeyRef; key != nil {
-			key.Optional = canonicalOptional(key.Optional)
+			key.Optional = optionalOrNil(key.Optional)
 		}
 		if key := from.SecretKeyRef; key != nil {
-			key.Optional = canonicalOptional(key.Optional)
+			key.Optional = optionalOrNil(key.Optional)
 		}
 		if key := from.FileKeyRef; key != nil {
-			key.Optional = canonicalOptional(key.Optional)
+			key.Optional = optionalOrNil(key.Optional)
 		}
 	}
 	return canonical
 }
 
-func canonicalEnvFrom(sources []corev1.EnvFromSource) []corev1.EnvFromSource {
+func EnvFrom(sources []corev1.EnvFromSource) []corev1.EnvFromSource {
 	canonical := make([]corev1.EnvFromSource, len(sources))
 	for i := range sources {
 		canonical[i] = *sources[i].DeepCopy()
 		if ref := canonical[i].ConfigMapRef; ref != nil {
-			ref.Optional = canonicalOptional(ref.Optional)
+			ref.Optional = optionalOrNil(ref.Optional)
 		}
 		if ref := canonical[i].SecretRef; ref != nil {
-			ref.Optional = canonicalOptional(ref.Optional)
+			ref.Optional = optionalOrNil(ref.Optional)
 		}
 	}
 	return canonical
 }
 
-// canonicalDivisor is a divisor, where none is 1.
-func canonicalDivisor(divisor resource.Quantity) resource.Quantity {
+// divisorOrNone is a divisor, where none is 1.
+func divisorOrNone(divisor resource.Quantity) resource.Quantity {
 	if divisor.CmpInt64(1) == 0 {
 		return resource.Quantity{}
 	}
-	return canonicalQuantity(divisor)
+	return Quantity(divisor)
 }
 
-// canonicalOptional is nil for false.
-func canonicalOptional(optional *bool) *bool {
+// optionalOrNil is nil for false.
+func optionalOrNil(optional *bool) *bool {
 	if ptr.Deref(optional, false) {
 		return optional
 	}

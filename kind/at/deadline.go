@@ -1,4 +1,4 @@
-package kinds
+package at
 
 import (
 	"fmt"
@@ -12,12 +12,9 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
-// AtDefinition is the name of the CustomResourceDefinition of Ats. An environment says how
+// Definition is the name of the CustomResourceDefinition of Ats. An environment says how
 // late is too late by a default for StartingDeadline there.
-const AtDefinition = "ats.cnat.programming-kubernetes.info"
-
-// StartingDeadline is the field of an At that says how late is too late.
-var StartingDeadline = []string{"spec", "startingDeadlineSeconds"}
+const Definition = "ats.cnat.programming-kubernetes.info"
 
 // Deadline is the last instant at which an At may start that is due at an instant and may be so
 // many seconds late. An environment may let it be later than a time can tell.
@@ -26,16 +23,16 @@ func Deadline(due time.Time, seconds int64) time.Time {
 	return due.Add(time.Duration(min(seconds, most)) * time.Second)
 }
 
-// IsAtDefinition says whether an object is the CustomResourceDefinition of Ats.
-func IsAtDefinition(o *unstructured.Unstructured) bool {
+// IsDefinition says whether an object is the CustomResourceDefinition of Ats.
+func IsDefinition(o *unstructured.Unstructured) bool {
 	gvk := o.GroupVersionKind()
-	return gvk.Group == "apiextensions.k8s.io" && gvk.Kind == "CustomResourceDefinition" && o.GetName() == AtDefinition
+	return gvk.Group == "apiextensions.k8s.io" && gvk.Kind == "CustomResourceDefinition" && o.GetName() == Definition
 }
 
 // DefaultDeadline is the default of StartingDeadline, in seconds, in a
 // CustomResourceDefinition of Ats; 0 for none, and in any other object.
 func DefaultDeadline(o *unstructured.Unstructured) int64 {
-	if !IsAtDefinition(o) {
+	if !IsDefinition(o) {
 		return 0
 	}
 	version, _ := atVersion(o)
@@ -59,7 +56,7 @@ func DefaultDeadlinePatch(definition *unstructured.Unstructured, seconds int64) 
 // defaultDeadline is where a version of a CustomResourceDefinition has the default.
 func defaultDeadline() []string {
 	path := []string{"schema", "openAPIV3Schema"}
-	for _, key := range StartingDeadline {
+	for _, key := range strings.Split(StartingDeadline, ".") {
 		path = append(path, "properties", key)
 	}
 	return append(path, "default")

@@ -1,6 +1,5 @@
-// Package status holds what is the same in the status of every kind: how its
-// conditions are built, and how it is compared, written, reported and counted.
-package status
+// Package condition builds the conditions of a status, as kstatus reads them.
+package condition
 
 import (
 	"cmp"
@@ -19,9 +18,9 @@ type Conditions struct {
 	next       []metav1.Condition
 }
 
-// NewConditions starts the Conditions of an object of a generation, from its last
+// New starts the Conditions of an object of a generation, from its last
 // conditions.
-func NewConditions(last []metav1.Condition, generation int64, now time.Time) *Conditions {
+func New(last []metav1.Condition, generation int64, now time.Time) *Conditions {
 	return &Conditions{last: last, generation: generation, now: now}
 }
 
@@ -45,10 +44,11 @@ func (c *Conditions) Add(conditionType string, status metav1.ConditionStatus, re
 
 // Sorted returns what was added, sorted by type.
 func (c *Conditions) Sorted() []metav1.Condition {
-	return sortByType(c.next)
+	return SortByType(c.next)
 }
 
-func sortByType(conditions []metav1.Condition) []metav1.Condition {
+// SortByType returns conditions sorted by type.
+func SortByType(conditions []metav1.Condition) []metav1.Condition {
 	return slices.SortedFunc(slices.Values(conditions), func(a, b metav1.Condition) int {
 		return cmp.Compare(a.Type, b.Type)
 	})

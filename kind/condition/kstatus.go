@@ -1,4 +1,4 @@
-package status
+package condition
 
 import (
 	"time"

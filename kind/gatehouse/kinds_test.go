@@ -1,4 +1,4 @@
-package kinds
+package gatehouse
 
 import (
 	"strings"

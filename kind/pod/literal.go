@@ -1,18 +1,18 @@
-package kinds
+package pod
 
 import "strings"
 
-// literal writes a text for a container's command or args, where Kubernetes expands
+// Literal writes a text for a container's command or args, where Kubernetes expands
 // $(NAME) and takes $$ for $ before anything runs, so that the program gets it to the
 // byte: a value of NAME never becomes part of a command.
-func literal(text string) string {
+func Literal(text string) string {
 	return strings.ReplaceAll(text, "$", "$$")
 }
 
-func literals(texts []string) []string {
+func Literals(texts []string) []string {
 	written := make([]string, len(texts))
 	for i, text := range texts {
-		written[i] = literal(text)
+		written[i] = Literal(text)
 	}
 	return written
 }

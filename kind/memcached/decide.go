@@ -11,27 +11,19 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
 )
 
-// Decision is what one snapshot of a Memcached, its Deployment and its Pods calls
-// for.
-type Decision struct {
-	// Status is what the status of the Memcached is to say.
-	Status cachev1alpha1.MemcachedStatus
-	// Wake is when to decide again although nothing changes; zero for never.
-	Wake time.Time
-}
-
 // decide says how a Memcached is. There may be no Deployment.
-func decide(m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
-	nodes := readyNodes(pods)
+func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision {
+	m := s.Object
+	deployment, nodes := deploymentOf(m.Name, s.Children), readyNodes(s.Children)
 	ready := int32(len(nodes)) // #nosec G115 -- a cluster has fewer Pods
-	conditions := status.NewConditions(m.Status.Conditions, m.Generation, now)
+	conditions := condition.New(m.Status.Conditions, m.Generation, s.Now)
 	addAvailable(conditions, ready)
 	addDegraded(conditions, ready, m.Spec.Size)
-	wake := addProgress(conditions, m, deployment, ready, grace)
+	wake := addProgress(conditions, m, deployment, ready, s.Grace)
 
 	next := cachev1alpha1.MemcachedStatus{
 		ObservedGeneration: m.Generation,
@@ -40,10 +32,20 @@ func decide(m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, pods []co
 		ReadySize:          ptr.To(ready),
 		Nodes:              nodes,
 	}
-	return Decision{Status: next, Wake: wake}
+	return kind.Decision{Status: next, Wake: wake}
 }
 
-func addAvailable(conditions *status.Conditions, ready int32) {
+// deploymentOf is the Deployment of a name among objects; nil where there is none.
+func deploymentOf(name string, objects []kind.Object) *appsv1.Deployment {
+	for _, o := range objects {
+		if deployment, ok := o.(*appsv1.Deployment); ok && deployment.Name == name {
+			return deployment
+		}
+	}
+	return nil
+}
+
+func addAvailable(conditions *condition.Conditions, ready int32) {
 	if ready > 0 {
 		conditions.Add(Available, metav1.ConditionTrue, ReasonPodsReady, "At least one Pod serves")
 		return
@@ -51,7 +53,7 @@ func addAvailable(conditions *status.Conditions, ready int32) {
 	conditions.Add(Available, metav1.ConditionFalse, ReasonPodsNotReady, "No Pod is ready")
 }
 
-func addDegraded(conditions *status.Conditions, ready, wanted int32) {
+func addDegraded(conditions *condition.Conditions, ready, wanted int32) {
 	if ready < wanted {
 		conditions.Add(Degraded, metav1.ConditionTrue, ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
 		return
@@ -61,12 +63,12 @@ func addDegraded(conditions *status.Conditions, ready, wanted int32) {
 
 // addProgress adds Progressing and the conditions of kstatus, and returns when to
 // look again.
-func addProgress(conditions *status.Conditions, m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, ready int32, grace time.Duration) (wake time.Time) {
+func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, ready int32, grace time.Duration) (wake time.Time) {
 	switch {
 	case deployment == nil:
 		return conditions.Await(Progressing, ReasonDeploymentMissing, fmt.Sprintf(
 			"The cluster has no Deployment %s: render the environment, commit and sync", m.Name), grace)
-	case deployment.Annotations[kinds.DigestAnnotation] != kinds.MemcachedDigest(m.Spec):
+	case deployment.Annotations[kind.DigestAnnotation] != Digest(m.Spec):
 		return conditions.Await(Progressing, ReasonRenderingStale, fmt.Sprintf(
 			"Deployment %s was rendered from another spec of this Memcached: render the environment, commit and sync", m.Name), grace)
 	case replicas(deployment) != m.Spec.Size:
@@ -91,12 +93,12 @@ func addProgress(conditions *status.Conditions, m *cachev1alpha1.Memcached, depl
 	return time.Time{}
 }
 
-// readyNodes are the names of the Pods that are ready, sorted.
-func readyNodes(pods []corev1.Pod) []string {
+// readyNodes are the names of the Pods among objects that are ready, sorted.
+func readyNodes(objects []kind.Object) []string {
 	var nodes []string
-	for i := range pods {
-		if pods[i].DeletionTimestamp == nil && isReady(&pods[i]) {
-			nodes = append(nodes, pods[i].Name)
+	for _, o := range objects {
+		if pod, ok := o.(*corev1.Pod); ok && pod.DeletionTimestamp == nil && isReady(pod) {
+			nodes = append(nodes, pod.Name)
 		}
 	}
 	slices.Sort(nodes)

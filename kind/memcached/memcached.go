@@ -1,4 +1,6 @@
-package kinds
+// Package memcached is the kind Memcached: what it is rendered to, and how its status is
+// decided.
+package memcached
 
 import (
 	"fmt"
@@ -13,13 +15,32 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/canonical"
+	"example.com/gatehouse/kind/pod"
 )
 
-var memcachedKind = Kind{
-	GVK:    cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached),
-	Label:  MemcachedLabel,
-	expand: typed(Memcached),
-}
+// Kind is the kind Memcached.
+var Kind = kind.Define(kind.Definition[cachev1alpha1.Memcached]{
+	GVK:         cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached),
+	AddToScheme: cachev1alpha1.AddToScheme,
+	CRD:         crds.Memcached,
+	Fields:      crds.MemcachedFields,
+	Children: []kind.Child{
+		{GVK: appsv1.SchemeGroupVersion.WithKind("Deployment")},
+		{GVK: corev1.SchemeGroupVersion.WithKind("Pod")}, // of the Deployment
+		{GVK: corev1.SchemeGroupVersion.WithKind("Service"), Unobserved: true},
+		{GVK: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), Unobserved: true},
+	},
+	Expand: expand,
+	Status: decide,
+	Digest: func(m *cachev1alpha1.Memcached) string { return Digest(m.Spec) },
+})
+
+// Label is on everything that was rendered from a Memcached, and on its Pods; its value is
+// the name of the Memcached.
+const Label = "cache.example.com/memcached"
 
 // The containers of a Memcached's Pods.
 const (
@@ -35,29 +56,23 @@ const (
 	metricsPort   = "metrics"
 )
 
-// MemcachedDigest is the digest of a defaulted spec.
-func MemcachedDigest(spec cachev1alpha1.MemcachedSpec) string {
-	spec.Resources = canonicalResources(spec.Resources)
+// Digest is the digest of a defaulted spec.
+func Digest(spec cachev1alpha1.MemcachedSpec) string {
+	spec.Resources = canonical.Resources(spec.Resources)
 	if spec.MemoryLimit != nil {
-		spec.MemoryLimit = ptr.To(canonicalQuantity(*spec.MemoryLimit))
+		spec.MemoryLimit = ptr.To(canonical.Quantity(*spec.MemoryLimit))
 	}
-	return digest(spec)
+	return kind.DigestOf(spec)
 }
 
-// Memcached is the Deployment, the headless Service and, for a size over 1, the
+// expand returns the Deployment, the headless Service and, for a size over 1, the
 // PodDisruptionBudget of a defaulted Memcached.
-func Memcached(m *cachev1alpha1.Memcached) []Object {
-	meta := objectMeta(m.ObjectMeta, "memcached", MemcachedLabel)
-	selector := map[string]string{MemcachedLabel: m.Name}
-
-	objects := []Object{
-		memcachedDeployment(m, withDigest(meta, MemcachedDigest(m.Spec)), selector),
-		memcachedService(m, meta, selector),
-	}
+func expand(m *cachev1alpha1.Memcached) ([]kind.Object, error) {
+	selector := map[string]string{Label: m.Name}
+	objects := []kind.Object{deployment(m, selector), service(m, selector)}
 	if m.Spec.Size > 1 {
 		objects = append(objects, &policyv1.PodDisruptionBudget{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-			ObjectMeta: *meta.DeepCopy(),
+			TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 			Spec: policyv1.PodDisruptionBudgetSpec{
 				Selector:                   &metav1.LabelSelector{MatchLabels: selector},
 				MaxUnavailable:             ptr.To(intstr.FromInt32(1)),
@@ -65,13 +80,13 @@ func Memcached(m *cachev1alpha1.Memcached) []Object {
 			},
 		})
 	}
-	return objects
+	return objects, nil
 }
 
-func memcachedDeployment(m *cachev1alpha1.Memcached, meta metav1.ObjectMeta, selector map[string]string) *appsv1.Deployment {
+func deployment(m *cachev1alpha1.Memcached, selector map[string]string) *appsv1.Deployment {
 	// The Pods carry no label that may change while the cache stays the same: a
 	// changed label would replace them, and with them what they hold.
-	podLabels := recommendedLabels(m.Name, "memcached")
+	podLabels := kind.RecommendedLabels(m.Name, cachev1alpha1.KindMemcached)
 	maps.Copy(podLabels, selector)
 
 	containers := []corev1.Container{memcachedContainer(m.Spec)}
@@ -79,8 +94,7 @@ func memcachedDeployment(m *cachev1alpha1.Memcached, meta metav1.ObjectMeta, sel
 		containers = append(containers, exporterContainer(m.Spec))
 	}
 	return &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: meta,
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: ptr.To(m.Spec.Size),
 			Selector: &metav1.LabelSelector{MatchLabels: selector},
@@ -99,7 +113,7 @@ func memcachedDeployment(m *cachev1alpha1.Memcached, meta metav1.ObjectMeta, sel
 				Spec: corev1.PodSpec{
 					AutomountServiceAccountToken: ptr.To(false),
 					EnableServiceLinks:           ptr.To(false),
-					SecurityContext:              podSecurity(memcache),
+					SecurityContext:              pod.Security(memcache),
 					TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
 						MaxSkew:           1,
 						TopologyKey:       corev1.LabelHostname,
@@ -115,7 +129,7 @@ func memcachedDeployment(m *cachev1alpha1.Memcached, meta metav1.ObjectMeta, sel
 }
 
 func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
-	security := containerSecurity()
+	security := pod.ContainerSecurity()
 	security.ReadOnlyRootFilesystem = ptr.To(true)
 	return corev1.Container{
 		Name:    MemcachedContainer,
@@ -126,7 +140,7 @@ func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 			fmt.Sprintf("--conn-limit=%d", spec.MaxConnections),
 			fmt.Sprintf("--threads=%d", spec.Threads),
 			fmt.Sprintf("--port=%d", spec.Port),
-		}, literals(spec.Args)...),
+		}, pod.Literals(spec.Args)...),
 		Ports:           []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       memcachedResources(spec),
 		ReadinessProbe:  tcpProbe(memcachedPort, 2),
@@ -136,7 +150,7 @@ func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 }
 
 func exporterContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
-	security := containerSecurity()
+	security := pod.ContainerSecurity()
 	security.ReadOnlyRootFilesystem = ptr.To(true)
 	return corev1.Container{
 		Name:  ExporterContainer,
@@ -159,14 +173,13 @@ func tcpProbe(port string, periodSeconds int32) *corev1.Probe {
 	}
 }
 
-func memcachedService(m *cachev1alpha1.Memcached, meta metav1.ObjectMeta, selector map[string]string) *corev1.Service {
+func service(m *cachev1alpha1.Memcached, selector map[string]string) *corev1.Service {
 	ports := []corev1.ServicePort{{Name: memcachedPort, Port: m.Spec.Port, TargetPort: intstr.FromString(memcachedPort), Protocol: corev1.ProtocolTCP}}
 	if m.Spec.Exporter != nil {
 		ports = append(ports, corev1.ServicePort{Name: metricsPort, Port: m.Spec.Exporter.Port, TargetPort: intstr.FromString(metricsPort), Protocol: corev1.ProtocolTCP})
 	}
 	return &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: *meta.DeepCopy(),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		Spec: corev1.ServiceSpec{
 			ClusterIP: corev1.ClusterIPNone,
 			Selector:  selector,

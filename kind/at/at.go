@@ -1,4 +1,6 @@
-package kinds
+// Package at is the kind At: what it is rendered to, and what its controller and its Pod
+// know each other by.
+package at
 
 import (
 	"fmt"
@@ -11,24 +13,49 @@ import (
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/canonical"
+	"example.com/gatehouse/kind/pod"
 )
 
-var atKind = Kind{
-	GVK:       cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt),
-	Label:     AtLabel,
-	TimeField: "spec.schedule",
-	Immutable: true,
-	expand:    typed(At),
-}
+// Kind is the kind At.
+var Kind = kind.Define(kind.Definition[cnatv1alpha1.At]{
+	GVK:          cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt),
+	AddToScheme:  cnatv1alpha1.AddToScheme,
+	CRD:          crds.At,
+	Fields:       crds.AtFields,
+	Children:     []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
+	Expand:       expand,
+	Digest:       func(at *cnatv1alpha1.At) string { return Digest(at.Spec) },
+	Gate:         Gate,
+	TimeField:    "spec.schedule",
+	KeepDefaults: []string{StartingDeadline},
+})
+
+const (
+	// Gate is the scheduling gate that a rendered Pod waits behind. The controller removes
+	// it, and nothing else, when the Pod is due.
+	Gate = "cnat.programming-kubernetes.info/schedule"
+
+	// Label is on the Pod that was rendered from an At; its value is the name of the At.
+	Label = "cnat.programming-kubernetes.info/at"
+
+	// CommandContainer is the container of an At's Pod that runs its command.
+	CommandContainer = "command"
+
+	// StartingDeadline is the field of an At that says how late is too late.
+	StartingDeadline = "spec.startingDeadlineSeconds"
+)
 
 // nobody is the user and group that a command runs as: the numeric IDs that
 // Linux distributions give to "nobody".
 const nobody = 65534
 
-// AtPodAnnotations are for the tools that sync the Pod of an At. It cannot be given
+// podAnnotations are for the tools that sync the Pod of an At. It cannot be given
 // its gate back, so it must not be applied again: Flux creates it once. The At speaks
 // for its health, so Argo CD leaves it out of that of the Application.
-var AtPodAnnotations = map[string]string{
+var podAnnotations = map[string]string{
 	"argocd.argoproj.io/ignore-healthcheck": "true",
 	"kustomize.toolkit.fluxcd.io/ssa":       "IfNotPresent",
 }
@@ -57,61 +84,59 @@ var (
 	endOfSchedules = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// AtDigest is the digest of what a defaulted spec would run, and when. It leaves
+// Digest is the digest of what a defaulted spec would run, and when. It leaves
 // out what only the controller acts on and may change while a Pod waits: suspend
 // and startingDeadlineSeconds.
-func AtDigest(spec cnatv1alpha1.AtSpec) string {
-	spec.Env = canonicalEnv(spec.Env)
-	spec.EnvFrom = canonicalEnvFrom(spec.EnvFrom)
-	spec.Resources = canonicalResources(spec.Resources)
-	return spelledAtDigest(spec)
+func Digest(spec cnatv1alpha1.AtSpec) string {
+	spec.Env = canonical.Env(spec.Env)
+	spec.EnvFrom = canonical.EnvFrom(spec.EnvFrom)
+	spec.Resources = canonical.Resources(spec.Resources)
+	return spelledDigest(spec)
 }
 
-// AtDigests are the digests that a run or a Pod of a defaulted spec may have: AtDigest,
+// Digests are the digests that a run or a Pod of a defaulted spec may have: Digest,
 // and the one that earlier versions gave the spec, which differed with the spelling of
 // a value. What is on record under that must not run again.
-func AtDigests(spec cnatv1alpha1.AtSpec) []string {
-	return []string{AtDigest(spec), spelledAtDigest(spec)}
+func Digests(spec cnatv1alpha1.AtSpec) []string {
+	return []string{Digest(spec), spelledDigest(spec)}
 }
 
-func spelledAtDigest(spec cnatv1alpha1.AtSpec) string {
+func spelledDigest(spec cnatv1alpha1.AtSpec) string {
 	if due, err := time.Parse(time.RFC3339, spec.Schedule); err == nil {
 		spec.Schedule = due.UTC().Format(time.RFC3339Nano)
 	}
 	spec.Suspend = false
 	spec.StartingDeadlineSeconds = nil
-	return digest(spec)
+	return kind.DigestOf(spec)
 }
 
-// At is the Pod of a defaulted At. Its name is that of the At until HashName
-// completes it.
-func At(at *cnatv1alpha1.At) []Object {
-	meta := withDigest(objectMeta(at.ObjectMeta, "at", AtLabel), AtDigest(at.Spec))
-	maps.Copy(meta.Annotations, AtPodAnnotations)
-	meta.Labels[excludeFromBackup] = "true"
-
-	return []Object{&corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: meta,
+// expand returns the Pod of a defaulted At.
+func expand(at *cnatv1alpha1.At) ([]kind.Object, error) {
+	return []kind.Object{&corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Annotations: maps.Clone(podAnnotations),
+			Labels:      map[string]string{kind.ExcludeFromBackup: "true"},
+		},
 		Spec: corev1.PodSpec{
-			SchedulingGates:              []corev1.PodSchedulingGate{{Name: ScheduleGate}},
+			SchedulingGates:              []corev1.PodSchedulingGate{{Name: Gate}},
 			RestartPolicy:                at.Spec.RestartPolicy,
 			ActiveDeadlineSeconds:        at.Spec.ActiveDeadlineSeconds,
 			ServiceAccountName:           at.Spec.ServiceAccountName,
 			AutomountServiceAccountToken: ptr.To(at.Spec.ServiceAccountName != ""),
 			EnableServiceLinks:           ptr.To(false),
-			SecurityContext:              podSecurity(nobody),
+			SecurityContext:              pod.Security(nobody),
 			Containers: []corev1.Container{{
 				Name:            CommandContainer,
 				Image:           at.Spec.Image,
-				Command:         []string{"sh", "-c", literal(at.Spec.Command)},
+				Command:         []string{"sh", "-c", pod.Literal(at.Spec.Command)},
 				Env:             at.Spec.Env,
 				EnvFrom:         at.Spec.EnvFrom,
 				Resources:       at.Spec.Resources,
-				SecurityContext: containerSecurity(),
+				SecurityContext: pod.ContainerSecurity(),
 				// The end of the log of a command that failed shows in its status.
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			}},
 		},
-	}}
+	}}, nil
 }

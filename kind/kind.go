@@ -1,0 +1,141 @@
+// Package kind is how a kind that people write becomes the Kubernetes objects that run
+// it, and those its status. A kind is a Definition; the programs of Gatehouse are each a
+// main function over a list of kinds. It is also the contract between rendering and the
+// controller: the names, labels, annotations and digests by which the controller knows
+// what was rendered from what. Its functions are pure.
+package kind
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Object is a typed object of Kubernetes, or an *unstructured.Unstructured.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Definition says what a kind is. T is its Go type, as kubebuilder has them.
+type Definition[T any] struct {
+	// GVK is the version that is rendered.
+	GVK schema.GroupVersionKind
+
+	// AddToScheme adds the types of the kind and its list to a scheme.
+	AddToScheme func(*runtime.Scheme) error
+
+	// CRD is its CustomResourceDefinition, in YAML, as controller-gen writes it.
+	CRD []byte
+
+	// Fields are its fields that have a meaning for kustomize, in YAML, as a file of
+	// `configurations:` has them: those that `images:` and `replicas:` set, and those that
+	// hold names of other objects. Nil for none.
+	Fields []byte
+
+	// Children are the kinds of all objects that Expand returns, and those of the objects
+	// which these make and Status looks at.
+	Children []Child
+
+	// Expand returns what a valid object, with its defaults, is rendered to. It depends on
+	// nothing else and changes nothing. Where an object says no name or namespace, they are
+	// those of what it is rendered from, and so are labels and annotations.
+	Expand func(*T) ([]Object, error)
+
+	// Status decides what the status says, from more than Snapshot.Status or otherwise. Nil
+	// for that, and then the status of T embeds Status.
+	Status func(Snapshot[T]) Decision
+
+	// Digest is the digest of what children are rendered from, as a status is decided by it;
+	// nil for one of each child. It is written like that of an image: sha256:<64
+	// hexadecimal digits>.
+	Digest func(*T) string
+
+	// Gate is the scheduling gate of its Pods that its controller opens; empty for none. It
+	// has to be one that the admission policies of the cluster let go.
+	Gate string
+
+	// TimeField is the path of a field that is a time and text, like spec.schedule, which
+	// YAML may read as neither; empty for none.
+	TimeField string
+
+	// KeepDefaults are paths of fields whose default is written into what is committed, as
+	// an environment may change it and the API server fills it in only once.
+	KeepDefaults []string
+}
+
+// Child is a kind of objects that are rendered from another, or made by those.
+type Child struct {
+	GVK schema.GroupVersionKind
+
+	// Immutable says that a cluster lets nobody change such an object, like a Pod or a Job.
+	// Its name ends in a hash of all that it is: another one is another object.
+	Immutable bool
+
+	// Unobserved says that the status does not depend on such objects: the controller
+	// needs no right to read them.
+	Unobserved bool
+}
+
+// Kind is a kind that people write, whatever its Go type. Define makes one.
+type Kind struct {
+	// These are as in its Definition.
+	GVK          schema.GroupVersionKind
+	AddToScheme  func(*runtime.Scheme) error
+	CRD          []byte
+	Fields       []byte
+	Children     []Child
+	Gate         string
+	TimeField    string
+	KeepDefaults []string
+
+	// Label is on everything that is rendered from an object of the kind; its value is the
+	// name of that object.
+	Label string
+
+	// New returns an empty object of its Go type.
+	New func() Object
+
+	// Decide decides what a status says, of an object of its Go type; nil where that is
+	// Observation.Status.
+	Decide func(Object, Observation) Decision
+
+	expand func(Object) ([]Object, error)
+	digest func(Object) string
+}
+
+// Define returns the kind of a Definition.
+func Define[T any, P interface {
+	*T
+	Object
+}](d Definition[T]) Kind {
+	typed := func(o Object) *T { return (*T)(o.(P)) }
+	k := Kind{
+		GVK: d.GVK, AddToScheme: d.AddToScheme, CRD: d.CRD, Fields: d.Fields, Children: d.Children,
+		Gate: d.Gate, TimeField: d.TimeField, KeepDefaults: d.KeepDefaults,
+		Label: d.GVK.Group + "/" + strings.ToLower(d.GVK.Kind),
+		New:   func() Object { return P(new(T)) },
+	}
+	if d.Expand != nil {
+		k.expand = func(o Object) ([]Object, error) { return d.Expand(typed(o)) }
+	}
+	if d.Digest != nil {
+		k.digest = func(o Object) string { return d.Digest(typed(o)) }
+	}
+	if d.Status != nil {
+		k.Decide = func(o Object, seen Observation) Decision { return d.Status(Snapshot[T]{typed(o), seen}) }
+	}
+	return k
+}
+
+// child is what the kind says of objects of a group and kind; nil where it says nothing.
+func (k *Kind) child(gk schema.GroupKind) *Child {
+	for i := range k.Children {
+		if k.Children[i].GVK.GroupKind() == gk {
+			return &k.Children[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package kind
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// Kinds are the kinds that people may write.
+type Kinds struct {
+	// All are the kinds, in the order in which they were given.
+	All []Kind
+}
+
+// New returns the Kinds of a list. Its error has everything that is wrong with any.
+func New(all ...Kind) (*Kinds, error) {
+	return &Kinds{all}, check(all)
+}
+
+// Find returns the kind of an object, nil where it is not one that people write.
+func (k *Kinds) Find(gvk schema.GroupVersionKind) *Kind {
+	for i := range k.All {
+		if k.All[i].GVK == gvk {
+			return &k.All[i]
+		}
+	}
+	return nil
+}
+
+// RenderedFrom returns the kind whose label an object carries, nil where it carries none.
+func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *Kind {
+	labels := object.GetLabels()
+	for i := range k.All {
+		if labels[k.All[i].Label] != "" {
+			return &k.All[i]
+		}
+	}
+	return nil
+}
+
+// IsImmutable says whether an object was rendered from a kind to what nobody can change,
+// and so has a name that HashName gave it.
+func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
+	kind := k.RenderedFrom(object)
+	if kind == nil {
+		return false
+	}
+	child := kind.child(object.GroupVersionKind().GroupKind())
+	return child != nil && child.Immutable
+}
+
+// Gates are the scheduling gates that the controllers of kinds open.
+func (k *Kinds) Gates() (gates []string) {
+	for i := range k.All {
+		if k.All[i].Gate != "" {
+			gates = append(gates, k.All[i].Gate)
+		}
+	}
+	return gates
+}
+
+// KustomizeConfig is what kustomize has to know of the fields of all kinds, as a file of
+// `configurations:` has it.
+func (k *Kinds) KustomizeConfig() []byte {
+	all := map[string][]any{}
+	for i := range k.All {
+		var fields map[string][]any
+		_ = yaml.Unmarshal(k.All[i].Fields, &fields) // New says what is wrong with it
+		for name, list := range fields {
+			all[name] = append(all[name], list...)
+		}
+	}
+	config, err := yaml.Marshal(all)
+	if err != nil { // it was read from YAML
+		panic(err)
+	}
+	return config
+}

@@ -1,0 +1,68 @@
+package kind
+
+import (
+	"slices"
+	"strings"
+)
+
+// Everything that is rendered has this label, and so have the Pods that others make of it as
+// far as a status depends on them: with it one watch sees what all kinds are rendered to.
+const (
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ManagedBy      = "gatehouse"
+)
+
+// RecommendedLabels are those of
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ for what
+// is rendered from an object of a name and kind.
+func RecommendedLabels(name, kind string) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name":     strings.ToLower(kind),
+		"app.kubernetes.io/instance": name,
+		ManagedByLabel:               ManagedBy,
+	}
+}
+
+// deployTools are the domains of tools that apply objects, order, hook, replace and
+// prune them, or note down what they applied. Their labels and annotations are about
+// one object and would be wrong on another: what hooks or forces an At would run its
+// Pod again. Flux and others read labels as they read annotations.
+var deployTools = []string{
+	"argoproj.io",
+	"carvel.dev",
+	"cli-utils.sigs.k8s.io",
+	"config.k8s.io",
+	"config.kubernetes.io",
+	"configmanagement.gke.io",
+	"configsync.gke.io",
+	"fleet.cattle.io",
+	"fluxcd.io",
+	"helm.sh", // Argo CD obeys its hooks, too
+	"k14s.io",
+	"kpt.dev",
+	"kubectl.kubernetes.io",
+	"objectset.rio.cattle.io",
+	"pulumi.com",
+	"skaffold.dev",
+	"spinnaker.io",
+	"werf.io",
+}
+
+// isForDeployTool says whether the key of a label or annotation is of a domain of a
+// tool that applies objects, or below it.
+func isForDeployTool(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	return slices.ContainsFunc(deployTools, func(tool string) bool {
+		return domain == tool || strings.HasSuffix(domain, "."+tool)
+	})
+}
+
+// copyShared copies the labels or annotations of an owner that what is rendered from it
+// shares.
+func copyShared(to, owner map[string]string) {
+	for key, value := range owner {
+		if !isForDeployTool(key) {
+			to[key] = value
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package kind
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// HashName gives a rendered object that is immutable its final name, the one that it has and
+// a hash of all else that it is but for its wave and what backups make of it, so that it
+// never has to be changed. It comes after everything else that may change the manifest.
+// Other objects keep their names. Owner is what the object was rendered from, as it was
+// written.
+func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
+	if !k.IsImmutable(object) {
+		return nil
+	}
+	hashed := object.DeepCopy()
+	hashed.SetName("")
+	annotations := hashed.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[waveAnnotation] = hashedWave
+	hashed.SetAnnotations(annotations)
+	labels := hashed.GetLabels()
+	delete(labels, ExcludeFromBackup)
+	if manager := owner.GetLabels()[ManagedByLabel]; manager != "" {
+		labels[ManagedByLabel] = manager // which what is rendered had once
+	}
+	hashed.SetLabels(labels)
+	b, err := json.Marshal(hashed.Object)
+	if err != nil {
+		return fmt.Errorf("hash %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	object.SetName(object.GetName() + "-" + hash(b)[:hashLength])
+	return nil
+}
+
+// waveAnnotation says to Argo CD after what else to apply an object. A sync waits until
+// one wave is healthy before it applies the next, and neither a Memcached nor an At is
+// before it has what is rendered from it: that is in the same wave.
+const waveAnnotation = "argocd.argoproj.io/sync-wave"
+
+// hashedWave is the wave that a name is a hash of, whatever the wave is: the one that
+// all Pods were in once. Another name would have a tool delete a Pod that runs.
+const hashedWave = "1000"
+
+// ExcludeFromBackup is the label of what Velero leaves out of its backups, with the value
+// "true": the Pod of an At. The one in a backup has no gate once its command was started, and
+// would start it again when it is restored, whatever its At says. The tool that syncs brings
+// the Pod back with its gate. Pods were without the label once, and no name is a hash of it.
+const ExcludeFromBackup = "velero.io/exclude-from-backup"
+
+// hashLength is how many hexadecimal digits a name has of a hash.
+const hashLength = 10
+
+// IsHashName says whether a name has the form of those that HashName gives to what had
+// another name before. In a cluster the form is all that can be told: the
+// hash is of the manifest, and the API server and admission added to that.
+func IsHashName(name, before string) bool {
+	digits, ok := strings.CutPrefix(name, before+"-")
+	return ok && len(digits) == hashLength && strings.Trim(digits, "0123456789abcdef") == ""
+}
+

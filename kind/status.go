@@ -1,0 +1,92 @@
+package kind
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Status is what every status says that a kind does not decide by itself. The status of
+// its Go type embeds it, `json:",inline"`.
+//
+// +kubebuilder:object:generate=true
+type Status struct {
+	// observedGeneration is the metadata.generation that this status is of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are Ready (all that the spec is rendered to is there and ready), where
+	// they apply Reconciling and Stalled, and Available where what it is rendered to has
+	// that condition.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// objects is the number of objects that the spec is rendered to.
+	// +optional
+	Objects *int32 `json:"objects,omitempty"`
+
+	// readyObjects is the number of those that are in the cluster, as they were rendered
+	// from this spec, and ready.
+	// +optional
+	ReadyObjects *int32 `json:"readyObjects,omitempty"`
+
+	// notReady are the first of those that are not, sorted by kind and name.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	NotReady []NotReady `json:"notReady,omitempty"`
+}
+
+// NotReady is an object that is not ready.
+//
+// +kubebuilder:object:generate=true
+type NotReady struct {
+	// kind is its kind.
+	Kind string `json:"kind"`
+
+	// name is its name; of one that is missing, as far as it is known.
+	Name string `json:"name"`
+
+	// reason says in a word why it is not ready, like ContainersNotReady.
+	Reason string `json:"reason"`
+}
+
+// Snapshot is what a status is decided from.
+type Snapshot[T any] struct {
+	// Object is the object as it is in the cluster. It is not to be changed.
+	Object *T
+
+	Observation
+}
+
+// Observation is what a controller sees of what was rendered from an object.
+type Observation struct {
+	// Children are the objects of Kind.Children in the cluster that carry the label of the
+	// object, also those that others made. Of their metadata they have what identifies
+	// them, of their spec what is neither a list nor a mapping, and their status. They are
+	// not to be changed.
+	Children []Object
+
+	// Status is what they make of the status, by the rules of kstatus.
+	Status Status
+
+	// Wake is when Status may be another though nothing changes; zero for never.
+	Wake time.Time
+
+	// Now is the time.
+	Now time.Time
+
+	// Grace is for how long something may be missing before its object is stalled.
+	Grace time.Duration
+}
+
+// Decision is what a status is to be.
+type Decision struct {
+	// Status is of the type of the status of the kind's Go type.
+	Status any
+
+	// Wake is when to decide again though nothing changes; zero for never.
+	Wake time.Time
+}
