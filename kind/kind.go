@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 )
 
 // Object is a typed object of Kubernetes, or an *unstructured.Unstructured.
@@ -138,4 +139,17 @@ func (k *Kind) child(gk schema.GroupKind) *Child {
 		}
 	}
 	return nil
+}
+
+// Plural is the plural of the kind, as its CustomResourceDefinition has it.
+func (k *Kind) Plural() string {
+	var crd struct {
+		Spec struct {
+			Names struct {
+				Plural string `json:"plural"`
+			} `json:"names"`
+		} `json:"spec"`
+	}
+	_ = yaml.Unmarshal(k.CRD, &crd) // New says what is wrong with it
+	return crd.Spec.Names.Plural
 }

@@ -1,6 +1,8 @@
 package kind
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -15,6 +17,36 @@ type Kinds struct {
 // New returns the Kinds of a list. Its error has everything that is wrong with any.
 func New(all ...Kind) (*Kinds, error) {
 	return &Kinds{all}, check(all)
+}
+
+// String is how people say any of the kinds: "an At or a Memcached".
+func (k *Kinds) String() string {
+	var b strings.Builder
+	for i := range k.All {
+		name := k.All[i].GVK.Kind
+		switch {
+		case i == 0:
+		case i == len(k.All)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		if strings.ContainsAny(name[:1], "AEIO") {
+			b.WriteString("an " + name)
+		} else {
+			b.WriteString("a " + name)
+		}
+	}
+	return b.String()
+}
+
+// GVKs are those of the kinds.
+func (k *Kinds) GVKs() []schema.GroupVersionKind {
+	gvks := make([]schema.GroupVersionKind, len(k.All))
+	for i := range k.All {
+		gvks[i] = k.All[i].GVK
+	}
+	return gvks
 }
 
 // Find returns the kind of an object, nil where it is not one that people write.

@@ -64,4 +64,3 @@ func IsHashName(name, before string) bool {
 	digits, ok := strings.CutPrefix(name, before+"-")
 	return ok && len(digits) == hashLength && strings.Trim(digits, "0123456789abcdef") == ""
 }
-

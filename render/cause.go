@@ -12,15 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/decoding"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 )
 
 // causes finds the fields of specs because of which there are problems with what is
 // rendered from them: without the field, the problem is gone.
 type causes struct {
+	kinds   *kind.Kinds
 	checker *check.Checker
 	alike   map[problemsAlike][]object.Problem  // all problems
 	last    map[problemKind]string              // the fields that were the causes of the last problems
@@ -36,8 +37,8 @@ type problemsAlike struct {
 
 func alike(p object.Problem) problemsAlike { return problemsAlike{p.Subject.Written, kindOf(p)} }
 
-func newCauses(checker *check.Checker, problems []object.Problem) *causes {
-	c := &causes{checker, map[problemsAlike][]object.Problem{}, map[problemKind]string{}, map[problemsAlike]map[string]string{}, map[string]bool{}}
+func newCauses(kinds *kind.Kinds, checker *check.Checker, problems []object.Problem) *causes {
+	c := &causes{kinds, checker, map[problemsAlike][]object.Problem{}, map[problemKind]string{}, map[problemsAlike]map[string]string{}, map[string]bool{}}
 	for _, p := range problems {
 		c.alike[alike(p)] = append(c.alike[alike(p)], p)
 	}
@@ -197,7 +198,7 @@ func (c *causes) likely(fields []writtenField, p object.Problem) []writtenField 
 func (c *causes) count(content map[string]any, kind problemKind) (n int) {
 	const all = 1 << 30
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
-	rendered, err := kinds.Expand(c.checker.Defaulted(object.Object{Unstructured: u, Written: u}))
+	rendered, err := c.kinds.Expand(c.checker.Defaulted(object.Object{Unstructured: u, Written: u}))
 	if err != nil {
 		return all
 	}
@@ -205,7 +206,7 @@ func (c *causes) count(content map[string]any, kind problemKind) (n int) {
 		if child.GroupVersionKind() != kind.kind {
 			continue
 		}
-		if kinds.HashName(child) != nil {
+		if c.kinds.HashName(child, u) != nil {
 			return all
 		}
 		_, problems := c.checker.Objects([]object.Object{{Unstructured: child, Written: u}})

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/gatehouse/apis/crds"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
@@ -30,7 +29,7 @@ func (r *renderer) localDefinitions(files *source.FileSystem) (definitions []obj
 	if len(keeping) == 0 {
 		return nil
 	}
-	sources := source.Read(files.With(keeping), crds.KustomizeConfig, r.folder)
+	sources := source.Read(files.With(keeping), r.written(), r.folder)
 	if !sources.CanBuild(r.folder) {
 		return nil
 	}

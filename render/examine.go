@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/build"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
@@ -44,7 +44,7 @@ func Examine(repository *Repository, environment string, progress func(step stri
 		e.Problems = []object.Problem{{File: path.Join(environmentsFolder, environment), Message: "no such environment" + repository.unknown(environment)}}
 		return e, nil
 	}
-	e.renderer = &renderer{folder: folder}
+	e.renderer = &renderer{kinds: repository.kinds, folder: folder}
 	objects := e.renderer.render(files, progress)
 	e.Sources = e.renderer.sources
 	e.Problems = object.SortProblems(e.renderer.problems)
@@ -98,7 +98,7 @@ func (e *Examination) OverrideSteps(o object.Object) []build.Step {
 		e.overrides = build.OverrideSteps(e.Sources, e.renderer.overrides, e.rendered)
 	}
 	i := slices.IndexFunc(e.rendered, func(before object.Object) bool {
-		isNamed := before.GetName() == o.GetName() || kinds.IsHashName(o.GetName(), before.GetName())
+		isNamed := before.GetName() == o.GetName() || kind.IsHashName(o.GetName(), before.GetName())
 		return before.Written == o.Written && before.GroupVersionKind() == o.GroupVersionKind() && isNamed
 	})
 	if i < 0 {

@@ -43,13 +43,13 @@ func Render(repository *Repository, environment string, progress func(step strin
 	if err != nil {
 		return nil, []object.Problem{{File: path.Join(environmentsFolder, environment), Message: err.Error()}}
 	}
-	r := &renderer{folder: folder}
+	r := &renderer{kinds: repository.kinds, folder: folder}
 	objects := r.render(files, progress)
 	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
 	if !object.HasErrors(r.problems) {
 		rendering.Objects, rendering.Files = r.files(objects)
 		rendering.IsSorted = r.isSorted()
-		rendering.Page = overview.Page(environment, rendering.Objects, rendering.Files)
+		rendering.Page = overview.Page(repository.kinds, environment, rendering.Objects, rendering.Files)
 		r.advise(rendering.Objects, repository.Now)
 	}
 	problems := object.SortProblems(r.problems)
@@ -62,7 +62,7 @@ func Render(repository *Repository, environment string, progress func(step strin
 // render returns what was written and what is rendered from it: all of it, unless there are
 // errors.
 func (r *renderer) render(files *source.FileSystem, progress func(step string)) []object.Object {
-	go check.Prepare()
+	go check.Prepare(r.kinds)
 
 	progress("reading")
 	r.read(files)
@@ -72,7 +72,7 @@ func (r *renderer) render(files *source.FileSystem, progress func(step string)) 
 
 	progress("validating")
 	written, stored := r.check(built)
-	fillDeadlines(stored)
+	r.keepDefaults(stored)
 
 	progress("expanding")
 	r.stored = stored

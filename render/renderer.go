@@ -11,11 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/check"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
@@ -24,6 +22,7 @@ import (
 
 // renderer renders one environment and collects what is wrong.
 type renderer struct {
+	kinds     *kind.Kinds
 	folder    string
 	overrides string // the folder of overrides; empty where there is none
 	sources   *source.Sources
@@ -50,20 +49,25 @@ func (r *renderer) read(files *source.FileSystem) {
 		r.overrides = overrides
 		onTop = append(onTop, overrides)
 	}
-	r.sources = source.Read(files, crds.KustomizeConfig, r.folder, onTop...)
+	r.sources = source.Read(files, r.written(), r.folder, onTop...)
 	r.problems = append(r.problems, r.sources.Problems...)
 	r.inexact = r.sources.NumberProblems()
 	r.problems = append(r.problems, r.inexact...)
-	for _, kind := range kinds.All {
+	for _, kind := range r.kinds.All {
 		if kind.TimeField != "" {
 			r.problems = append(r.problems, r.sources.TimeProblems(kind.GVK.Group, kind.GVK.Kind, kind.TimeField)...)
 		}
 	}
 }
 
+// written are the kinds that people write, as sources know them.
+func (r *renderer) written() source.Kinds {
+	return source.Kinds{GVKs: r.kinds.GVKs(), Configuration: r.kinds.KustomizeConfig()}
+}
+
 // build builds the environment, as far as it can be.
 func (r *renderer) build(files *source.FileSystem) []object.Object {
-	r.checker, _ = check.New(nil)
+	r.checker, _ = check.New(r.kinds, nil)
 	if !r.sources.CanBuild(r.folder) {
 		return nil
 	}
@@ -71,7 +75,7 @@ func (r *renderer) build(files *source.FileSystem) []object.Object {
 	objects, problems := r.buildFolder(images)
 	var wrong []object.Problem
 	r.local = r.localDefinitions(files)
-	r.checker, wrong = check.New(slices.Concat(objects, r.local))
+	r.checker, wrong = check.New(r.kinds, slices.Concat(objects, r.local))
 	// The environment may define a kind with another image.
 	if own := r.defaultImages(); !reflect.DeepEqual(own, images) {
 		objects, problems = r.buildFolder(own)
@@ -117,19 +121,26 @@ func (r *renderer) check(built []object.Object) (written, stored []object.Object
 	stored, problems := r.checker.Objects(written)
 	r.report(problems)
 	r.reportInexact(written)
-	r.report(check.ReservedFields(written))
+	r.report(r.checker.ReservedFields(written))
 	return written, stored
 }
 
-// fillDeadlines writes the default of the environment for spec.startingDeadlineSeconds into
-// Ats that leave it out. The API server would fill it in once, when an At is created, and
-// keep it when the environment says something else.
-func fillDeadlines(stored []object.Object) {
+// keepDefaults writes the defaults of the environment into objects that leave them out, for
+// the fields that say so: the API server would fill them in once, when an object is created,
+// and keep them when the environment says something else.
+func (r *renderer) keepDefaults(stored []object.Object) {
 	for _, o := range stored {
-		seconds, isSet, _ := unstructured.NestedInt64(o.Object, kinds.StartingDeadline...)
-		own, _, _ := unstructured.NestedFieldNoCopy(o.Written.Object, kinds.StartingDeadline...)
-		if kind := kinds.Find(o.GroupVersionKind()); kind != nil && kind.GVK.Kind == cnatv1alpha1.KindAt && isSet && own == nil {
-			_ = unstructured.SetNestedField(o.Written.Object, seconds, kinds.StartingDeadline...) // the spec of a valid At is a mapping
+		kind := r.kinds.Find(o.GroupVersionKind())
+		if kind == nil {
+			continue
+		}
+		for _, name := range kind.KeepDefaults {
+			field := strings.Split(name, ".")
+			value, isSet, _ := unstructured.NestedFieldCopy(o.Object, field...)
+			own, _, _ := unstructured.NestedFieldNoCopy(o.Written.Object, field...)
+			if isSet && own == nil {
+				_ = unstructured.SetNestedField(o.Written.Object, value, field...) // a valid object has mappings there
+			}
 		}
 	}
 }
@@ -139,7 +150,7 @@ func (r *renderer) expand(stored []object.Object) []object.Object {
 	expanded := make([][]object.Object, len(stored))
 	errs := make([]error, len(stored))
 	parallel.For(len(stored), func(i int) {
-		objects, err := kinds.Expand(stored[i].Unstructured)
+		objects, err := r.kinds.Expand(stored[i].Unstructured)
 		errs[i] = err
 		for _, u := range objects {
 			expanded[i] = append(expanded[i], object.Object{Unstructured: u, Written: stored[i].Written})
@@ -160,18 +171,18 @@ func (r *renderer) override(rendered []object.Object) []object.Object {
 		if object.HasErrors(problems) {
 			return rendered
 		}
-		_, wrong := check.New(overridden)
+		_, wrong := check.New(r.kinds, overridden)
 		r.report(wrong)
 		r.reportInexact(overridden)
 		final, isComplete = slices.Concat(unchanged, overridden), true
 		before = unoverridden(rendered, final)
-		r.reportOverridden(check.Overridden(rendered, final))
+		r.reportOverridden(r.checker.Overridden(rendered, final))
 	}
 	if !object.HasErrors(r.problems) {
 		r.report(build.UnmatchedPatches(r.sources, r.folder, r.overrides, r.built, slices.Concat(rendered, final)))
 	}
 	errs := make([]error, len(final))
-	parallel.For(len(final), func(i int) { errs[i] = kinds.HashName(final[i].Unstructured) })
+	parallel.For(len(final), func(i int) { errs[i] = r.kinds.HashName(final[i].Unstructured, final[i].Written) })
 	r.reportErrors(final, errs)
 	if isComplete {
 		r.reportRendered(final, before)

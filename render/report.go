@@ -11,7 +11,6 @@ import (
 
 	"example.com/gatehouse/render/advice"
 	"example.com/gatehouse/render/build"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -28,7 +27,7 @@ func (r *renderer) report(problems []object.Problem) {
 
 // advise reports what is accepted and may yet not be what was meant.
 func (r *renderer) advise(objects []object.Object, now time.Time) {
-	environment := advice.Environment{Objects: objects, Local: r.local, IsNamespaced: r.checker.IsNamespaced, Now: now}
+	environment := advice.Environment{Kinds: r.kinds, Objects: objects, Local: r.local, IsNamespaced: r.checker.IsNamespaced, Now: now}
 	for _, k := range r.sources.Kustomizations {
 		if k.MetaData != nil {
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[advice.ElsewhereAnnotation])
@@ -115,7 +114,7 @@ func (r *renderer) reportErrors(objects []object.Object, errs []error) {
 func (r *renderer) reportRendered(objects []object.Object, before map[*unstructured.Unstructured]object.Object) {
 	_, problems := r.checker.Objects(objects)
 	slices.SortStableFunc(problems, func(a, b object.Problem) int { return cmp.Compare(order(a), order(b)) })
-	causes := newCauses(r.checker, problems)
+	causes := newCauses(r.kinds, r.checker, problems)
 	for _, p := range problems {
 		was, isOverridden := before[p.Subject.Unstructured]
 		if isOverridden && !r.hasProblem(was, p) || !p.Subject.IsRendered() {
@@ -148,7 +147,7 @@ func (r *renderer) reportBehind(written []object.Object) {
 		if len(known[o.Written]) == 0 {
 			continue
 		}
-		rendered, err := kinds.Expand(r.checker.Defaulted(o))
+		rendered, err := r.kinds.Expand(r.checker.Defaulted(o))
 		if err != nil {
 			continue // it is of types that cannot be read
 		}
@@ -157,7 +156,7 @@ func (r *renderer) reportBehind(written []object.Object) {
 		}
 	}
 	_, problems := r.checker.Objects(behind)
-	causes := newCauses(r.checker, problems)
+	causes := newCauses(r.kinds, r.checker, problems)
 	for _, p := range problems {
 		cause, isNew := causes.next(p)
 		isKnown := slices.ContainsFunc(known[p.Subject.Written], func(field string) bool {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -35,13 +36,15 @@ type Repository struct {
 	// looked at; with a slash at the end of a folder before that is listed.
 	Look func(name string)
 
+	kinds   *kind.Kinds
 	root    *os.Root
 	dir     string            // its path on disk, without links
 	overlay map[string][]byte // see With
 }
 
-// Open opens the repository in a folder. Close it after use.
-func Open(dir string) (*Repository, error) {
+// Open opens the repository in a folder, in which people may write some kinds. Close it after
+// use.
+func Open(dir string, kinds *kind.Kinds) (*Repository, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		resolved, err = filepath.Abs(resolved)
@@ -60,7 +63,7 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
 	}
-	r := &Repository{root: root, dir: resolved}
+	r := &Repository{kinds: kinds, root: root, dir: resolved}
 	if !r.fileSystem().IsDir("/" + environmentsFolder) {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s%s", resolved, environmentsFolder, rootAbove(resolved))
@@ -78,6 +81,9 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 	with.overlay = files
 	return &with
 }
+
+// Kinds are those that people may write in it.
+func (r *Repository) Kinds() *kind.Kinds { return r.kinds }
 
 // Dir is its folder on disk, without links.
 func (r *Repository) Dir() string { return r.dir }

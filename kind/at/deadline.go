@@ -56,7 +56,7 @@ func DefaultDeadlinePatch(definition *unstructured.Unstructured, seconds int64) 
 // defaultDeadline is where a version of a CustomResourceDefinition has the default.
 func defaultDeadline() []string {
 	path := []string{"schema", "openAPIV3Schema"}
-	for _, key := range strings.Split(StartingDeadline, ".") {
+	for _, key := range StartingDeadline {
 		path = append(path, "properties", key)
 	}
 	return append(path, "default")

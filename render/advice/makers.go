@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/object"
 )
 
@@ -29,7 +29,7 @@ func newMakers(e Environment, missing int) makers {
 		return m
 	}
 	for _, o := range e.Objects {
-		m.add(o)
+		m.add(e.Kinds, o)
 	}
 	return m
 }
@@ -41,7 +41,7 @@ var makeNothing = []string{
 	"ServiceMonitor", "VerticalPodAutoscaler", "VirtualService",
 }
 
-func (m makers) add(o object.Object) {
+func (m makers) add(kinds *kind.Kinds, o object.Object) {
 	gvk := o.GroupVersionKind()
 	namespace := o.NamespaceOrDefault()
 	switch {

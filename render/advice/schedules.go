@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/render/object"
 )
 
@@ -29,7 +29,7 @@ func lateRuns(e Environment) (warnings []object.Problem) {
 			isSaid = true
 			warnings = append(warnings, warning(o, "", nil,
 				"may start however late: a new cluster, or one restored from a backup, would run it again: write how many seconds late is too late in spec.startingDeadlineSeconds or, for all Ats of the environment, patch CustomResourceDefinition %s: %s",
-				kinds.AtDefinition, kinds.DefaultDeadlinePatch(definition, exampleDeadline)))
+				at.Definition, at.DefaultDeadlinePatch(definition, exampleDeadline)))
 		}
 	}
 	return warnings
@@ -42,7 +42,7 @@ const exampleDeadline = 3600
 // atDefinition is the CustomResourceDefinition of Ats; nil where it is not known.
 func (e Environment) atDefinition() *unstructured.Unstructured {
 	known := slices.Concat(e.Objects, e.Local)
-	i := slices.IndexFunc(known, func(o object.Object) bool { return kinds.IsAtDefinition(o.Unstructured) })
+	i := slices.IndexFunc(known, func(o object.Object) bool { return at.IsDefinition(o.Unstructured) })
 	if i < 0 {
 		return nil
 	}
@@ -51,16 +51,16 @@ func (e Environment) atDefinition() *unstructured.Unstructured {
 
 // isHeldOrLimited says whether an At is suspended, or has a starting deadline, of its own or
 // the environment's.
-func isHeldOrLimited(at object.Object) bool {
-	isSuspended, _, _ := unstructured.NestedBool(at.Object, "spec", "suspend")
-	deadline, _, _ := unstructured.NestedFieldNoCopy(at.Object, kinds.StartingDeadline...)
+func isHeldOrLimited(o object.Object) bool {
+	isSuspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+	deadline, _, _ := unstructured.NestedFieldNoCopy(o.Object, at.StartingDeadline...)
 	return isSuspended || deadline != nil
 }
 
 // isPast says whether the time of an At is past, where the time is to matter.
-func (e Environment) isPast(at object.Object) (schedule string, isPast bool) {
-	schedule, _, _ = unstructured.NestedString(at.Object, "spec", "schedule")
-	due, err := kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: schedule})
+func (e Environment) isPast(o object.Object) (schedule string, isPast bool) {
+	schedule, _, _ = unstructured.NestedString(o.Object, "spec", "schedule")
+	due, err := at.Schedule(cnatv1alpha1.AtSpec{Schedule: schedule})
 	return schedule, err == nil && !e.Now.IsZero() && !e.Now.Before(due)
 }
 

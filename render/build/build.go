@@ -110,7 +110,7 @@ func (d *division) originsOfAll() []string {
 		}
 		fs, root, err := d.prune(p)
 		if err == nil && root != nil {
-			files[i], err = buildOrigins(fs, root, p.keep())
+			files[i], err = buildOrigins(fs, root, p.keep(d.sources.Kinds))
 		}
 		failed[i] = err != nil
 	})

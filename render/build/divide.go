@@ -4,9 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/source"
 )
 
@@ -31,8 +28,9 @@ const maxFailed = 16
 
 // division is a build in parts.
 type division struct {
-	sources *source.Sources
-	folder  string // whose kustomization is built
+	sources   *source.Sources
+	specKinds []string // the kinds of specs, whatever their groups
+	folder    string   // whose kustomization is built
 
 	reached    map[string]*source.Kustomization // by folder: all that the build loads
 	loaders    map[string][]string              // folders that load a folder, or a file as a resource
@@ -66,7 +64,7 @@ func divide(s *source.Sources, folder string, partSize int) *division {
 		return nil
 	}
 	d := &division{
-		sources: s, folder: folder,
+		sources: s, specKinds: s.Kinds.Names(), folder: folder,
 		reached: map[string]*source.Kustomization{}, loaders: map[string][]string{}, size: map[string]int{},
 		affixes: map[string][]affix{}, closed: map[string]bool{}, namespaces: map[string][]string{},
 	}
@@ -88,7 +86,7 @@ func divide(s *source.Sources, folder string, partSize int) *division {
 func countSpecs(s *source.Sources) (count int) {
 	for _, m := range s.Manifests {
 		for _, text := range m.Texts {
-			if isSpec(text) {
+			if isSpec(s, text) {
 				count++
 			}
 		}
@@ -97,17 +95,9 @@ func countSpecs(s *source.Sources) (count int) {
 }
 
 // isSpec says whether a text is one object of a kind that users write.
-func isSpec(text *source.Text) bool {
-	return len(text.Objects) == 1 && !text.Objects[0].Listed && kinds.Find(schema.FromAPIVersionAndKind(text.Objects[0].APIVersion, text.Objects[0].Kind)) != nil
+func isSpec(s *source.Sources, text *source.Text) bool {
+	return len(text.Objects) == 1 && !text.Objects[0].Listed && s.Kinds.Has(text.Objects[0].APIVersion, text.Objects[0].Kind)
 }
-
-// specKinds are the kinds of specs, whatever their groups.
-var specKinds = func() (names []string) {
-	for _, k := range kinds.All {
-		names = append(names, k.GVK.Kind)
-	}
-	return names
-}()
 
 // reach finds the kustomizations that a folder's loads, and who loads what. It says
 // whether all of that is known, and none loads a folder that it is loaded by, as
@@ -161,7 +151,7 @@ func (d *division) distribute(partSize int) {
 	for _, m := range d.manifests {
 		isClosed := slices.ContainsFunc(d.loaders[m.File], d.isClosed)
 		for _, text := range m.Texts {
-			if !isSpec(text) || isClosed || d.isAwaited(awaited, text.Objects[0]) {
+			if !isSpec(d.sources, text) || isClosed || d.isAwaited(awaited, text.Objects[0]) {
 				d.rest.add(m.File, text)
 				continue
 			}

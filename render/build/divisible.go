@@ -50,7 +50,7 @@ func (d *division) isDivisibleManifest(m *source.Manifest) bool {
 		return false
 	}
 	return !slices.ContainsFunc(m.Texts, func(text *source.Text) bool {
-		return isSpec(text) && !isPlain(text.Objects[0])
+		return isSpec(d.sources, text) && !isPlain(text.Objects[0])
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 )
@@ -93,8 +92,8 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) object
 // specOf is the spec that an object would be rendered from by its name; nil where there is
 // none.
 func specOf(s *source.Sources, id object.ID) *source.Document {
-	for _, kind := range kinds.All {
-		for _, d := range s.Written(object.ID{Group: kind.GVK.Group, Kind: kind.GVK.Kind, Namespace: id.Namespace, Name: id.Name}, 1) {
+	for _, gvk := range s.Kinds.GVKs {
+		for _, d := range s.Written(object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: id.Namespace, Name: id.Name}, 1) {
 			if id.Kind != d.Kind && d.Name == id.Name {
 				return &d
 			}

@@ -46,7 +46,7 @@ func (d *division) readPatches() bool {
 		for i, list := range [][]types.Patch{merge, k.Patches, k.PatchesJson6902} {
 			for _, p := range list {
 				one, err := readPatch(d.sources.FS, k, p)
-				if err != nil || one.changesKind() || one.changesIdentity() && one.maySelect(slices.Concat(d.referents.kinds, specKinds)) {
+				if err != nil || one.changesKind() || one.changesIdentity() && one.maySelect(slices.Concat(d.referents.kinds, d.specKinds)) {
 					return false
 				}
 				read[i] = append(read[i], one)
@@ -98,7 +98,7 @@ func (d *division) awaitedNames() map[string]bool {
 		}
 		for _, p := range d.patches[folder].all() {
 			for _, document := range p.documents {
-				if p.kind == nil && slices.Contains(specKinds, document.Kind) {
+				if p.kind == nil && slices.Contains(d.specKinds, document.Kind) {
 					names[document.Name] = true
 				}
 			}

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 )
@@ -21,17 +20,17 @@ func (d *division) buildPart(p *part) ([]object.Object, error) {
 	if err != nil || root == nil {
 		return nil, err
 	}
-	return buildFolder(fs, root.Folder, p.keep())
+	return buildFolder(fs, root.Folder, p.keep(d.sources.Kinds))
 }
 
 // keep returns which of the objects that a part builds are its own; nil for all.
-func (p *part) keep() func(*resource.Resource) bool {
+func (p *part) keep(written source.Kinds) func(*resource.Resource) bool {
 	if p.isRest {
 		return nil
 	}
 	return func(r *resource.Resource) bool {
 		gvk := r.GetGvk()
-		return kinds.Find(schema.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}) != nil
+		return slices.Contains(written.GVKs, schema.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind})
 	}
 }
 
@@ -195,7 +194,7 @@ func (p *pruning) pruneOthers(k *source.Kustomization) {
 // the names that the specs refer to.
 func (p *pruning) concerns(one patch, names map[inNamespace]bool) bool {
 	if one.kind != nil {
-		return one.maySelect(specKinds) || len(names) > 0 && one.maySelect(p.referents.kinds)
+		return one.maySelect(p.specKinds) || len(names) > 0 && one.maySelect(p.referents.kinds)
 	}
 	return slices.ContainsFunc(one.documents, func(d source.Document) bool {
 		return slices.Contains(p.referents.kinds, d.Kind) &&

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/source"
 )
 
@@ -90,7 +89,7 @@ func (d *division) readConfigurations() bool {
 	return !slices.ContainsFunc(files, func(file string) bool {
 		content, err := d.sources.FS.ReadFile(file)
 		var specs fieldSpecs
-		return err != nil || yaml.Unmarshal(content, &specs) != nil || !d.referents.addKinds(specs)
+		return err != nil || yaml.Unmarshal(content, &specs) != nil || !d.referents.addKinds(d.sources.Kinds, specs)
 	})
 }
 
@@ -147,7 +146,7 @@ func (d *division) findWritten() bool {
 					}
 				}
 				// What is in one text with a spec cannot be built without it.
-				withSpec := slices.ContainsFunc(text.Objects, func(o source.Document) bool { return slices.Contains(specKinds, o.Kind) })
+				withSpec := slices.ContainsFunc(text.Objects, func(o source.Document) bool { return slices.Contains(d.specKinds, o.Kind) })
 				r := &referent{names: d.namesOf(m.File, o.Name), isClosed: isClosed || withSpec, file: m.File, text: text}
 				d.setNamespacesOf(r, d.loaders[m.File], o.Namespace)
 				if resid.NewGvk(o.Group, path.Base(o.APIVersion), o.Kind).IsClusterScoped() {
@@ -171,19 +170,19 @@ func (d *division) setNamespacesOf(r *referent, folders []string, own string) {
 
 // addKinds adds the kinds whose names a configuration says specs hold, and what it says
 // holds the names of specs. It says whether it leaves the names of specs alone.
-func (r *referents) addKinds(specs fieldSpecs) bool {
+func (r *referents) addKinds(written source.Kinds, specs fieldSpecs) bool {
 	if len(specs.NamePrefix)+len(specs.NameSuffix) > 0 || specs.mayRename() {
 		return false
 	}
 	for _, reference := range specs.NameReference {
-		if selectsSpecs(&reference.Gvk) {
-			if reference.Kind == "" || slices.ContainsFunc(reference.Referrers, selectsBuiltApart) {
+		if selectsSpecs(written, reference.Gvk) {
+			if reference.Kind == "" || slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsBuiltApart(written, f) }) {
 				return false
 			}
 			r.referrers = append(r.referrers, reference.Referrers...)
 			continue
 		}
-		if slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsSpecs(&f.Gvk) }) {
+		if slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsSpecs(written, f.Gvk) }) {
 			if reference.Kind == "" || reference.Kind == "Namespace" { // whose name is what is set as namespace
 				return false
 			}
@@ -207,16 +206,16 @@ func (f fieldSpecs) mayRename() bool {
 
 // selectsBuiltApart says whether a referrer may be an object that is built apart, or
 // generated.
-func selectsBuiltApart(referrer types.FieldSpec) bool {
-	return selectsSpecs(&referrer.Gvk) || slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool {
+func selectsBuiltApart(written source.Kinds, referrer types.FieldSpec) bool {
+	return selectsSpecs(written, referrer.Gvk) || slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool {
 		return resid.NewGvk("", "v1", kind).IsSelected(&referrer.Gvk)
 	})
 }
 
 // selectsSpecs says whether kustomize takes a kind that users write for one of a
 // configuration.
-func selectsSpecs(selector *resid.Gvk) bool {
-	return slices.ContainsFunc(kinds.All, func(k kinds.Kind) bool { return gvkOf(k.GVK).IsSelected(selector) })
+func selectsSpecs(written source.Kinds, selector resid.Gvk) bool {
+	return slices.ContainsFunc(written.GVKs, func(gvk schema.GroupVersionKind) bool { return gvkOf(gvk).IsSelected(&selector) })
 }
 
 func gvkOf(gvk schema.GroupVersionKind) resid.Gvk {
@@ -257,7 +256,7 @@ func (d *division) findGiven() {
 		for _, image := range k.Images {
 			give(image.NewName)
 		}
-		d.addedValues(folder, specKinds, give)
+		d.addedValues(folder, d.specKinds, give)
 	}
 	slices.Sort(d.referents.given)
 	d.referents.given = slices.Compact(d.referents.given)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
@@ -21,31 +22,33 @@ import (
 // Checker knows the kinds that are built in, those that this program brings, and,
 // before those, those that the environment defines.
 type Checker struct {
-	kinds customKinds
+	written *kind.Kinds
+	kinds   customKinds
 }
 
 // Prepare gets ready what every Checker needs, so that it need not be waited for.
-func Prepare() {
+func Prepare(written *kind.Kinds) {
 	apiserver.Prepare()
-	embeddedKinds()
+	brought(written)
 }
 
-// New returns a Checker for an environment of objects, and what is wrong with the
-// CustomResourceDefinitions among them.
-func New(objects []object.Object) (*Checker, []object.Problem) {
+// New returns a Checker for an environment of objects, in which people write some kinds, and
+// what is wrong with the CustomResourceDefinitions of both.
+func New(written *kind.Kinds, objects []object.Object) (*Checker, []object.Problem) {
 	var definitions []object.Object
 	for _, o := range objects {
 		if isDefinition(o.Unstructured) {
 			definitions = append(definitions, o)
 		}
 	}
-	c := &Checker{kinds: maps.Clone(embeddedKinds())}
+	known, wrong := brought(written)
+	c := &Checker{written: written, kinds: maps.Clone(known)}
 	kinds, problems := make([]customKinds, len(definitions)), make([][]object.Problem, len(definitions))
-	parallel.For(len(definitions), func(i int) { kinds[i], problems[i] = embeddedKinds().defined(definitions[i]) })
+	parallel.For(len(definitions), func(i int) { kinds[i], problems[i] = known.defined(definitions[i]) })
 	for _, defined := range kinds {
 		maps.Copy(c.kinds, defined)
 	}
-	return c, slices.Concat(problems...)
+	return c, slices.Concat(append(problems, wrong)...)
 }
 
 // Objects checks objects, several at a time. It returns the valid ones as the API
@@ -94,7 +97,7 @@ func (c *Checker) check(o object.Object) (*unstructured.Unstructured, []object.P
 	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
 		return o.Unstructured, problemsOf(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
 	}
-	errs := append(misspelledKind(gvk), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
+	errs := append(c.misspelledKind(gvk), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
 	return o.Unstructured, problemsOf(o, errs)
 }
 
@@ -138,11 +141,11 @@ func isObject(item any) bool {
 }
 
 // misspelledKind is the error of a kind that is none of those of one of our groups.
-func misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
+func (c *Checker) misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
 	var known []string
-	for k := range embeddedKinds() {
-		if k.Group == gvk.Group {
-			known = append(known, k.Kind)
+	for _, k := range c.written.All {
+		if k.GVK.Group == gvk.Group {
+			known = append(known, k.GVK.Kind)
 		}
 	}
 	if len(known) == 0 {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/object"
 )
 
@@ -21,24 +21,24 @@ import (
 
 // ReservedFields finds the parts of the contract on objects that nothing was
 // rendered to.
-func ReservedFields(objects []object.Object) (problems []object.Problem) {
+func (c *Checker) ReservedFields(objects []object.Object) (problems []object.Problem) {
 	for _, o := range objects {
-		problems = append(problems, reservedFields(o)...)
+		problems = append(problems, c.reservedFields(o)...)
 	}
 	return problems
 }
 
-func reservedFields(o object.Object) []object.Problem {
-	fields := contractFields(o, false)
+func (c *Checker) reservedFields(o object.Object) []object.Problem {
+	fields := c.contractFields(o, false)
 	errs := make(field.ErrorList, 0, len(fields))
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
-		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for what is rendered from an At or a Memcached: remove it, and do not rename or move what was rendered"))
+		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for what is rendered from "+c.written.String()+": remove it, and do not rename or move what was rendered"))
 	}
 	return problemsOf(o, errs)
 }
 
 // Overridden finds what overrides did to rendered objects and must not.
-func Overridden(rendered, overridden []object.Object) (problems []object.Problem) {
+func (c *Checker) Overridden(rendered, overridden []object.Object) (problems []object.Problem) {
 	before := map[object.ID]object.Object{}
 	for _, o := range rendered {
 		before[o.ID()] = o
@@ -46,16 +46,16 @@ func Overridden(rendered, overridden []object.Object) (problems []object.Problem
 	for _, o := range overridden {
 		was, ok := before[o.ID()]
 		if !ok {
-			problems = append(problems, append(addedSpec(o), reservedFields(o)...)...)
+			problems = append(problems, append(c.addedSpec(o), c.reservedFields(o)...)...)
 			continue
 		}
 		delete(before, o.ID())
-		waits := isGated(was.Unstructured)
-		problems = append(problems, changedFields(o, contractFields(was, waits), contractFields(o, waits))...)
+		waits := c.isGated(was.Unstructured)
+		problems = append(problems, changedFields(o, c.contractFields(was, waits), c.contractFields(o, waits))...)
 	}
 	for _, o := range rendered {
-		if _, gone := before[o.ID()]; gone && isGated(o.Unstructured) {
-			problems = append(problems, object.Problem{Message: "an override removes or renames " + o.String() + ": remove the At instead"})
+		if _, gone := before[o.ID()]; gone && c.isGated(o.Unstructured) {
+			problems = append(problems, object.Problem{Message: "an override removes or renames " + o.String() + ": remove the " + c.written.RenderedFrom(o.Unstructured).GVK.Kind + " instead"})
 		}
 	}
 	return problems
@@ -63,8 +63,8 @@ func Overridden(rendered, overridden []object.Object) (problems []object.Problem
 
 // addedSpec is the problem of an object that an override adds and that nothing would be
 // rendered to.
-func addedSpec(o object.Object) []object.Problem {
-	for _, kind := range kinds.All {
+func (c *Checker) addedSpec(o object.Object) []object.Problem {
+	for _, kind := range c.written.All {
 		if o.GetKind() == kind.GVK.Kind && o.GroupVersionKind().Group == kind.GVK.Group {
 			return []object.Problem{invalid(o, "an override adds it, and nothing would be rendered to it: write it in the environment itself")}
 		}
@@ -92,7 +92,7 @@ var syncTools = []string{"argocd.argoproj.io", "helm.sh", "kustomize.toolkit.flu
 // contractFields are the parts of the contract that an object has, or a Pod template in
 // it, by their paths; of one that waits, or should, also what a GitOps tool is told of
 // it, and what the controller takes for the mark of another's Pod.
-func contractFields(o object.Object, waits bool) map[string]string {
+func (c *Checker) contractFields(o object.Object, waits bool) map[string]string {
 	fields := map[string]string{}
 	for name, values := range map[string]map[string]string{"annotations": o.GetAnnotations(), "labels": o.GetLabels()} {
 		for key, value := range values {
@@ -108,14 +108,14 @@ func contractFields(o object.Object, waits bool) map[string]string {
 			}
 		}
 	}
-	addContract(fields, nil, o.Object)
+	c.addContract(fields, nil, o.Object)
 	return fields
 }
 
 // addContract adds the parts of the contract in a value at a path. What is, or may
 // become, a Pod is anywhere: a JobSet has templates in a list, a FlinkDeployment in
 // podTemplate, an Object of Crossplane has a whole manifest.
-func addContract(fields map[string]string, at []string, value any) {
+func (c *Checker) addContract(fields map[string]string, at []string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		at = append(at, "")
@@ -123,24 +123,24 @@ func addContract(fields map[string]string, at []string, value any) {
 			at[len(at)-1] = key
 			switch {
 			case strings.HasSuffix(strings.ToLower(key), "metadata"):
-				addContractKeys(fields, at, inner)
-			case key == "schedulingGates" && hasGate(inner):
-				fields[object.JoinField(at)] = kinds.ScheduleGate
+				c.addContractKeys(fields, at, inner)
+			case key == "schedulingGates" && c.gateAmong(inner) != "":
+				fields[object.JoinField(at)] = c.gateAmong(inner)
 			}
-			addContract(fields, at, inner)
+			c.addContract(fields, at, inner)
 		}
 	case []any:
 		at = append(at, "")
 		for i, inner := range value {
 			at[len(at)-1] = "[" + strconv.Itoa(i) + "]"
-			addContract(fields, at, inner)
+			c.addContract(fields, at, inner)
 		}
 	}
 }
 
 // addContractKeys adds the labels and the annotation of the contract in metadata at a
 // path.
-func addContractKeys(fields map[string]string, at []string, metadata any) {
+func (c *Checker) addContractKeys(fields map[string]string, at []string, metadata any) {
 	content, _ := metadata.(map[string]any)
 	add := func(name, key string) {
 		values, _ := content[name].(map[string]any)
@@ -148,23 +148,26 @@ func addContractKeys(fields map[string]string, at []string, metadata any) {
 			fields[object.JoinField(append(at, name, key))] = fmt.Sprint(value)
 		}
 	}
-	for _, kind := range kinds.All {
+	for _, kind := range c.written.All {
 		add("labels", kind.Label)
 	}
-	add("annotations", kinds.DigestAnnotation)
+	add("annotations", kind.DigestAnnotation)
 }
 
-// hasGate says whether that of the schedule is among scheduling gates.
-func hasGate(gates any) bool {
+// gateAmong is the one among scheduling gates that a controller opens; empty for none.
+func (c *Checker) gateAmong(gates any) string {
 	list, _ := gates.([]any)
-	return slices.ContainsFunc(list, func(gate any) bool {
-		g, _ := gate.(map[string]any)
-		return g["name"] == kinds.ScheduleGate
-	})
+	for _, item := range list {
+		gate, _ := item.(map[string]any)
+		if name, _ := gate["name"].(string); slices.Contains(c.written.Gates(), name) {
+			return name
+		}
+	}
+	return ""
 }
 
-// isGated says whether an object is a Pod that waits for its schedule.
-func isGated(u *unstructured.Unstructured) bool {
+// isGated says whether an object is a Pod that waits for a controller.
+func (c *Checker) isGated(u *unstructured.Unstructured) bool {
 	gates, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "schedulingGates")
-	return u.GetKind() == "Pod" && u.GetAPIVersion() == corev1.SchemeGroupVersion.String() && hasGate(gates)
+	return u.GetKind() == "Pod" && u.GetAPIVersion() == corev1.SchemeGroupVersion.String() && c.gateAmong(gates) != ""
 }

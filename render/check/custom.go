@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -25,7 +24,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
@@ -44,34 +43,32 @@ type customKind struct {
 // define, or are built in.
 type customKinds map[apischema.GroupVersionKind]*customKind
 
-// embeddedKinds are those of the CustomResourceDefinitions that come with this program.
-// Tests have the API server take them: they are not checked again.
-var embeddedKinds = sync.OnceValue(func() customKinds {
-	files, err := crds.Files.ReadDir(".")
-	if err != nil {
-		panic(err)
-	}
-	served, _ := apiserver.Lookup(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	embedded := customKinds{}
-	for _, file := range files {
-		content, err := crds.Files.ReadFile(file.Name())
-		if err != nil {
-			panic(err)
-		}
+// embedded is what brought returns, made once for each list of kinds.
+var embedded sync.Map // of func() (customKinds, []object.Problem), by *kind.Kinds
+
+// brought returns the kinds of the CustomResourceDefinitions that come with this program,
+// and what the API server would say of those.
+func brought(written *kind.Kinds) (customKinds, []object.Problem) {
+	read, _ := embedded.LoadOrStore(written, sync.OnceValues(func() (customKinds, []object.Problem) { return readBrought(written) }))
+	return read.(func() (customKinds, []object.Problem))()
+}
+
+func readBrought(written *kind.Kinds) (all customKinds, problems []object.Problem) {
+	all = customKinds{}
+	for i := range written.All {
 		definition := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(content, &definition.Object); err != nil {
-			panic(err)
+		if err := yaml.Unmarshal(written.All[i].CRD, &definition.Object); err != nil {
+			panic(err) // kind.New has read it
 		}
-		crd := object.Object{Unstructured: definition}
-		decoded, problems := decode(crd, served)
-		kinds, wrong := customKinds{}.of(crd, decoded.rest.(*apiextensions.CustomResourceDefinition))
-		if problems = append(problems, wrong...); len(problems) > 0 {
-			panic(fmt.Sprintf("%s: %v", file.Name(), problems))
+		kinds, wrong := customKinds{}.defined(object.Object{Unstructured: definition})
+		maps.Copy(all, kinds)
+		for _, p := range wrong {
+			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", written.All[i].GVK.Kind, p.Message)
+			problems = append(problems, p)
 		}
-		maps.Copy(embedded, kinds)
 	}
-	return embedded
-})
+	return all, problems
+}
 
 // defined returns the kinds of a CustomResourceDefinition, and what the API server would
 // say of it. Those that are known it does not make again.

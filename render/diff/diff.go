@@ -9,13 +9,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/object"
 )
 
 // Environment is what changes in an environment.
 type Environment struct {
 	Name string
+	// Kinds are those that people may write in it.
+	Kinds *kind.Kinds
 	// Changes are in the order of namespaces, kinds and names.
 	Changes []Change
 	// Unchanged are the objects that are the same before and after.
@@ -82,8 +84,8 @@ func (c Change) Object() object.Object {
 }
 
 // Objects compares the objects of an environment before and after.
-func Objects(name string, before, after []Manifest) Environment {
-	e := Environment{Name: name}
+func Objects(kinds *kind.Kinds, name string, before, after []Manifest) Environment {
+	e := Environment{Name: name, Kinds: kinds}
 	old := map[object.ID]Manifest{}
 	for _, m := range before {
 		old[idOf(m)] = m
@@ -101,7 +103,7 @@ func Objects(name string, before, after []Manifest) Environment {
 	for _, m := range old {
 		e.Changes = append(e.Changes, Change{Before: m.Unstructured, BeforeFile: m.File})
 	}
-	e.Changes = replacements(e.Changes)
+	e.Changes = replacements(kinds, e.Changes)
 	slices.SortFunc(e.Changes, Compare)
 	return e
 }
@@ -111,10 +113,10 @@ func idOf(m Manifest) object.ID { return object.Object{Unstructured: m.Unstructu
 
 // replacements returns changes with an object that is added and one that is removed as one
 // replacement, where both are the only ones that were rendered from one immutable object.
-func replacements(changes []Change) []Change {
+func replacements(kinds *kind.Kinds, changes []Change) []Change {
 	added, removed := map[object.ID][]int{}, map[object.ID][]int{}
 	for i, c := range changes {
-		switch owner, ok := immutableOwner(c.Object().Unstructured); {
+		switch owner, ok := immutableOwner(kinds, c.Object().Unstructured); {
 		case !ok:
 		case c.Before == nil:
 			added[owner] = append(added[owner], i)
@@ -137,11 +139,11 @@ func replacements(changes []Change) []Change {
 }
 
 // immutableOwner is what an object that cannot be changed was rendered from.
-func immutableOwner(o *unstructured.Unstructured) (object.ID, bool) {
-	kind := kinds.RenderedFrom(o)
-	if kind == nil || !kind.Immutable {
+func immutableOwner(kinds *kind.Kinds, o *unstructured.Unstructured) (object.ID, bool) {
+	if !kinds.IsImmutable(o) {
 		return object.ID{}, false
 	}
+	kind := kinds.RenderedFrom(o)
 	return object.ID{Group: kind.GVK.Group, Kind: kind.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[kind.Label]}, true
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
@@ -71,7 +72,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		e := Environment{Name: name}
 		if rendering != nil {
 			progress(name, "comparing")
-			e, err = compareWith(before, name, rendering)
+			e, err = compareWith(before, repository.Kinds(), name, rendering)
 			errs = append(errs, err)
 		}
 		e.Problems = append(e.Problems, problems...)
@@ -90,7 +91,7 @@ func open(ctx context.Context, repository *render.Repository, base string) (befo
 
 // compareWith compares an environment with what it was before. What has the same bytes need
 // not be read.
-func compareWith(before before, name string, rendering *render.Rendering) (Environment, error) {
+func compareWith(before before, kinds *kind.Kinds, name string, rendering *render.Rendering) (Environment, error) {
 	same, others, err := before.compare(name, rendering.Files)
 	if err != nil {
 		return Environment{}, err
@@ -105,7 +106,7 @@ func compareWith(before before, name string, rendering *render.Rendering) (Envir
 		}
 		is = append(is, Manifest{o.Unstructured, path.Join(tree.Folder, name, rendering.Files[i].Path)})
 	}
-	e := Objects(name, was, is)
+	e := Objects(kinds, name, was, is)
 	e.Unchanged = append(e.Unchanged, unchanged...)
 	e.Problems = warnings
 	return e, nil

@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/build"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
@@ -163,12 +163,12 @@ func (e explainer) defaults(built *unstructured.Unstructured, written object.Obj
 	if !isDefaulted(built, written.Unstructured) {
 		return nil
 	}
-	definition := object.ID{Kind: "CustomResourceDefinition", Name: kinds.AtDefinition} // which another environment may bring
+	definition := object.ID{Kind: "CustomResourceDefinition", Name: at.Definition} // which another environment may bring
 	c := Change{Fields: fieldsOf(built, written.Unstructured), Definition: definition.String()}
 	for _, p := range e.Objects {
-		if kinds.IsAtDefinition(p.Unstructured) {
-			at := e.Sources.Locate(object.NewProblem(p.Object, kinds.DefaultDeadlineField(p.Unstructured), object.Value{Is: kinds.DefaultDeadline(p.Unstructured)}, ""), e.Origin(p.Object))
-			c.Place = Place{at.File, at.Line}
+		if at.IsDefinition(p.Unstructured) {
+			place := e.Sources.Locate(object.NewProblem(p.Object, at.DefaultDeadlineField(p.Unstructured), object.Value{Is: at.DefaultDeadline(p.Unstructured)}, ""), e.Origin(p.Object))
+			c.Place = Place{place.File, place.Line}
 		}
 	}
 	return []Change{c}
@@ -176,11 +176,11 @@ func (e explainer) defaults(built *unstructured.Unstructured, written object.Obj
 
 // isDefaulted says whether an object is one that was built, with a default that it had not.
 func isDefaulted(built, written *unstructured.Unstructured) bool {
-	if _, isSet, _ := unstructured.NestedFieldNoCopy(built.Object, kinds.StartingDeadline...); isSet {
+	if _, isSet, _ := unstructured.NestedFieldNoCopy(built.Object, at.StartingDeadline...); isSet {
 		return false
 	}
 	without := written.DeepCopy()
-	unstructured.RemoveNestedField(without.Object, kinds.StartingDeadline...)
+	unstructured.RemoveNestedField(without.Object, at.StartingDeadline...)
 	return !reflect.DeepEqual(built.Object, written.Object) && reflect.DeepEqual(built.Object, without.Object)
 }
 

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/diff"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 )
 
@@ -115,13 +115,13 @@ func onlyIfAbsent(o *unstructured.Unstructured) bool {
 // another one only if it was made from another spec.
 func present(f finding) finding {
 	f.after = f.live.DeepCopy()
-	digest, other := f.wanted.GetAnnotations()[kinds.DigestAnnotation], f.live.GetAnnotations()[kinds.DigestAnnotation]
+	digest, other := f.wanted.GetAnnotations()[kind.DigestAnnotation], f.live.GetAnnotations()[kind.DigestAnnotation]
 	if digest != other {
 		annotations := f.after.GetAnnotations()
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
-		annotations[kinds.DigestAnnotation] = digest
+		annotations[kind.DigestAnnotation] = digest
 		f.after.SetAnnotations(annotations)
 		f.notes = append(f.notes, "it was not made from the spec in git, and a sync leaves it alone: delete it, and the next sync makes the one in git")
 	}

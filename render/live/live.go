@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/cluster"
 	"example.com/gatehouse/render/diff"
@@ -35,7 +36,7 @@ func New(ctx context.Context, c *cluster.Cluster, repository *render.Repository,
 		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
 		d.Environments = append(d.Environments, diff.Environment{Name: name, Problems: problems})
 		if rendering != nil {
-			environments = append(environments, newEnvironment(rendering))
+			environments = append(environments, newEnvironment(repository.Kinds(), rendering))
 		}
 	}
 	if d.Failed() {
@@ -54,12 +55,13 @@ func New(ctx context.Context, c *cluster.Cluster, repository *render.Repository,
 
 // Environment is what an environment renders to.
 type Environment struct {
+	Kinds   *kind.Kinds // that people may write in it
 	Name    string
 	Objects []diff.Manifest
 }
 
-func newEnvironment(rendering *render.Rendering) Environment {
-	e := Environment{Name: rendering.Environment}
+func newEnvironment(kinds *kind.Kinds, rendering *render.Rendering) Environment {
+	e := Environment{Kinds: kinds, Name: rendering.Environment}
 	for i, o := range rendering.Objects {
 		e.Objects = append(e.Objects, diff.Manifest{Unstructured: o.Unstructured, File: path.Join(tree.Folder, rendering.Environment, rendering.Files[i].Path)})
 	}
@@ -188,7 +190,7 @@ func (c *comparison) result(findings []finding, extras []extra, problems []objec
 			before = append(before, diff.Manifest{Unstructured: x.live})
 		}
 	}
-	e := diff.Objects(c.Name, before, after)
+	e := diff.Objects(c.Kinds, c.Name, before, after)
 	for i := range e.Changes {
 		change := &e.Changes[i]
 		id := change.Object().IDInNamespace()

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
 )
 
 // at is an At, and its Pod once overrides are done with it.
@@ -35,7 +35,7 @@ func readAts(written []placed, pods map[owner]placed) []*at {
 		a := &at{placed: p, owner: p.owner()}
 		content := p.Object.Object
 		a.schedule, _, _ = unstructured.NestedString(content, "spec", "schedule")
-		a.due, _ = kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: a.schedule}) // an At that was rendered has one
+		a.due, _ = kindat.Schedule(cnatv1alpha1.AtSpec{Schedule: a.schedule}) // an At that was rendered has one
 		a.suspended, _, _ = unstructured.NestedBool(content, "spec", "suspend")
 		a.startDeadline, _, _ = unstructured.NestedInt64(content, "spec", "startingDeadlineSeconds")
 		if pod, ok := pods[a.owner]; ok {
@@ -150,7 +150,7 @@ func duration(seconds int64) string {
 // commandContainer is the container of a Pod that runs the command.
 func commandContainer(spec *corev1.PodSpec) corev1.Container {
 	for _, container := range spec.Containers {
-		if container.Name == kinds.CommandContainer {
+		if container.Name == kindat.CommandContainer {
 			return container
 		}
 	}

@@ -14,9 +14,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/memcached"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -50,8 +50,8 @@ type environment struct {
 
 // Page is the page about an environment, in Markdown, from its objects and their files. It
 // is the same on every day: what is past is not told from what is to come.
-func Page(name string, objects []object.Object, files []tree.File) []byte {
-	e := read(name, objects, files)
+func Page(kinds *kind.Kinds, name string, objects []object.Object, files []tree.File) []byte {
+	e := read(kinds, name, objects, files)
 	var page bytes.Buffer
 	page.WriteString(tree.PageHeader + "\n")
 	e.writeSummary(&page)
@@ -62,14 +62,14 @@ func Page(name string, objects []object.Object, files []tree.File) []byte {
 }
 
 // read sorts objects out.
-func read(name string, objects []object.Object, files []tree.File) *environment {
+func read(kinds *kind.Kinds, name string, objects []object.Object, files []tree.File) *environment {
 	e := &environment{name: name, objects: len(objects), kinds: map[string]int{}, workloads: map[string]int{}}
 	folders := map[string]bool{}
 	autoscalers := map[object.ID]object.Autoscaler{}
 	var caches, ats []placed
-	rendered := map[*kinds.Kind]map[owner]placed{}
+	rendered := map[string]map[owner]placed{} // by the label of a kind
 	for i := range kinds.All {
-		rendered[&kinds.All[i]] = map[owner]placed{}
+		rendered[kinds.All[i].Label] = map[owner]placed{}
 	}
 	for i, o := range objects {
 		p := placed{o, files[i].Path}
@@ -85,19 +85,19 @@ func read(name string, objects []object.Object, files []tree.File) *environment 
 		isPod, isDeployment := gvk.Group == "" && gvk.Kind == "Pod", gvk.Group == appsv1.GroupName && gvk.Kind == "Deployment"
 		_, runsPods := object.PodTemplatePath(gvk.Kind)
 		switch {
-		case gvk == cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached):
+		case gvk == memcached.Kind.GVK:
 			caches = append(caches, p)
-		case gvk == cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt):
+		case gvk == kindat.Kind.GVK:
 			ats = append(ats, p)
 		case kind != nil && (isPod || isDeployment):
-			rendered[kind][owner{o.NamespaceOrDefault(), o.GetLabels()[kind.Label]}] = p
+			rendered[kind.Label][owner{o.NamespaceOrDefault(), o.GetLabels()[kind.Label]}] = p
 		case runsPods && !strings.Contains(gvk.Group, "."):
 			e.workloads[gvk.Kind]++
 		}
 	}
 	e.namespaces = len(folders)
-	e.caches = readCaches(caches, rendered[kinds.Find(cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached))], autoscalers)
-	e.ats = readAts(ats, rendered[kinds.Find(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))])
+	e.caches = readCaches(caches, rendered[memcached.Label], autoscalers)
+	e.ats = readAts(ats, rendered[kindat.Label])
 	return e
 }
 

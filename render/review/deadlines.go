@@ -1,6 +1,6 @@
 package review
 
-import "example.com/gatehouse/render/kinds"
+import kindat "example.com/gatehouse/kind/at"
 
 // deadlines are changes of how late is too late for Ats that do not say so themselves.
 func (w *world) deadlines() (effects []Effect) {
@@ -8,7 +8,7 @@ func (w *world) deadlines() (effects []Effect) {
 		if c.Before == nil || c.After == nil {
 			continue
 		}
-		before, after := kinds.DefaultDeadline(c.Before), kinds.DefaultDeadline(c.After)
+		before, after := kindat.DefaultDeadline(c.Before), kindat.DefaultDeadline(c.After)
 		if before == after {
 			continue
 		}

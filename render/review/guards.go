@@ -12,7 +12,6 @@ import (
 
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/diff"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 )
 
@@ -35,7 +34,7 @@ func (w *world) guards() (effects []Effect) {
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
 		loss, isGuard := guardedBy[o.GroupVersionKind().GroupKind()]
-		if !isGuard || c.Before == nil || kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] { // a cache without one says so
+		if !isGuard || c.Before == nil || w.Kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] { // a cache without one says so
 			continue
 		}
 		e := Effect{Type: GuardRemoved, Object: idOf(o), What: "is removed", Risk: loss}

@@ -77,7 +77,7 @@ func (w *world) checker() *check.Checker {
 			definitions = append(definitions, object.Object{Unstructured: o})
 		}
 	}
-	checker, _ := check.New(definitions)
+	checker, _ := check.New(w.Kinds, definitions)
 	return checker
 }
 

@@ -137,7 +137,7 @@ func newEnvironment(e diff.Environment, now time.Time) Environment {
 	reviewed := Environment{Name: e.Name, Effects: append([]Effect{}, effectsOf(e, now)...)} // a list also where there are none
 	for _, c := range e.Changes {
 		reviewed.Counts.add(c.Action())
-		owner, _ := ownerOf(c.Object().Unstructured)
+		owner, _ := ownerOf(e.Kinds, c.Object().Unstructured)
 		reviewed.Changes = append(reviewed.Changes, Change{
 			Action:     c.Action(),
 			Object:     Object(c.Object().ID()),

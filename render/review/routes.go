@@ -9,14 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/diff"
-	"example.com/gatehouse/render/kinds"
 )
 
 // routes are the ways to Pods that come, go, or lead elsewhere.
 func (w *world) routes() (effects []Effect) {
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
-		if kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] { // a cache without one says so
+		if w.Kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] { // a cache without one says so
 			continue
 		}
 		var found []Effect

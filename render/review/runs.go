@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/render/object"
 )
 
@@ -47,9 +48,9 @@ func newRun(s side, at Object) *run {
 		deadline: object.Number(o, 0, "spec", "startingDeadlineSeconds"),
 	}
 	r.suspended, _, _ = unstructured.NestedBool(o.Object, "spec", "suspend")
-	r.due, _ = kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: r.schedule})
+	r.due, _ = kindat.Schedule(cnatv1alpha1.AtSpec{Schedule: r.schedule})
 	if pod, ok := s.atPods[at]; ok {
-		r.pod, r.digest = pod.GetName(), pod.GetAnnotations()[kinds.DigestAnnotation]
+		r.pod, r.digest = pod.GetName(), pod.GetAnnotations()[kind.DigestAnnotation]
 		r.started = hasStarted(o, r.digest)
 	}
 	return r
@@ -68,7 +69,7 @@ func (r *run) isPast(now time.Time) bool { return !now.Before(r.due) }
 
 // isMissed says whether it is too late to start.
 func (r *run) isMissed(now time.Time) bool {
-	return r.deadline > 0 && now.After(kinds.Deadline(r.due, r.deadline))
+	return r.deadline > 0 && now.After(kindat.Deadline(r.due, r.deadline))
 }
 
 // ranPresumably says whether it was due and nothing is known that kept it from running.

@@ -12,7 +12,6 @@ import (
 
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/diff"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 )
 
@@ -139,7 +138,7 @@ func containersOf(template *corev1.PodTemplateSpec) []corev1.Container {
 func (w *world) workloads() (effects []Effect) {
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
-		if !hasPods(o) || kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] {
+		if !hasPods(o) || w.Kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] {
 			continue
 		}
 		e := w.workloadEffect(c)

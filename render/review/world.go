@@ -8,8 +8,8 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/diff"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 )
 
@@ -45,16 +45,16 @@ func newWorld(e diff.Environment) *world {
 			after = append(after, c.After)
 		}
 	}
-	return &world{Environment: e, before: newSide(before), after: newSide(after), refused: map[Object]bool{}}
+	return &world{Environment: e, before: newSide(e.Kinds, before), after: newSide(e.Kinds, after), refused: map[Object]bool{}}
 }
 
-func newSide(objects []*unstructured.Unstructured) side {
+func newSide(kinds *kind.Kinds, objects []*unstructured.Unstructured) side {
 	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}}
 	for _, o := range objects {
 		if a, ok := newAutoscaler(o); ok {
 			s.autoscalers[Object(a.Target)] = a
 		}
-		owner, ok := ownerOf(o)
+		owner, ok := ownerOf(kinds, o)
 		switch {
 		case !ok:
 		case o.GetKind() == cnatv1alpha1.KindAt:
@@ -69,7 +69,7 @@ func newSide(objects []*unstructured.Unstructured) side {
 }
 
 // ownerOf is the At or Memcached that an object is, or was rendered from.
-func ownerOf(o *unstructured.Unstructured) (owner Object, ok bool) {
+func ownerOf(kinds *kind.Kinds, o *unstructured.Unstructured) (owner Object, ok bool) {
 	if kind := kinds.Find(o.GroupVersionKind()); kind != nil {
 		return idOf(o), true
 	}
@@ -90,7 +90,7 @@ func (w *world) changedOwners(kind string) []Object {
 			if o == nil {
 				continue
 			}
-			if owner, ok := ownerOf(o); ok && owner.Kind == kind {
+			if owner, ok := ownerOf(w.Kinds, o); ok && owner.Kind == kind {
 				owners[owner] = true
 			}
 		}

@@ -1,16 +1,17 @@
 package scaffold
 
 import (
-	"embed"
+	_ "embed"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
 	"strings"
 
-	"example.com/gatehouse/apis/crds"
 	"example.com/gatehouse/environments/base/gatehouse"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/at"
 )
 
 const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
@@ -31,22 +32,51 @@ func environments(o Options, image image) (map[string][]byte, error) {
 		"base/kustomization.yaml": []byte("# What every environment has: the kinds, and the controller, which opens gates.\n" + kustomization +
 			"resources:\n- crds\n- gatehouse\n" +
 			"images: # a digest keeps others from replacing what opens gates\n" + image.entry()),
-		o.Environment + "/kustomization.yaml": []byte("# What " + o.Environment + " has besides.\n" + kustomization + "resources:\n- ../base\n" +
-			"patches:\n- path: deadline.yaml\n  target:\n    kind: CustomResourceDefinition\n    name: " + kinds.AtDefinition + "\n"),
-		o.Environment + "/deadline.yaml": []byte(deadline),
 	}
-	for folder, embedded := range map[string]embed.FS{"crds": crds.Folder, "gatehouse": gatehouse.Files} {
-		names, err := fs.Glob(embedded, "*.yaml")
-		if err != nil {
+	own := "# What " + o.Environment + " has besides.\n" + kustomization + "resources:\n- ../base\n"
+	if o.Kinds.Find(at.Kind.GVK) != nil {
+		own += "patches:\n- path: deadline.yaml\n  target:\n    kind: CustomResourceDefinition\n    name: " + at.Definition + "\n"
+		files[o.Environment+"/deadline.yaml"] = []byte(deadline)
+	}
+	files[o.Environment+"/kustomization.yaml"] = []byte(own)
+	for name, content := range definitions(o.Kinds) {
+		files[path.Join("base/crds", name)] = content
+	}
+	names, err := fs.Glob(gatehouse.Files, "*.yaml")
+	for _, name := range names {
+		if files[path.Join("base/gatehouse", name)], err = gatehouse.Files.ReadFile(name); err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			if files[path.Join("base", folder, name)], err = embedded.ReadFile(name); err != nil {
-				return nil, err
+	}
+	return files, err
+}
+
+// definitions are the files of the folder of CustomResourceDefinitions: they, what kustomize
+// is told of their fields, and the kustomization that lists both.
+func definitions(kinds *kind.Kinds) map[string][]byte {
+	files := map[string][]byte{}
+	var resources, configurations strings.Builder
+	for i := range kinds.All {
+		k := &kinds.All[i]
+		name := k.GVK.Group + "_" + k.Plural() + ".yaml"
+		if files[name] == nil { // two versions of a kind have one
+			fmt.Fprintf(&resources, "- %s\n", name)
+		}
+		files[name] = k.CRD
+		if len(k.Fields) > 0 {
+			name := strings.ToLower(k.GVK.Kind) + ".kustomizeconfig.yaml"
+			if files[name] == nil {
+				fmt.Fprintf(&configurations, "- %s\n", name)
 			}
+			files[name] = k.Fields
 		}
 	}
-	return files, nil
+	content := "# The kinds, and what kustomize has to know of their fields.\n" + kustomization + "resources:\n" + resources.String()
+	if configurations.Len() > 0 {
+		content += "configurations:\n" + configurations.String()
+	}
+	files["kustomization.yaml"] = []byte(content)
+	return files
 }
 
 // The files for CI are whole as they are, for a repository whose top holds environments/.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/git"
 	"example.com/gatehouse/render/object"
@@ -21,6 +22,8 @@ import (
 
 // Options say what to make.
 type Options struct {
+	// Kinds are those that people may write.
+	Kinds *kind.Kinds
 	// Environment is the name of the environment.
 	Environment string
 	// Image is that of the controller: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. It is empty

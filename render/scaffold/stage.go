@@ -112,7 +112,7 @@ func (s *stage) staged(name string) string {
 
 // render renders the environment on the stage.
 func (s *stage) render(ctx context.Context) error {
-	repository, err := render.Open(filepath.Join(s.top, filepath.FromSlash(s.folder)))
+	repository, err := render.Open(filepath.Join(s.top, filepath.FromSlash(s.folder)), s.o.Kinds)
 	if err != nil {
 		return err
 	}

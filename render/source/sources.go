@@ -28,6 +28,8 @@ type Sources struct {
 	Manifests []*Manifest
 	// Problems are those found so far.
 	Problems []object.Problem
+	// Kinds are those that something is rendered from.
+	Kinds Kinds
 
 	fields        configuration     // those of the kinds
 	configuration configuration     // what kustomizations are told of them, see yieldTo
@@ -61,12 +63,11 @@ type Kustomization struct {
 func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
 
 // Read reads the kustomization in a folder, those in folders that are built on top of
-// it, and all that they build on. Folders without a kustomization are problems. The
-// configuration is what kustomize is told of fields, as a file of `configurations:`,
-// beside what kustomizations tell it.
-func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...string) *Sources {
+// it, and all that they build on. Folders without a kustomization are problems.
+func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *Sources {
 	s := &Sources{
 		FS:             fileSystem,
+		Kinds:          kinds,
 		Kustomizations: map[string]*Kustomization{},
 		root:           folder,
 		standIns:       map[string][]byte{},
@@ -75,7 +76,7 @@ func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...
 		isManifest:     map[string]bool{},
 		documents:      map[string][]Document{},
 	}
-	err := yaml.Unmarshal(configuration, &s.fields)
+	err := yaml.Unmarshal(kinds.Configuration, &s.fields)
 	s.configuration = s.fields
 	for _, folder := range append([]string{folder}, onTop...) {
 		s.unbuildable[folder] = !s.walk(folder)

@@ -16,8 +16,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
@@ -25,7 +25,7 @@ import (
 
 // Spec is an object that is to be added to an environment.
 type Spec struct {
-	GVK         schema.GroupVersionKind
+	Kind        *kind.Kind
 	Name        string
 	Environment string
 	// Namespace is empty where the environment says which.
@@ -148,12 +148,12 @@ func (s Spec) compose(e environment, files *source.FileSystem, before *render.Re
 	name := s.fileName(e.root, before)
 	file := path.Join(e.folder, name)
 	a := &Addition{File: source.Relative(file), Kustomization: source.Relative(e.file)}
-	a.Object = s.GVK.Kind + " " + namespace + "/" + s.Name
+	a.Object = s.Kind.GVK.Kind + " " + namespace + "/" + s.Name
 	if e.namespace != "" {
 		namespace = ""
 	}
 	var err error
-	if a.manifest, err = manifest(s.GVK, namespace, s.Name, s.Values); err != nil {
+	if a.manifest, err = manifest(s.Kind, namespace, s.Name, s.Values); err != nil {
 		return nil, err
 	}
 	isListed := lists(e.root, name)
@@ -176,14 +176,14 @@ func (s Spec) compose(e environment, files *source.FileSystem, before *render.Re
 // fileName is the name of the file: with the namespace that was asked for where a file without
 // has an object of the same name in another.
 func (s Spec) fileName(kustomization *yaml.Node, before *render.Rendering) string {
-	kind := strings.ToLower(s.GVK.Kind)
-	name := kind + "-" + s.Name + ".yaml"
+	prefix := strings.ToLower(s.Kind.GVK.Kind)
+	name := prefix + "-" + s.Name + ".yaml"
 	if s.Namespace == "" || before == nil || !lists(kustomization, name) {
 		return name
 	}
-	inNamespace := kind + "-" + s.Namespace + "-" + s.Name + ".yaml"
+	inNamespace := prefix + "-" + s.Namespace + "-" + s.Name + ".yaml"
 	isThere := slices.ContainsFunc(before.Objects, func(o object.Object) bool {
-		return o.GetKind() == s.GVK.Kind && o.GetName() == s.Name && o.GetNamespace() == s.Namespace
+		return o.GetKind() == s.Kind.GVK.Kind && o.GetName() == s.Name && o.GetNamespace() == s.Namespace
 	})
 	if isThere && !lists(kustomization, inNamespace) {
 		return name

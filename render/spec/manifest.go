@@ -7,10 +7,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/kind"
 )
 
 // Value is a field of a spec that is written.
@@ -35,13 +34,13 @@ var more = map[string][]Value{
 
 // manifest is a document for an object, for a person to go on with: each field has what it
 // is in a comment, and some that are not given are there as comments.
-func manifest(gvk schema.GroupVersionKind, namespace, name string, values []Value) ([]byte, error) {
-	definition, err := definitionOf(gvk.Kind)
+func manifest(k *kind.Kind, namespace, name string, values []Value) ([]byte, error) {
+	definition, err := readDefinition(k)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n", definition.sentence(), gvk.GroupVersion(), gvk.Kind)
+	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n", definition.sentence(), k.GVK.GroupVersion(), k.GVK.Kind)
 	b.WriteString(indented(entry("name", name, false), "  "))
 	if namespace != "" {
 		b.WriteString(indented(entry("namespace", namespace, false), "  "))
@@ -51,7 +50,7 @@ func manifest(gvk schema.GroupVersionKind, namespace, name string, values []Valu
 	for _, v := range values {
 		fmt.Fprintf(&b, "  # %s\n%s", fields[v.Field].sentence(), indented(entry(v.Field, v.Is, v.Quoted), "  "))
 	}
-	for _, v := range more[gvk.Kind] {
+	for _, v := range more[k.GVK.Kind] {
 		if v.Is == nil {
 			v.Is = fields[v.Field].Default
 		}
@@ -130,31 +129,23 @@ func (d described) sentence() string {
 	return text + "."
 }
 
-// definitionOf is what the CustomResourceDefinition of a kind says of it.
-func definitionOf(kind string) (described, error) {
-	entries, err := crds.Files.ReadDir(".")
-	if err != nil {
-		return described{}, err
-	}
-	for _, file := range entries {
-		content, err := crds.Files.ReadFile(file.Name())
-		if err != nil {
-			return described{}, err
-		}
-		var definition struct {
-			Spec struct {
-				Names    struct{ Kind string }
-				Versions []struct {
-					Schema struct{ OpenAPIV3Schema described }
-				}
+// readDefinition is what the CustomResourceDefinition of a kind says of it.
+func readDefinition(k *kind.Kind) (described, error) {
+	var definition struct {
+		Spec struct {
+			Versions []struct {
+				Name   string
+				Schema struct{ OpenAPIV3Schema described }
 			}
 		}
-		if err := sigsyaml.Unmarshal(content, &definition); err != nil {
-			return described{}, fmt.Errorf("%s: %w", file.Name(), err)
-		}
-		if definition.Spec.Names.Kind == kind {
-			return definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
+	}
+	if err := sigsyaml.Unmarshal(k.CRD, &definition); err != nil {
+		return described{}, fmt.Errorf("CustomResourceDefinition of %s: %w", k.GVK.Kind, err)
+	}
+	for _, version := range definition.Spec.Versions {
+		if version.Name == k.GVK.Version {
+			return version.Schema.OpenAPIV3Schema, nil
 		}
 	}
-	return described{}, fmt.Errorf("no CustomResourceDefinition of kind %s", kind)
+	return described{}, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK.Kind, k.GVK.Version)
 }

@@ -101,7 +101,7 @@ func plain(node *yaml.Node) any {
 
 // withResource is what a kustomization says that has one more resource.
 func withResource(root *yaml.Node, entry string) any {
-	fields := map[string]any{"apiVersion": [2]string{"!!str", apiVersion}, "kind": [2]string{"!!str", kind}}
+	fields := map[string]any{"apiVersion": [2]string{"!!str", apiVersion}, "kind": [2]string{"!!str", kindOfFile}}
 	if root != nil {
 		fields = maps.Clone(plain(root).(map[string]any))
 	}
@@ -117,5 +117,5 @@ func withResource(root *yaml.Node, entry string) any {
 
 const (
 	apiVersion = "kustomize.config.k8s.io/v1beta1"
-	kind       = "Kustomization"
+	kindOfFile = "Kustomization"
 )

@@ -62,7 +62,7 @@ func (t *text) add(root *yaml.Node, entry string) []byte {
 	key, list := listOf(root)
 	switch {
 	case root == nil:
-		return t.addLines("apiVersion: "+apiVersion, "kind: "+kind, resources+":", "- "+entry)
+		return t.addLines("apiVersion: "+apiVersion, "kind: "+kindOfFile, resources+":", "- "+entry)
 	case list == nil && root.Style&yaml.FlowStyle != 0:
 		return t.addToFlowMapping(root, entry)
 	case list == nil:

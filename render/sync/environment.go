@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/advice"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -112,7 +112,7 @@ const (
 
 // needed are the parts of Gatehouse that objects need: the CustomResourceDefinitions of their
 // kinds and, for those, the controller.
-func needed(objects []object.Object) (parts []string) {
+func needed(kinds *kind.Kinds, objects []object.Object) (parts []string) {
 	for _, kind := range kinds.All {
 		if slices.ContainsFunc(objects, func(o object.Object) bool { return o.GroupVersionKind() == kind.GVK }) {
 			parts = append(parts, definitionOf(kind.GVK.Kind, kind.GVK.Group))
@@ -150,7 +150,7 @@ func definitionOf(kind, group string) string {
 func (e *environment) findElsewhere(repository *render.Repository, name string, objects []object.Object) error {
 	has := brought(objects)
 	e.KeepsOpen = slices.Contains(has, openGates)
-	missing := slices.DeleteFunc(needed(objects), func(part string) bool { return slices.Contains(has, part) })
+	missing := slices.DeleteFunc(needed(repository.Kinds(), objects), func(part string) bool { return slices.Contains(has, part) })
 	if len(missing) == 0 {
 		return nil
 	}

@@ -1,0 +1,45 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render/apply"
+)
+
+func newDeleteCommand() *cobra.Command {
+	f := applyFlags{counted: []string{apply.Deleted}}
+	cmd := &cobra.Command{
+		Use:   "delete --env NAME",
+		Short: "Delete from a cluster what render apply applied there",
+		Long: `Delete deletes what the inventory of an environment has, which render apply keeps in the
+cluster, and then the inventory. git may have the environment or not.
+
+It leaves what others applied as well. A Namespace is deleted only when there is nothing
+else in it, a CustomResourceDefinition when there is no other object of its kind: else a
+warning says so, and deleting again completes it. Pods of Ats that run are stopped.
+
+Exit codes: 0 done; 2 error, or not gone in time.`,
+		Example: `  # What would be deleted?
+  render delete --env dev --dry-run
+
+  # Delete it, and wait until it is gone
+  render delete --env dev`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDelete(cmd, f) },
+	}
+	addApplyFlags(cmd, &f, "delete")
+	return cmd
+}
+
+func runDelete(cmd *cobra.Command, f applyFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p := newProgress(cmd.ErrOrStderr(), "connecting to the cluster")
+	defer p.stop()
+	if repository, err := openWith(f.root, nil); err == nil { // it takes none
+		defer repository.Close()
+		f.Repository = origin(cmd.Context(), repository)
+	}
+	return f.run(cmd, p, newApplyReport(cmd, &f), nil, apply.Delete)
+}

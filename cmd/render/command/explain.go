@@ -1,0 +1,317 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/explain"
+	"example.com/gatehouse/render/object"
+)
+
+// explainFlags are the flags of the command explain.
+type explainFlags struct {
+	environment, namespace, root, output string
+}
+
+func newExplainCommand() *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
+		Short: "Say where an object comes from, what changed it, and what it is rendered to",
+		Long: `Explain says in which file and line an object is written, which entries of which
+kustomizations changed it and how, and what it is rendered to; of a rendered object
+it says what it was rendered from, and what overrides changed of it.
+
+FILE is one that render wrote, or one that people write: then it explains all objects
+that the file has, or changes as a patch, a kustomization or the file of a generator.
+KIND is as kubectl takes it, in any case: memcached, deployments, po, deployments.apps.
+
+Exit codes: 0 done; 2 error, also where the environment has errors: they are printed,
+beside what can be said nevertheless.`,
+		Example: `  # Where the size of a cache comes from
+  render explain memcached/sessions --env prod
+
+  # What a Deployment was rendered from
+  render explain rendered/prod/shop/deployment-sessions.yaml
+
+  # What a patch changes
+  render explain environments/prod/catalog.yaml
+
+  # The files that have to do with an object, for a script
+  render explain memcached catalog -n shop --env prod -o json | jq -r '.objects[].changes[].file'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return fmt.Errorf("explain what? write a FILE or KIND/NAME%s", seeHelp(cmd))
+			case len(args) > 2:
+				return fmt.Errorf("%d arguments: write one FILE, KIND/NAME, or KIND NAME%s", len(args), seeHelp(cmd))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, f, args) },
+	}
+	addEnvironmentFlag(cmd, &f.environment)
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of the object, where several have one of its name")
+	addRootFlag(cmd, &f.root)
+	addOutputFlag(cmd, &f.output, textOrJSON)
+	return cmd
+}
+
+func runExplain(cmd *cobra.Command, f explainFlags, args []string) error {
+	if err := checkOutput(f.output, textOrJSON); err != nil {
+		return err
+	}
+	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
+	defer p.stop()
+	repository, err := openRepository(cmd.Context(), f.root)
+	if err != nil {
+		return err
+	}
+	defer repository.Close()
+	q, err := f.question(repository, args)
+	if err != nil {
+		return err
+	}
+	answer, err := explain.Ask(repository, q, func(step string) { p.step(q.Environment + ": " + step) })
+	p.stop()
+	if answer == nil {
+		return err
+	}
+	printProblems(cmd.ErrOrStderr(), answer.Errors)
+	if len(answer.Objects) > 0 || f.output == "json" && len(answer.Errors) > 0 {
+		if err := printAnswer(cmd.OutOrStdout(), *answer, f.output); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	if err == nil && len(answer.Errors) > 0 {
+		err = exitCode(exitError)
+	}
+	return err
+}
+
+func printAnswer(w io.Writer, answer explain.Answer, output string) error {
+	if output == "json" {
+		return printJSON(w, answer)
+	}
+	b := bufio.NewWriter(w)
+	for i, x := range answer.Objects {
+		if i > 0 {
+			fmt.Fprintln(b)
+		}
+		printExplanation(b, answer.Environment, x)
+	}
+	return b.Flush()
+}
+
+// question is what the arguments ask for.
+func (f explainFlags) question(repository *render.Repository, args []string) (q explain.Question, err error) {
+	q = explain.Question{Environment: f.environment, Namespace: f.namespace}
+	environments, err := repository.Environments()
+	if err != nil {
+		return q, err
+	}
+	if len(args) == 1 {
+		q.File, err = fileOf(repository.Dir(), args[0])
+	}
+	switch {
+	case err != nil:
+		return q, err
+	case q.File == "":
+		err = readObject(&q, args)
+	default:
+		err = f.fillEnvironment(&q, environments)
+	}
+	if err == nil && q.Environment == "" {
+		err = noEnvironment(environments)
+	}
+	return q, err
+}
+
+// readObject reads KIND/NAME, or KIND and NAME.
+func readObject(q *explain.Question, args []string) error {
+	q.Kind, q.Name = args[0], ""
+	if len(args) == 2 {
+		q.Name = args[1]
+	} else {
+		q.Kind, q.Name, _ = strings.Cut(args[0], "/")
+	}
+	if q.Kind == "" || q.Name == "" || strings.Contains(q.Kind+q.Name, "/") {
+		return fmt.Errorf("%q is no object: write KIND/NAME, as memcached/sessions, and -n NAMESPACE where several have the name; or the path of a FILE", strings.Join(args, " "))
+	}
+	return nil
+}
+
+// fillEnvironment takes the environment from the path of a file, where that says it.
+func (f explainFlags) fillEnvironment(q *explain.Question, environments []string) error {
+	if f.namespace != "" {
+		return errors.New("--namespace is for KIND/NAME: leave it out with a FILE")
+	}
+	of := explain.EnvironmentOf(q.File, environments)
+	if q.Environment == "" {
+		q.Environment = of
+	}
+	switch isRendered := strings.HasPrefix(q.File, "rendered/"); {
+	case isRendered && of == "":
+		return fmt.Errorf("%s is of no environment%s", q.File, render.ThereAre(environments))
+	case isRendered && of != q.Environment:
+		return fmt.Errorf("%s is of %s: leave out --env %s", q.File, of, q.Environment)
+	}
+	return nil
+}
+
+// fileOf is the path from the root of the file that an argument names, empty where it names
+// none but an object.
+func fileOf(root, arg string) (string, error) {
+	absolute, err := filepath.Abs(arg)
+	if err != nil {
+		return "", err
+	}
+	isOfRoot := strings.HasPrefix(arg, "environments/") || strings.HasPrefix(arg, "rendered/")
+	for _, name := range []string{absolute, filepath.Join(root, arg)} {
+		resolved, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			continue
+		}
+		inside, err := filepath.Rel(root, resolved)
+		if err != nil || !filepath.IsLocal(inside) {
+			return "", fmt.Errorf("%s is outside %s: name a file of the repository, or set --root", arg, root)
+		}
+		if info, err := os.Stat(resolved); err == nil && info.IsDir() {
+			return "", fmt.Errorf("%s is a folder: name a file in it", arg)
+		}
+		return filepath.ToSlash(inside), nil
+	}
+	isPath := strings.HasPrefix(arg, ".") || filepath.IsAbs(arg) || slices.Contains([]string{".yaml", ".yml", ".json", ".env"}, filepath.Ext(arg))
+	switch {
+	case strings.HasPrefix(arg, "rendered/"): // it may be one that is yet to be written
+		return path.Clean(filepath.ToSlash(arg)), nil
+	case isOfRoot || isPath:
+		return "", fmt.Errorf("%s: no such file: name one of environments/ or rendered/, or an object as KIND/NAME", arg)
+	}
+	return "", nil
+}
+
+// printExplanation prints an explanation as kubectl describes an object.
+func printExplanation(w io.Writer, environment string, x explain.Explanation) {
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%-15s %s\n", name+":", object.EscapeControls(value))
+		}
+	}
+	line("Name", x.Name)
+	line("Namespace", x.Namespace)
+	line("Kind", x.Kind)
+	line("API version", x.APIVersion)
+	line("Environment", environment)
+	line("File", x.File)
+	if x.RenderedFrom != nil {
+		line("Rendered from", strings.TrimSpace(x.RenderedFrom.String()+"  "+x.RenderedFrom.File))
+	}
+	if x.Origin != nil {
+		line("Written in", originText(*x.Origin))
+	}
+	switch {
+	case !x.IsTraced:
+		line("Changed by", "(not known)")
+	case x.Origin != nil && len(x.Changes) == 0:
+		line("Changed by", "(nothing)")
+	default:
+		printChanges(w, "Changed by:", "", x.Changes)
+	}
+	printChanges(w, "Overridden by:", "", x.Overrides)
+	if len(x.RenderedTo) > 0 {
+		fmt.Fprintln(w, "Rendered to:")
+	}
+	for _, to := range x.RenderedTo {
+		fmt.Fprintf(w, "  %s  %s\n", object.EscapeControls(to.String()), object.EscapeControls(to.File))
+		printChanges(w, "overridden by:", "    ", to.Overrides)
+	}
+}
+
+// originText is where an object is written, with its name there and what generates it.
+func originText(o explain.Origin) string {
+	text := o.String() + "  " + o.Object
+	if o.Entry != "" {
+		text = o.String() + "  " + o.Entry
+	}
+	if len(o.Files) > 0 {
+		text += " of " + strings.Join(o.Files, ", ")
+	}
+	return text
+}
+
+func printChanges(w io.Writer, title, indent string, changes []explain.Change) {
+	if len(changes) == 0 {
+		return
+	}
+	fmt.Fprintln(w, indent+title)
+	for _, c := range changes {
+		fmt.Fprintf(w, "%s  %s\n", indent, object.EscapeControls(changeText(c)))
+		if c.IsRemoved {
+			fmt.Fprintf(w, "%s    removes it\n", indent)
+		}
+		for _, f := range c.Fields {
+			fmt.Fprintf(w, "%s    %s: %s\n", indent, object.EscapeControls(f.Path), object.EscapeControls(fieldText(f)))
+		}
+	}
+}
+
+func changeText(c explain.Change) string {
+	what := strings.Join(c.Entries, ", ")
+	switch {
+	case c.Reference != "":
+		what = "the name of " + c.Reference
+	case c.Definition != "":
+		what = "the default of " + c.Definition
+	case len(c.Entries) == 0:
+		what = "kustomize"
+	}
+	if len(c.Files) > 0 {
+		what += ": " + strings.Join(c.Files, ", ")
+	}
+	return strings.TrimSpace(c.String() + "  " + what)
+}
+
+// fieldText says what became of a field.
+func fieldText(f explain.Field) string {
+	switch {
+	case f.Before == nil:
+		return "added " + valueText(f.After)
+	case f.After == nil:
+		return "removed " + valueText(f.Before)
+	}
+	return valueText(f.Before) + " → " + valueText(f.After)
+}
+
+// longestValue is how many letters of a value are printed.
+const longestValue = 100
+
+// valueText is a value on one line, cut short where it is long.
+func valueText(value any) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	text, isText := value.(string)
+	if !isText || strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+		if err := encoder.Encode(value); err != nil {
+			return err.Error()
+		}
+		text = strings.TrimSpace(b.String())
+	}
+	if letters := []rune(text); len(letters) > longestValue {
+		return string(letters[:longestValue]) + "..."
+	}
+	return text
+}

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"example.com/gatehouse/render/object"
+)
+
+// printGitHub prints a report for the log of a workflow: warnings and errors as commands
+// that annotate files, which are in a folder of the workspace.
+// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+func printGitHub(out io.Writer, r report, folder string) error {
+	w := bufio.NewWriter(out)
+	for _, p := range r.toRead() {
+		printAnnotation(w, p, folder)
+	}
+	if totals := r.totals(); totals != "" {
+		fmt.Fprintln(w, totals)
+	}
+	if r.check {
+		printInert(w, r)
+	} else {
+		printSummary(w, r)
+	}
+	return w.Flush()
+}
+
+func printAnnotation(w io.Writer, p object.Problem, folder string) {
+	command := "error"
+	if p.Warning {
+		command = "warning"
+	}
+	var properties []string
+	add := func(key, value string) {
+		properties = append(properties, key+"="+strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(value)))
+	}
+	if p.File != "" {
+		add("file", path.Join(folder, p.File))
+	}
+	if p.Line > 0 {
+		add("line", fmt.Sprint(p.Line))
+	}
+	title := p.Object
+	if title == "" {
+		title = "render"
+	}
+	add("title", title)
+	fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), commandData(p.Message))
+}
+
+// commandData is text as the data of a workflow command. What else would direct a
+// terminal is escaped.
+func commandData(text string) string {
+	return object.EscapeControls(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
+}
+
+// printInert prints the diffs of a report such that none of their lines is a command.
+func printInert(w io.Writer, r report) {
+	var diff strings.Builder
+	for _, e := range r.Environments {
+		diff.WriteString(e.Diff)
+	}
+	if diff.Len() == 0 {
+		return
+	}
+	token := fmt.Sprintf("%x", sha256.Sum256([]byte(diff.String()))) // which no line of it can have
+	fmt.Fprintf(w, "::stop-commands::%s\n%s::%s::\n", token, diff.String(), token)
+}
+
+// folderInWorkspace is the path of a folder in the workspace of a workflow, to which the
+// files of annotations are relative; empty where it is not in one.
+func folderInWorkspace(dir string) string {
+	workspace, err := filepath.EvalSymlinks(os.Getenv("GITHUB_WORKSPACE"))
+	if err != nil {
+		return ""
+	}
+	folder, err := filepath.Rel(workspace, dir)
+	if err != nil || !filepath.IsLocal(folder) {
+		return ""
+	}
+	return filepath.ToSlash(folder)
+}

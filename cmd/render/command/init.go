@@ -1,0 +1,70 @@
+package command
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render/scaffold"
+)
+
+func newInitCommand() *cobra.Command {
+	var root string
+	var o scaffold.Options
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make environments in a git repository",
+		Long: `Init makes in a folder of a git repository, by default this one, all that Gatehouse
+needs: environments/base with the kinds and the controller, one environment that
+builds on it, what is rendered from that, and at the top of the git repository a file
+for CI and .gitattributes. It overwrites nothing.`,
+		Example: `  # In a repository of your own
+  render init
+
+  # With the controller's image from your registry, and an environment staging
+  render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runInit(cmd, root, o) },
+	}
+	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment")
+	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: that of this release)")
+	cmd.Flags().StringVar(&o.CI, "ci", "", listed(scaffold.CIs)+" (default: what the remote is)")
+	cmd.Flags().StringVar(&root, "root", ".", "the folder that is to hold environments/")
+	_ = cmd.MarkFlagDirname("root")
+	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
+	_ = cmd.RegisterFlagCompletionFunc("ci", cobra.FixedCompletions(scaffold.CIs, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
+	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
+	defer p.stop()
+	o.Kinds, o.Now = kindsOf(cmd.Context()), time.Now()
+	made, err := scaffold.Init(cmd.Context(), root, o, p.step)
+	p.stop()
+	if err != nil {
+		return err
+	}
+	printMade(cmd, made, o)
+	return nil
+}
+
+// printMade prints what was made, and what to do next.
+func printMade(cmd *cobra.Command, made *scaffold.Made, o scaffold.Options) {
+	printProblems(cmd.ErrOrStderr(), made.Warnings)
+	out := cmd.OutOrStdout()
+	for _, file := range made.Files {
+		fmt.Fprintln(out, file)
+	}
+	commit := "commit that"
+	if made.CIFile != "" {
+		commit = "set RENDER_URL and RENDER_SHA256 in " + made.CIFile + ", and commit"
+	}
+	if made.Include != "" {
+		fmt.Fprintf(out, "add to %s under include: - local: %s\n", made.Include, made.CIFile)
+	}
+	fmt.Fprintf(out, "next: render new memcached NAME --env %s, or render new at, and render --env %s\n", o.Environment, o.Environment)
+	fmt.Fprintf(out, "then: %s\n", commit)
+	fmt.Fprintf(out, "then: have Flux or Argo CD sync %s\n", made.Rendered())
+}

@@ -1,0 +1,209 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"example.com/gatehouse/render"
+)
+
+// asRender is set in processes that are render. Its value is the limit that keeps them
+// from writing, if any does.
+const asRender = "TEST_AS_RENDER"
+
+// limits are those that this system has.
+var limits = map[string]func() error{}
+
+func TestMain(m *testing.M) {
+	limit, ok := os.LookupEnv(asRender)
+	if !ok {
+		testscript.Main(m, map[string]func(){"render": main})
+	}
+	if limit != "" {
+		if err := limits[limit](); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(run())
+}
+
+// process is render as a process of its own.
+func process(t *testing.T, limit string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asRender+"="+limit)
+	return cmd
+}
+
+// mustChangeNothing runs render, which fails with an error, on a repository.
+func mustChangeNothing(t *testing.T, root, limit, want string) {
+	t.Helper()
+	before := tree(t, root)
+	out, err := process(t, limit, "--all", "--root", root).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitError || string(out) != want {
+		t.Errorf("%v: %s", err, out)
+	}
+	if after := tree(t, root); after != before {
+		t.Errorf("changed to %s", after)
+	}
+}
+
+// changed is a repository in which prod was rendered, and two environments are to be:
+// prod, which has another object and one less, and staging, of which one is large.
+func changed(t *testing.T) string {
+	t.Helper()
+	root := repository(t)
+	writeFile(t, root, "a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: old}\n")
+	if _, _, code, err := execute("--all", "--root", root); code != 0 || err != nil {
+		t.Fatal(code, err)
+	}
+	writeFile(t, root, "a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: shop}\n")
+	writeFile(t, root, "../staging/kustomization.yaml", "resources: [a.yaml, b.yaml]\n")
+	writeFile(t, root, "../staging/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+	writeFile(t, root, "../staging/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {large: "+strings.Repeat("x", 100_000)+"}\n")
+	return root
+}
+
+// tree is all that is in a folder: paths, and the content of files.
+func tree(t *testing.T, root string) string {
+	t.Helper()
+	var b strings.Builder
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		b.WriteString(name + "\n")
+		if err == nil && !entry.IsDir() {
+			var content []byte
+			content, err = os.ReadFile(filepath.Join(root, name))
+			b.Write(content)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A report that nobody gets is one of nothing.
+func TestReportThatCannotBePrinted(t *testing.T) {
+	full := func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
+	closed := func() (*os.File, error) {
+		r, w, err := os.Pipe()
+		if err == nil {
+			err = r.Close()
+		}
+		return w, err
+	}
+	for name, open := range map[string]func() (*os.File, error){"a full disk": full, "a closed pipe": closed} {
+		for _, output := range []string{"text", "json"} {
+			t.Run(name+", "+output, func(t *testing.T) {
+				root := changed(t)
+				before := tree(t, root)
+				stdout, err := open()
+				if err != nil {
+					t.Skip(err)
+				}
+				defer stdout.Close()
+				var stderr bytes.Buffer
+				cmd := process(t, "", "--all", "--root", root, "--output", output)
+				cmd.Stdout, cmd.Stderr = stdout, &stderr
+				if _ = cmd.Run(); cmd.ProcessState.ExitCode() != exitError || !strings.HasPrefix(stderr.String(), "error: nothing was changed: print report: ") {
+					t.Errorf("%v: %s", cmd.ProcessState, &stderr)
+				}
+				if after := tree(t, root); after != before {
+					t.Errorf("changed to %s", after)
+				}
+			})
+		}
+	}
+}
+
+// Where one environment has errors, no file of any is said to be written.
+func TestReportOfErrors(t *testing.T) {
+	root := changed(t)
+	writeFile(t, root, "../staging/b.yaml", "what?")
+	out, _, code, err := execute("--all", "--root", root, "--output", "json")
+	if code != exitError || err != nil || strings.Contains(out, "rendered/") {
+		t.Errorf("exit code %d, error %v: %s", code, err, out)
+	}
+}
+
+// A check waits for whoever writes, and not for another check.
+func TestCheckWaits(t *testing.T) {
+	root := changed(t)
+	repository, err := render.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	check := func(ctx context.Context) error {
+		cmd := newCommand()
+		cmd.SetOut(&bytes.Buffer{})
+		cmd.SetErr(&bytes.Buffer{})
+		cmd.SetArgs([]string{"--all", "--check", "--root", root})
+		return cmd.ExecuteContext(ctx)
+	}
+
+	unlock, err := repository.Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := check(impatient); err == nil || !strings.HasPrefix(err.Error(), "lock ") {
+		t.Errorf("beside a writer: %v", err)
+	}
+	waiting := make(chan error)
+	go func() { waiting <- check(t.Context()) }()
+	update, err := render.NewUpdate(t.Context(), repository, render.Selection{All: true}, func(string, string) {})
+	if err == nil {
+		err = errors.Join(update.Stage(t.Context()), update.Commit())
+		update.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	if err := <-waiting; err != nil {
+		t.Errorf("after a writer: %v", err)
+	}
+
+	unlock, err = repository.RLock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := check(patient); err != nil {
+		t.Errorf("beside a check: %v", err)
+	}
+}
+
+// What kustomize remarks on is on a line of its own, without the time.
+func TestRemarks(t *testing.T) {
+	root := repository(t)
+	writeFile(t, root, "kustomization.yaml", `
+resources: [a.yaml]
+vars: [{name: "a\e[31m\n::error::b", objref: {apiVersion: v1, kind: ConfigMap, name: a}}]
+`)
+	var stderr bytes.Buffer
+	cmd := process(t, "", "--all", "--root", root)
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	if want := `well-defined vars that were never replaced: a\x1b[31m\n::error::b` + "\n"; !strings.HasSuffix(stderr.String(), "\n"+want) {
+		t.Errorf("%q, want %q at its end", &stderr, want)
+	}
+}

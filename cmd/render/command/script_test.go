@@ -1,0 +1,96 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// gitConfig is all that git is told beside what a script tells it: nothing of whoever runs
+// the test.
+const gitConfig = `[user]
+	name = Ada
+	email = ada@example.com
+[init]
+	defaultBranch = main
+[commit]
+	gpgSign = false
+[protocol "file"]
+	allow = always
+[advice]
+	detachedHead = false
+`
+
+// TestScripts runs what people type, with the built program, git and any other. Beside the
+// commands of testscript there are `git`, `render`, `code N COMMAND` for what exits with a
+// code, and `serve NAME`, which serves the working folder's bare repositories by HTTP at the
+// URL in the variable NAME; UPDATE=1 writes what `cmp` compares with.
+func TestScripts(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			home := filepath.Join(env.WorkDir, ".home")
+			env.Setenv("HOME", home)
+			if err := os.MkdirAll(home, 0o700); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitConfig), 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode, "serve": serveGit},
+	})
+}
+
+func runGit(script *testscript.TestScript, fails bool, args []string) {
+	err := script.Exec("git", args...)
+	if (err != nil) != fails {
+		script.Fatalf("git: error %v", err)
+	}
+}
+
+func serveGit(script *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		script.Fatalf("usage: serve NAME")
+	}
+	execPath, err := exec.Command("git", "--exec-path").Output()
+	script.Check(err)
+	server := httptest.NewServer(&cgi.Handler{
+		Path:   filepath.Join(strings.TrimSpace(string(execPath)), "git-http-backend"),
+		Stderr: io.Discard,
+		Env:    []string{"GIT_PROJECT_ROOT=" + script.MkAbs("."), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + script.Getenv("HOME")},
+	})
+	script.Defer(server.Close)
+	script.Setenv(args[0], server.URL)
+}
+
+// runCode runs a command that exits with a code.
+func runCode(script *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		script.Fatalf("usage: code N COMMAND")
+	}
+	want, err := strconv.Atoi(args[0])
+	script.Check(err)
+	var exit *exec.ExitError
+	code := 0
+	if err := script.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		script.Check(err)
+	}
+	if code != want {
+		script.Fatalf("exit code %d, want %d", code, want)
+	}
+}

@@ -1,0 +1,99 @@
+package command
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/render/build"
+	"example.com/gatehouse/render/check/apiserver"
+)
+
+// A command line that cannot be understood is answered with what to write instead.
+func TestWrongCommandLines(t *testing.T) {
+	root := repository(t)
+	writeFile(t, root, "../staging/kustomization.yaml", "resources: [a.yaml]\n")
+	const help = "\nSee 'render --help' for usage."
+	for _, test := range []struct{ args, want string }{
+		{"prod", `unknown command "prod" for "render": write --env prod` + help},
+		{"PROD --check", `unknown command "PROD" for "render": write --env prod` + help},
+		{"prod staging", `unknown command "prod" for "render": write --env prod --env staging` + help},
+		{"--env prod staging", `unknown command "staging" for "render": write --env staging` + help},
+		{"-env prod", `unknown command "prod" for "render": write --env prod` + help},
+		{"prd", `unknown command "prd" for "render": did you mean "--env prod"?` + help},
+		{"environments/prod/", `unknown command "environments/prod/" for "render": write --env prod` + help},
+		{"versio", `unknown command "versio" for "render": did you mean "version"?` + help},
+		{"check", `unknown command "check" for "render": did you mean "--check"?` + help},
+		{"deploy", `unknown command "deploy" for "render": an environment is written as --env NAME` + help},
+		{"--env PROD", `"PROD" is not the name of an environment: write --env prod`},
+		{"--env environments/prod", `"environments/prod" is not the name of an environment: write --env prod`},
+		{"--env rendered/prod/kustomization.yaml", `"rendered/prod/kustomization.yaml" is not the name of an environment: write --env prod`},
+		{"--env prod/", `"prod/" is not the name of an environment: write --env prod`},
+		{"--env prod,staging", `"prod,staging" is not the name of an environment: write --env prod --env staging`},
+		{"-env=prod", `"nv=prod" is not the name of an environment: write --env prod`},
+		{"--env=", `"" is not the name of an environment: there are prod and staging`},
+		{"--env", "flag needs an argument: --env: there are prod and staging" + help},
+		{"--evn prod", `unknown flag: --evn: did you mean "--env"?` + help},
+		{"--All", `unknown flag: --All: did you mean "--all"?` + help},
+		{"-all", `unknown shorthand flag: 'a' in -all: did you mean "--all"?` + help},
+		{"-a", `unknown shorthand flag: 'a' in -a: did you mean "-A"?` + help},
+		{"-v", `unknown shorthand flag: 'v' in -v: did you mean "--version"?` + help},
+		{"version prod", `unknown command "prod" for "render version"` + "\nSee 'render version --help' for usage."},
+		{"-x", "unknown shorthand flag: 'x' in -x" + help},
+		{"--all --check=maybe", "--check=maybe: write --check, or leave it out" + help},
+		{"--all -o", "flag needs an argument: 'o' in -o: text, json or github: errors and warnings as annotations of a workflow" + help},
+		{"version -o yaml", "--output yaml: write text or json"},
+		{"", "which environment? write --env NAME, or --all: there are prod and staging"},
+		{"--all --env prod", "--all renders every environment: leave out --env, or --all"},
+		{"--all --root " + root + "/environments/prod/a.yaml", root + "/environments/prod/a.yaml is a file: name the folder that holds environments"},
+		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: did you mean " + root + "?"},
+	} {
+		args := strings.Fields(test.args)
+		if !strings.Contains(test.args, "--root") && !strings.HasPrefix(test.args, "version") {
+			args = append([]string{"--root", root}, args...)
+		}
+		if _, _, _, err := execute(args...); err == nil || err.Error() != test.want {
+			t.Errorf("%s: error %v, want %s", test.args, err, test.want)
+		}
+	}
+}
+
+// An environment that there is not is a problem that says which there are.
+func TestMissingEnvironment(t *testing.T) {
+	root := repository(t)
+	writeFile(t, root, "../Staging/kustomization.yaml", "resources: [a.yaml]\n")
+	for name, want := range map[string]string{
+		"prd":  `environments/prd: no such environment: did you mean "--env prod"? There is prod` + "\n",
+		"nope": "environments/nope: no such environment: there is prod\n",
+	} {
+		if _, errOut, code, err := execute("--root", root, "--env", name); err != nil || code != exitError || !strings.HasPrefix(errOut, want) {
+			t.Errorf("%s: exit code %d, error %v: %s", name, code, err, errOut)
+		}
+	}
+	const rename = `environments/Staging: "Staging" is not the name of an environment: rename the folder, with up to 63 lower case letters, digits and '-'`
+	for _, args := range [][]string{{"--all"}, {"--env", "Staging"}} {
+		if _, _, _, err := execute(append(args, "--root", root)...); err == nil || err.Error() != rename {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// The flag and the command say the same: the version of each program whose code there is.
+func TestVersion(t *testing.T) {
+	want := "\nkustomize: " + build.KustomizeRelease + "\nkubernetes: " + apiserver.Release + "\ngo: go"
+	for _, args := range []string{"version", "--version", "--version --all"} {
+		if out, _, _, err := execute(strings.Fields(args)...); err != nil || !strings.HasPrefix(out, "render: ") || !strings.Contains(out, want) {
+			t.Errorf("%s: %s%v", args, out, err)
+		}
+	}
+	for _, args := range []string{"version -o json", "--version -o json"} {
+		out, _, _, err := execute(strings.Fields(args)...)
+		var v versions
+		if err := json.Unmarshal([]byte(out), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil || v.Kubernetes != apiserver.Release || v.Kustomize != build.KustomizeRelease || v.Go == "" {
+			t.Errorf("%s: %s%v", args, out, err)
+		}
+	}
+}
