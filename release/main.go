@@ -37,7 +37,7 @@ var (
 // The variables of render that its linker sets: its version, and the controller's image, which
 // render init writes into new repositories.
 const (
-	versionVariable = "main.release"
+	versionVariable = "example.com/gatehouse/cmd/render/command.release"
 	imageVariable   = "example.com/gatehouse/render/scaffold.Image"
 )
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 // twoEnvironments are dev and prod, each with a ConfigMap that stays, one that changes
@@ -25,7 +27,7 @@ func twoEnvironments(version string) string {
 func staged(t *testing.T, root string, before func()) (*Update, error) {
 	t.Helper()
 	write(t, twoEnvironments("v2"), root)
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

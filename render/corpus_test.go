@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -215,7 +215,7 @@ type built struct {
 }
 
 func (b built) isSpec() bool {
-	return kinds.Find(schema.GroupVersionKind{Group: b.Group, Version: b.Version, Kind: b.Kind}) != nil
+	return gatehouse.All().Find(schema.GroupVersionKind{Group: b.Group, Version: b.Version, Kind: b.Kind}) != nil
 }
 
 // newBuilt reads YAML as an API server does.
@@ -276,7 +276,7 @@ func newOutcome(all []built) (o outcome) {
 // renderFolder renders the environment below root.
 func renderFolder(t *testing.T, root string) outcome {
 	t.Helper()
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 // deadlineAt is an At of a name, with more in its spec, that is due in a year.
@@ -22,7 +22,7 @@ func writeWithDefinitions(t *testing.T, kustomization, ats string) (root string)
 	root = write(t, "-- environments/prod/kustomization.yaml --\n"+kustomization+
 		"\nmetadata: {annotations: {gatehouse.example.com/elsewhere: Deployment gatehouse-system/gatehouse-controller}}\n"+
 		"-- environments/prod/ats.yaml --\n"+ats)
-	if err := os.CopyFS(filepath.Join(root, "crds"), crds.Folder); err != nil {
+	if err := os.CopyFS(filepath.Join(root, "crds"), os.DirFS("../apis/crds")); err != nil {
 		t.Fatal(err)
 	}
 	return root
@@ -113,7 +113,7 @@ func TestDefaultDeadlineIsRendered(t *testing.T) {
 
 func renderingOf(t *testing.T, root string) *Rendering {
 	t.Helper()
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

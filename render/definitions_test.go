@@ -1,12 +1,11 @@
 package render
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
-
-	"example.com/gatehouse/apis/crds"
 )
 
 // An environment without CustomResourceDefinitions has the defaults and bounds of those that
@@ -42,12 +41,12 @@ patches:
 
 	rendered := func(kustomization, maximum string) (map[string]string, []string) {
 		archive := strings.ReplaceAll(team, "MAXIMUM", maximum) + kustomization
-		entries, err := crds.Folder.ReadDir(".")
+		entries, err := os.ReadDir("../apis/crds")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, entry := range entries {
-			content, err := crds.Folder.ReadFile(entry.Name())
+			content, err := os.ReadFile("../apis/crds/" + entry.Name())
 			if err != nil {
 				t.Fatal(err)
 			}

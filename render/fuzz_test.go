@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 // FuzzRender renders an environment of any kustomization, manifest and other file.
@@ -210,7 +210,7 @@ type attempt struct {
 
 func (h *harness) render(t *testing.T) attempt {
 	t.Helper()
-	repository, err := Open(h.root)
+	repository, err := Open(h.root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func (h *harness) compareWithLibrary(t *testing.T, r attempt) {
 	}
 	var got []string
 	for _, o := range r.Objects {
-		if o.IsRendered() || kinds.Find(o.GroupVersionKind()) != nil {
+		if o.IsRendered() || gatehouse.All().Find(o.GroupVersionKind()) != nil {
 			continue
 		}
 		content, err := json.Marshal(o.Object)

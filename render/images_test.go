@@ -9,13 +9,9 @@ import (
 
 // The image that `images:` changes is the default of the environment's own definition.
 func TestImagesOfDefinition(t *testing.T) {
-	definition, err := crds.Files.ReadFile("cache.example.com_memcacheds.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	root := write(t, `
 -- environments/prod/crd.yaml --
-`+strings.Replace(string(definition), "default: memcached:1.6.26-alpine3.19", "default: mirror/cache:2", 1)+`
+`+strings.Replace(string(crds.Memcached), "default: memcached:1.6.26-alpine3.19", "default: mirror/cache:2", 1)+`
 -- environments/prod/kustomization.yaml --
 resources: [crd.yaml, caches.yaml]
 namespace: shop

@@ -12,6 +12,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/tools/txtar"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 )
 
@@ -33,7 +34,7 @@ func write(t *testing.T, archive string, dir ...string) string {
 
 // plan renders environments below root and plans what to write.
 func plan(ctx context.Context, root string, selection Selection) (*Update, error) {
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func plan(ctx context.Context, root string, selection Selection) (*Update, error
 
 // update renders environments below root and writes them, if they have no problems.
 func update(ctx context.Context, root string, selection Selection) (*Update, error) {
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 )
 
@@ -41,7 +42,7 @@ func TestRepository(t *testing.T) {
 // and not written.
 func TestRepositoryWithoutLocks(t *testing.T) {
 	root := write(t, "-- environments/prod/kustomization.yaml --\n")
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 )
 
@@ -59,7 +60,7 @@ func TestSortMany(t *testing.T) {
 // rendered, and that of what is rendered it has all in this order.
 func testOrder(t *testing.T, root, environment string) {
 	t.Helper()
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 )
 
@@ -14,7 +15,7 @@ import (
 // warned of.
 func warningsAt(t *testing.T, root string, now time.Time) (warnings string, update *Update) {
 	t.Helper()
-	repository, err := Open(root)
+	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

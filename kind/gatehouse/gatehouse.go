@@ -2,6 +2,8 @@
 package gatehouse
 
 import (
+	"sync"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/memcached"
@@ -9,3 +11,12 @@ import (
 
 // Kinds are At and Memcached.
 var Kinds = []kind.Kind{at.Kind, memcached.Kind}
+
+// All are these as programs take them that have no others.
+var All = sync.OnceValue(func() *kind.Kinds {
+	kinds, err := kind.New(Kinds...)
+	if err != nil { // they are known at build time
+		panic(err)
+	}
+	return kinds
+})

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"example.com/gatehouse/kind/at"
+	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/render/object"
 )
 
@@ -139,14 +139,14 @@ func runs(live *unstructured.Unstructured) bool {
 	gates, _, _ := unstructured.NestedSlice(live.Object, "spec", "schedulingGates")
 	isGated := slices.ContainsFunc(gates, func(gate any) bool {
 		g, _ := gate.(map[string]any)
-		return g["name"] == at.Gate
+		return g["name"] == kindat.Gate
 	})
 	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
 	return !isGated && phase != string(corev1.PodSucceeded) && phase != string(corev1.PodFailed)
 }
 
 func isPodOfAt(u *unstructured.Unstructured) bool {
-	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Pod"} && u.GetLabels()[at.Label] != ""
+	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Pod"} && u.GetLabels()[kindat.Label] != ""
 }
 
 // inRemovalOrder puts objects in the reverse of the order in which they were applied, with

@@ -13,7 +13,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"golang.org/x/tools/txtar"
 
-	"example.com/gatehouse/apis/crds"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
 )
@@ -132,7 +132,7 @@ func readSources(t test, dir string, archive *txtar.Archive) *source.Sources {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(source.NewFileSystem(root, dir), crds.KustomizeConfig, overlay)
+	s := source.Read(source.NewFileSystem(root, dir), source.Kinds{GVKs: gatehouse.All().GVKs(), Configuration: gatehouse.All().KustomizeConfig()}, overlay)
 	if !s.CanBuild(overlay) {
 		t.Fatalf("cannot be built: %v", s.Problems)
 	}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 // What may be a list with keys has to be known, with all keys that are not nothing by
@@ -133,7 +135,7 @@ secrets: [{name: a}, {name: b}]`
 
 // A null that stays means the same, created or applied.
 func TestDropNulls(t *testing.T) {
-	checker, _ := New(nil)
+	checker, _ := New(gatehouse.All(), nil)
 	objects := objectsOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null}, spec: {suspend: null, image: null, env: [{name: A, value: null}]}}`+
 		"\n---\n{apiVersion: v1, kind: ConfigMap, data: {a: null}}\n---\n{apiVersion: example.com/v1, kind: Unknown, spec: null}")
 	want := objectsOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null}, spec: {image: null, env: [{name: A}]}}`+

@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 )
 
@@ -24,15 +25,16 @@ func FuzzSchedule(f *testing.F) {
 	} {
 		f.Add(schedule)
 	}
-	kind := embeddedKinds()[cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt)]
+	known, _ := brought(gatehouse.All())
+	kind := known[cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt)]
 	f.Fuzz(func(t *testing.T, schedule string) {
-		at := &unstructured.Unstructured{Object: map[string]any{
+		o := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "cnat.programming-kubernetes.info/v1alpha1", "kind": "At",
 			"metadata": map[string]any{"name": "a"},
 			"spec":     map[string]any{"schedule": schedule, "command": "date"},
 		}}
-		_, refused := kind.check(object.Object{Unstructured: at})
-		if _, err := kinds.Schedule(cnatv1alpha1.AtSpec{Schedule: schedule}); (err == nil) != (len(refused) == 0) {
+		_, refused := kind.check(object.Object{Unstructured: o})
+		if _, err := at.Schedule(cnatv1alpha1.AtSpec{Schedule: schedule}); (err == nil) != (len(refused) == 0) {
 			t.Errorf("the definition says %v, the controller %v", refused, err)
 		}
 	})

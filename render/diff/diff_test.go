@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 func read(t *testing.T, text string) (manifests []Manifest) {
@@ -55,7 +57,7 @@ func TestEqual(t *testing.T) {
 		"text like a number":  {configMap, strings.Replace(configMap, "k: v", "k: '1'", 1), false},
 		"version":             {"apiVersion: x.io/v1\nkind: X\nmetadata: {name: a}", "apiVersion: x.io/v2\nkind: X\nmetadata: {name: a}", false},
 	} {
-		e := Objects("prod", read(t, test.before), read(t, test.after))
+		e := Objects(gatehouse.All(), "prod", read(t, test.before), read(t, test.after))
 		if same := len(e.Changes) == 0; same != test.same {
 			t.Errorf("%s: same is %t: %+v", name, same, e.Changes)
 		}
@@ -74,7 +76,7 @@ func pod(name, at, ns string) string {
 // An object that names the namespace in which it is anyway stays.
 func TestDefaultNamespace(t *testing.T) {
 	bare := strings.Replace(deployment, ", namespace: shop", "", 1)
-	changes := Objects("prod", read(t, bare), read(t, strings.Replace(bare, "name: web", "name: web, namespace: default", 1))).Changes
+	changes := Objects(gatehouse.All(), "prod", read(t, bare), read(t, strings.Replace(bare, "name: web", "name: web, namespace: default", 1))).Changes
 	if len(changes) != 1 || changes[0].Action() != Changed || !strings.Contains(changes[0].Unified(), "+  namespace: default") {
 		t.Errorf("%+v", changes)
 	}
@@ -85,7 +87,7 @@ func TestActions(t *testing.T) {
 	before := pod("a-1", "a", "shop") + pod("b-1", "b", "shop") + pod("d-1", "d", "x") + pod("e-1", "e", "shop") + pod("e-2", "e", "shop") + deployment
 	after := pod("a-2", "a", "shop") + pod("c-1", "c", "shop") + pod("d-1", "d", "z") + pod("e-3", "e", "shop") + strings.Replace(deployment, "web:1", "web:2", 1)
 	var got []string
-	for _, c := range Objects("prod", read(t, before), read(t, after)).Changes {
+	for _, c := range Objects(gatehouse.All(), "prod", read(t, before), read(t, after)).Changes {
 		got = append(got, string(c.Action())+" "+c.Object().String())
 	}
 	want := []string{
@@ -109,7 +111,7 @@ func TestSecrets(t *testing.T) {
 		"text":    {secret + "data: s1", secret + "data: {}", "-data: '***'\n"},
 		"moved":   {secret + "data: {a: czE=}", secret + "stringData: {a: s1}", "+stringData:\n+  a: '***'\n"},
 	} {
-		changes := Objects("prod", read(t, test.before), read(t, test.after)).Changes
+		changes := Objects(gatehouse.All(), "prod", read(t, test.before), read(t, test.after)).Changes
 		if len(changes) != 1 {
 			t.Fatalf("%s: %+v", name, changes)
 		}

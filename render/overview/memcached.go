@@ -13,7 +13,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 
-	"example.com/gatehouse/kind/memcached"
+	kindmemcached "example.com/gatehouse/kind/memcached"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
 )
@@ -65,9 +65,9 @@ func (c *cache) readDeployment(autoscalers map[object.ID]object.Autoscaler) {
 	c.each = memoryOf(pod)
 	for _, container := range pod.Spec.Containers {
 		switch container.Name {
-		case memcached.MemcachedContainer:
+		case kindmemcached.MemcachedContainer:
 			c.image = container.Image
-		case memcached.ExporterContainer:
+		case kindmemcached.ExporterContainer:
 			c.exporter = container.Image
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
-	"example.com/gatehouse/kind/memcached"
+	kindmemcached "example.com/gatehouse/kind/memcached"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -85,7 +85,7 @@ func read(kinds *kind.Kinds, name string, objects []object.Object, files []tree.
 		isPod, isDeployment := gvk.Group == "" && gvk.Kind == "Pod", gvk.Group == appsv1.GroupName && gvk.Kind == "Deployment"
 		_, runsPods := object.PodTemplatePath(gvk.Kind)
 		switch {
-		case gvk == memcached.Kind.GVK:
+		case gvk == kindmemcached.Kind.GVK:
 			caches = append(caches, p)
 		case gvk == kindat.Kind.GVK:
 			ats = append(ats, p)
@@ -96,7 +96,7 @@ func read(kinds *kind.Kinds, name string, objects []object.Object, files []tree.
 		}
 	}
 	e.namespaces = len(folders)
-	e.caches = readCaches(caches, rendered[memcached.Label], autoscalers)
+	e.caches = readCaches(caches, rendered[kindmemcached.Label], autoscalers)
 	e.ats = readAts(ats, rendered[kindat.Label])
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -31,7 +32,7 @@ func pageOf(t *testing.T, manifests ...string) string {
 		objects = append(objects, o)
 		files = append(files, tree.File{Path: o.NamespaceOrDefault() + "/" + strings.ToLower(o.GetKind()) + "-" + o.GetName() + ".yaml"})
 	}
-	return string(Page("prod", objects, files))
+	return string(Page(gatehouse.All(), "prod", objects, files))
 }
 
 func mustHave(t *testing.T, page string, parts ...string) {

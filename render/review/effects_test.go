@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/diff"
 )
 
@@ -34,7 +35,7 @@ func manifests(t *testing.T, documents string) (manifests []diff.Manifest) {
 
 func changed(t *testing.T, before, after string) diff.Environment {
 	t.Helper()
-	return diff.Objects("prod", manifests(t, before), manifests(t, after))
+	return diff.Objects(gatehouse.All(), "prod", manifests(t, before), manifests(t, after))
 }
 
 const (

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/diff"
 	"example.com/gatehouse/render/review"
@@ -84,7 +85,7 @@ func reviewOf(t *testing.T, archive *txtar.Archive) *review.Review {
 	t.Helper()
 	root := t.TempDir()
 	write(t, root, archive, "before/")
-	repository, err := render.Open(root)
+	repository, err := render.Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

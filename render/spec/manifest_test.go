@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind/at"
 )
 
 // Whatever is given, the manifest has it to the byte.
@@ -16,14 +17,14 @@ func TestManifest(t *testing.T) {
 		"a\nb", "a\nb\n", "a\n\n\nb\n\n", "\na", "  a\nb", "a\n  b", "a \nb ", "\ta\n\tb", "a\tb", "a\r\nb", "a\x1b[31m", "ä\u2028b", "a\nb\u2029", "a\u0085b", "\ufeffa",
 		"---\na", "a\n---\nb", "a\n...\n", "  \n", "\n", "\n\n", " a\n\n  b\n", strings.Repeat("word ", 60),
 	} {
-		content, err := manifest(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt), "shop", "1e3", []Value{
+		content, err := manifest(&at.Kind, "shop", "1e3", []Value{
 			{Field: "schedule", Is: "2027-01-04T06:00:00Z", Quoted: true}, {Field: "command", Is: command}})
-		var at cnatv1alpha1.At
+		var read cnatv1alpha1.At
 		if err == nil {
-			err = yaml.UnmarshalStrict(content, &at)
+			err = yaml.UnmarshalStrict(content, &read)
 		}
-		if err != nil || at.Spec.Command != command || at.Spec.Schedule != "2027-01-04T06:00:00Z" || at.Name != "1e3" || at.Namespace != "shop" {
-			t.Errorf("%q: %v, %q in\n%s", command, err, at.Spec.Command, content)
+		if err != nil || read.Spec.Command != command || read.Spec.Schedule != "2027-01-04T06:00:00Z" || read.Name != "1e3" || read.Namespace != "shop" {
+			t.Errorf("%q: %v, %q in\n%s", command, err, read.Spec.Command, content)
 		}
 		if strings.ContainsAny(string(content), lineEnds) {
 			t.Errorf("%q: some readers end a line there:\n%s", command, content)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/test/apiserver"
@@ -145,7 +146,7 @@ func rendered(t *testing.T, written string) (u *unstructured.Unstructured, wrong
 			t.Fatal(err)
 		}
 	}
-	repository, err := render.Open(filepath.Dir(filepath.Dir(folder)))
+	repository, err := render.Open(filepath.Dir(filepath.Dir(folder)), gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

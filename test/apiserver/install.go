@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind/at"
 )
 
 // installed are the manifests that say what the controller may do.
@@ -71,7 +71,7 @@ func awaitPolicy(ctx context.Context, server *Server, admin client.Client) error
 	probe := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system", Name: "probe"},
 		Spec: corev1.PodSpec{
-			SchedulingGates: []corev1.PodSchedulingGate{{Name: kinds.ScheduleGate}},
+			SchedulingGates: []corev1.PodSchedulingGate{{Name: at.Gate}},
 			Containers:      []corev1.Container{{Name: "c", Image: "i"}},
 		},
 	}

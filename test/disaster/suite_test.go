@@ -22,6 +22,7 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/test/apiserver"
@@ -212,7 +213,7 @@ func must(t *testing.T, err error) {
 // content.
 func rendered(t *testing.T, environment string, files map[string]string) (objects []*unstructured.Unstructured) {
 	t.Helper()
-	repository, err := render.Open("../..")
+	repository, err := render.Open("../..", gatehouse.All())
 	must(t, err)
 	defer repository.Close()
 	contents := map[string][]byte{}

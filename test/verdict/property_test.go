@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/object"
 )
 
@@ -86,12 +86,12 @@ func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render
 	if err != nil {
 		r.Fatal(err)
 	}
-	rendered, err := kinds.Expand(stored)
+	rendered, err := gatehouse.All().Expand(stored)
 	if err != nil {
 		return
 	}
 	for _, child := range rendered {
-		if err := kinds.HashName(child); err != nil {
+		if err := gatehouse.All().HashName(child, stored); err != nil {
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 )
@@ -41,7 +42,7 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 		fmt.Fprintln(&kustomization, "- "+fileName(i))
 	}
 	write("kustomization.yaml", kustomization.String())
-	repository, err := render.Open(root)
+	repository, err := render.Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

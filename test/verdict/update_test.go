@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/object"
 )
@@ -30,7 +31,7 @@ func TestUpdate(t *testing.T) {
 		if stored.GetKind() == "CustomResourceDefinition" {
 			definitions = append(definitions, object.Object{Unstructured: stored})
 		}
-		checker, _ := check.New(definitions)
+		checker, _ := check.New(gatehouse.All(), definitions)
 		resource := store(t, stored)
 		for _, title := range slices.Sorted(maps.Keys(e.But)) {
 			changed := e.changed(t, c, e.But[title])

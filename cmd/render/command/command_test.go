@@ -2,12 +2,15 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 func repository(t *testing.T) string {
@@ -31,11 +34,11 @@ func writeFile(t *testing.T, root, name, content string) {
 
 func execute(args ...string) (stdout, stderr string, code int, err error) {
 	var out, errOut bytes.Buffer
-	cmd := newCommand()
+	cmd := newCommand(gatehouse.All())
 	cmd.SetOut(&out)
 	cmd.SetErr(&errOut)
 	cmd.SetArgs(args)
-	err = cmd.Execute()
+	err = cmd.ExecuteContext(withKinds(context.Background(), gatehouse.All()))
 	var exit exitCode
 	if errors.As(err, &exit) {
 		return out.String(), errOut.String(), int(exit), nil

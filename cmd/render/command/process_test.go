@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 )
 
@@ -27,14 +28,14 @@ var limits = map[string]func() error{}
 func TestMain(m *testing.M) {
 	limit, ok := os.LookupEnv(asRender)
 	if !ok {
-		testscript.Main(m, map[string]func(){"render": main})
+		testscript.Main(m, map[string]func(){"render": func() { Main(gatehouse.Kinds...) }})
 	}
 	if limit != "" {
 		if err := limits[limit](); err != nil {
 			panic(err)
 		}
 	}
-	os.Exit(run())
+	os.Exit(run(gatehouse.Kinds))
 }
 
 // process is render as a process of its own.
@@ -141,17 +142,17 @@ func TestReportOfErrors(t *testing.T) {
 // A check waits for whoever writes, and not for another check.
 func TestCheckWaits(t *testing.T) {
 	root := changed(t)
-	repository, err := render.Open(root)
+	repository, err := render.Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
 	check := func(ctx context.Context) error {
-		cmd := newCommand()
+		cmd := newCommand(gatehouse.All())
 		cmd.SetOut(&bytes.Buffer{})
 		cmd.SetErr(&bytes.Buffer{})
 		cmd.SetArgs([]string{"--all", "--check", "--root", root})
-		return cmd.ExecuteContext(ctx)
+		return cmd.ExecuteContext(withKinds(ctx, gatehouse.All()))
 	}
 
 	unlock, err := repository.Lock(t.Context())

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unsafe"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 )
 
@@ -48,7 +49,7 @@ func newTerminal(t *testing.T) (terminal, shows *os.File) {
 // A terminal shows what a run waits for before anything is built; a pipe does not.
 func TestProgressBeforeBuilding(t *testing.T) {
 	root := repository(t)
-	repository, err := render.Open(root)
+	repository, err := render.Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/test/apiserver"
@@ -112,7 +113,7 @@ func read(t *testing.T, file string) (objects []object.Object) {
 
 func renderVerdicts(t *testing.T, objects []object.Object) []verdict {
 	t.Helper()
-	checker, problems := check.New(objects)
+	checker, problems := check.New(gatehouse.All(), objects)
 	_, invalid := checker.Objects(objects)
 	for _, p := range append(problems, invalid...) {
 		t.Fatal(p)
