@@ -4,10 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 // repositories that are no guess of a fuzzer are rendered five times as fast, as what
@@ -16,10 +17,6 @@ var repositories = flag.Uint64("repositories", 50, "random repositories that Fuz
 
 // FuzzFeatures renders repositories of several levels, which its bytes choose.
 func FuzzFeatures(f *testing.F) {
-	config, err := os.ReadFile("../apis/crds/kustomizeconfig.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
 	for seed := range *repositories {
 		random := rand.New(rand.NewPCG(seed, 0))
 		choices := make([]byte, 20+4*(seed%50))
@@ -32,7 +29,7 @@ func FuzzFeatures(f *testing.F) {
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		d := &draft{choices: choices, files: map[string]string{
 			"environments/config/kustomization.yaml": "configurations: [config.yaml]\n",
-			"environments/config/config.yaml":        string(config),
+			"environments/config/config.yaml":        string(gatehouse.All().KustomizeConfig()),
 		}}
 		h.check(t, d.repository())
 	})

@@ -106,13 +106,9 @@ type test interface {
 // it is given the configurations of the kinds.
 func readSources(t test, dir string, archive *txtar.Archive) *source.Sources {
 	t.Helper()
-	config, err := os.ReadFile("../../apis/crds/kustomizeconfig.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	files := append([]txtar.File{
 		{Name: "config/kustomization.yaml", Data: []byte("configurations: [config.yaml]\n")},
-		{Name: "config/config.yaml", Data: config},
+		{Name: "config/config.yaml", Data: gatehouse.All().KustomizeConfig()},
 	}, archive.Files...)
 	for _, f := range files {
 		name := filepath.Join(dir, f.Name)
@@ -123,7 +119,7 @@ func readSources(t test, dir string, archive *txtar.Archive) *source.Sources {
 			t.Fatal(err)
 		}
 	}
-	dir, err = filepath.EvalSymlinks(dir)
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/live"
 )
 
@@ -187,7 +188,7 @@ func TestStrays(t *testing.T) {
 	w.want(w.compare(oneMap), "stray ConfigMap made", "stray Deployment d", "stray Pod pod", "stray ServiceAccount robot")
 
 	// What another environment of the same cluster has, is no stray of this one.
-	other := live.Environment{Name: "other", Objects: environment("other", w.read("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: made, namespace: NS}")).Objects}
+	other := live.Environment{Kinds: gatehouse.All(), Name: "other", Objects: environment("other", w.read("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: made, namespace: NS}")).Objects}
 	both, err := live.Compare(t.Context(), w.Client, []live.Environment{environment(w.namespace, w.read(oneMap)), other}, func(string, string) {})
 	w.must(err)
 	w.want(both[0], "stray Deployment d", "stray Pod pod", "stray ServiceAccount robot")

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/diff"
 	"example.com/gatehouse/render/live"
 	"example.com/gatehouse/render/object"
@@ -114,7 +115,7 @@ func (w *world) apply(manager, text string, change ...func(*unstructured.Unstruc
 }
 
 func environment(name string, objects []*unstructured.Unstructured) live.Environment {
-	e := live.Environment{Name: name}
+	e := live.Environment{Kinds: gatehouse.All(), Name: name}
 	for _, o := range objects {
 		e.Objects = append(e.Objects, diff.Manifest{Unstructured: o, File: fmt.Sprintf("rendered/%s/%s-%s.yaml", name, strings.ToLower(o.GetKind()), o.GetName())})
 	}

@@ -213,7 +213,7 @@ func TestEffects(t *testing.T) {
 func TestUnreadableBefore(t *testing.T) {
 	endless := with(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
 	before, after := manifests(t, endless)[0], manifests(t, with(deployment, "REPLICAS=0"))[0]
-	effects := effectsOf(diff.Environment{Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
+	effects := effectsOf(diff.Environment{Kinds: gatehouse.All(), Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
 	if len(effects) != 1 || effects[0].Type != WorkloadScaled {
 		t.Error(effects)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/diff"
 )
 
@@ -45,7 +46,7 @@ func TestAnyObjectBefore(t *testing.T) {
 		if before.GetKind() == "" || before.GetAPIVersion() == "" || before.GetName() != after.GetName() {
 			continue
 		}
-		e := diff.Environment{Name: "prod", Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}
+		e := diff.Environment{Kinds: gatehouse.All(), Name: "prod", Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}
 		if New([]diff.Environment{e}, time.Unix(0, 0)).Markdown(5000, "") == "" {
 			t.Error(before)
 		}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/diff"
 )
 
@@ -113,7 +114,7 @@ func TestCacheEffect(t *testing.T) {
 // A cluster knows what ran: a Pod that comes back afterwards does not run again. What git does
 // not have, and stays, has no effect.
 func TestEffectsOfCluster(t *testing.T) {
-	e := diff.Environment{Name: "prod", Changes: []diff.Change{
+	e := diff.Environment{Kinds: gatehouse.All(), Name: "prod", Changes: []diff.Change{
 		{After: objectOf(t, `{apiVersion: v1, kind: Pod, metadata: {name: a-1, namespace: ns, labels: {cnat.programming-kubernetes.info/at: a}, annotations: {gatehouse.example.com/digest: "sha256:1"}}}`)},
 		{IsStray: true, Before: objectOf(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: ns}, spec: {replicas: 3}}`)},
 	}}

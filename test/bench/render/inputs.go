@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 // input is an environment, prod, to build.
@@ -123,13 +125,9 @@ func writeFolders(root string, n int, overlay string, kustomization func(folder 
 	return writeFile(prod(root), "kustomization.yaml", list.String())
 }
 
-// copyConfiguration copies what kustomize has to know of the kinds' fields.
+// copyConfiguration writes what kustomize has to know of the kinds' fields.
 func copyConfiguration(root string) error {
-	content, err := os.ReadFile("apis/crds/kustomizeconfig.yaml")
-	if err != nil {
-		return err
-	}
-	return writeFile(prod(root), "config.yaml", string(content))
+	return writeFile(prod(root), "config.yaml", string(gatehouse.All().KustomizeConfig()))
 }
 
 func writeFile(dir, name, content string) error {
