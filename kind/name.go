@@ -12,7 +12,7 @@ import (
 // a hash of all else that it is but for its wave and what backups make of it, so that it
 // never has to be changed. It comes after everything else that may change the manifest.
 // Other objects keep their names. Owner is what the object was rendered from, as it was
-// written.
+// written; nil where that is not known.
 func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	if !k.IsImmutable(object) {
 		return nil
@@ -27,8 +27,8 @@ func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	hashed.SetAnnotations(annotations)
 	labels := hashed.GetLabels()
 	delete(labels, ExcludeFromBackup)
-	if manager := owner.GetLabels()[ManagedByLabel]; manager != "" {
-		labels[ManagedByLabel] = manager // which what is rendered had once
+	if owner != nil && owner.GetLabels()[ManagedByLabel] != "" {
+		labels[ManagedByLabel] = owner.GetLabels()[ManagedByLabel] // which what is rendered had once
 	}
 	hashed.SetLabels(labels)
 	b, err := json.Marshal(hashed.Object)
