@@ -27,8 +27,10 @@ func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	hashed.SetAnnotations(annotations)
 	labels := hashed.GetLabels()
 	delete(labels, ExcludeFromBackup)
-	if owner != nil && owner.GetLabels()[ManagedByLabel] != "" {
-		labels[ManagedByLabel] = owner.GetLabels()[ManagedByLabel] // which what is rendered had once
+	if owner != nil {
+		if manager, ok := owner.GetLabels()[ManagedByLabel]; ok {
+			labels[ManagedByLabel] = manager // which what is rendered had once
+		}
 	}
 	hashed.SetLabels(labels)
 	b, err := json.Marshal(hashed.Object)

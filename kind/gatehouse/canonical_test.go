@@ -11,6 +11,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
+
+	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/canonical"
+	"example.com/gatehouse/kind/memcached"
 )
 
 const plainAt = `{schedule: "2027-01-01T00:00:00Z", command: date, image: "busybox:1.37", restartPolicy: OnFailure`
@@ -45,13 +49,13 @@ func TestSpellingsOfOneSpec(t *testing.T) {
 		{`, envFrom: [{configMapRef: {name: a, optional: true}}]`},
 		{`, env: [{name: A, value: a}, {name: B, value: b}]`},
 		{`, env: [{name: B, value: b}, {name: A, value: a}]`}, // the order counts: one value may refer to another
-	}, func(spelling string) string { return AtDigest(atSpec(t, plainAt+spelling+"}")) })
+	}, func(spelling string) string { return at.Digest(atSpec(t, plainAt+spelling+"}")) })
 	checkDigests(t, [][]string{
 		{`{}`, `{args: []}`, `{memoryLimit: 67108864}`, `{memoryLimit: 65536Ki}`, `{memoryLimit: "0.0625Gi"}`, `{resources: {limits: {}}}`},
 		{`{memoryLimit: 64M}`, `{memoryLimit: 64000000}`, `{memoryLimit: 64e6}`},
 		{`{resources: {requests: {cpu: 1}}}`, `{resources: {requests: {cpu: 1000m}, limits: {}}}`},
 		{`{exporter: {}}`},
-	}, func(spelling string) string { return MemcachedDigest(memcachedSpec(t, spelling)) })
+	}, func(spelling string) string { return memcached.Digest(memcachedSpec(t, spelling)) })
 }
 
 // checkDigests checks that spellings have one digest where they are of one line, and two
@@ -76,7 +80,7 @@ func checkDigests(t *testing.T, lines [][]string, digest func(string) string) {
 // One quantity has one digest, and two have two, however they are written.
 func TestSpellingsOfQuantities(t *testing.T) {
 	digest := func(quantity string) string {
-		return AtDigest(atSpec(t, plainAt+`, resources: {limits: {memory: "`+quantity+`"}}}`))
+		return at.Digest(atSpec(t, plainAt+`, resources: {limits: {memory: "`+quantity+`"}}}`))
 	}
 	factors := rapid.SampledFrom([]int64{1, 10, 1000, 1e6, 1e9, 1e12, 1024, 1 << 20, 1 << 30, 125 << 10, 1 << 40})
 	values := rapid.Custom(func(t *rapid.T) int64 {
@@ -105,12 +109,12 @@ func TestCanonicalQuantity(t *testing.T) {
 		if err != nil {
 			t.Skip()
 		}
-		canonical := canonicalQuantity(quantity)
-		if canonical.Cmp(quantity) != 0 {
-			t.Fatalf("%s is %s", text, canonical.String())
+		spelled := canonical.Quantity(quantity)
+		if spelled.Cmp(quantity) != 0 {
+			t.Fatalf("%s is %s", text, spelled.String())
 		}
-		if again := canonicalQuantity(canonical); again.String() != canonical.String() {
-			t.Fatalf("%s is %s and %s", text, canonical.String(), again.String())
+		if again := canonical.Quantity(spelled); again.String() != spelled.String() {
+			t.Fatalf("%s is %s and %s", text, spelled.String(), again.String())
 		}
 	})
 }
@@ -138,7 +142,7 @@ func TestDigestsStay(t *testing.T) {
 		`, resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {memory: 32Mi}}}`:                                                                                          "sha256:7f23f2cb831cc0edd0015b444d37712536a8e6ce9b536b7a458f29076d499d81",
 		`, resources: {requests: {cpu: 0.5, memory: 512M}, limits: {cpu: 2, memory: 1.5Gi}}, env: [{name: A, value: b}], envFrom: [{configMapRef: {name: a}}], suspend: true}`: "sha256:1607c24fd343478eb8cd81b93b3be556e04f70c46854c7f891b7aa79d255e6d2",
 	} {
-		if got := AtDigest(atSpec(t, plainAt+spec)); got != want {
+		if got := at.Digest(atSpec(t, plainAt+spec)); got != want {
 			t.Errorf("%s: digest %s, want %s", spec, got, want)
 		}
 	}
@@ -146,7 +150,7 @@ func TestDigestsStay(t *testing.T) {
 		`{}`: "sha256:45d4b8bfff7b721d7e3c69c0955cff9b3b99d47dcbed90a711cd19d3a8622020",
 		`{size: 3, memoryLimit: 1500M, args: [-v], exporter: {image: a, port: 9150}, resources: {requests: {cpu: 500m}}}`: "sha256:1a624eab9bdfcc9f45ae791579a5d7cf2e8284d92874a2196f1a6ba5d0da5448",
 	} {
-		if got := MemcachedDigest(memcachedSpec(t, spec)); got != want {
+		if got := memcached.Digest(memcachedSpec(t, spec)); got != want {
 			t.Errorf("%s: digest %s, want %s", spec, got, want)
 		}
 	}
@@ -154,7 +158,7 @@ func TestDigestsStay(t *testing.T) {
 		for count := range 1024 {
 			usual := resource.MustParse(fmt.Sprint(count, suffix))
 			want, _ := usual.MarshalJSON()
-			if got, _ := canonicalQuantity(usual).MarshalJSON(); string(got) != string(want) {
+			if got, _ := canonical.Quantity(usual).MarshalJSON(); string(got) != string(want) {
 				t.Errorf("%d%s is %s in a digest", count, suffix, got)
 			}
 		}

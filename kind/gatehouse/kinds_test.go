@@ -1,6 +1,7 @@
 package gatehouse
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -9,10 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/memcached"
 )
 
 func atSpec(t *testing.T, spec string) (s cnatv1alpha1.AtSpec) {
@@ -35,29 +40,29 @@ func memcachedSpec(t *testing.T, spec string) (s cachev1alpha1.MemcachedSpec) {
 }
 
 func TestAtDigest(t *testing.T) {
-	const at = `{schedule: "2027-01-01T00:00:00Z", command: date, image: "busybox:1.37", restartPolicy: OnFailure`
-	base := AtDigest(atSpec(t, at+`}`))
+	const plain = `{schedule: "2027-01-01T00:00:00Z", command: date, image: "busybox:1.37", restartPolicy: OnFailure`
+	base := at.Digest(atSpec(t, plain+`}`))
 	for spec, same := range map[string]bool{
-		at + `, suspend: true}`:                                      true, // the controller's to act on
-		at + `, startingDeadlineSeconds: 5}`:                         true,
-		strings.Replace(at, "00:00:00Z", "01:30:00+01:30", 1) + `}`:  true, // the same instant
-		strings.Replace(at, "00:00:00Z", "00:00:00.000Z", 1) + `}`:   true,
-		strings.Replace(at, "00:00:00Z", "00:00:00.001Z", 1) + `}`:   false,
-		strings.Replace(at, "00:00:00Z", "00:00:00+01:00", 1) + `}`:  false,
-		strings.Replace(at, "date", "date -u", 1) + `}`:              false,
-		at + `, activeDeadlineSeconds: 5}`:                           false,
-		at + `, env: [{name: A, value: b}]}`:                         false,
-		at + `, serviceAccountName: report}`:                         false,
-		strings.Replace(at, "OnFailure", "Never", 1) + `}`:           false,
-		strings.Replace(at, "busybox:1.37", "busybox:1.36", 1) + `}`: false,
-		at + `, resources: {limits: {memory: 1Gi}}}`:                 false,
-		at + `, envFrom: [{configMapRef: {name: settings}}]}`:        false,
+		plain + `, suspend: true}`:                                      true, // the controller's to act on
+		plain + `, startingDeadlineSeconds: 5}`:                         true,
+		strings.Replace(plain, "00:00:00Z", "01:30:00+01:30", 1) + `}`:  true, // the same instant
+		strings.Replace(plain, "00:00:00Z", "00:00:00.000Z", 1) + `}`:   true,
+		strings.Replace(plain, "00:00:00Z", "00:00:00.001Z", 1) + `}`:   false,
+		strings.Replace(plain, "00:00:00Z", "00:00:00+01:00", 1) + `}`:  false,
+		strings.Replace(plain, "date", "date -u", 1) + `}`:              false,
+		plain + `, activeDeadlineSeconds: 5}`:                           false,
+		plain + `, env: [{name: A, value: b}]}`:                         false,
+		plain + `, serviceAccountName: report}`:                         false,
+		strings.Replace(plain, "OnFailure", "Never", 1) + `}`:           false,
+		strings.Replace(plain, "busybox:1.37", "busybox:1.36", 1) + `}`: false,
+		plain + `, resources: {limits: {memory: 1Gi}}}`:                 false,
+		plain + `, envFrom: [{configMapRef: {name: settings}}]}`:        false,
 	} {
-		if got := AtDigest(atSpec(t, spec)) == base; got != same {
+		if got := at.Digest(atSpec(t, spec)) == base; got != same {
 			t.Errorf("%s: same digest %t, want %t", spec, got, same)
 		}
 	}
-	if half, milli := AtDigest(atSpec(t, at+`, resources: {limits: {cpu: 0.5}}}`)), AtDigest(atSpec(t, at+`, resources: {limits: {cpu: 500m}}}`)); half != milli {
+	if half, milli := at.Digest(atSpec(t, plain+`, resources: {limits: {cpu: 0.5}}}`)), at.Digest(atSpec(t, plain+`, resources: {limits: {cpu: 500m}}}`)); half != milli {
 		t.Error("0.5 and 500m have two digests")
 	}
 	if !strings.HasPrefix(base, "sha256:") || len(base) != len("sha256:")+64 {
@@ -86,7 +91,7 @@ func TestSchedule(t *testing.T) {
 		"9999-12-31T23:59:59.9Z":        "9999-12-31T23:59:59.9Z",
 		"9999-12-31T23:59:59-01:00":     "",
 	} {
-		got, err := Schedule(cnatv1alpha1.AtSpec{Schedule: schedule})
+		got, err := at.Schedule(cnatv1alpha1.AtSpec{Schedule: schedule})
 		if (err != nil) != (want == "") || err == nil && got.Format("2006-01-02T15:04:05.999999999Z07:00") != want {
 			t.Errorf("%s: %v, %v, want %s", schedule, got, err, want)
 		}
@@ -104,7 +109,8 @@ func TestMemcachedResources(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(want), &resources); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := yaml.Marshal(memcachedResources(memcachedSpec(t, spec)))
+		deployment := expand(t, memcached.Kind, &cachev1alpha1.Memcached{Spec: memcachedSpec(t, spec)})[0]
+		got, _ := yaml.Marshal(podOf(t, deployment).Spec.Containers[0].Resources)
 		normal, _ := yaml.Marshal(resources)
 		if string(got) != string(normal) {
 			t.Errorf("%s:\n%swant\n%s", spec, got, normal)
@@ -118,59 +124,110 @@ func TestPodsAreRestricted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := &cnatv1alpha1.At{Spec: atSpec(t, `{schedule: "2027-01-01T00:00:00Z", command: date, serviceAccountName: a}`)}
-	cache := &cachev1alpha1.Memcached{Spec: memcachedSpec(t, `{exporter: {image: exporter, port: 9150}}`)}
-	for _, object := range append(At(at), Memcached(cache)...) {
-		pod := podOf(object)
+	objects := expand(t, at.Kind, &cnatv1alpha1.At{Spec: atSpec(t, `{schedule: "2027-01-01T00:00:00Z", command: date, serviceAccountName: a}`)})
+	objects = append(objects, expand(t, memcached.Kind, &cachev1alpha1.Memcached{Spec: memcachedSpec(t, `{exporter: {image: exporter, port: 9150}}`)})...)
+	for _, object := range objects {
+		pod := podOf(t, object)
+		if (pod == nil) != (object.GetKind() == "Service") {
+			t.Fatalf("a Pod in a %s", object.GetKind())
+		}
 		if pod == nil {
 			continue
 		}
 		for _, result := range evaluator.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
 			if !result.Allowed {
-				t.Errorf("%T: %s: %s", object, result.ForbiddenReason, result.ForbiddenDetail)
+				t.Errorf("%s: %s: %s", object.GetKind(), result.ForbiddenReason, result.ForbiddenDetail)
 			}
 		}
 	}
 }
 
-func podOf(object Object) *corev1.PodTemplateSpec {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+// expand is what an object of a kind is rendered to. It has a name where it has none.
+func expand(t rapid.TB, k kind.Kind, owner kind.Object) []*unstructured.Unstructured {
+	t.Helper()
+	owner.SetName(cmp.Or(owner.GetName(), "a"))
+	objects, err := k.Expand(owner)
 	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// podOf is the Pod, or the template of Pods, that an object is; nil where it is neither.
+func podOf(t rapid.TB, object *unstructured.Unstructured) *corev1.PodTemplateSpec {
+	t.Helper()
+	pod := object.Object
+	if object.GetKind() != "Pod" {
+		pod, _, _ = unstructured.NestedMap(object.Object, "spec", "template")
+	}
+	if pod == nil {
 		return nil
 	}
-	for _, fields := range [][]string{{}, {"spec", "template"}} {
-		pod := content
-		if len(fields) > 0 {
-			pod, _, _ = unstructured.NestedMap(content, fields...)
-		}
-		var template corev1.PodTemplateSpec
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(pod, &template) == nil && len(template.Spec.Containers) > 0 {
-			return &template
-		}
+	var template corev1.PodTemplateSpec
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pod, &template); err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	return &template
 }
 
 func TestHashName(t *testing.T) {
+	kinds := newKinds(t)
 	pod := func(change string) string {
-		p := &unstructured.Unstructured{}
-		content := `{apiVersion: v1, kind: Pod, metadata: {name: report, labels: {cnat.programming-kubernetes.info/at: report` + change + `}}}`
-		if err := yaml.Unmarshal([]byte(content), &p.Object); err != nil {
+		p := unstructuredOf(t, `{apiVersion: v1, kind: Pod, metadata: {name: report, labels: {cnat.programming-kubernetes.info/at: report`+change+`}}}`)
+		if err := kinds.HashName(p, &unstructured.Unstructured{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := HashName(p); err != nil {
-			t.Fatal(err)
-		}
-		first := p.GetName()
-		if err := HashName(p); err != nil || p.GetName() != first {
-			t.Errorf("sealed twice: %s, then %s (%v)", first, p.GetName(), err)
-		}
-		return first
+		return p.GetName()
 	}
-	plain, changed := pod(""), pod(", team: a")
-	if plain == changed || !strings.HasPrefix(plain, "report-") || len(plain) != len("report-")+10 {
+	if plain, changed := pod(""), pod(", team: a"); plain != "report-9a67625d19" || changed != "report-239129b007" {
 		t.Errorf("names %s and %s", plain, changed)
 	}
+}
+
+// The Pod of an At has the name that it always had: another one would be another run.
+func TestNamesStay(t *testing.T) {
+	kinds := newKinds(t)
+	for _, c := range []struct{ metadata, want string }{
+		{`{name: a}`, "a-f207bd2e56"},
+		{`{name: a, namespace: b, labels: {team: c}}`, "a-c706739bf4"},
+		{`{name: a, labels: {app.kubernetes.io/managed-by: gatehouse}}`, "a-f207bd2e56"},
+		{`{name: a, labels: {app.kubernetes.io/managed-by: c}}`, "a-480de11161"},
+		{`{name: a, labels: {app.kubernetes.io/managed-by: ""}}`, "a-10e8ab0c4f"},
+		{`{name: a, labels: {app.kubernetes.io/managed-by: c, app.kubernetes.io/name: d, app.kubernetes.io/instance: e, velero.io/exclude-from-backup: "false", kustomize.toolkit.fluxcd.io/prune: disabled}, annotations: {note: f, argocd.argoproj.io/sync-wave: "5"}}`, "a-5ff11ce205"},
+	} {
+		owner := unstructuredOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: `+c.metadata+`, spec: {schedule: "2027-01-01T00:00:00Z", command: date, image: "busybox:1.37", restartPolicy: OnFailure}}`)
+		rendered, err := kinds.Expand(owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rendered[0].GetLabels()[kind.ManagedByLabel]; got != kind.ManagedBy {
+			t.Errorf("%s: managed by %q", c.metadata, got)
+		}
+		if err := kinds.HashName(rendered[0], owner); err != nil {
+			t.Fatal(err)
+		}
+		if got := rendered[0].GetName(); got != c.want {
+			t.Errorf("%s: name %s, want %s", c.metadata, got, c.want)
+		}
+	}
+}
+
+func newKinds(t testing.TB) *kind.Kinds {
+	t.Helper()
+	kinds, err := kind.New(Kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
+func unstructuredOf(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 // A Memcached and an At have what is rendered from them in their own wave: a sync of
@@ -178,27 +235,24 @@ func TestHashName(t *testing.T) {
 // says nothing of the wave.
 func TestWaves(t *testing.T) {
 	const wave = "argocd.argoproj.io/sync-wave"
-	names := map[string]bool{}
+	kinds, names := newKinds(t), map[string]bool{}
 	for _, annotations := range []map[string]string{nil, {wave: "-5"}, {wave: "1000"}, {wave: ""}} {
 		want, isSet := annotations[wave]
-		for _, kind := range []string{"At", "Memcached"} {
-			owner := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(map[string]string{
+		for _, written := range []string{"At", "Memcached"} {
+			owner := unstructuredOf(t, map[string]string{
 				"At":        `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a}, spec: {schedule: "2027-01-01T00:00:00Z", command: date}}`,
 				"Memcached": `{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: a}, spec: {size: 2, memoryLimit: 64Mi, maxConnections: 1024, threads: 4, port: 11211}}`,
-			}[kind]), &owner.Object); err != nil {
-				t.Fatal(err)
-			}
+			}[written])
 			owner.SetAnnotations(annotations)
-			rendered, err := Expand(owner)
+			rendered, err := kinds.Expand(owner)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, o := range rendered {
 				if got, ok := o.GetAnnotations()[wave]; got != want || ok != isSet {
-					t.Errorf("%s of %s %v: wave %q", o.GetKind(), kind, annotations, got)
+					t.Errorf("%s of %s %v: wave %q", o.GetKind(), written, annotations, got)
 				}
-				if err := HashName(o); err != nil {
+				if err := kinds.HashName(o, owner); err != nil {
 					t.Fatal(err)
 				}
 				if o.GetKind() == "Pod" {
@@ -214,14 +268,11 @@ func TestWaves(t *testing.T) {
 
 // The Pod of an At is in no backup, whatever its At says, and its name says nothing of that.
 func TestExcludeFromBackup(t *testing.T) {
-	names := map[string]bool{}
-	for _, labels := range []map[string]string{nil, {excludeFromBackup: "false"}, {excludeFromBackup: "true"}} {
-		at := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(`{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a}, spec: {schedule: "2027-01-01T00:00:00Z", command: date}}`), &at.Object); err != nil {
-			t.Fatal(err)
-		}
-		at.SetLabels(labels)
-		rendered, err := Expand(at)
+	kinds, names := newKinds(t), map[string]bool{}
+	for _, labels := range []map[string]string{nil, {kind.ExcludeFromBackup: "false"}, {kind.ExcludeFromBackup: "true"}} {
+		owner := unstructuredOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a}, spec: {schedule: "2027-01-01T00:00:00Z", command: date}}`)
+		owner.SetLabels(labels)
+		rendered, err := kinds.Expand(owner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,11 +280,12 @@ func TestExcludeFromBackup(t *testing.T) {
 			t.Errorf("%v: %q", labels, got)
 		}
 		for range 2 { // with the label, and as earlier versions made it
-			if err := HashName(rendered[0]); err != nil {
+			pod := rendered[0].DeepCopy()
+			if err := kinds.HashName(pod, owner); err != nil {
 				t.Fatal(err)
 			}
-			names[rendered[0].GetName()] = true
-			unstructured.RemoveNestedField(rendered[0].Object, "metadata", "labels", excludeFromBackup)
+			names[pod.GetName()] = true
+			unstructured.RemoveNestedField(rendered[0].Object, "metadata", "labels", kind.ExcludeFromBackup)
 		}
 	}
 	if len(names) != 1 {

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/memcached"
 )
 
 // kubeletExpand is what the kubelet makes of a container's command and args: Expand of
@@ -68,7 +68,7 @@ func TestTextsReachTheProgram(t *testing.T) {
 
 func checkReaches(t rapid.TB, text string) {
 	t.Helper()
-	pod := At(&cnatv1alpha1.At{Spec: cnatv1alpha1.AtSpec{Command: text}})[0].(*corev1.Pod)
+	pod := podOf(t, expand(t, at.Kind, &cnatv1alpha1.At{Spec: cnatv1alpha1.AtSpec{Command: text}})[0])
 	command := pod.Spec.Containers[0].Command
 	if got := kubeletExpand(command[2], "; rm -rf /"); got != text || len(command) != 3 {
 		t.Errorf("sh gets %q, want %q", got, text)
@@ -76,7 +76,7 @@ func checkReaches(t rapid.TB, text string) {
 
 	cache := &cachev1alpha1.Memcached{Spec: cachev1alpha1.MemcachedSpec{Args: []string{"-v", text}}}
 	cache.Spec.MemoryLimit = ptr.To(resource.MustParse("64Mi"))
-	args := Memcached(cache)[0].(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Args
+	args := podOf(t, expand(t, memcached.Kind, cache)[0]).Spec.Containers[0].Args
 	if got := kubeletExpand(args[len(args)-1], "; rm -rf /"); got != text {
 		t.Errorf("memcached gets %q, want %q", got, text)
 	}
