@@ -9,11 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // Expand returns what a valid, defaulted object is rendered to: nothing where it is not of
-// a kind that people write. Names of immutable objects are those before HashName. Errors
-// are of the kind, not of who wrote the object.
+// a kind that people write. Names of immutable objects are those before HashName. Its error
+// names the object, and has all that is wrong with what its kind makes of it.
 func (k *Kinds) Expand(object *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	kind := k.Find(object.GroupVersionKind())
 	if kind == nil {
@@ -23,49 +24,76 @@ func (k *Kinds) Expand(object *unstructured.Unstructured) ([]*unstructured.Unstr
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, owner); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	return kind.Expand(owner)
+	return kind.expandAmong(k.All, owner)
 }
 
 // Expand returns what a valid, defaulted object of the kind's Go type is rendered to.
 func (k *Kind) Expand(owner Object) ([]*unstructured.Unstructured, error) {
-	objects, err := k.expandSafely(owner)
-	if err != nil {
-		return nil, err
-	}
-	expanded := make([]*unstructured.Unstructured, len(objects))
-	errs := make([]error, len(objects))
-	for i, o := range objects {
-		expanded[i], errs[i] = k.complete(o, owner)
-	}
-	return expanded, errors.Join(errs...)
+	return k.expandAmong([]Kind{*k}, owner)
 }
 
-// expandSafely returns what the kind's own Expand does, which gets an object of its own.
-func (k *Kind) expandSafely(owner Object) (objects []Object, err error) {
+// expandAmong returns what an object of a kind of a list is rendered to. Its error has all
+// that is wrong with that, and names the object.
+func (k *Kind) expandAmong(all []Kind, owner Object) (expanded []*unstructured.Unstructured, err error) {
+	title := k.GVK.Kind + " " + owner.GetName()
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("Expand of %s panics: %v", k.GVK.Kind, cause)
+			expanded, err = nil, fmt.Errorf("%s: Expand panics%s: %v", title, panicSite(), cause)
 		}
 	}()
-	return k.expand(owner.DeepCopyObject().(Object))
+	objects, err := k.expandTwice(owner)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", title, err)
+	}
+	found := problems{}
+	checkLabelValue(owner.GetName(), k.Label, &found)
+	for i, o := range objects {
+		u, err := unstructuredFrom(o)
+		if err != nil {
+			found.add("object %d of %d: %v", i+1, len(objects), err)
+			continue
+		}
+		k.checkReturned(all, u, owner, &found)
+		k.setMetadata(u, owner, k.digestOfObserved(u, owner))
+		expanded = append(expanded, u)
+	}
+	k.checkExpanded(all, expanded, &found)
+	return expanded, errors.Join(found.of(title)...)
 }
 
-// complete is an object that Expand returned, with the metadata of all that is rendered
-// from owner.
-func (k *Kind) complete(o, owner Object) (*unstructured.Unstructured, error) {
+// unstructuredFrom is an object that Expand returned, with its apiVersion and kind, where
+// they are known, and without what a Go struct writes though nobody set it.
+func unstructuredFrom(o Object) (*unstructured.Unstructured, error) {
+	if isNil(o) {
+		return nil, errors.New("it is nil: leave it out")
+	}
+	if untyped, ok := o.(*unstructured.Unstructured); ok {
+		o = untyped.DeepCopy()
+	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
 		return nil, fmt.Errorf("write %T: %w", o, err)
 	}
-	dropEmpty(content)
 	u := &unstructured.Unstructured{Object: content}
-	child := k.child(u.GroupVersionKind().GroupKind())
-	digest := ""
-	if child != nil && !child.Unobserved {
-		digest = k.digestOf(u, owner)
+	if u.GetAPIVersion() == "" || u.GetKind() == "" {
+		gvks, _, err := scheme.Scheme.ObjectKinds(o)
+		if err != nil {
+			return nil, fmt.Errorf("%T has no apiVersion and kind: set its TypeMeta", o)
+		}
+		u.SetGroupVersionKind(gvks[0])
 	}
-	k.setMetadata(u, owner, digest)
+	dropEmpty(content)
 	return u, nil
+}
+
+// digestOfObserved is the digest of an object that Expand returned, empty where no status
+// depends on it.
+func (k *Kind) digestOfObserved(u *unstructured.Unstructured, owner Object) string {
+	child := k.child(u.GroupVersionKind().GroupKind())
+	if child == nil || child.Unobserved {
+		return ""
+	}
+	return k.digestOf(u, owner)
 }
 
 // setMetadata gives an object the name and namespace of its owner where it has none, the

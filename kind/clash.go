@@ -1,0 +1,89 @@
+package kind
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// clashes are the kinds of a list of which there cannot be both. Those that are nil have no
+// CustomResourceDefinition that can be read.
+func clashes(all []Kind, crds []*apiextensionsv1.CustomResourceDefinition) (errs []error) {
+	for i := range all {
+		for j := range i {
+			if problem := clash(&all[j], &all[i], crds[j], crds[i]); problem != "" {
+				errs = append(errs, fmt.Errorf("%s and %s: %s", all[j].fullName(j), all[i].fullName(i), problem))
+			}
+		}
+	}
+	return errs
+}
+
+// fullName is the kind at an index of a list, with its group and version.
+func (k *Kind) fullName(index int) string {
+	if k.GVK.Kind == "" {
+		return k.title(index)
+	}
+	return written(k.GVK)
+}
+
+// clash says why there cannot be two kinds, nothing where there can.
+func clash(a, b *Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition) string {
+	switch {
+	case a.GVK.Kind == "" || b.GVK.Kind == "":
+		return ""
+	case a.GVK == b.GVK:
+		return "the list has the kind twice: leave one out"
+	case a.GVK.GroupKind() == b.GVK.GroupKind():
+		return versionClash(a, b)
+	case strings.EqualFold(a.GVK.Kind, b.GVK.Kind):
+		return "two kinds have one name: give one another"
+	case aCRD != nil && bCRD != nil:
+		return resourceClash(aCRD, bCRD)
+	}
+	return ""
+}
+
+// versionClash says why there cannot be two versions of one kind. Nobody can tell from
+// which of them an object was rendered: they agree in all that is not for one spec.
+func versionClash(a, b *Kind) string {
+	switch {
+	case !bytes.Equal(a.CRD, b.CRD):
+		return "two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions"
+	case a.Gate != b.Gate:
+		return fmt.Sprintf("two versions of one kind have the Gates %q and %q: give both the same", a.Gate, b.Gate)
+	case !sameChildren(a.Children, b.Children):
+		return "two versions of one kind have different Children: give both all of them"
+	}
+	return ""
+}
+
+func sameChildren(a, b []Child) bool {
+	isIn := func(list []Child) func(Child) bool {
+		return func(c Child) bool { return !slices.Contains(list, c) }
+	}
+	return !slices.ContainsFunc(a, isIn(b)) && !slices.ContainsFunc(b, isIn(a))
+}
+
+// resourceClash says what name of two kinds kubectl would take for both.
+func resourceClash(a, b *apiextensionsv1.CustomResourceDefinition) string {
+	if a.Spec.Names.Plural == b.Spec.Names.Plural {
+		return fmt.Sprintf("both have the plural %q: give one another with // +kubebuilder:resource:path=", a.Spec.Names.Plural)
+	}
+	if a.Spec.Group != b.Spec.Group {
+		return ""
+	}
+	for _, name := range shortNames(a) {
+		if slices.Contains(shortNames(b), name) {
+			return fmt.Sprintf("both have the short name %q: give one another with // +kubebuilder:resource:shortName=", name)
+		}
+	}
+	return ""
+}
+
+func shortNames(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	return append([]string{crd.Spec.Names.Singular}, crd.Spec.Names.ShortNames...)
+}

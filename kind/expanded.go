@@ -1,0 +1,95 @@
+package kind
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// maxName is how long the name of an object may be.
+const maxName = validation.DNS1123SubdomainMaxLength
+
+// ofServer are the fields of metadata that Expand does not set: the API server or whoever
+// deletes an object does. A nameless object would be another one each time it is applied.
+var ofServer = []string{
+	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName", "generation",
+	"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
+}
+
+// checkLabelValue finds whether the name of an object can be the value of a label, by which
+// what is rendered from it is found.
+func checkLabelValue(name, label string, found *problems) {
+	if len(name) > validation.LabelValueMaxLength {
+		found.add("metadata.name has %d characters, and what is rendered has it as its label %s, which takes %d: shorten it",
+			len(name), label, validation.LabelValueMaxLength)
+	}
+}
+
+// checkReturned finds what is wrong with an object as Expand returned it.
+func (k *Kind) checkReturned(all []Kind, u *unstructured.Unstructured, owner Object, found *problems) {
+	gk := u.GroupVersionKind().GroupKind()
+	title := titleOf(u, owner)
+	switch {
+	case gk == k.GVK.GroupKind():
+		found.add("%s: Expand returns an object of the kind itself: have it return what that runs as", title)
+	case find(all, gk) != nil:
+		found.add("%s: people write %s, and nothing expands it here: have Expand return what it is rendered to", title, gk.Kind)
+	case k.child(gk) == nil:
+		found.add("%s: Children has no %s: add it there", title, written(u.GroupVersionKind()))
+	}
+	if namespace := u.GetNamespace(); namespace != "" && namespace != owner.GetNamespace() {
+		found.add("%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, namespace)
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	for _, field := range slices.Sorted(maps.Keys(metadata)) {
+		if metadata[field] != nil && slices.Contains(ofServer, field) {
+			found.add("%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
+		}
+	}
+}
+
+// titleOf is what errors call an object that is rendered from owner.
+func titleOf(u *unstructured.Unstructured, owner Object) string {
+	name := u.GetName()
+	if name == "" {
+		name = owner.GetName()
+	}
+	return u.GetKind() + " " + name
+}
+
+// checkExpanded finds what is wrong with all that an object is rendered to.
+func (k *Kind) checkExpanded(all []Kind, objects []*unstructured.Unstructured, found *problems) {
+	type key struct {
+		kind            schema.GroupKind
+		namespace, name string
+	}
+	count := map[key]int{}
+	for _, u := range objects {
+		title := u.GetKind() + " " + u.GetName()
+		gk := u.GroupVersionKind().GroupKind()
+		at := key{gk, u.GetNamespace(), u.GetName()}
+		if count[at]++; count[at] == 2 {
+			found.add("%s: Expand returns two objects of this kind and name: give each a name of its own", title)
+		}
+		k.checkName(u, found)
+		for i := range all {
+			if other := &all[i]; other.Label != k.Label && u.GetLabels()[other.Label] != "" {
+				found.add("%s: it has the label %s, which is for what is rendered from a %s: leave it out", title, other.Label, other.GVK.Kind)
+			}
+		}
+	}
+}
+
+// checkName finds whether there is room for the name of an object, and for its hash.
+func (k *Kind) checkName(u *unstructured.Unstructured, found *problems) {
+	most, why := maxName, ""
+	if child := k.child(u.GroupVersionKind().GroupKind()); child != nil && child.Immutable {
+		most, why = maxName-hashLength-len("-"), ", which leave room for the hash"
+	}
+	if name := u.GetName(); len(name) > most {
+		found.add("%s %s...: its name has %d characters, of at most %d%s: shorten it", u.GetKind(), name[:20], len(name), most, why)
+	}
+}
