@@ -70,15 +70,15 @@ func isNil(o Object) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// panicSite says in which line of a kind's package its Expand panics; nothing where it is
-// not Expand. It is for a deferred function that recovers.
+// panicSite says in which line of a kind's package its own function panics; nothing where
+// something else does. It is for a deferred function that recovers.
 func panicSite() string {
 	callers := make([]uintptr, 1024)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
-	var within []runtime.Frame // of Expand, which is the last of them
+	var within []runtime.Frame // of the function, which is the last of them
 	for {
 		frame, more := frames.Next()
-		if strings.HasPrefix(frame.Function, definePrefix) {
+		if strings.HasPrefix(frame.Function, thisPackage+".Define[") {
 			break
 		}
 		if !more {
@@ -86,23 +86,16 @@ func panicSite() string {
 		}
 		within = append(within, frame)
 	}
-	if len(within) == 0 {
-		return ""
-	}
 	own := packageOf(within[len(within)-1])
 	for _, frame := range within {
-		if packageOf(frame) == own && !strings.HasPrefix(frame.Function, expandAmong) {
+		if packageOf(frame) == own && !strings.HasPrefix(frame.Function, thisPackage+".(*Kind)") {
 			return fmt.Sprintf(" at %s:%d", path.Join(path.Base(path.Dir(frame.File)), path.Base(frame.File)), frame.Line)
 		}
 	}
 	return ""
 }
 
-// The functions of this package that call Expand, as the stack names them.
-const (
-	definePrefix = "example.com/gatehouse/kind.Define["
-	expandAmong  = "example.com/gatehouse/kind.(*Kind).expandAmong"
-)
+var thisPackage = reflect.TypeFor[Kind]().PkgPath()
 
 // packageOf is the import path of the package that the function of a frame is in.
 func packageOf(frame runtime.Frame) string {

@@ -35,15 +35,18 @@ func (k *Kind) Expand(owner Object) ([]*unstructured.Unstructured, error) {
 // expandAmong returns what an object of a kind of a list is rendered to. Its error has all
 // that is wrong with that, and names the object.
 func (k *Kind) expandAmong(all []Kind, owner Object) (expanded []*unstructured.Unstructured, err error) {
-	title := k.GVK.Kind + " " + owner.GetName()
+	title, function := k.GVK.Kind+" "+owner.GetName(), "Expand"
 	defer func() {
 		if cause := recover(); cause != nil {
-			expanded, err = nil, fmt.Errorf("%s: Expand panics%s: %v", title, panicSite(), cause)
+			expanded, err = nil, fmt.Errorf("%s: %s panics%s: %v", title, function, panicSite(), cause)
 		}
 	}()
 	objects, err := k.expandTwice(owner)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title, err)
+	}
+	if k.digest != nil {
+		function = "Digest"
 	}
 	found := problems{}
 	checkLabelValue(owner.GetName(), k.Label, &found)

@@ -3,6 +3,7 @@ package kind
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,11 +76,30 @@ func (k *Kind) checkExpanded(all []Kind, objects []*unstructured.Unstructured, f
 			found.add("%s: Expand returns two objects of this kind and name: give each a name of its own", title)
 		}
 		k.checkName(u, found)
-		for i := range all {
-			if other := &all[i]; other.Label != k.Label && u.GetLabels()[other.Label] != "" {
-				found.add("%s: it has the label %s, which is for what is rendered from a %s: leave it out", title, other.Label, other.GVK.Kind)
-			}
+		k.checkLabels(all, u, found)
+		k.checkDigest(u, found)
+	}
+}
+
+// checkLabels finds a label by which an object would be taken for another kind's.
+func (k *Kind) checkLabels(all []Kind, u *unstructured.Unstructured, found *problems) {
+	labels := u.GetLabels()
+	for i := range all {
+		if other := &all[i]; other.Label != k.Label && labels[other.Label] != "" {
+			found.add("%s %s: it has the label %s, which is for what is rendered from a %s: leave it out", u.GetKind(), u.GetName(), other.Label, other.GVK.Kind)
 		}
+	}
+}
+
+// checkDigest finds what is wrong with what Digest returned.
+func (k *Kind) checkDigest(u *unstructured.Unstructured, found *problems) {
+	child := k.child(u.GroupVersionKind().GroupKind())
+	if k.digest == nil || child == nil || child.Unobserved {
+		return
+	}
+	digest := u.GetAnnotations()[DigestAnnotation]
+	if digits, ok := strings.CutPrefix(digest, "sha256:"); !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+		found.add("%s %s: Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", u.GetKind(), u.GetName(), digest)
 	}
 }
 
