@@ -50,7 +50,7 @@ func (k *Kind) title(index int) string {
 }
 
 // check finds what is wrong with a kind of a list. It returns the
-// CustomResourceDefinition, nil where there is none that can be read.
+// CustomResourceDefinition, nil where that is none of the kind.
 func (k *Kind) check(all []Kind, found *problems) *apiextensionsv1.CustomResourceDefinition {
 	if k.New == nil {
 		found.add("it was not made by kind.Define: pass what that returns")
@@ -69,11 +69,11 @@ func (k *Kind) check(all []Kind, found *problems) *apiextensionsv1.CustomResourc
 	}
 	root := k.checkCRD(crd, found)
 	if root == nil {
-		return crd
+		return nil
 	}
 	matchType(reflect.TypeOf(k.New()).Elem(), root, found)
 	k.checkStatus(root, found)
-	k.checkFields(root, found)
+	k.checkFields(all, root, found)
 	k.checkPaths(root, found)
 	return crd
 }

@@ -1,25 +1,431 @@
 package kind_test
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/testdata/everything"
 )
 
-var valid = kind.Definition[everything.Everything]{
-	GVK:         everything.GroupVersion.WithKind("Everything"),
-	AddToScheme: everything.AddToScheme,
-	CRD:         everything.CRD,
-	Children:    []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("ConfigMap")}},
-	Expand:      func(*everything.Everything) ([]kind.Object, error) { return nil, nil },
+type definition = kind.Definition[everything.Everything]
+
+func valid() definition {
+	return definition{
+		GVK:         everything.GroupVersion.WithKind("Everything"),
+		AddToScheme: everything.AddToScheme,
+		CRD:         everything.CRD,
+		Children:    []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("ConfigMap")}},
+		Expand:      func(*everything.Everything) ([]kind.Object, error) { return nil, nil },
+	}
 }
 
 // Nothing that controller-gen writes of a Go type is refused.
-func TestEverything(t *testing.T) {
-	if _, err := kind.New(kind.Define(valid)); err != nil {
+func TestValid(t *testing.T) {
+	fields := valid()
+	fields.KeepDefaults = []string{"spec.int32", "spec.map.key", "spec.json.anything"}
+	fields.TimeField = "spec.time"
+	fields.Fields = []byte(`
+images:
+- {path: spec/env/value, kind: Everything}
+- {path: "spec/pointers[]/first", kind: Everything, group: test.example.com}
+- {path: spec/map/example.com\/key, kind: Everything}
+namePrefix: [{path: metadata/name, kind: Everything}]
+commonLabels: [{path: metadata/labels, kind: Everything, create: true}]
+nameReference:
+- {kind: Secret, version: v1, fieldSpecs: [{path: spec/env/valueFrom/secretKeyRef/name, kind: Everything}]}
+- {kind: Everything, group: test.example.com, fieldSpecs: [{path: spec/of/another, kind: Other}]}
+`)
+	for name, kinds := range map[string][]kind.Kind{
+		"Gatehouse's": gatehouse.Kinds,
+		"every type":  append([]kind.Kind{kind.Define(valid())}, gatehouse.Kinds...),
+		"fields":      {kind.Define(fields)},
+		"versions":    {ofVersions(t, "v1"), ofVersions(t, "v2")},
+		"none":        nil,
+	} {
+		if _, err := kind.New(kinds...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// ofVersions is a version of a kind that has two.
+func ofVersions(t *testing.T, version string, change ...func(*definition)) kind.Kind {
+	d := valid()
+	_, v1, _ := strings.Cut(string(d.CRD), "  versions:\n")
+	d.CRD = append(d.CRD[:len(d.CRD):len(d.CRD)], strings.Replace(v1, "name: v1\n", "name: v2\n", 1)...)
+	d.GVK.Version = version
+	d.AddToScheme = func(s *runtime.Scheme) error {
+		gv := schema.GroupVersion{Group: d.GVK.Group, Version: version}
+		s.AddKnownTypes(gv, &everything.Everything{}, &everything.EverythingList{})
+		metav1.AddToGroupVersion(s, gv)
+		return nil
+	}
+	for _, f := range change {
+		f(&d)
+	}
+	return kind.Define(d)
+}
+
+// edit returns the CustomResourceDefinition with parts that are other ones.
+func edit(t *testing.T, oldnew ...string) []byte {
+	t.Helper()
+	text := string(everything.CRD)
+	for i := 0; i < len(oldnew); i += 2 {
+		if !strings.Contains(text, oldnew[i]) {
+			t.Fatalf("the CustomResourceDefinition has no %q", oldnew[i])
+		}
+		text = strings.Replace(text, oldnew[i], oldnew[i+1], 1)
+	}
+	return []byte(text)
+}
+
+const generate = ": run controller-gen"
+
+func TestCheck(t *testing.T) {
+	child := func(group, version, kind string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
+	}
+	for name, c := range map[string]struct {
+		change func(*definition)
+		want   []string // without the name of the kind
+	}{
+		"names": {
+			func(d *definition) { d.GVK = child("Test", "1", "Every-Thing!") },
+			[]string{
+				`GVK: the group "Test" is not a domain with a dot in lower case, like example.com`,
+				`GVK: the version "1" is not lower case letters and digits, like v1alpha1`,
+				`GVK: the kind "Every-Thing!" is not letters and digits, like Memcached`,
+				`AddToScheme does not add Test/1 Every-Thing!: have it add &everything.Everything{} to the scheme`,
+				`AddToScheme does not add Test/1 Every-Thing!List: have it add &everything.EverythingList{} to the scheme`,
+				`AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, Test/1)`,
+				`CRD is that of Everything in group "test.example.com", not of Every-Thing! in group "Test": embed the file of this kind`,
+			},
+		},
+		"no functions": {
+			func(d *definition) { d.AddToScheme, d.Expand = nil, nil },
+			[]string{
+				`AddToScheme is nil: set it to that of the package of its Go type`,
+				`Expand is nil: set it to the function that returns what the kind is rendered to`,
+			},
+		},
+		"another type in the scheme": {
+			func(d *definition) {
+				d.AddToScheme = func(s *runtime.Scheme) error {
+					s.AddKnownTypeWithName(d.GVK, &corev1.Pod{})
+					metav1.AddToGroupVersion(s, d.GVK.GroupVersion())
+					return nil
+				}
+			},
+			[]string{
+				`AddToScheme adds v1.Pod as test.example.com/v1 Everything: it has to be everything.Everything`,
+				`AddToScheme does not add test.example.com/v1 EverythingList: have it add &everything.EverythingList{} to the scheme`,
+			},
+		},
+		"the scheme": {
+			func(d *definition) { d.AddToScheme = func(*runtime.Scheme) error { return errors.New("no") } },
+			[]string{`AddToScheme: no`},
+		},
+		"the scheme panics": {
+			func(d *definition) { d.AddToScheme = func(*runtime.Scheme) error { panic("no") } },
+			[]string{`AddToScheme: it panics: no`},
+		},
+		"empty":       {func(d *definition) { d.CRD = []byte("---\n# nothing\n") }, []string{`CRD: it is empty: embed the file that controller-gen writes`}},
+		"no YAML":     {func(d *definition) { d.CRD = []byte("a: b: c") }, []string{`CRD: it is not YAML: yaml: mapping values are not allowed in this context`}},
+		"a list":      {func(d *definition) { d.CRD = []byte("[a]") }, []string{`CRD: it is no CustomResourceDefinition: embed the file that controller-gen writes: json: cannot unmarshal array into Go value of type v1.TypeMeta`}},
+		"a Pod":       {func(d *definition) { d.CRD = []byte("{apiVersion: v1, kind: Pod}") }, []string{`CRD: it is "v1 Pod", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
+		"v1beta1":     {func(d *definition) { d.CRD = edit(t, "k8s.io/v1", "k8s.io/v1beta1") }, []string{`CRD: it is "apiextensions.k8s.io/v1beta1 CustomResourceDefinition", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
+		"malformed":   {func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: 1") }, []string{`CRD: run controller-gen again: json: cannot unmarshal number into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope`}},
+		"several":     {func(d *definition) { d.CRD = append(edit(t, "v1", "v1"), everything.CRD...) }, []string{`CRD: it has several documents: give the CustomResourceDefinition of this kind alone`}},
+		"another one": {func(d *definition) { d.CRD = at.Kind.CRD }, []string{`CRD is that of At in group "cnat.programming-kubernetes.info", not of Everything in group "test.example.com": embed the file of this kind`}},
+		"name and scope": {
+			func(d *definition) {
+				d.CRD = edit(t, "everythings.test", "every.test", "scope: Namespaced", "scope: Cluster")
+			},
+			[]string{
+				`CRD: metadata.name is "every.test.example.com": it has to be everythings.test.example.com`,
+				`CRD: spec.scope is "Cluster": what a kind is rendered to is in its namespace, so write // +kubebuilder:resource:scope=Namespaced and run controller-gen`,
+			},
+		},
+		"another version": {func(d *definition) { d.CRD = edit(t, "name: v1\n", "name: v1beta1\n") }, []string{`CRD has no version v1, but v1beta1: run controller-gen, or change the version of GVK`}},
+		"the version": {
+			func(d *definition) {
+				d.CRD = edit(t, "served: true", "served: false", "    subresources:\n      status: {}\n", "")
+			},
+			[]string{
+				`CRD: version v1 is not served: leave out // +kubebuilder:unservedversion and run controller-gen`,
+				`CRD: version v1 has no status subresource, and the controller writes nothing else: write // +kubebuilder:subresource:status above the Go type and run controller-gen`,
+			},
+		},
+		"no schema": {
+			func(d *definition) {
+				head, _, _ := strings.Cut(string(d.CRD), "    schema:")
+				d.CRD = []byte(head + "    served: true\n    subresources: {status: {}}\n")
+			},
+			[]string{`CRD: version v1 has no schema: run controller-gen`},
+		},
+		"types": {
+			func(d *definition) {
+				d.CRD = edit(t,
+					"              text:\n                type: string", "              text:\n                type: integer",
+					"              uint16:\n                type: integer", "              uint16:\n                type: number",
+					"              intOrString:\n", "              bool2:\n                type: boolean\n              intOrString:\n",
+					"              int32:\n                format: int32\n                type: integer\n", "",
+					"                  fifth:\n                    type: boolean", "                  fifth:\n                    x-kubernetes-int-or-string: true",
+					"              strings:\n                items:\n                  type: string", "              strings:\n                items:\n                  type: boolean",
+					"              map:\n                additionalProperties:\n                  type: string", "              map:\n                additionalProperties:\n                  type: array",
+					"              pointers:\n                items:\n                  properties:\n                    first:\n                      type: string\n", "              pointers:\n                items:\n                  properties:\n",
+					"              time:\n                format: date-time\n                type: string", "              time:\n                type: integer",
+					"              duration:\n                type: string", "              duration:\n                type: object",
+					"              local:\n                properties:", "              local:\n                x-properties:", // not descended
+					"              quantity:\n                anyOf:\n                - type: integer\n                - type: string", "              quantity:\n                type: boolean",
+					"              bytes:\n                format: byte\n                type: string", "              bytes:\n                type: array",
+					"              fourth:\n                type: boolean\n", "",
+				)
+			},
+			[]string{
+				`spec.named.fifth: integer or string in the CustomResourceDefinition, boolean in everything.Everything` + generate,
+				`spec.text: integer in the CustomResourceDefinition, string in everything.Everything` + generate,
+				`spec.int32: in everything.Everything, not in the CustomResourceDefinition` + generate,
+				`spec.uint16: number in the CustomResourceDefinition, integer in everything.Everything` + generate,
+				`spec.bytes: array in the CustomResourceDefinition, string in everything.Everything` + generate,
+				`spec.strings[*]: boolean in the CustomResourceDefinition, string in everything.Everything` + generate,
+				`spec.map[*]: array in the CustomResourceDefinition, string in everything.Everything` + generate,
+				`spec.pointers[*].first: in everything.Everything, not in the CustomResourceDefinition` + generate,
+				`spec.time: integer in the CustomResourceDefinition, string in everything.Everything` + generate,
+				`spec.duration: object in the CustomResourceDefinition, string in everything.Everything` + generate,
+				`spec.quantity: boolean in the CustomResourceDefinition, string in everything.Everything` + generate,
+				`spec.fourth: in everything.Everything, not in the CustomResourceDefinition` + generate,
+				`spec.bool2: in the CustomResourceDefinition, not in everything.Everything: add the field, or run controller-gen`,
+			},
+		},
+		"a struct for a mapping": {
+			func(d *definition) {
+				d.CRD = edit(t, "              second:\n                properties:\n                  third:\n                    additionalProperties:\n                      format: int64\n                      type: integer\n                    type: object\n",
+					"              second:\n                additionalProperties:\n                  type: string\n")
+			},
+			[]string{`spec.second: any keys in the CustomResourceDefinition, a struct in everything.Everything` + generate},
+		},
+		"status": {
+			func(d *definition) {
+				d.CRD = edit(t, "            default:\n              observedGeneration: -1\n", "            default:\n              observedGeneration: 0\n")
+			},
+			[]string{`status: without a default, kubectl wait, Flux and Argo CD take a new object for ready: write // +kubebuilder:default:={"observedGeneration":-1} above the field Status and run controller-gen`},
+		},
+		"no status": {
+			func(d *definition) {
+				head, status, _ := strings.Cut(string(d.CRD), "          status:\n            default:")
+				_, tail, _ := strings.Cut(status, "        required:\n        - spec\n")
+				d.CRD = []byte(head + "        required:\n        - spec\n" + tail)
+			},
+			[]string{
+				`status: in everything.Everything, not in the CustomResourceDefinition` + generate,
+				`status: the CustomResourceDefinition has none: give the Go type a field Status and run controller-gen`,
+			},
+		},
+		"status fields": {
+			func(d *definition) {
+				d.CRD = edit(t,
+					"              objects:\n                format: int32\n                type: integer\n", "",
+					"              readyObjects:\n                format: int32\n                type: integer\n", "",
+					"              observedGeneration:\n                format: int64\n                type: integer\n", "")
+			},
+			[]string{
+				`status.observedGeneration: in everything.Everything, not in the CustomResourceDefinition` + generate,
+				`status.objects: in everything.Everything, not in the CustomResourceDefinition` + generate,
+				`status.readyObjects: in everything.Everything, not in the CustomResourceDefinition` + generate,
+				`status: observedGeneration is no integer in the CustomResourceDefinition: give the type of Status a field ObservedGeneration int64 and run controller-gen`,
+				"status: Definition.Status is nil, so that the controller writes objects, readyObjects, which the CustomResourceDefinition has not: embed kind.Status with `json:\",inline\"` in the type of Status and run controller-gen, or set Definition.Status",
+			},
+		},
+		"no children": {func(d *definition) { d.Children = nil }, []string{`Children is empty: list the kinds of the objects that Expand returns`}},
+		"children": {
+			func(d *definition) {
+				d.Children = []kind.Child{
+					{GVK: child("", "v1", "Pod")}, {GVK: child("", "v1", "")}, {GVK: child("apps", "", "Deployment")},
+					{GVK: child("", "v1", "Pod"), Immutable: true}, {GVK: child("apps", "v1", "Deployment")}, {GVK: child("apps", "v1beta1", "Deployment")},
+					{GVK: d.GVK}, {GVK: at.Kind.GVK}, {GVK: child("", "v1", "Secret")}, {GVK: child("", "v1", "ConfigMap"), Unobserved: true},
+				}
+			},
+			[]string{
+				`Children[1] has no kind or no version: set its GVK, like that of v1 Pod`,
+				`Children[2] has no kind or no version: set its GVK, like that of v1 Pod`,
+				`Children has Pod twice: leave one out`,
+				`Children has Deployment.apps twice: leave one out`,
+				`Children[6] is Everything itself: a kind is rendered to other kinds`,
+				`Children[7] is cnat.programming-kubernetes.info/v1alpha1 At, which people write: have Expand return what that is rendered to`,
+				`Children[8]: the controller is not to read Secrets: set Unobserved`,
+			},
+		},
+		"a Secret that is not observed": {
+			func(d *definition) {
+				d.Children = []kind.Child{{GVK: child("", "v1", "Secret"), Unobserved: true}}
+				d.TimeField = "spec.none"
+			},
+			[]string{`TimeField: the CustomResourceDefinition has no string "spec.none": write the path of one, like spec.schedule`},
+		},
+		"a gate": {
+			func(d *definition) { d.Gate = "a b" },
+			[]string{
+				`Gate: "a b" is not the name of a scheduling gate, like example.com/schedule`,
+				`Gate is set, and Children has no Pod that waits behind it: add v1 Pod, or leave Gate out`,
+			},
+		},
+		"a gate of Pods that are not observed": {
+			func(d *definition) {
+				d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: child("", "v1", "Pod"), Unobserved: true}}
+			},
+			[]string{`Gate is set, and the controller has to read the Pods that wait behind it: leave out Unobserved of v1 Pod`},
+		},
+		"paths": {
+			func(d *definition) {
+				d.KeepDefaults = []string{"spec.int", "spec.env.name", "spec.none", "", "text"}
+				d.TimeField = "spec.int"
+			},
+			[]string{
+				`KeepDefaults[1]: the CustomResourceDefinition has no field "spec.env.name": write the path of one, like spec.image`,
+				`KeepDefaults[2]: the CustomResourceDefinition has no field "spec.none": write the path of one, like spec.image`,
+				`KeepDefaults[3]: the CustomResourceDefinition has no field "": write the path of one, like spec.image`,
+				`KeepDefaults[4]: the CustomResourceDefinition has no field "text": write the path of one, like spec.image`,
+				`TimeField: the CustomResourceDefinition has no string "spec.int": write the path of one, like spec.schedule`,
+			},
+		},
+		"fields": {
+			func(d *definition) {
+				d.Fields = []byte("images: [{path: spec/image, kind: Everything}, {kind: Everything}, {path: spec/none, kind: Other}, {path: spec/text/more}]\n" +
+					"nameReference: [{kind: Secret, fieldSpecs: [{path: spec/env/secret, kind: Everything}]}]\n")
+			},
+			[]string{
+				`Fields: images[0]: the CustomResourceDefinition has no field spec/image: correct the path`,
+				`Fields: images[1] has no path: write that of a field, like spec/image`,
+				`Fields: images[2] is of Other in group "", which is no kind of the list: correct the kind and the group`,
+				`Fields: images[3]: the CustomResourceDefinition has no field spec/text/more: correct the path`,
+				`Fields: nameReference[0].fieldSpecs[0]: the CustomResourceDefinition has no field spec/env/secret: correct the path`,
+			},
+		},
+		"fields of another form": {
+			func(d *definition) { d.Fields = []byte("image: [{path: spec/text}]") },
+			[]string{`Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: error unmarshaling JSON: while decoding JSON: json: unknown field "image"`},
+		},
+		"fields that are no YAML": {
+			func(d *definition) { d.Fields = []byte("images: [") },
+			[]string{`Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: error converting YAML to JSON: yaml: line 1: did not find expected node content`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := valid()
+			c.change(&d)
+			checkErrors(t, d.GVK.Kind, c.want, kind.Define(d), at.Kind)
+		})
+	}
+}
+
+// checkErrors checks what New says of kinds, each line with a prefix.
+func checkErrors(t *testing.T, prefix string, want []string, kinds ...kind.Kind) {
+	t.Helper()
+	_, err := kind.New(kinds...)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if got, want := err.Error(), prefix+": "+strings.Join(want, "\n"+prefix+": "); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestClashes(t *testing.T) {
+	everythings := func(change ...func(*definition)) kind.Kind {
+		d := valid()
+		for _, f := range change {
+			f(&d)
+		}
+		return kind.Define(d)
+	}
+	renamed := func(group, name, plural, short string) kind.Kind {
+		return everythings(func(d *definition) {
+			d.GVK.Group, d.GVK.Kind = group, name
+			text := strings.NewReplacer("kind: Everything\n", "kind: "+name+"\n    shortNames: ["+short+"]\n", "plural: everythings", "plural: "+plural,
+				"name: everythings.test.example.com", "name: "+plural+"."+group, "group: test.example.com", "group: "+group,
+				"singular: everything\n", "singular: "+strings.ToLower(name)+"\n", "listKind: EverythingList", "listKind: "+name+"List").Replace(string(d.CRD))
+			d.CRD = []byte(text)
+			d.AddToScheme = func(s *runtime.Scheme) error {
+				gv := d.GVK.GroupVersion()
+				s.AddKnownTypeWithName(gv.WithKind(name), &everything.Everything{})
+				s.AddKnownTypeWithName(gv.WithKind(name+"List"), &everything.EverythingList{})
+				metav1.AddToGroupVersion(s, gv)
+				return nil
+			}
+		})
+	}
+	const one, two = "test.example.com/v1 Everything", "test.example.com/v2 Everything"
+	for name, c := range map[string]struct {
+		kinds []kind.Kind
+		want  string // empty for none
+	}{
+		"twice":             {[]kind.Kind{everythings(), everythings()}, one + " and " + one + `: the list has the kind twice: leave one out`},
+		"another group":     {[]kind.Kind{everythings(), renamed("a.b", "EveryThing", "every", "")}, one + ` and a.b/v1 EveryThing: two kinds have one name: give one another`},
+		"another case":      {[]kind.Kind{everythings(), renamed("test.example.com", "EveryThing", "every", "")}, one + ` and test.example.com/v1 EveryThing: two kinds have one name: give one another`},
+		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, one + ` and a.b/v1 Every: both have the plural "everythings": give one another with // +kubebuilder:resource:path=`},
+		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `a.b/v1 One and a.b/v1 Other: both have the short name "o": give one another with // +kubebuilder:resource:shortName=`},
+		"short name, group": {[]kind.Kind{renamed("a.b", "One", "ones", "o"), renamed("a.c", "Other", "others", "o")}, ""},
+		"versions":          {[]kind.Kind{ofVersions(t, "v1"), ofVersions(t, "v2")}, ""},
+		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions(t, "v2")}, one + " and " + two + `: two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions`},
+		"versions, children": {[]kind.Kind{ofVersions(t, "v1"), ofVersions(t, "v2", func(d *definition) {
+			d.Children = append(d.Children, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Pod")})
+		})}, one + " and " + two + `: two versions of one kind have different Children: give both all of them`},
+		"versions, immutable": {[]kind.Kind{ofVersions(t, "v1"), ofVersions(t, "v2", func(d *definition) { d.Children = []kind.Child{{GVK: d.Children[0].GVK, Immutable: true}} })}, one + " and " + two + `: two versions of one kind have different Children: give both all of them`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := kind.New(c.kinds...)
+			if got := fmt.Sprint(err); got != cmp.Or(c.want, "<nil>") {
+				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// The errors of all kinds come at once, also of those that have no name.
+func TestErrorsOfAllKinds(t *testing.T) {
+	nameless, childless := valid(), valid()
+	nameless.GVK = schema.GroupVersionKind{}
+	childless.Children = nil
+	_, err := kind.New(kind.Kind{}, kind.Define(nameless), kind.Define(childless))
+	for _, want := range []string{
+		"kind 1 of the list: it was not made by kind.Define: pass what that returns\n",
+		"kind 2 of the list: GVK has no group: set it, like example.com\n",
+		"kind 2 of the list: GVK has no version: set it, like v1alpha1\n",
+		"kind 2 of the list: GVK has no kind: set it to the name of the Go type\n",
+		"Everything: Children is empty: list the kinds of the objects that Expand returns",
+	} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("got:\n%v\nwithout:\n%s", err, want)
+		}
+	}
+}
+
+// A group of Kubernetes needs a word of whoever approved of the kind.
+func TestApproval(t *testing.T) {
+	d := valid()
+	d.GVK.Group = "test.k8s.io"
+	d.AddToScheme = func(s *runtime.Scheme) error {
+		s.AddKnownTypes(d.GVK.GroupVersion(), &everything.Everything{}, &everything.EverythingList{})
+		metav1.AddToGroupVersion(s, d.GVK.GroupVersion())
+		return nil
+	}
+	d.CRD = []byte(strings.ReplaceAll(string(d.CRD), "test.example.com", "test.k8s.io"))
+	checkErrors(t, "Everything", []string{`CRD: the group test.k8s.io is Kubernetes' own, and the API server refuses kinds in it without approval: use a domain of yours, or write // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, experimental-only" and run controller-gen`}, kind.Define(d))
+
+	d.CRD = []byte(strings.Replace(string(d.CRD), "  annotations:\n", "  annotations:\n    api-approved.kubernetes.io: unapproved, experimental-only\n", 1))
+	if _, err := kind.New(kind.Define(d)); err != nil {
 		t.Error(err)
 	}
 }

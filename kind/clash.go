@@ -9,8 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// clashes are the kinds of a list of which there cannot be both. Those that are nil have no
-// CustomResourceDefinition that can be read.
+// clashes are errors that name two kinds of a list of which there cannot be both. Crds are
+// their CustomResourceDefinitions, nil where one is wrong by itself.
 func clashes(all []Kind, crds []*apiextensionsv1.CustomResourceDefinition) (errs []error) {
 	for i := range all {
 		for j := range i {

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -21,10 +23,20 @@ func (k *Kinds) Expand(object *unstructured.Unstructured) ([]*unstructured.Unstr
 		return nil, nil
 	}
 	owner := kind.New()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, owner); err != nil {
+	if err := read(object, owner); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
 	return kind.expandAmong(k.All, owner)
+}
+
+// read reads an object as a client of the API server does: people's types have ways of their
+// own to be written, which the converter of untyped objects does not know.
+func read(object *unstructured.Unstructured, owner Object) error {
+	content, err := json.Marshal(object.Object)
+	if err != nil {
+		return err
+	}
+	return utiljson.Unmarshal(content, owner)
 }
 
 // Expand returns what a valid, defaulted object of the kind's Go type is rendered to.
@@ -70,10 +82,7 @@ func unstructuredFrom(o Object) (*unstructured.Unstructured, error) {
 	if isNil(o) {
 		return nil, errors.New("it is nil: leave it out")
 	}
-	if untyped, ok := o.(*unstructured.Unstructured); ok {
-		o = untyped.DeepCopy()
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	content, err := contentOf(o)
 	if err != nil {
 		return nil, fmt.Errorf("write %T: %w", o, err)
 	}
@@ -87,6 +96,20 @@ func unstructuredFrom(o Object) (*unstructured.Unstructured, error) {
 	}
 	dropEmpty(content)
 	return u, nil
+}
+
+// contentOf is an object as JSON has it. It shares nothing with the object: who wrote an
+// untyped one may have put in it what only JSON makes plain, like an int.
+func contentOf(o Object) (content map[string]any, err error) {
+	untyped, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	}
+	written, err := json.Marshal(untyped.Object)
+	if err != nil {
+		return nil, err
+	}
+	return content, utiljson.Unmarshal(written, &content)
 }
 
 // digestOfObserved is the digest of an object that Expand returned, empty where no status

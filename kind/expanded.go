@@ -83,10 +83,10 @@ func (k *Kind) checkExpanded(all []Kind, objects []*unstructured.Unstructured, f
 
 // checkLabels finds a label by which an object would be taken for another kind's.
 func (k *Kind) checkLabels(all []Kind, u *unstructured.Unstructured, found *problems) {
-	labels := u.GetLabels()
 	for i := range all {
-		if other := &all[i]; other.Label != k.Label && labels[other.Label] != "" {
-			found.add("%s %s: it has the label %s, which is for what is rendered from a %s: leave it out", u.GetKind(), u.GetName(), other.Label, other.GVK.Kind)
+		other := &all[i]
+		if value, _, _ := unstructured.NestedString(u.Object, "metadata", "labels", other.Label); value != "" && other.Label != k.Label {
+			found.add("%s %s: its label %s is for what is rendered from another kind, %s: leave it out", u.GetKind(), u.GetName(), other.Label, other.GVK.Kind)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (k *Kind) checkDigest(u *unstructured.Unstructured, found *problems) {
 	if k.digest == nil || child == nil || child.Unobserved {
 		return
 	}
-	digest := u.GetAnnotations()[DigestAnnotation]
+	digest, _, _ := unstructured.NestedString(u.Object, "metadata", "annotations", DigestAnnotation)
 	if digits, ok := strings.CutPrefix(digest, "sha256:"); !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
 		found.add("%s %s: Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", u.GetKind(), u.GetName(), digest)
 	}

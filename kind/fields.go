@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
 
@@ -44,8 +45,9 @@ type kustomizeConfig struct {
 	Replicas                  []fieldSpec     `json:"replicas"`
 }
 
-// specs are all fields of a configuration, by where it has them.
-func (c *kustomizeConfig) specs() map[string][]fieldSpec {
+// specs are all fields of a configuration, by where it has them. Of the fields that hold
+// the name of an object of a kind, those of all other kinds are left out.
+func (c *kustomizeConfig) specs(gk schema.GroupKind) map[string][]fieldSpec {
 	specs := map[string][]fieldSpec{
 		"namePrefix": c.NamePrefix, "nameSuffix": c.NameSuffix, "namespace": c.Namespace,
 		"commonLabels": c.CommonLabels, "labels": c.Labels, "templateLabels": c.TemplateLabels,
@@ -53,37 +55,41 @@ func (c *kustomizeConfig) specs() map[string][]fieldSpec {
 		"varReference": c.VarReference, "images": c.Images, "replicas": c.Replicas,
 	}
 	for i, reference := range c.NameReference {
-		specs[fmt.Sprintf("nameReference[%d].fieldSpecs", i)] = reference.FieldSpecs
+		if reference.Kind != gk.Kind || reference.Group != gk.Group {
+			specs[fmt.Sprintf("nameReference[%d].fieldSpecs", i)] = reference.FieldSpecs
+		}
 	}
 	return specs
 }
 
-// checkFields finds what is wrong with Fields.
-func (k *Kind) checkFields(root *apiextensionsv1.JSONSchemaProps, found *problems) {
+// checkFields finds what is wrong with the Fields of a kind of a list.
+func (k *Kind) checkFields(all []Kind, root *apiextensionsv1.JSONSchemaProps, found *problems) {
 	var config kustomizeConfig
 	if err := yaml.UnmarshalStrict(k.Fields, &config); err != nil {
 		found.add("Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: %v", err)
 		return
 	}
-	specs := config.specs()
+	specs := config.specs(k.GVK.GroupKind())
 	for _, where := range slices.Sorted(maps.Keys(specs)) {
 		for i, spec := range specs[where] {
 			at := fmt.Sprintf("Fields: %s[%d]", where, i)
 			switch {
 			case spec.Path == "":
 				found.add("%s has no path: write that of a field, like spec/image", at)
-			case k.isSelected(spec) && !hasPath(withMetadata(root), segments(spec.Path), true):
+			case !slices.ContainsFunc(all, spec.isOf):
+				found.add("%s is of %s in group %q, which is no kind of the list: correct the kind and the group", at, spec.Kind, spec.Group)
+			case spec.isOf(*k) && !hasPath(withMetadata(root), segments(spec.Path), true):
 				found.add("%s: the CustomResourceDefinition has no field %s: correct the path", at, spec.Path)
 			}
 		}
 	}
 }
 
-// isSelected says whether a field is of objects of the kind. What is left out is any.
-func (k *Kind) isSelected(spec fieldSpec) bool {
-	return (spec.Group == "" || spec.Group == k.GVK.Group) &&
-		(spec.Version == "" || spec.Version == k.GVK.Version) &&
-		(spec.Kind == "" || spec.Kind == k.GVK.Kind)
+// isOf says whether a field is of objects of a kind. What is left out is any.
+func (f fieldSpec) isOf(k Kind) bool {
+	return (f.Group == "" || f.Group == k.GVK.Group) &&
+		(f.Version == "" || f.Version == k.GVK.Version) &&
+		(f.Kind == "" || f.Kind == k.GVK.Kind)
 }
 
 // withMetadata is the schema of an object with the fields that all have.

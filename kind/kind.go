@@ -41,7 +41,7 @@ type Definition[T any] struct {
 	Children []Child
 
 	// Expand returns what a valid object, with its defaults, is rendered to. It depends on
-	// nothing else and changes nothing. Where an object says no name or namespace, they are
+	// nothing else and changes nothing, and returns the same each time. Where an object says no name or namespace, they are
 	// those of what it is rendered from, and so are labels and annotations.
 	Expand func(*T) ([]Object, error)
 

@@ -1,0 +1,269 @@
+package kind_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/testdata/everything"
+)
+
+// line is where it is called.
+func line() string {
+	_, _, number, _ := runtime.Caller(1)
+	return fmt.Sprint("line ", number)
+}
+
+func configMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func untyped(apiVersion, kind, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	u.SetName(name)
+	return u
+}
+
+func TestExpandErrors(t *testing.T) {
+	var nilMap map[string]string
+	calls := 0
+	long := strings.Repeat("a", 243)
+	type object = *everything.Everything
+	for name, c := range map[string]struct {
+		expand func(object) ([]kind.Object, error)
+		want   []string // without the name of the object
+	}{
+		"an error":     {func(object) ([]kind.Object, error) { return nil, errors.New("no") }, []string{`no`}},
+		"panic":        {func(object) ([]kind.Object, error) { panic(line()) }, []string{`Expand panics at kind/expand_test.go:N: line N`}},
+		"a nil map":    {func(object) ([]kind.Object, error) { nilMap["a"] = "b"; return nil, nil }, []string{`Expand panics at kind/expand_test.go:N: assignment to entry in nil map`}},
+		"of a library": {func(object) ([]kind.Object, error) { strings.Repeat("a", -calls-1); return nil, nil }, []string{`Expand panics at kind/expand_test.go:N: strings: negative Repeat count`}},
+		"untyped": {
+			func(object) ([]kind.Object, error) {
+				u := untyped("v1", "ConfigMap", "a")
+				u.Object["data"] = func() {}
+				return []kind.Object{u}, nil
+			},
+			[]string{`object 1 of 1: write *unstructured.Unstructured: json: unsupported type: func()`},
+		},
+		"nil": {
+			func(object) ([]kind.Object, error) {
+				return []kind.Object{nil, configMap("a"), (*corev1.ConfigMap)(nil), (*unstructured.Unstructured)(nil)}, nil
+			},
+			[]string{`object 1 of 4: it is nil: leave it out`, `object 3 of 4: it is nil: leave it out`, `object 4 of 4: it is nil: leave it out`},
+		},
+		"no kind": {
+			func(object) ([]kind.Object, error) {
+				return []kind.Object{&everything.Everything{}, untyped("", "ConfigMap", "a"), untyped("v1", "", "a")}, nil
+			},
+			[]string{
+				`object 1 of 3: *everything.Everything has no apiVersion and kind: set its TypeMeta`,
+				`object 2 of 3: *unstructured.Unstructured has no apiVersion and kind: set its TypeMeta`,
+				`object 3 of 3: *unstructured.Unstructured has no apiVersion and kind: set its TypeMeta`,
+			},
+		},
+		"other kinds": {
+			func(o object) ([]kind.Object, error) {
+				return []kind.Object{
+					&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, untyped("apps/v1", "Deployment", ""),
+					untyped("test.example.com/v1", "Everything", ""), o, untyped("cnat.programming-kubernetes.info/v1alpha1", "At", "a"),
+				}, nil
+			},
+			[]string{
+				`Pod a: Children has no v1 Pod: add it there`,
+				`Deployment web: Children has no apps/v1 Deployment: add it there`,
+				`Everything web: Expand returns an object of the kind itself: have it return what that runs as`,
+				`Everything web: Expand returns an object of the kind itself: have it return what that runs as`,
+				`At a: people write At, and nothing expands it here: have Expand return what it is rendered to`,
+				`Everything web: Expand returns two objects of this kind and name: give each a name of its own`,
+			},
+		},
+		"one name": {
+			func(object) ([]kind.Object, error) {
+				same := configMap("a")
+				return []kind.Object{configMap("web"), same, configMap(""), same, same}, nil
+			},
+			[]string{
+				`ConfigMap web: Expand returns two objects of this kind and name: give each a name of its own`,
+				`ConfigMap a: Expand returns two objects of this kind and name: give each a name of its own`,
+			},
+		},
+		"metadata": {
+			func(object) ([]kind.Object, error) {
+				now := metav1.Unix(0, 0)
+				a, b := configMap("a"), configMap("b")
+				a.Namespace, b.Namespace = "other", "team"
+				a.GenerateName, a.UID, a.ResourceVersion, a.Finalizers = "a-", "1", "1", []string{"a/b"}
+				a.OwnerReferences, a.ManagedFields = []metav1.OwnerReference{{}}, []metav1.ManagedFieldsEntry{{}}
+				a.CreationTimestamp, a.DeletionTimestamp, a.Generation = now, &now, 1
+				b.Labels = map[string]string{at.Label: "a"}
+				return []kind.Object{a, b}, nil
+			},
+			[]string{
+				`ConfigMap a: its namespace is "other", not that of what it is rendered from: have Expand leave it empty`,
+				`ConfigMap a: Expand sets metadata.creationTimestamp, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.deletionTimestamp, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.finalizers, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.generateName, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.generation, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.managedFields, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.ownerReferences, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.resourceVersion, which is not for a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.uid, which is not for a manifest: have it leave that empty`,
+				`ConfigMap b: its label cnat.programming-kubernetes.info/at is for what is rendered from another kind, At: leave it out`,
+			},
+		},
+		"the time": {
+			func(object) ([]kind.Object, error) {
+				return []kind.Object{configMap("a"), configMap(fmt.Sprint("b", time.Now().UnixNano()))}, nil
+			},
+			[]string{`Expand returns something else when it is called again (object 2 of 2): have it depend on the object alone, not on time, chance or the order of a map`},
+		},
+		"more each time": {
+			func(object) ([]kind.Object, error) { calls++; return make([]kind.Object, calls), nil },
+			[]string{`Expand returns something else when it is called again (1 objects, then 2): have it depend on the object alone, not on time, chance or the order of a map`},
+		},
+		"an error the second time": {
+			func() func(object) ([]kind.Object, error) {
+				var err error
+				return func(object) ([]kind.Object, error) {
+					before := err
+					err = errors.New("no")
+					return nil, before
+				}
+			}(),
+			[]string{`Expand returns an error when it is called again: no`},
+		},
+		"a changed argument": {
+			func(o object) ([]kind.Object, error) { o.Spec.Map["a"] += "c"; return nil, nil },
+			[]string{`Expand changes the object that it is given: have it change a DeepCopy`},
+		},
+		"long names": {
+			func(object) ([]kind.Object, error) {
+				secret := untyped("v1", "Secret", long+"aaaaaaaaaaa")
+				return []kind.Object{configMap(long), secret, untyped("v1", "Secret", long), configMap(long[1:])}, nil
+			},
+			[]string{
+				`ConfigMap aaaaaaaaaaaaaaaaaaaa...: its name has 243 characters, of at most 242, which leave room for the hash: shorten it`,
+				`Secret aaaaaaaaaaaaaaaaaaaa...: its name has 254 characters, of at most 253: shorten it`,
+			},
+		},
+		"too many": {
+			func(object) ([]kind.Object, error) { return make([]kind.Object, 1001), nil },
+			[]string{`Expand returns 1001 objects: at most 1000 are rendered from one`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := valid()
+			d.Expand = c.expand
+			d.Children = []kind.Child{
+				{GVK: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Immutable: true},
+				{GVK: corev1.SchemeGroupVersion.WithKind("Secret"), Unobserved: true},
+			}
+			owner := newEverything(t, "web")
+			before := owner.DeepCopy()
+			checkExpandErrors(t, d, owner, c.want)
+			if fmt.Sprint(owner.Object) != fmt.Sprint(before.Object) {
+				t.Errorf("it is %v now, and was %v", owner.Object, before.Object)
+			}
+		})
+	}
+}
+
+func newEverything(t *testing.T, name string) *unstructured.Unstructured {
+	t.Helper()
+	owner := untyped("test.example.com/v1", "Everything", name)
+	owner.SetNamespace("team")
+	if err := unstructured.SetNestedField(owner.Object, "b", "spec", "map", "a"); err != nil {
+		t.Fatal(err)
+	}
+	return owner
+}
+
+// lineOf is the line that an error names.
+var lineOf = regexp.MustCompile(`(expand_test\.go:|line )\d+`)
+
+func checkExpandErrors(t *testing.T, d definition, owner *unstructured.Unstructured, want []string) {
+	t.Helper()
+	kinds, err := kind.New(kind.Define(d), at.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = kinds.Expand(owner)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if lines := lineOf.FindAllString(err.Error(), -1); len(lines) == 2 && strings.TrimPrefix(lines[0], "expand_test.go:") != strings.TrimPrefix(lines[1], "line ") {
+		t.Errorf("%v: two lines", err)
+	}
+	prefix := "Everything " + owner.GetName() + ": "
+	got, all := lineOf.ReplaceAllString(err.Error(), "${1}N"), prefix+strings.Join(want, "\n"+prefix)
+	if got != all {
+		t.Errorf("got:\n%s\nwant:\n%s", got, all)
+	}
+}
+
+// What is rendered has the name of its object as a label.
+func TestLongOwner(t *testing.T) {
+	d := valid()
+	d.Expand = func(*everything.Everything) ([]kind.Object, error) { return []kind.Object{configMap("a")}, nil }
+	checkExpandErrors(t, d, newEverything(t, strings.Repeat("a", 64)), []string{
+		`metadata.name has 64 characters, and what is rendered has it as its label test.example.com/everything, which takes 63: shorten it`,
+	})
+}
+
+func TestDigestErrors(t *testing.T) {
+	d := valid()
+	d.Expand = func(*everything.Everything) ([]kind.Object, error) { return []kind.Object{configMap("a")}, nil }
+	d.Digest = func(*everything.Everything) string { return "sha256:1" }
+	checkExpandErrors(t, d, newEverything(t, "web"), []string{
+		`ConfigMap a: Digest returns "sha256:1", which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf`,
+	})
+	d.Digest = func(*everything.Everything) string { panic(line()) }
+	checkExpandErrors(t, d, newEverything(t, "web"), []string{`Digest panics at kind/expand_test.go:N: line N`})
+}
+
+// What a Go struct need not say is filled in, and what it always writes is left out.
+func TestExpandFillsIn(t *testing.T) {
+	shared := untyped("v1", "Secret", "shared")
+	shared.Object["data"] = map[string]any{"count": 1}
+	d := valid()
+	d.Children = append(d.Children, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Secret"), Unobserved: true}, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Pod")})
+	d.Expand = func(*everything.Everything) ([]kind.Object, error) {
+		return []kind.Object{&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}, shared}, nil
+	}
+	kinds, err := kind.New(kind.Define(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		objects, err := kinds.Expand(newEverything(t, "web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := objects[0]
+		if got := pod.GetAPIVersion() + " " + pod.GetKind() + " " + pod.GetNamespace() + " " + pod.GetName(); got != "v1 Pod team web" {
+			t.Error(got)
+		}
+		if _, ok := pod.Object["status"]; ok || len(pod.GetAnnotations()[kind.DigestAnnotation]) != len("sha256:")+64 {
+			t.Errorf("%v", pod.Object)
+		}
+		if labels := objects[1].GetLabels(); labels["test.example.com/everything"] != "web" || labels[kind.ManagedByLabel] != kind.ManagedBy {
+			t.Errorf("labels %v", labels)
+		}
+		if len(shared.GetLabels()) > 0 || shared.GetNamespace() != "" {
+			t.Errorf("what Expand returned is %v now", shared.Object)
+		}
+	}
+}
