@@ -50,7 +50,7 @@ nameReference:
 		"Gatehouse's": gatehouse.Kinds,
 		"every type":  append([]kind.Kind{kind.Define(valid())}, gatehouse.Kinds...),
 		"fields":      {kind.Define(fields)},
-		"versions":    {ofVersions(t, "v1"), ofVersions(t, "v2")},
+		"versions":    {ofVersions("v1"), ofVersions("v2")},
 		"none":        nil,
 	} {
 		if _, err := kind.New(kinds...); err != nil {
@@ -60,7 +60,7 @@ nameReference:
 }
 
 // ofVersions is a version of a kind that has two.
-func ofVersions(t *testing.T, version string, change ...func(*definition)) kind.Kind {
+func ofVersions(version string, change ...func(*definition)) kind.Kind {
 	d := valid()
 	_, v1, _ := strings.Cut(string(d.CRD), "  versions:\n")
 	d.CRD = append(d.CRD[:len(d.CRD):len(d.CRD)], strings.Replace(v1, "name: v1\n", "name: v2\n", 1)...)
@@ -143,6 +143,7 @@ func TestCheck(t *testing.T) {
 		"empty":       {func(d *definition) { d.CRD = []byte("---\n# nothing\n") }, []string{`CRD: it is empty: embed the file that controller-gen writes`}},
 		"no YAML":     {func(d *definition) { d.CRD = []byte("a: b: c") }, []string{`CRD: it is not YAML: yaml: mapping values are not allowed in this context`}},
 		"a list":      {func(d *definition) { d.CRD = []byte("[a]") }, []string{`CRD: it is no CustomResourceDefinition: embed the file that controller-gen writes: json: cannot unmarshal array into Go value of type v1.TypeMeta`}},
+		"no kind":     {func(d *definition) { d.CRD = []byte("{}") }, []string{`CRD: it is "", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"a Pod":       {func(d *definition) { d.CRD = []byte("{apiVersion: v1, kind: Pod}") }, []string{`CRD: it is "v1 Pod", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"v1beta1":     {func(d *definition) { d.CRD = edit(t, "k8s.io/v1", "k8s.io/v1beta1") }, []string{`CRD: it is "apiextensions.k8s.io/v1beta1 CustomResourceDefinition", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"malformed":   {func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: 1") }, []string{`CRD: run controller-gen again: json: cannot unmarshal number into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope`}},
@@ -377,12 +378,12 @@ func TestClashes(t *testing.T) {
 		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, one + ` and a.b/v1 Every: both have the plural "everythings": give one another with // +kubebuilder:resource:path=`},
 		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `a.b/v1 One and a.b/v1 Other: both have the short name "o": give one another with // +kubebuilder:resource:shortName=`},
 		"short name, group": {[]kind.Kind{renamed("a.b", "One", "ones", "o"), renamed("a.c", "Other", "others", "o")}, ""},
-		"versions":          {[]kind.Kind{ofVersions(t, "v1"), ofVersions(t, "v2")}, ""},
-		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions(t, "v2")}, one + " and " + two + `: two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions`},
-		"versions, children": {[]kind.Kind{ofVersions(t, "v1"), ofVersions(t, "v2", func(d *definition) {
+		"versions":          {[]kind.Kind{ofVersions("v1"), ofVersions("v2")}, ""},
+		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions("v2")}, one + " and " + two + `: two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions`},
+		"versions, children": {[]kind.Kind{ofVersions("v1"), ofVersions("v2", func(d *definition) {
 			d.Children = append(d.Children, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Pod")})
 		})}, one + " and " + two + `: two versions of one kind have different Children: give both all of them`},
-		"versions, immutable": {[]kind.Kind{ofVersions(t, "v1"), ofVersions(t, "v2", func(d *definition) { d.Children = []kind.Child{{GVK: d.Children[0].GVK, Immutable: true}} })}, one + " and " + two + `: two versions of one kind have different Children: give both all of them`},
+		"versions, immutable": {[]kind.Kind{ofVersions("v1"), ofVersions("v2", func(d *definition) { d.Children = []kind.Child{{GVK: d.Children[0].GVK, Immutable: true}} })}, one + " and " + two + `: two versions of one kind have different Children: give both all of them`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := kind.New(c.kinds...)

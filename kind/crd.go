@@ -31,7 +31,7 @@ func readCRD(text []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
 	gvk := meta.GroupVersionKind()
 	if gvk != apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition") {
 		return nil, fmt.Errorf("it is %q, not %s CustomResourceDefinition: embed the file that controller-gen writes",
-			written(gvk), apiextensionsv1.SchemeGroupVersion)
+			strings.TrimSpace(written(gvk)), apiextensionsv1.SchemeGroupVersion)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal(content, crd); err != nil {
@@ -102,9 +102,9 @@ func checkApproval(crd *apiextensionsv1.CustomResourceDefinition, found *problem
 func (k *Kind) checkVersion(crd *apiextensionsv1.CustomResourceDefinition, found *problems) *apiextensionsv1.JSONSchemaProps {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == k.GVK.Version })
 	if i < 0 {
-		var names []string
-		for _, v := range crd.Spec.Versions {
-			names = append(names, v.Name)
+		names := make([]string, len(crd.Spec.Versions))
+		for i, v := range crd.Spec.Versions {
+			names[i] = v.Name
 		}
 		found.add("CRD has no version %s, but %s: run controller-gen, or change the version of GVK", k.GVK.Version, orNone(names))
 		return nil

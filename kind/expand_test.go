@@ -48,7 +48,7 @@ func TestExpandErrors(t *testing.T) {
 		"an error":     {func(object) ([]kind.Object, error) { return nil, errors.New("no") }, []string{`no`}},
 		"panic":        {func(object) ([]kind.Object, error) { panic(line()) }, []string{`Expand panics at kind/expand_test.go:N: line N`}},
 		"a nil map":    {func(object) ([]kind.Object, error) { nilMap["a"] = "b"; return nil, nil }, []string{`Expand panics at kind/expand_test.go:N: assignment to entry in nil map`}},
-		"of a library": {func(object) ([]kind.Object, error) { strings.Repeat("a", -calls-1); return nil, nil }, []string{`Expand panics at kind/expand_test.go:N: strings: negative Repeat count`}},
+		"of a library": {func(object) ([]kind.Object, error) { return nil, errors.New(strings.Repeat("a", -calls-1)) }, []string{`Expand panics at kind/expand_test.go:N: strings: negative Repeat count`}},
 		"untyped": {
 			func(object) ([]kind.Object, error) {
 				u := untyped("v1", "ConfigMap", "a")

@@ -41,8 +41,9 @@ type Definition[T any] struct {
 	Children []Child
 
 	// Expand returns what a valid object, with its defaults, is rendered to. It depends on
-	// nothing else and changes nothing, and returns the same each time. Where an object says no name or namespace, they are
-	// those of what it is rendered from, and so are labels and annotations.
+	// nothing else, changes nothing and returns the same each time. Where an object says no
+	// name or namespace, they are those of what it is rendered from, and so are labels and
+	// annotations.
 	Expand func(*T) ([]Object, error)
 
 	// Status decides what the status says, from more than Snapshot.Status or otherwise. Nil

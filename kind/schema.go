@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -190,7 +191,7 @@ func fieldsOf(t reflect.Type, within ...reflect.Type) (fields []field) {
 	var embedded []field
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		inner := f.Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
@@ -200,10 +201,10 @@ func fieldsOf(t reflect.Type, within ...reflect.Type) (fields []field) {
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			embedded = append(embedded, fieldsOf(inner, within...)...)
 		case !f.IsExported():
-		case name == "":
-			fields = append(fields, field{f.Name, f.Type})
+		case slices.Contains(strings.Split(options, ","), "string"): // a number in quotes
+			fields = append(fields, field{cmp.Or(name, f.Name), reflect.TypeFor[string]()})
 		default:
-			fields = append(fields, field{name, f.Type})
+			fields = append(fields, field{cmp.Or(name, f.Name), f.Type})
 		}
 	}
 	for _, f := range embedded {

@@ -28,6 +28,7 @@ func Quantity(q resource.Quantity) (canonical resource.Quantity) {
 	return canonical
 }
 
+// Resources are compute resources in one spelling: what is empty is left out.
 func Resources(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	canonical := corev1.ResourceRequirements{
 		Limits:   resourceList(resources.Limits),
@@ -75,6 +76,7 @@ func Env(env []corev1.EnvVar) []corev1.EnvVar {
 	return canonical
 }
 
+// EnvFrom leaves out what says the same as leaving it out.
 func EnvFrom(sources []corev1.EnvFromSource) []corev1.EnvFromSource {
 	canonical := make([]corev1.EnvFromSource, len(sources))
 	for i := range sources {

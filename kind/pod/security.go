@@ -19,6 +19,7 @@ func Security(id int64) *corev1.PodSecurityContext {
 	}
 }
 
+// ContainerSecurity lets a container have no more rights than its Pod.
 func ContainerSecurity() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		AllowPrivilegeEscalation: ptr.To(false),
