@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -58,10 +59,11 @@ func (k *Kind) check(all []Kind, found *problems) *apiextensionsv1.CustomResourc
 	}
 	k.checkNames(found)
 	k.checkScheme(found)
-	if k.expand == nil {
-		found.add("Expand is nil: set it to the function that returns what the kind is rendered to")
+	if k.IsConverted() {
+		k.checkConverted(all, found)
+	} else {
+		k.checkExpansion(all, found)
 	}
-	k.checkChildren(all, found)
 	crd, err := readCRD(k.CRD)
 	if err != nil {
 		found.add("CRD: %v", err)
@@ -72,10 +74,36 @@ func (k *Kind) check(all []Kind, found *problems) *apiextensionsv1.CustomResourc
 		return nil
 	}
 	matchType(reflect.TypeOf(k.New()).Elem(), root, found)
-	k.checkStatus(root, found)
+	if !k.IsConverted() {
+		k.checkStatus(root, found)
+	}
 	k.checkFields(all, root, found)
 	k.checkPaths(root, found)
 	return crd
+}
+
+// checkExpansion finds what is wrong with what the kind says of what it is rendered to.
+func (k *Kind) checkExpansion(all []Kind, found *problems) {
+	if k.expand == nil {
+		found.add("Expand is nil: set it to the function that returns what the kind is rendered to")
+	}
+	k.checkChildren(all, found)
+}
+
+// checkConverted finds what a version says that is rendered as another.
+func (k *Kind) checkConverted(all []Kind, found *problems) {
+	isRendered := func(other Kind) bool { return other.GVK.GroupKind() == k.GVK.GroupKind() && !other.IsConverted() }
+	if !slices.ContainsFunc(all, isRendered) {
+		found.add("Convert is set, and the list has no version of the kind that is rendered: add it")
+	}
+	for name, isSet := range map[string]bool{
+		"Expand": k.expand != nil, "Children": len(k.Children) > 0, "Status": k.Decide != nil, "Digest": k.digest != nil, "Gate": k.Gate != "",
+	} {
+		if isSet {
+			found.add("%s is set, and Convert has another version rendered: leave one of them out", name)
+		}
+	}
+	slices.Sort(*found)
 }
 
 // checkNames finds what the API server would refuse of a group, version and kind.

@@ -50,7 +50,7 @@ nameReference:
 		"Gatehouse's": gatehouse.Kinds,
 		"every type":  append([]kind.Kind{kind.Define(valid())}, gatehouse.Kinds...),
 		"fields":      {kind.Define(fields)},
-		"versions":    {ofVersions("v1"), ofVersions("v2")},
+		"versions":    {ofVersions("v1", converts), ofVersions("v2")},
 		"none":        nil,
 	} {
 		if _, err := kind.New(kinds...); err != nil {
@@ -75,6 +75,12 @@ func ofVersions(version string, change ...func(*definition)) kind.Kind {
 		f(&d)
 	}
 	return kind.Define(d)
+}
+
+// converts has a version rendered as another.
+func converts(d *definition) {
+	d.Convert = func(e *everything.Everything) (kind.Object, error) { return e, nil }
+	d.Expand, d.Children = nil, nil
 }
 
 // edit returns the CustomResourceDefinition with parts that are other ones.
@@ -378,12 +384,11 @@ func TestClashes(t *testing.T) {
 		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, one + ` and a.b/v1 Every: both have the plural "everythings": give one another with // +kubebuilder:resource:path=`},
 		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `a.b/v1 One and a.b/v1 Other: both have the short name "o": give one another with // +kubebuilder:resource:shortName=`},
 		"short name, group": {[]kind.Kind{renamed("a.b", "One", "ones", "o"), renamed("a.c", "Other", "others", "o")}, ""},
-		"versions":          {[]kind.Kind{ofVersions("v1"), ofVersions("v2")}, ""},
+		"versions":          {[]kind.Kind{ofVersions("v1", converts), ofVersions("v2")}, ""},
 		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions("v2")}, one + " and " + two + `: two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions`},
-		"versions, children": {[]kind.Kind{ofVersions("v1"), ofVersions("v2", func(d *definition) {
-			d.Children = append(d.Children, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Pod")})
-		})}, one + " and " + two + `: two versions of one kind have different Children: give both all of them`},
-		"versions, immutable": {[]kind.Kind{ofVersions("v1"), ofVersions("v2", func(d *definition) { d.Children = []kind.Child{{GVK: d.Children[0].GVK, Immutable: true}} })}, one + " and " + two + `: two versions of one kind have different Children: give both all of them`},
+		"versions, both":    {[]kind.Kind{ofVersions("v1"), ofVersions("v2")}, one + " and " + two + `: two versions of one kind are rendered: give the older one Convert, instead of Expand, Children and Status`},
+		"versions, neither": {[]kind.Kind{ofVersions("v1", converts)}, `Everything: Convert is set, and the list has no version of the kind that is rendered: add it`},
+		"converted":         {[]kind.Kind{ofVersions("v1", converts, func(d *definition) { d.Expand = valid().Expand }), ofVersions("v2")}, `Everything: Expand is set, and Convert has another version rendered: leave one of them out`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := kind.New(c.kinds...)

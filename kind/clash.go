@@ -47,25 +47,15 @@ func clash(a, b *Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition) str
 	return ""
 }
 
-// versionClash says why there cannot be two versions of one kind. Nobody can tell from
-// which of them an object was rendered: they agree in all that is not for one spec.
+// versionClash says why there cannot be two versions of one kind.
 func versionClash(a, b *Kind) string {
 	switch {
 	case !bytes.Equal(a.CRD, b.CRD):
 		return "two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions"
-	case a.Gate != b.Gate:
-		return fmt.Sprintf("two versions of one kind have the Gates %q and %q: give both the same", a.Gate, b.Gate)
-	case !sameChildren(a.Children, b.Children):
-		return "two versions of one kind have different Children: give both all of them"
+	case !a.IsConverted() && !b.IsConverted():
+		return "two versions of one kind are rendered: give the older one Convert, instead of Expand, Children and Status"
 	}
 	return ""
-}
-
-func sameChildren(a, b []Child) bool {
-	isIn := func(list []Child) func(Child) bool {
-		return func(c Child) bool { return !slices.Contains(list, c) }
-	}
-	return !slices.ContainsFunc(a, isIn(b)) && !slices.ContainsFunc(b, isIn(a))
 }
 
 // resourceClash says what name of two kinds kubectl would take for both.

@@ -19,7 +19,7 @@ import (
 // names the object, and has all that is wrong with what its kind makes of it.
 func (k *Kinds) Expand(object *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	kind := k.Find(object.GroupVersionKind())
-	if kind == nil {
+	if kind == nil || kind.IsConverted() {
 		return nil, nil
 	}
 	owner := kind.New()

@@ -46,6 +46,11 @@ type Definition[T any] struct {
 	// annotations.
 	Expand func(*T) ([]Object, error)
 
+	// Convert, of a version that people still write, returns the object in the version that
+	// is rendered in its place. The metadata stays. Such a version has neither Expand nor
+	// Children nor Status, and no cluster ever has an object of it.
+	Convert func(*T) (Object, error)
+
 	// Status decides what the status says, from more than Snapshot.Status or otherwise. Nil
 	// for that, and then the status of T embeds Status.
 	Status func(Snapshot[T]) Decision
@@ -104,8 +109,9 @@ type Kind struct {
 	// Observation.Status.
 	Decide func(Object, Observation) Decision
 
-	expand func(Object) ([]Object, error)
-	digest func(Object) string
+	expand  func(Object) ([]Object, error)
+	convert func(Object) (Object, error)
+	digest  func(Object) string
 }
 
 // Define returns the kind of a Definition.
@@ -122,6 +128,9 @@ func Define[T any, P interface {
 	}
 	if d.Expand != nil {
 		k.expand = func(o Object) ([]Object, error) { return d.Expand(typed(o)) }
+	}
+	if d.Convert != nil {
+		k.convert = func(o Object) (Object, error) { return d.Convert(typed(o)) }
 	}
 	if d.Digest != nil {
 		k.digest = func(o Object) string { return d.Digest(typed(o)) }

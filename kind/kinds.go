@@ -63,7 +63,7 @@ func (k *Kinds) Find(gvk schema.GroupVersionKind) *Kind {
 func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *Kind {
 	labels := object.GetLabels()
 	for i := range k.All {
-		if labels[k.All[i].Label] != "" {
+		if labels[k.All[i].Label] != "" && !k.All[i].IsConverted() {
 			return &k.All[i]
 		}
 	}

@@ -73,6 +73,7 @@ func (r *renderer) render(files *source.FileSystem, progress func(step string)) 
 	progress("validating")
 	written, stored := r.check(built)
 	r.keepDefaults(stored)
+	r.convert(stored)
 
 	progress("expanding")
 	r.stored = stored

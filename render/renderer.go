@@ -145,6 +145,26 @@ func (r *renderer) keepDefaults(stored []object.Object) {
 	}
 }
 
+// convert makes objects of versions that people still write ones of the version that is
+// rendered.
+func (r *renderer) convert(stored []object.Object) {
+	errs := make([]error, len(stored))
+	for i, o := range stored {
+		converted, err := r.kinds.Convert(o.Unstructured)
+		errs[i] = err
+		if converted == nil {
+			continue
+		}
+		o.Written.Object = converted.Object
+		valid, problems := r.checker.Objects([]object.Object{{Unstructured: o.Written, Written: o.Written}})
+		r.report(problems)
+		if len(valid) > 0 {
+			stored[i] = valid[0]
+		}
+	}
+	r.reportErrors(stored, errs)
+}
+
 // expand returns what valid, defaulted objects are rendered to, several at a time.
 func (r *renderer) expand(stored []object.Object) []object.Object {
 	expanded := make([][]object.Object, len(stored))

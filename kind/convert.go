@@ -1,0 +1,65 @@
+package kind
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// IsConverted says whether the kind is a version that another is rendered in place of.
+func (k *Kind) IsConverted() bool { return k.convert != nil }
+
+// Convert returns a valid, defaulted object in the version that is rendered in its place; nil
+// where it is rendered as it is.
+func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	kind := k.Find(object.GroupVersionKind())
+	if kind == nil || !kind.IsConverted() {
+		return nil, nil
+	}
+	converted, err := kind.convertSafely(object)
+	if err != nil {
+		return nil, err
+	}
+	to := k.ofType(converted)
+	if to == nil || to.GVK.GroupKind() != kind.GVK.GroupKind() {
+		return nil, fmt.Errorf("%s %s: Convert returns a %T: have it return the version of the kind that is rendered", kind.GVK.Kind, object.GetName(), converted)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(converted)
+	if err != nil {
+		return nil, fmt.Errorf("write %T: %w", converted, err)
+	}
+	delete(content, "status")
+	content["metadata"] = object.Object["metadata"]
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(to.GVK)
+	return u, nil
+}
+
+func (k *Kind) convertSafely(object *unstructured.Unstructured) (converted Object, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%s %s: Convert panics%s: %v", k.GVK.Kind, object.GetName(), panicSite(), cause)
+		}
+	}()
+	from := k.New()
+	if err := read(object, from); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	converted, err = k.convert(from)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", k.GVK.Kind, object.GetName(), err)
+	}
+	return converted, nil
+}
+
+// ofType is the kind of the Go type of an object that is rendered; nil where there is none.
+func (k *Kinds) ofType(o Object) *Kind {
+	for i := range k.All {
+		if !k.All[i].IsConverted() && reflect.TypeOf(k.All[i].New()) == reflect.TypeOf(o) {
+			return &k.All[i]
+		}
+	}
+	return nil
+}
