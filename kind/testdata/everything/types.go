@@ -119,8 +119,6 @@ type Spec struct {
 	Marshalled Marshalled `json:"marshalled,omitempty"`
 	// +kubebuilder:validation:Type=number
 	Float float64 `json:"float,omitempty"`
-	// +kubebuilder:validation:Type=string
-	Typed resource.Quantity `json:"typed,omitempty"`
 	// +kubebuilder:validation:XIntOrString
 	Port *intstr.IntOrString `json:"port,omitempty"`
 	// +kubebuilder:validation:Enum=A;B

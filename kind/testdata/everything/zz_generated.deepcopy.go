@@ -351,7 +351,6 @@ func (in *Spec) DeepCopyInto(out *Spec) {
 	in.Preserved.DeepCopyInto(&out.Preserved)
 	in.Embedded.DeepCopyInto(&out.Embedded)
 	out.Marshalled = in.Marshalled
-	out.Typed = in.Typed.DeepCopy()
 	if in.Port != nil {
 		in, out := &in.Port, &out.Port
 		*out = new(intstr.IntOrString)
