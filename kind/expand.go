@@ -73,7 +73,10 @@ func (k *Kind) expandAmong(all []Kind, owner Object) (expanded []*unstructured.U
 		expanded = append(expanded, u)
 	}
 	k.checkExpanded(all, expanded, &found)
-	return expanded, errors.Join(found.of(title)...)
+	if len(found) > 0 {
+		return nil, errors.Join(found.of(title)...)
+	}
+	return expanded, nil
 }
 
 // unstructuredFrom is an object that Expand returned, with its apiVersion and kind, where
