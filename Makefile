@@ -79,6 +79,7 @@ bench-controller: ## Print what the controller costs beside its peers, on the cl
 .PHONY: generate
 generate: ## Generate code, CRDs and the reference from apis/, RBAC from controller/
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/...
+	$(TOOL) controller-gen object paths=./kind
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
 	@# controller-gen lets a quantity have a fractional exponent, like 1E1.5, which no
 	@# client can read: one such object would hide all others from every watch.

@@ -105,13 +105,14 @@ type Kind struct {
 	// New returns an empty object of its Go type.
 	New func() Object
 
+	// These are its functions, of objects of its Go type; nil where it has none.
+	Expand  func(Object) ([]Object, error)
+	Convert func(Object) (Object, error)
+	Digest  func(Object) string
+
 	// Decide decides what a status says, of an object of its Go type; nil where that is
 	// Observation.Status.
 	Decide func(Object, Observation) Decision
-
-	expand  func(Object) ([]Object, error)
-	convert func(Object) (Object, error)
-	digest  func(Object) string
 }
 
 // Define returns the kind of a Definition.
@@ -127,13 +128,13 @@ func Define[T any, P interface {
 		New:   func() Object { return P(new(T)) },
 	}
 	if d.Expand != nil {
-		k.expand = func(o Object) ([]Object, error) { return d.Expand(typed(o)) }
+		k.Expand = func(o Object) ([]Object, error) { return d.Expand(typed(o)) }
 	}
 	if d.Convert != nil {
-		k.convert = func(o Object) (Object, error) { return d.Convert(typed(o)) }
+		k.Convert = func(o Object) (Object, error) { return d.Convert(typed(o)) }
 	}
 	if d.Digest != nil {
-		k.digest = func(o Object) string { return d.Digest(typed(o)) }
+		k.Digest = func(o Object) string { return d.Digest(typed(o)) }
 	}
 	if d.Status != nil {
 		k.Decide = func(o Object, seen Observation) Decision { return d.Status(Snapshot[T]{typed(o), seen}) }
@@ -141,8 +142,8 @@ func Define[T any, P interface {
 	return k
 }
 
-// child is what the kind says of objects of a group and kind; nil where it says nothing.
-func (k *Kind) child(gk schema.GroupKind) *Child {
+// Child is what the kind says of objects of a group and kind; nil where it says nothing.
+func (k *Kind) Child(gk schema.GroupKind) *Child {
 	for i := range k.Children {
 		if k.Children[i].GVK.GroupKind() == gk {
 			return &k.Children[i]
@@ -163,3 +164,6 @@ func (k *Kind) Plural() string {
 	_ = yaml.Unmarshal(k.CRD, &crd) // New says what is wrong with it
 	return crd.Spec.Names.Plural
 }
+
+// IsConverted says whether the kind is a version that another is rendered in place of.
+func (k *Kind) IsConverted() bool { return k.Convert != nil }

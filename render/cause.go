@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
@@ -21,7 +21,7 @@ import (
 // causes finds the fields of specs because of which there are problems with what is
 // rendered from them: without the field, the problem is gone.
 type causes struct {
-	kinds   *kind.Kinds
+	kinds   *registry.Kinds
 	checker *check.Checker
 	alike   map[problemsAlike][]object.Problem  // all problems
 	last    map[problemKind]string              // the fields that were the causes of the last problems
@@ -37,7 +37,7 @@ type problemsAlike struct {
 
 func alike(p object.Problem) problemsAlike { return problemsAlike{p.Subject.Written, kindOf(p)} }
 
-func newCauses(kinds *kind.Kinds, checker *check.Checker, problems []object.Problem) *causes {
+func newCauses(kinds *registry.Kinds, checker *check.Checker, problems []object.Problem) *causes {
 	c := &causes{kinds, checker, map[problemsAlike][]object.Problem{}, map[problemKind]string{}, map[problemsAlike]map[string]string{}, map[string]bool{}}
 	for _, p := range problems {
 		c.alike[alike(p)] = append(c.alike[alike(p)], p)

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/source"
@@ -98,7 +98,7 @@ func (e *Examination) OverrideSteps(o object.Object) []build.Step {
 		e.overrides = build.OverrideSteps(e.Sources, e.renderer.overrides, e.rendered)
 	}
 	i := slices.IndexFunc(e.rendered, func(before object.Object) bool {
-		isNamed := before.GetName() == o.GetName() || kind.IsHashName(o.GetName(), before.GetName())
+		isNamed := before.GetName() == o.GetName() || registry.IsHashName(o.GetName(), before.GetName())
 		return before.Written == o.Written && before.GroupVersionKind() == o.GroupVersionKind() && isNamed
 	})
 	if i < 0 {

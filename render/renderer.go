@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/object"
@@ -22,7 +22,7 @@ import (
 
 // renderer renders one environment and collects what is wrong.
 type renderer struct {
-	kinds     *kind.Kinds
+	kinds     *registry.Kinds
 	folder    string
 	overrides string // the folder of overrides; empty where there is none
 	sources   *source.Sources

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -36,7 +36,7 @@ type Repository struct {
 	// looked at; with a slash at the end of a folder before that is listed.
 	Look func(name string)
 
-	kinds   *kind.Kinds
+	kinds   *registry.Kinds
 	root    *os.Root
 	dir     string            // its path on disk, without links
 	overlay map[string][]byte // see With
@@ -44,7 +44,7 @@ type Repository struct {
 
 // Open opens the repository in a folder, in which people may write some kinds. Close it after
 // use.
-func Open(dir string, kinds *kind.Kinds) (*Repository, error) {
+func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		resolved, err = filepath.Abs(resolved)
@@ -83,7 +83,7 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 }
 
 // Kinds are those that people may write in it.
-func (r *Repository) Kinds() *kind.Kinds { return r.kinds }
+func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
 
 // Dir is its folder on disk, without links.
 func (r *Repository) Dir() string { return r.dir }

@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/memcached"
+	"example.com/gatehouse/kind/registry"
 )
 
 func atSpec(t *testing.T, spec string) (s cnatv1alpha1.AtSpec) {
@@ -146,7 +147,7 @@ func TestPodsAreRestricted(t *testing.T) {
 func expand(t rapid.TB, k kind.Kind, owner kind.Object) []*unstructured.Unstructured {
 	t.Helper()
 	owner.SetName(cmp.Or(owner.GetName(), "a"))
-	objects, err := k.Expand(owner)
+	objects, err := registry.Expand(&k, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,9 +213,9 @@ func TestNamesStay(t *testing.T) {
 	}
 }
 
-func newKinds(t testing.TB) *kind.Kinds {
+func newKinds(t testing.TB) *registry.Kinds {
 	t.Helper()
-	kinds, err := kind.New(Kinds...)
+	kinds, err := registry.New(Kinds...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/object"
 )
 
@@ -22,7 +22,7 @@ const ElsewhereAnnotation = "gatehouse.example.com/elsewhere"
 // Environment is what there is to advise on.
 type Environment struct {
 	// Kinds are those that people may write.
-	Kinds *kind.Kinds
+	Kinds *registry.Kinds
 	// Objects are all: those that were written and what was rendered from them.
 	Objects []object.Object
 	// Local are CustomResourceDefinitions that are known and that something else brings.

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/object"
 )
 
@@ -41,7 +41,7 @@ var makeNothing = []string{
 	"ServiceMonitor", "VerticalPodAutoscaler", "VirtualService",
 }
 
-func (m makers) add(kinds *kind.Kinds, o object.Object) {
+func (m makers) add(kinds *registry.Kinds, o object.Object) {
 	gvk := o.GroupVersionKind()
 	namespace := o.NamespaceOrDefault()
 	switch {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
@@ -22,19 +22,19 @@ import (
 // Checker knows the kinds that are built in, those that this program brings, and,
 // before those, those that the environment defines.
 type Checker struct {
-	written *kind.Kinds
+	written *registry.Kinds
 	kinds   customKinds
 }
 
 // Prepare gets ready what every Checker needs, so that it need not be waited for.
-func Prepare(written *kind.Kinds) {
+func Prepare(written *registry.Kinds) {
 	apiserver.Prepare()
 	brought(written)
 }
 
 // New returns a Checker for an environment of objects, in which people write some kinds, and
 // what is wrong with the CustomResourceDefinitions of both.
-func New(written *kind.Kinds, objects []object.Object) (*Checker, []object.Problem) {
+func New(written *registry.Kinds, objects []object.Object) (*Checker, []object.Problem) {
 	var definitions []object.Object
 	for _, o := range objects {
 		if isDefinition(o.Unstructured) {

@@ -24,7 +24,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/object"
@@ -44,16 +44,16 @@ type customKind struct {
 type customKinds map[apischema.GroupVersionKind]*customKind
 
 // embedded is what brought returns, made once for each list of kinds.
-var embedded sync.Map // of func() (customKinds, []object.Problem), by *kind.Kinds
+var embedded sync.Map // of func() (customKinds, []object.Problem), by *registry.Kinds
 
 // brought returns the kinds of the CustomResourceDefinitions that come with this program,
 // and what the API server would say of those.
-func brought(written *kind.Kinds) (customKinds, []object.Problem) {
+func brought(written *registry.Kinds) (customKinds, []object.Problem) {
 	read, _ := embedded.LoadOrStore(written, sync.OnceValues(func() (customKinds, []object.Problem) { return readBrought(written) }))
 	return read.(func() (customKinds, []object.Problem))()
 }
 
-func readBrought(written *kind.Kinds) (all customKinds, problems []object.Problem) {
+func readBrought(written *registry.Kinds) (all customKinds, problems []object.Problem) {
 	all = customKinds{}
 	for i := range written.All {
 		definition := &unstructured.Unstructured{}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/object"
 )
 
@@ -17,7 +18,7 @@ import (
 type Environment struct {
 	Name string
 	// Kinds are those that people may write in it.
-	Kinds *kind.Kinds
+	Kinds *registry.Kinds
 	// Changes are in the order of namespaces, kinds and names.
 	Changes []Change
 	// Unchanged are the objects that are the same before and after.
@@ -84,7 +85,7 @@ func (c Change) Object() object.Object {
 }
 
 // Objects compares the objects of an environment before and after.
-func Objects(kinds *kind.Kinds, name string, before, after []Manifest) Environment {
+func Objects(kinds *registry.Kinds, name string, before, after []Manifest) Environment {
 	e := Environment{Name: name, Kinds: kinds}
 	old := map[object.ID]Manifest{}
 	for _, m := range before {
@@ -113,7 +114,7 @@ func idOf(m Manifest) object.ID { return object.Object{Unstructured: m.Unstructu
 
 // replacements returns changes with an object that is added and one that is removed as one
 // replacement, where both are the only ones that were rendered from one immutable object.
-func replacements(kinds *kind.Kinds, changes []Change) []Change {
+func replacements(kinds *registry.Kinds, changes []Change) []Change {
 	added, removed := map[object.ID][]int{}, map[object.ID][]int{}
 	for i, c := range changes {
 		switch owner, ok := immutableOwner(kinds, c.Object().Unstructured); {
@@ -139,7 +140,7 @@ func replacements(kinds *kind.Kinds, changes []Change) []Change {
 }
 
 // immutableOwner is what an object that cannot be changed was rendered from.
-func immutableOwner(kinds *kind.Kinds, o *unstructured.Unstructured) (object.ID, bool) {
+func immutableOwner(kinds *registry.Kinds, o *unstructured.Unstructured) (object.ID, bool) {
 	if !kinds.IsImmutable(o) {
 		return object.ID{}, false
 	}

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
@@ -91,7 +91,7 @@ func open(ctx context.Context, repository *render.Repository, base string) (befo
 
 // compareWith compares an environment with what it was before. What has the same bytes need
 // not be read.
-func compareWith(before before, kinds *kind.Kinds, name string, rendering *render.Rendering) (Environment, error) {
+func compareWith(before before, kinds *registry.Kinds, name string, rendering *render.Rendering) (Environment, error) {
 	same, others, err := before.compare(name, rendering.Files)
 	if err != nil {
 		return Environment{}, err

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/cluster"
 	"example.com/gatehouse/render/diff"
@@ -55,12 +55,12 @@ func New(ctx context.Context, c *cluster.Cluster, repository *render.Repository,
 
 // Environment is what an environment renders to.
 type Environment struct {
-	Kinds   *kind.Kinds // that people may write in it
+	Kinds   *registry.Kinds // that people may write in it
 	Name    string
 	Objects []diff.Manifest
 }
 
-func newEnvironment(kinds *kind.Kinds, rendering *render.Rendering) Environment {
+func newEnvironment(kinds *registry.Kinds, rendering *render.Rendering) Environment {
 	e := Environment{Kinds: kinds, Name: rendering.Environment}
 	for i, o := range rendering.Objects {
 		e.Objects = append(e.Objects, diff.Manifest{Unstructured: o.Unstructured, File: path.Join(tree.Folder, rendering.Environment, rendering.Files[i].Path)})

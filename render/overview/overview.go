@@ -14,9 +14,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 	kindmemcached "example.com/gatehouse/kind/memcached"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )
@@ -50,7 +50,7 @@ type environment struct {
 
 // Page is the page about an environment, in Markdown, from its objects and their files. It
 // is the same on every day: what is past is not told from what is to come.
-func Page(kinds *kind.Kinds, name string, objects []object.Object, files []tree.File) []byte {
+func Page(kinds *registry.Kinds, name string, objects []object.Object, files []tree.File) []byte {
 	e := read(kinds, name, objects, files)
 	var page bytes.Buffer
 	page.WriteString(tree.PageHeader + "\n")
@@ -62,7 +62,7 @@ func Page(kinds *kind.Kinds, name string, objects []object.Object, files []tree.
 }
 
 // read sorts objects out.
-func read(kinds *kind.Kinds, name string, objects []object.Object, files []tree.File) *environment {
+func read(kinds *registry.Kinds, name string, objects []object.Object, files []tree.File) *environment {
 	e := &environment{name: name, objects: len(objects), kinds: map[string]int{}, workloads: map[string]int{}}
 	folders := map[string]bool{}
 	autoscalers := map[object.ID]object.Autoscaler{}

@@ -9,6 +9,7 @@ import (
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/diff"
 	"example.com/gatehouse/render/object"
 )
@@ -48,7 +49,7 @@ func newWorld(e diff.Environment) *world {
 	return &world{Environment: e, before: newSide(e.Kinds, before), after: newSide(e.Kinds, after), refused: map[Object]bool{}}
 }
 
-func newSide(kinds *kind.Kinds, objects []*unstructured.Unstructured) side {
+func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
 	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}}
 	for _, o := range objects {
 		if a, ok := newAutoscaler(o); ok {
@@ -69,7 +70,7 @@ func newSide(kinds *kind.Kinds, objects []*unstructured.Unstructured) side {
 }
 
 // ownerOf is the At or Memcached that an object is, or was rendered from.
-func ownerOf(kinds *kind.Kinds, o *unstructured.Unstructured) (owner Object, ok bool) {
+func ownerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner Object, ok bool) {
 	if kind := kinds.Find(o.GroupVersionKind()); kind != nil {
 		return idOf(o), true
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"example.com/gatehouse/environments/base/gatehouse"
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/registry"
 )
 
 const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
@@ -53,7 +53,7 @@ func environments(o Options, image image) (map[string][]byte, error) {
 
 // definitions are the files of the folder of CustomResourceDefinitions: they, what kustomize
 // is told of their fields, and the kustomization that lists both.
-func definitions(kinds *kind.Kinds) map[string][]byte {
+func definitions(kinds *registry.Kinds) map[string][]byte {
 	files := map[string][]byte{}
 	var resources, configurations strings.Builder
 	for i := range kinds.All {

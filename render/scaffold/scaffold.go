@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/git"
 	"example.com/gatehouse/render/object"
@@ -23,7 +23,7 @@ import (
 // Options say what to make.
 type Options struct {
 	// Kinds are those that people may write.
-	Kinds *kind.Kinds
+	Kinds *registry.Kinds
 	// Environment is the name of the environment.
 	Environment string
 	// Image is that of the controller: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. It is empty

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/advice"
 	"example.com/gatehouse/render/object"
@@ -112,7 +113,7 @@ const (
 
 // needed are the parts of Gatehouse that objects need: the CustomResourceDefinitions of their
 // kinds and, for those, the controller.
-func needed(kinds *kind.Kinds, objects []object.Object) (parts []string) {
+func needed(kinds *registry.Kinds, objects []object.Object) (parts []string) {
 	for _, kind := range kinds.All {
 		if slices.ContainsFunc(objects, func(o object.Object) bool { return o.GroupVersionKind() == kind.GVK }) {
 			parts = append(parts, definitionOf(kind.GVK.Kind, kind.GVK.Group))

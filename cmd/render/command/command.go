@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 )
 
@@ -37,7 +37,7 @@ type flags struct {
 	version bool
 }
 
-func newCommand(kinds *kind.Kinds) *cobra.Command {
+func newCommand(kinds *registry.Kinds) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "render (--env NAME... | --all)",
@@ -203,7 +203,7 @@ func openRepository(ctx context.Context, root string) (*render.Repository, error
 	return openWith(root, kindsOf(ctx))
 }
 
-func openWith(root string, kinds *kind.Kinds) (*render.Repository, error) {
+func openWith(root string, kinds *registry.Kinds) (*render.Repository, error) {
 	if root == "" {
 		var err error
 		if root, err = render.FindRoot("."); err != nil {

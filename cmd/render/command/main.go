@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 )
 
 // Main runs the command line of the process for kinds, and ends it.
@@ -27,7 +28,7 @@ func tuneCollector() {
 }
 
 func run(all []kind.Kind) int {
-	kinds, err := kind.New(all...)
+	kinds, err := registry.New(all...)
 	if err == nil {
 		// No signal is caught: a run that is killed leaves what the next completes.
 		err = newCommand(kinds).ExecuteContext(withKinds(context.Background(), kinds))
@@ -46,12 +47,12 @@ func run(all []kind.Kind) int {
 type kindsKey struct{}
 
 // withKinds is a context of commands that know kinds.
-func withKinds(ctx context.Context, kinds *kind.Kinds) context.Context {
+func withKinds(ctx context.Context, kinds *registry.Kinds) context.Context {
 	return context.WithValue(ctx, kindsKey{}, kinds)
 }
 
 // kindsOf are the kinds that a command knows.
-func kindsOf(ctx context.Context) *kind.Kinds {
-	kinds, _ := ctx.Value(kindsKey{}).(*kind.Kinds)
+func kindsOf(ctx context.Context) *registry.Kinds {
+	kinds, _ := ctx.Value(kindsKey{}).(*registry.Kinds)
 	return kinds
 }

@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/memcached"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/spec"
 )
 
-func newNewCommand(_ *kind.Kinds) *cobra.Command {
+func newNewCommand(_ *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new (memcached | at) NAME --env NAME",
 		Short: "Add a Memcached or an At to an environment",

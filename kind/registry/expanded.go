@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"maps"
@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"example.com/gatehouse/kind"
 )
 
 // maxName is how long the name of an object may be.
@@ -30,7 +32,7 @@ func checkLabelValue(name, label string, found *problems) {
 }
 
 // checkReturned finds what is wrong with an object as Expand returned it.
-func (k *Kind) checkReturned(all []Kind, u *unstructured.Unstructured, owner Object, found *problems) {
+func (k entry) checkReturned(all []kind.Kind, u *unstructured.Unstructured, owner kind.Object, found *problems) {
 	gk := u.GroupVersionKind().GroupKind()
 	title := titleOf(u, owner)
 	switch {
@@ -38,7 +40,7 @@ func (k *Kind) checkReturned(all []Kind, u *unstructured.Unstructured, owner Obj
 		found.add("%s: Expand returns an object of the kind itself: have it return what that runs as", title)
 	case find(all, gk) != nil:
 		found.add("%s: people write %s, and nothing expands it here: have Expand return what it is rendered to", title, gk.Kind)
-	case k.child(gk) == nil:
+	case k.Child(gk) == nil:
 		found.add("%s: Children has no %s: add it there", title, written(u.GroupVersionKind()))
 	}
 	if namespace := u.GetNamespace(); namespace != "" && namespace != owner.GetNamespace() {
@@ -53,7 +55,7 @@ func (k *Kind) checkReturned(all []Kind, u *unstructured.Unstructured, owner Obj
 }
 
 // titleOf is what errors call an object that is rendered from owner.
-func titleOf(u *unstructured.Unstructured, owner Object) string {
+func titleOf(u *unstructured.Unstructured, owner kind.Object) string {
 	name := u.GetName()
 	if name == "" {
 		name = owner.GetName()
@@ -62,7 +64,7 @@ func titleOf(u *unstructured.Unstructured, owner Object) string {
 }
 
 // checkExpanded finds what is wrong with all that an object is rendered to.
-func (k *Kind) checkExpanded(all []Kind, objects []*unstructured.Unstructured, found *problems) {
+func (k entry) checkExpanded(all []kind.Kind, objects []*unstructured.Unstructured, found *problems) {
 	type key struct {
 		kind            schema.GroupKind
 		namespace, name string
@@ -82,7 +84,7 @@ func (k *Kind) checkExpanded(all []Kind, objects []*unstructured.Unstructured, f
 }
 
 // checkLabels finds a label by which an object would be taken for another kind's.
-func (k *Kind) checkLabels(all []Kind, u *unstructured.Unstructured, found *problems) {
+func (k entry) checkLabels(all []kind.Kind, u *unstructured.Unstructured, found *problems) {
 	for i := range all {
 		other := &all[i]
 		if value, _, _ := unstructured.NestedString(u.Object, "metadata", "labels", other.Label); value != "" && other.Label != k.Label {
@@ -92,21 +94,21 @@ func (k *Kind) checkLabels(all []Kind, u *unstructured.Unstructured, found *prob
 }
 
 // checkDigest finds what is wrong with what Digest returned.
-func (k *Kind) checkDigest(u *unstructured.Unstructured, found *problems) {
-	child := k.child(u.GroupVersionKind().GroupKind())
-	if k.digest == nil || child == nil || child.Unobserved {
+func (k entry) checkDigest(u *unstructured.Unstructured, found *problems) {
+	child := k.Child(u.GroupVersionKind().GroupKind())
+	if k.Kind.Digest == nil || child == nil || child.Unobserved {
 		return
 	}
-	digest, _, _ := unstructured.NestedString(u.Object, "metadata", "annotations", DigestAnnotation)
+	digest, _, _ := unstructured.NestedString(u.Object, "metadata", "annotations", kind.DigestAnnotation)
 	if digits, ok := strings.CutPrefix(digest, "sha256:"); !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
 		found.add("%s %s: Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", u.GetKind(), u.GetName(), digest)
 	}
 }
 
 // checkName finds whether there is room for the name of an object, and for its hash.
-func (k *Kind) checkName(u *unstructured.Unstructured, found *problems) {
+func (k entry) checkName(u *unstructured.Unstructured, found *problems) {
 	most, why := maxName, ""
-	if child := k.child(u.GroupVersionKind().GroupKind()); child != nil && child.Immutable {
+	if child := k.Child(u.GroupVersionKind().GroupKind()); child != nil && child.Immutable {
 		most, why = maxName-hashLength-len("-"), ", which leave room for the hash"
 	}
 	if name := u.GetName(); len(name) > most {

@@ -1,4 +1,4 @@
-package kind_test
+package registry_test
 
 import (
 	"cmp"
@@ -15,7 +15,8 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/kind/testdata/everything"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/kind/registry/testdata/everything"
 )
 
 type definition = kind.Definition[everything.Everything]
@@ -53,7 +54,7 @@ nameReference:
 		"versions":    {ofVersions("v1", converts), ofVersions("v2")},
 		"none":        nil,
 	} {
-		if _, err := kind.New(kinds...); err != nil {
+		if _, err := registry.New(kinds...); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -340,7 +341,7 @@ func TestCheck(t *testing.T) {
 // checkErrors checks what New says of kinds, each line with a prefix.
 func checkErrors(t *testing.T, prefix string, want []string, kinds ...kind.Kind) {
 	t.Helper()
-	_, err := kind.New(kinds...)
+	_, err := registry.New(kinds...)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -391,7 +392,7 @@ func TestClashes(t *testing.T) {
 		"converted":         {[]kind.Kind{ofVersions("v1", converts, func(d *definition) { d.Expand = valid().Expand }), ofVersions("v2")}, `Everything: Expand is set, and Convert has another version rendered: leave one of them out`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := kind.New(c.kinds...)
+			_, err := registry.New(c.kinds...)
 			if got := fmt.Sprint(err); got != cmp.Or(c.want, "<nil>") {
 				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
 			}
@@ -404,7 +405,7 @@ func TestErrorsOfAllKinds(t *testing.T) {
 	nameless, childless := valid(), valid()
 	nameless.GVK = schema.GroupVersionKind{}
 	childless.Children = nil
-	_, err := kind.New(kind.Kind{}, kind.Define(nameless), kind.Define(childless))
+	_, err := registry.New(kind.Kind{}, kind.Define(nameless), kind.Define(childless))
 	for _, want := range []string{
 		"kind 1 of the list: it was not made by kind.Define: pass what that returns\n",
 		"kind 2 of the list: GVK has no group: set it, like example.com\n",
@@ -431,7 +432,7 @@ func TestApproval(t *testing.T) {
 	checkErrors(t, "Everything", []string{`CRD: the group test.k8s.io is Kubernetes' own, and the API server refuses kinds in it without approval: use a domain of yours, or write // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, experimental-only" and run controller-gen`}, kind.Define(d))
 
 	d.CRD = []byte(strings.Replace(string(d.CRD), "  annotations:\n", "  annotations:\n    api-approved.kubernetes.io: unapproved, experimental-only\n", 1))
-	if _, err := kind.New(kind.Define(d)); err != nil {
+	if _, err := registry.New(kind.Define(d)); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+
+	"example.com/gatehouse/kind"
 )
 
 // maxObjects is how many objects one may be rendered to: more is a mistake, and no reviewer
@@ -16,9 +18,9 @@ import (
 const maxObjects = 1000
 
 // expandTwice returns what the kind's own Expand does, which depends on the object alone.
-func (k *Kind) expandTwice(owner Object) ([]Object, error) {
-	given := owner.DeepCopyObject().(Object)
-	objects, err := k.expand(given)
+func (k entry) expandTwice(owner kind.Object) ([]kind.Object, error) {
+	given := owner.DeepCopyObject().(kind.Object)
+	objects, err := k.Kind.Expand(given)
 	switch {
 	case err != nil:
 		return nil, err
@@ -27,7 +29,7 @@ func (k *Kind) expandTwice(owner Object) ([]Object, error) {
 	case len(objects) > maxObjects:
 		return nil, fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
 	}
-	again, err := k.expand(given)
+	again, err := k.Kind.Expand(given)
 	if err != nil {
 		return nil, fmt.Errorf("Expand returns an error when it is called again: %w", err)
 	}
@@ -38,7 +40,7 @@ func (k *Kind) expandTwice(owner Object) ([]Object, error) {
 }
 
 // differ says where two results of Expand differ, nothing where they do not.
-func differ(first, second []Object) string {
+func differ(first, second []kind.Object) string {
 	if len(first) != len(second) {
 		return fmt.Sprintf("%d objects, then %d", len(first), len(second))
 	}
@@ -52,7 +54,7 @@ func differ(first, second []Object) string {
 
 // isSame says whether two objects are written the same. What cannot be written is an error
 // elsewhere.
-func isSame(a, b Object) bool {
+func isSame(a, b kind.Object) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
 	}
@@ -62,7 +64,7 @@ func isSame(a, b Object) bool {
 }
 
 // isNil says whether an object is nil, or a pointer that is.
-func isNil(o Object) bool {
+func isNil(o kind.Object) bool {
 	if o == nil {
 		return true
 	}
@@ -78,7 +80,7 @@ func panicSite() string {
 	var within []runtime.Frame // of the function, which is the last of them
 	for {
 		frame, more := frames.Next()
-		if strings.HasPrefix(frame.Function, thisPackage+".Define[") {
+		if strings.HasPrefix(frame.Function, kindPackage+".Define[") {
 			break
 		}
 		if !more {
@@ -88,14 +90,14 @@ func panicSite() string {
 	}
 	own := packageOf(within[len(within)-1])
 	for _, frame := range within {
-		if packageOf(frame) == own && !strings.HasPrefix(frame.Function, thisPackage+".(*Kind)") {
+		if packageOf(frame) == own && !strings.HasPrefix(frame.Function, kindPackage+".(*kind.Kind)") {
 			return fmt.Sprintf(" at %s:%d", path.Join(path.Base(path.Dir(frame.File)), path.Base(frame.File)), frame.Line)
 		}
 	}
 	return ""
 }
 
-var thisPackage = reflect.TypeFor[Kind]().PkgPath()
+var kindPackage = reflect.TypeFor[kind.Kind]().PkgPath()
 
 // packageOf is the import path of the package that the function of a frame is in.
 func packageOf(frame runtime.Frame) string {

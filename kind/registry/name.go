@@ -1,11 +1,15 @@
-package kind
+package registry
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
 )
 
 // HashName gives a rendered object that is immutable its final name, the one that it has and
@@ -26,10 +30,10 @@ func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	annotations[waveAnnotation] = hashedWave
 	hashed.SetAnnotations(annotations)
 	labels := hashed.GetLabels()
-	delete(labels, ExcludeFromBackup)
+	delete(labels, kind.ExcludeFromBackup)
 	if owner != nil {
-		if manager, ok := owner.GetLabels()[ManagedByLabel]; ok {
-			labels[ManagedByLabel] = manager // which what is rendered had once
+		if manager, ok := owner.GetLabels()[kind.ManagedByLabel]; ok {
+			labels[kind.ManagedByLabel] = manager // which what is rendered had once
 		}
 	}
 	hashed.SetLabels(labels)
@@ -37,7 +41,8 @@ func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	if err != nil {
 		return fmt.Errorf("hash %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	object.SetName(object.GetName() + "-" + hash(b)[:hashLength])
+	sum := sha256.Sum256(b)
+	object.SetName(object.GetName() + "-" + hex.EncodeToString(sum[:])[:hashLength])
 	return nil
 }
 
@@ -49,12 +54,6 @@ const waveAnnotation = "argocd.argoproj.io/sync-wave"
 // hashedWave is the wave that a name is a hash of, whatever the wave is: the one that
 // all Pods were in once. Another name would have a tool delete a Pod that runs.
 const hashedWave = "1000"
-
-// ExcludeFromBackup is the label of what Velero leaves out of its backups, with the value
-// "true": the Pod of an At. The one in a backup has no gate once its command was started, and
-// would start it again when it is restored, whatever its At says. The tool that syncs brings
-// the Pod back with its gate. Pods were without the label once, and no name is a hash of it.
-const ExcludeFromBackup = "velero.io/exclude-from-backup"
 
 // hashLength is how many hexadecimal digits a name has of a hash.
 const hashLength = 10

@@ -1,8 +1,10 @@
-package kind
+package registry
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"example.com/gatehouse/kind"
 )
 
 var (
@@ -11,7 +13,7 @@ var (
 )
 
 // checkChildren finds what is wrong with the Children and the Gate of a kind of a list.
-func (k *Kind) checkChildren(all []Kind, found *problems) {
+func (k entry) checkChildren(all []kind.Kind, found *problems) {
 	if len(k.Children) == 0 {
 		found.add("Children is empty: list the kinds of the objects that Expand returns")
 	}
@@ -37,14 +39,14 @@ func (k *Kind) checkChildren(all []Kind, found *problems) {
 }
 
 // checkGate finds what is wrong with a Gate.
-func (k *Kind) checkGate(found *problems) {
+func (k entry) checkGate(found *problems) {
 	if k.Gate == "" {
 		return
 	}
 	if len(validation.IsQualifiedName(k.Gate)) > 0 {
 		found.add("Gate: %q is not the name of a scheduling gate, like example.com/schedule", k.Gate)
 	}
-	switch pod := k.child(podKind); {
+	switch pod := k.Child(podKind); {
 	case pod == nil:
 		found.add("Gate is set, and Children has no Pod that waits behind it: add v1 Pod, or leave Gate out")
 	case pod.Unobserved:
@@ -54,7 +56,7 @@ func (k *Kind) checkGate(found *problems) {
 
 // find returns the kind of a group and name in a list, whatever its version; nil where it
 // is not there.
-func find(all []Kind, gk schema.GroupKind) *Kind {
+func find(all []kind.Kind, gk schema.GroupKind) *kind.Kind {
 	for i := range all {
 		if all[i].GVK.GroupKind() == gk {
 			return &all[i]

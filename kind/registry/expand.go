@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"cmp"
@@ -12,26 +12,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"example.com/gatehouse/kind"
 )
 
 // Expand returns what a valid, defaulted object is rendered to: nothing where it is not of
 // a kind that people write. Names of immutable objects are those before HashName. Its error
 // names the object, and has all that is wrong with what its kind makes of it.
 func (k *Kinds) Expand(object *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	kind := k.Find(object.GroupVersionKind())
-	if kind == nil || kind.IsConverted() {
+	found := k.Find(object.GroupVersionKind())
+	if found == nil || found.IsConverted() {
 		return nil, nil
 	}
-	owner := kind.New()
+	owner := found.New()
 	if err := read(object, owner); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	return kind.expandAmong(k.All, owner)
+	return entry{found}.expandAmong(k.All, owner)
 }
 
 // read reads an object as a client of the API server does: people's types have ways of their
 // own to be written, which the converter of untyped objects does not know.
-func read(object *unstructured.Unstructured, owner Object) error {
+func read(object *unstructured.Unstructured, owner kind.Object) error {
 	content, err := json.Marshal(object.Object)
 	if err != nil {
 		return err
@@ -39,14 +41,14 @@ func read(object *unstructured.Unstructured, owner Object) error {
 	return utiljson.Unmarshal(content, owner)
 }
 
-// Expand returns what a valid, defaulted object of the kind's Go type is rendered to.
-func (k *Kind) Expand(owner Object) ([]*unstructured.Unstructured, error) {
-	return k.expandAmong([]Kind{*k}, owner)
+// Expand returns what a valid, defaulted object of a kind's Go type is rendered to.
+func Expand(k *kind.Kind, owner kind.Object) ([]*unstructured.Unstructured, error) {
+	return entry{k}.expandAmong([]kind.Kind{*k}, owner)
 }
 
 // expandAmong returns what an object of a kind of a list is rendered to. Its error has all
 // that is wrong with that, and names the object.
-func (k *Kind) expandAmong(all []Kind, owner Object) (expanded []*unstructured.Unstructured, err error) {
+func (k entry) expandAmong(all []kind.Kind, owner kind.Object) (expanded []*unstructured.Unstructured, err error) {
 	title, function := k.GVK.Kind+" "+owner.GetName(), "Expand"
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -57,7 +59,7 @@ func (k *Kind) expandAmong(all []Kind, owner Object) (expanded []*unstructured.U
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title, err)
 	}
-	if k.digest != nil {
+	if k.Kind.Digest != nil {
 		function = "Digest"
 	}
 	found := problems{}
@@ -81,7 +83,7 @@ func (k *Kind) expandAmong(all []Kind, owner Object) (expanded []*unstructured.U
 
 // unstructuredFrom is an object that Expand returned, with its apiVersion and kind, where
 // they are known, and without what a Go struct writes though nobody set it.
-func unstructuredFrom(o Object) (*unstructured.Unstructured, error) {
+func unstructuredFrom(o kind.Object) (*unstructured.Unstructured, error) {
 	if isNil(o) {
 		return nil, errors.New("it is nil: leave it out")
 	}
@@ -103,7 +105,7 @@ func unstructuredFrom(o Object) (*unstructured.Unstructured, error) {
 
 // contentOf is an object as JSON has it. It shares nothing with the object: who wrote an
 // untyped one may have put in it what only JSON makes plain, like an int.
-func contentOf(o Object) (content map[string]any, err error) {
+func contentOf(o kind.Object) (content map[string]any, err error) {
 	untyped, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -117,8 +119,8 @@ func contentOf(o Object) (content map[string]any, err error) {
 
 // digestOfObserved is the digest of an object that Expand returned, empty where no status
 // depends on it.
-func (k *Kind) digestOfObserved(u *unstructured.Unstructured, owner Object) string {
-	child := k.child(u.GroupVersionKind().GroupKind())
+func (k entry) digestOfObserved(u *unstructured.Unstructured, owner kind.Object) string {
+	child := k.Child(u.GroupVersionKind().GroupKind())
 	if child == nil || child.Unobserved {
 		return ""
 	}
@@ -128,14 +130,14 @@ func (k *Kind) digestOfObserved(u *unstructured.Unstructured, owner Object) stri
 // setMetadata gives an object the name and namespace of its owner where it has none, the
 // owner's labels and annotations that it shares, and the labels and the digest of the
 // contract.
-func (k *Kind) setMetadata(u *unstructured.Unstructured, owner metav1.Object, digest string) {
+func (k entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, digest string) {
 	u.SetName(cmp.Or(u.GetName(), owner.GetName()))
 	u.SetNamespace(cmp.Or(u.GetNamespace(), owner.GetNamespace()))
 
-	labels := RecommendedLabels(owner.GetName(), k.GVK.Kind)
+	labels := kind.RecommendedLabels(owner.GetName(), k.GVK.Kind)
 	copyShared(labels, owner.GetLabels())
 	maps.Copy(labels, u.GetLabels())
-	labels[k.Label], labels[ManagedByLabel] = owner.GetName(), ManagedBy
+	labels[k.Label], labels[kind.ManagedByLabel] = owner.GetName(), kind.ManagedBy
 	u.SetLabels(labels)
 
 	annotations := map[string]string{}
@@ -144,9 +146,9 @@ func (k *Kind) setMetadata(u *unstructured.Unstructured, owner metav1.Object, di
 		annotations[waveAnnotation] = wave
 	}
 	maps.Copy(annotations, u.GetAnnotations())
-	delete(annotations, DigestAnnotation)
+	delete(annotations, kind.DigestAnnotation)
 	if digest != "" {
-		annotations[DigestAnnotation] = digest
+		annotations[kind.DigestAnnotation] = digest
 	}
 	if len(annotations) == 0 {
 		annotations = nil
@@ -167,4 +169,14 @@ func dropEmpty(content map[string]any) {
 			}
 		}
 	}
+}
+
+// digestOf is the digest of a child that Expand returned: of what the kind says that it is
+// rendered from, or else of the child as Expand made it, which no label or annotation of
+// its owner changes.
+func (k entry) digestOf(child *unstructured.Unstructured, owner kind.Object) string {
+	if k.Kind.Digest != nil {
+		return k.Kind.Digest(owner)
+	}
+	return kind.DigestOf(child.Object)
 }

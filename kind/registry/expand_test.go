@@ -1,4 +1,4 @@
-package kind_test
+package registry_test
 
 import (
 	"errors"
@@ -15,7 +15,8 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/at"
-	"example.com/gatehouse/kind/testdata/everything"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/kind/registry/testdata/everything"
 )
 
 // line is where it is called.
@@ -46,9 +47,9 @@ func TestExpandErrors(t *testing.T) {
 		want   []string // without the name of the object
 	}{
 		"an error":     {func(object) ([]kind.Object, error) { return nil, errors.New("no") }, []string{`no`}},
-		"panic":        {func(object) ([]kind.Object, error) { panic(line()) }, []string{`Expand panics at kind/expand_test.go:N: line N`}},
-		"a nil map":    {func(object) ([]kind.Object, error) { nilMap["a"] = "b"; return nil, nil }, []string{`Expand panics at kind/expand_test.go:N: assignment to entry in nil map`}},
-		"of a library": {func(object) ([]kind.Object, error) { return nil, errors.New(strings.Repeat("a", -calls-1)) }, []string{`Expand panics at kind/expand_test.go:N: strings: negative Repeat count`}},
+		"panic":        {func(object) ([]kind.Object, error) { panic(line()) }, []string{`Expand panics at registry/expand_test.go:N: line N`}},
+		"a nil map":    {func(object) ([]kind.Object, error) { nilMap["a"] = "b"; return nil, nil }, []string{`Expand panics at registry/expand_test.go:N: assignment to entry in nil map`}},
+		"of a library": {func(object) ([]kind.Object, error) { return nil, errors.New(strings.Repeat("a", -calls-1)) }, []string{`Expand panics at registry/expand_test.go:N: strings: negative Repeat count`}},
 		"untyped": {
 			func(object) ([]kind.Object, error) {
 				u := untyped("v1", "ConfigMap", "a")
@@ -196,7 +197,7 @@ var lineOf = regexp.MustCompile(`(expand_test\.go:|line )\d+`)
 
 func checkExpandErrors(t *testing.T, d definition, owner *unstructured.Unstructured, want []string) {
 	t.Helper()
-	kinds, err := kind.New(kind.Define(d), at.Kind)
+	kinds, err := registry.New(kind.Define(d), at.Kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestDigestErrors(t *testing.T) {
 		`ConfigMap a: Digest returns "sha256:1", which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf`,
 	})
 	d.Digest = func(*everything.Everything) string { panic(line()) }
-	checkExpandErrors(t, d, newEverything(t, "web"), []string{`Digest panics at kind/expand_test.go:N: line N`})
+	checkExpandErrors(t, d, newEverything(t, "web"), []string{`Digest panics at registry/expand_test.go:N: line N`})
 }
 
 // What a Go struct need not say is filled in, and what it always writes is left out.
@@ -243,7 +244,7 @@ func TestExpandFillsIn(t *testing.T) {
 	d.Expand = func(*everything.Everything) ([]kind.Object, error) {
 		return []kind.Object{&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}, shared}, nil
 	}
-	kinds, err := kind.New(kind.Define(d))
+	kinds, err := registry.New(kind.Define(d))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
 )
 
 // fieldSpec is a field of objects, as a configuration of kustomize names it.
@@ -63,7 +65,7 @@ func (c *kustomizeConfig) specs(gk schema.GroupKind) map[string][]fieldSpec {
 }
 
 // checkFields finds what is wrong with the Fields of a kind of a list.
-func (k *Kind) checkFields(all []Kind, root *apiextensionsv1.JSONSchemaProps, found *problems) {
+func (k entry) checkFields(all []kind.Kind, root *apiextensionsv1.JSONSchemaProps, found *problems) {
 	var config kustomizeConfig
 	if err := yaml.UnmarshalStrict(k.Fields, &config); err != nil {
 		found.add("Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: %v", err)
@@ -78,7 +80,7 @@ func (k *Kind) checkFields(all []Kind, root *apiextensionsv1.JSONSchemaProps, fo
 				found.add("%s has no path: write that of a field, like spec/image", at)
 			case !slices.ContainsFunc(all, spec.isOf):
 				found.add("%s is of %s in group %q, which is no kind of the list: correct the kind and the group", at, spec.Kind, spec.Group)
-			case spec.isOf(*k) && !hasPath(withMetadata(root), segments(spec.Path), true):
+			case spec.isOf(*k.Kind) && !hasPath(withMetadata(root), segments(spec.Path), true):
 				found.add("%s: the CustomResourceDefinition has no field %s: correct the path", at, spec.Path)
 			}
 		}
@@ -86,7 +88,7 @@ func (k *Kind) checkFields(all []Kind, root *apiextensionsv1.JSONSchemaProps, fo
 }
 
 // isOf says whether a field is of objects of a kind. What is left out is any.
-func (f fieldSpec) isOf(k Kind) bool {
+func (f fieldSpec) isOf(k kind.Kind) bool {
 	return (f.Group == "" || f.Group == k.GVK.Group) &&
 		(f.Version == "" || f.Version == k.GVK.Version) &&
 		(f.Kind == "" || f.Kind == k.GVK.Kind)
@@ -113,7 +115,7 @@ func segments(path string) []string {
 }
 
 // checkPaths finds what is wrong with the paths of a kind, which are of its schema.
-func (k *Kind) checkPaths(root *apiextensionsv1.JSONSchemaProps, found *problems) {
+func (k entry) checkPaths(root *apiextensionsv1.JSONSchemaProps, found *problems) {
 	for i, path := range k.KeepDefaults {
 		if !hasPath(root, strings.Split(path, "."), false) {
 			found.add("KeepDefaults[%d]: the CustomResourceDefinition has no field %q: write the path of one, like spec.image", i, path)

@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"errors"
@@ -11,17 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"example.com/gatehouse/kind"
 )
 
 // check returns all that is wrong with the kinds of a list. Each error names its kind and
 // says what to do.
-func check(all []Kind) error {
+func check(all []kind.Kind) error {
 	var errs []error
 	crds := make([]*apiextensionsv1.CustomResourceDefinition, len(all))
 	for i := range all {
 		found := problems{}
-		crds[i] = all[i].check(all, &found)
-		errs = append(errs, found.of(all[i].title(i))...)
+		crds[i] = entry{&all[i]}.check(all, &found)
+		errs = append(errs, found.of(entry{&all[i]}.title(i))...)
 	}
 	return errors.Join(append(errs, clashes(all, crds)...)...)
 }
@@ -43,7 +45,7 @@ func (p *problems) of(title string) []error {
 }
 
 // title is what errors call the kind at an index of a list.
-func (k *Kind) title(index int) string {
+func (k entry) title(index int) string {
 	if k.GVK.Kind == "" {
 		return fmt.Sprintf("kind %d of the list", index+1)
 	}
@@ -52,7 +54,7 @@ func (k *Kind) title(index int) string {
 
 // check finds what is wrong with a kind of a list. It returns the
 // CustomResourceDefinition, nil where that is none of the kind.
-func (k *Kind) check(all []Kind, found *problems) *apiextensionsv1.CustomResourceDefinition {
+func (k entry) check(all []kind.Kind, found *problems) *apiextensionsv1.CustomResourceDefinition {
 	if k.New == nil {
 		found.add("it was not made by kind.Define: pass what that returns")
 		return nil
@@ -83,21 +85,21 @@ func (k *Kind) check(all []Kind, found *problems) *apiextensionsv1.CustomResourc
 }
 
 // checkExpansion finds what is wrong with what the kind says of what it is rendered to.
-func (k *Kind) checkExpansion(all []Kind, found *problems) {
-	if k.expand == nil {
+func (k entry) checkExpansion(all []kind.Kind, found *problems) {
+	if k.Kind.Expand == nil {
 		found.add("Expand is nil: set it to the function that returns what the kind is rendered to")
 	}
 	k.checkChildren(all, found)
 }
 
 // checkConverted finds what a version says that is rendered as another.
-func (k *Kind) checkConverted(all []Kind, found *problems) {
-	isRendered := func(other Kind) bool { return other.GVK.GroupKind() == k.GVK.GroupKind() && !other.IsConverted() }
+func (k entry) checkConverted(all []kind.Kind, found *problems) {
+	isRendered := func(other kind.Kind) bool { return other.GVK.GroupKind() == k.GVK.GroupKind() && !other.IsConverted() }
 	if !slices.ContainsFunc(all, isRendered) {
 		found.add("Convert is set, and the list has no version of the kind that is rendered: add it")
 	}
 	for name, isSet := range map[string]bool{
-		"Expand": k.expand != nil, "Children": len(k.Children) > 0, "Status": k.Decide != nil, "Digest": k.digest != nil, "Gate": k.Gate != "",
+		"Expand": k.Kind.Expand != nil, "Children": len(k.Children) > 0, "Status": k.Decide != nil, "Digest": k.Kind.Digest != nil, "Gate": k.Gate != "",
 	} {
 		if isSet {
 			found.add("%s is set, and Convert has another version rendered: leave one of them out", name)
@@ -107,7 +109,7 @@ func (k *Kind) checkConverted(all []Kind, found *problems) {
 }
 
 // checkNames finds what the API server would refuse of a group, version and kind.
-func (k *Kind) checkNames(found *problems) {
+func (k entry) checkNames(found *problems) {
 	group, version, kind := k.GVK.Group, k.GVK.Version, k.GVK.Kind
 	switch {
 	case group == "":
@@ -130,7 +132,7 @@ func (k *Kind) checkNames(found *problems) {
 }
 
 // checkScheme finds whether AddToScheme adds what a client of the API server needs.
-func (k *Kind) checkScheme(found *problems) {
+func (k entry) checkScheme(found *problems) {
 	if k.AddToScheme == nil {
 		found.add("AddToScheme is nil: set it to that of the package of its Go type")
 		return

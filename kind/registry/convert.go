@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"fmt"
@@ -6,25 +6,24 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-)
 
-// IsConverted says whether the kind is a version that another is rendered in place of.
-func (k *Kind) IsConverted() bool { return k.convert != nil }
+	"example.com/gatehouse/kind"
+)
 
 // Convert returns a valid, defaulted object in the version that is rendered in its place; nil
 // where it is rendered as it is.
 func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	kind := k.Find(object.GroupVersionKind())
-	if kind == nil || !kind.IsConverted() {
+	from := k.Find(object.GroupVersionKind())
+	if from == nil || !from.IsConverted() {
 		return nil, nil
 	}
-	converted, err := kind.convertSafely(object)
+	converted, err := entry{from}.convertSafely(object)
 	if err != nil {
 		return nil, err
 	}
 	to := k.ofType(converted)
-	if to == nil || to.GVK.GroupKind() != kind.GVK.GroupKind() {
-		return nil, fmt.Errorf("%s %s: Convert returns a %T: have it return the version of the kind that is rendered", kind.GVK.Kind, object.GetName(), converted)
+	if to == nil || to.GVK.GroupKind() != from.GVK.GroupKind() {
+		return nil, fmt.Errorf("%s %s: Convert returns a %T: have it return the version of the kind that is rendered", from.GVK.Kind, object.GetName(), converted)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(converted)
 	if err != nil {
@@ -37,7 +36,7 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 	return u, nil
 }
 
-func (k *Kind) convertSafely(object *unstructured.Unstructured) (converted Object, err error) {
+func (k entry) convertSafely(object *unstructured.Unstructured) (converted kind.Object, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%s %s: Convert panics%s: %v", k.GVK.Kind, object.GetName(), panicSite(), cause)
@@ -47,7 +46,7 @@ func (k *Kind) convertSafely(object *unstructured.Unstructured) (converted Objec
 	if err := read(object, from); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	converted, err = k.convert(from)
+	converted, err = k.Kind.Convert(from)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", k.GVK.Kind, object.GetName(), err)
 	}
@@ -55,7 +54,7 @@ func (k *Kind) convertSafely(object *unstructured.Unstructured) (converted Objec
 }
 
 // ofType is the kind of the Go type of an object that is rendered; nil where there is none.
-func (k *Kinds) ofType(o Object) *Kind {
+func (k *Kinds) ofType(o kind.Object) *kind.Kind {
 	for i := range k.All {
 		if !k.All[i].IsConverted() && reflect.TypeOf(k.All[i].New()) == reflect.TypeOf(o) {
 			return &k.All[i]

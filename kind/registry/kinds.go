@@ -1,4 +1,6 @@
-package kind
+// Package registry is the list of the kinds of a program: it says what is wrong with them, and
+// expands, converts and names what people write of them. Its functions are pure.
+package registry
 
 import (
 	"strings"
@@ -6,16 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
 )
 
 // Kinds are the kinds that people may write.
 type Kinds struct {
 	// All are the kinds, in the order in which they were given.
-	All []Kind
+	All []kind.Kind
 }
 
+// entry is a kind of a list.
+type entry struct{ *kind.Kind }
+
 // New returns the Kinds of a list. Its error has everything that is wrong with any.
-func New(all ...Kind) (*Kinds, error) {
+func New(all ...kind.Kind) (*Kinds, error) {
 	return &Kinds{all}, check(all)
 }
 
@@ -50,7 +57,7 @@ func (k *Kinds) GVKs() []schema.GroupVersionKind {
 }
 
 // Find returns the kind of an object, nil where it is not one that people write.
-func (k *Kinds) Find(gvk schema.GroupVersionKind) *Kind {
+func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
 	for i := range k.All {
 		if k.All[i].GVK == gvk {
 			return &k.All[i]
@@ -60,7 +67,7 @@ func (k *Kinds) Find(gvk schema.GroupVersionKind) *Kind {
 }
 
 // RenderedFrom returns the kind whose label an object carries, nil where it carries none.
-func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *Kind {
+func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 	labels := object.GetLabels()
 	for i := range k.All {
 		if labels[k.All[i].Label] != "" && !k.All[i].IsConverted() {
@@ -77,7 +84,7 @@ func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
 	if kind == nil {
 		return false
 	}
-	child := kind.child(object.GroupVersionKind().GroupKind())
+	child := kind.Child(object.GroupVersionKind().GroupKind())
 	return child != nil && child.Immutable
 }
 

@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"bufio"
@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
 )
 
 // readCRD returns the CustomResourceDefinition that is in YAML.
@@ -70,7 +72,7 @@ func oneDocument(text []byte) (document []byte, err error) {
 
 // checkCRD finds what is wrong with a CustomResourceDefinition, and returns the schema of
 // the version that is rendered; nil where there is none.
-func (k *Kind) checkCRD(crd *apiextensionsv1.CustomResourceDefinition, found *problems) *apiextensionsv1.JSONSchemaProps {
+func (k entry) checkCRD(crd *apiextensionsv1.CustomResourceDefinition, found *problems) *apiextensionsv1.JSONSchemaProps {
 	if crd.Spec.Group != k.GVK.Group || crd.Spec.Names.Kind != k.GVK.Kind {
 		found.add("CRD is that of %s in group %q, not of %s in group %q: embed the file of this kind",
 			crd.Spec.Names.Kind, crd.Spec.Group, k.GVK.Kind, k.GVK.Group)
@@ -99,7 +101,7 @@ func checkApproval(crd *apiextensionsv1.CustomResourceDefinition, found *problem
 	}
 }
 
-func (k *Kind) checkVersion(crd *apiextensionsv1.CustomResourceDefinition, found *problems) *apiextensionsv1.JSONSchemaProps {
+func (k entry) checkVersion(crd *apiextensionsv1.CustomResourceDefinition, found *problems) *apiextensionsv1.JSONSchemaProps {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == k.GVK.Version })
 	if i < 0 {
 		names := make([]string, len(crd.Spec.Versions))
@@ -132,7 +134,7 @@ func orNone(names []string) string {
 
 // checkStatus finds whether the schema of a status has what kstatus goes by, and what the
 // controller writes of a kind that does not decide its status by itself.
-func (k *Kind) checkStatus(root *apiextensionsv1.JSONSchemaProps, found *problems) {
+func (k entry) checkStatus(root *apiextensionsv1.JSONSchemaProps, found *problems) {
 	status, ok := root.Properties["status"]
 	if !ok {
 		found.add("status: the CustomResourceDefinition has none: give the Go type a field Status and run controller-gen")
@@ -161,7 +163,7 @@ func isNotObserved(value *apiextensionsv1.JSON) bool {
 // checkStatusFields finds the fields of Status that a status has not.
 func checkStatusFields(status *apiextensionsv1.JSONSchemaProps, found *problems) {
 	var missing []string
-	wanted := reflect.TypeFor[Status]()
+	wanted := reflect.TypeFor[kind.Status]()
 	match := matcher{wanted.String(), found}
 	for _, field := range fieldsOf(wanted) {
 		property, ok := status.Properties[field.name]

@@ -1,27 +1,9 @@
-package kind
+package registry
 
 import (
 	"slices"
 	"strings"
 )
-
-// Everything that is rendered has this label, and so have the Pods that others make of it as
-// far as a status depends on them: with it one watch sees what all kinds are rendered to.
-const (
-	ManagedByLabel = "app.kubernetes.io/managed-by"
-	ManagedBy      = "gatehouse"
-)
-
-// RecommendedLabels are those of
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ for what
-// is rendered from an object of a name and kind.
-func RecommendedLabels(name, kind string) map[string]string {
-	return map[string]string{
-		"app.kubernetes.io/name":     strings.ToLower(kind),
-		"app.kubernetes.io/instance": name,
-		ManagedByLabel:               ManagedBy,
-	}
-}
 
 // deployTools are the domains of tools that apply objects, order, hook, replace and
 // prune them, or note down what they applied. Their labels and annotations are about

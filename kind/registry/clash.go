@@ -1,4 +1,4 @@
-package kind
+package registry
 
 import (
 	"bytes"
@@ -7,15 +7,17 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"example.com/gatehouse/kind"
 )
 
 // clashes are errors that name two kinds of a list of which there cannot be both. Crds are
 // their CustomResourceDefinitions, nil where one is wrong by itself.
-func clashes(all []Kind, crds []*apiextensionsv1.CustomResourceDefinition) (errs []error) {
+func clashes(all []kind.Kind, crds []*apiextensionsv1.CustomResourceDefinition) (errs []error) {
 	for i := range all {
 		for j := range i {
 			if problem := clash(&all[j], &all[i], crds[j], crds[i]); problem != "" {
-				errs = append(errs, fmt.Errorf("%s and %s: %s", all[j].fullName(j), all[i].fullName(i), problem))
+				errs = append(errs, fmt.Errorf("%s and %s: %s", entry{&all[j]}.fullName(j), entry{&all[i]}.fullName(i), problem))
 			}
 		}
 	}
@@ -23,7 +25,7 @@ func clashes(all []Kind, crds []*apiextensionsv1.CustomResourceDefinition) (errs
 }
 
 // fullName is the kind at an index of a list, with its group and version.
-func (k *Kind) fullName(index int) string {
+func (k entry) fullName(index int) string {
 	if k.GVK.Kind == "" {
 		return k.title(index)
 	}
@@ -31,7 +33,7 @@ func (k *Kind) fullName(index int) string {
 }
 
 // clash says why there cannot be two kinds, nothing where there can.
-func clash(a, b *Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition) string {
+func clash(a, b *kind.Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition) string {
 	switch {
 	case a.GVK.Kind == "" || b.GVK.Kind == "":
 		return ""
@@ -48,7 +50,7 @@ func clash(a, b *Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition) str
 }
 
 // versionClash says why there cannot be two versions of one kind.
-func versionClash(a, b *Kind) string {
+func versionClash(a, b *kind.Kind) string {
 	switch {
 	case !bytes.Equal(a.CRD, b.CRD):
 		return "two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions"
