@@ -18,7 +18,8 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	. "example.com/gatehouse/controller/at"
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/test/expanded"
 )
 
 const (
@@ -38,7 +39,7 @@ func TestAtRuns(t *testing.T) {
 	}
 	w.checkGate(pod, true)
 
-	due, err := kinds.Schedule(at.Spec)
+	due, err := kindat.Schedule(at.Spec)
 	w.must(err)
 	w.eventually("the gate opens", func() error {
 		before := time.Now()
@@ -160,7 +161,7 @@ func TestAtProgress(t *testing.T) {
 	w.writePodStatus(pod, scheduled(corev1.ConditionTrue, ""))
 	w.awaitAt(at, running, ReasonRunning)
 	w.writePodStatus(pod, func(s *corev1.PodStatus) {
-		s.ContainerStatuses = []corev1.ContainerStatus{{Name: kinds.CommandContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+		s.ContainerStatuses = []corev1.ContainerStatus{{Name: kindat.CommandContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	})
 	w.awaitAt(at, running, ReasonImageNotPulled)
 }
@@ -247,7 +248,7 @@ func TestAtPodIsReplacedBeforeItStarts(t *testing.T) {
 	w.must(w.Delete(w.ctx, old))
 	w.awaitArmed(at, next)
 
-	due, err := kinds.Schedule(at.Spec)
+	due, err := kindat.Schedule(at.Spec)
 	w.must(err)
 	time.Sleep(time.Until(due) + 100*time.Millisecond)
 	last := w.syncPod(at, "v3")
@@ -278,7 +279,7 @@ func TestAtPodLost(t *testing.T) {
 	stop()
 	// While no controller is there, the Pod may have been opened, run and been
 	// deleted: who knows.
-	due, err := kinds.Schedule(at.Spec)
+	due, err := kindat.Schedule(at.Spec)
 	w.must(err)
 	time.Sleep(time.Until(due) + 100*time.Millisecond)
 	w.must(w.Delete(w.ctx, pod))
@@ -352,7 +353,7 @@ func TestAtTwoControllers(t *testing.T) {
 	open := map[string]int{}
 	for _, pod := range all.Items {
 		if len(pod.Spec.SchedulingGates) == 0 {
-			open[pod.Labels[kinds.AtLabel]]++
+			open[pod.Labels[kindat.Label]]++
 		}
 	}
 	for _, at := range ats {
@@ -379,12 +380,12 @@ func TestAtOpensOnlyWhatWasRendered(t *testing.T) {
 		func(pod *corev1.Pod) { pod.Name = "posed-7xk2p" },
 		func(pod *corev1.Pod) { pod.Name = "other-0123456789" },
 	} {
-		pod := kinds.At(at)[0].(*corev1.Pod)
+		pod := expanded.First[corev1.Pod](kindat.Kind, at)
 		pose(pod)
 		w.must(w.Create(w.ctx, pod))
 		posing = append(posing, pod)
 	}
-	open := kinds.At(at)[0].(*corev1.Pod)
+	open := expanded.First[corev1.Pod](kindat.Kind, at)
 	open.Name, open.Spec.SchedulingGates = "posed-open", nil
 	w.must(w.Create(w.ctx, open))
 

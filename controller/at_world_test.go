@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/condition"
 )
 
 // What a test does with Ats and their Pods.
@@ -45,7 +45,7 @@ func (w *world) awaitAt(at *cnatv1alpha1.At, phase cnatv1alpha1.AtPhase, reason 
 	current := &cnatv1alpha1.At{}
 	w.eventually(fmt.Sprintf("At %s is %s %s", at.Name, phase, reason), func() error {
 		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(at), current))
-		if got := status.FindReady(current.Status.Conditions).Reason; current.Status.Phase != phase || got != reason || current.Status.ObservedGeneration != current.Generation {
+		if got := condition.FindReady(current.Status.Conditions).Reason; current.Status.Phase != phase || got != reason || current.Status.ObservedGeneration != current.Generation {
 			return fmt.Errorf("is %s %s: %+v", current.Status.Phase, got, current.Status)
 		}
 		return nil
@@ -70,7 +70,7 @@ func exited(code int32) func(*corev1.PodStatus) {
 			status.Phase = corev1.PodFailed
 		}
 		status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name:  kinds.CommandContainer,
+			Name:  kindat.CommandContainer,
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: "the end of the log", FinishedAt: metav1.Now()}},
 		}}
 	}

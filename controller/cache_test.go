@@ -43,19 +43,21 @@ func TestCacheHoldsWhatIsRendered(t *testing.T) {
 	}
 }
 
-// startCache starts the cache of a controller alone.
+// startCache starts the cache of what is rendered for one controller alone.
 func (w *world) startCache(c setup.Controller, options setup.Options) client.Reader {
 	w.Helper()
+	scheme, err := controller.Scheme([]setup.Controller{c})
+	w.must(err)
 	mgr, err := ctrl.NewManager(server.Controller, ctrl.Options{
-		Scheme: controller.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	w.must(err)
 	var reader cache.Cache
-	c.Setup = func(_ context.Context, _ ctrl.Manager, rendered cache.Cache, _ setup.Options) error {
-		reader = rendered
+	c.Setup = func(_ context.Context, _ ctrl.Manager, rendered setup.Rendered, _ setup.Options) error {
+		reader = rendered.Cache
 		return nil
 	}
-	w.must(c.AddTo(w.ctx, mgr, options))
+	w.must(setup.AddTo(w.ctx, mgr, options, []setup.Controller{c}))
 	ctx, cancel := context.WithCancel(w.ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()

@@ -9,17 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/test/health"
 )
 
 // checkEveryVersion checks the status of every version of every object that users
 // write and that the API server has until the test ends.
 func (w *world) checkEveryVersion(admin client.WithWatch) {
-	for _, kind := range kinds.All {
+	for _, c := range w.controllers {
 		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind.GVK.GroupVersion().WithKind(kind.GVK.Kind + "List"))
+		list.SetGroupVersionKind(c.Kind.GVK.GroupVersion().WithKind(c.Kind.GVK.Kind + "List"))
 		watcher, err := admin.Watch(w.ctx, list, client.InNamespace(w.namespace))
 		w.must(err)
 		done := make(chan struct{})
@@ -64,7 +63,7 @@ func (w *world) checkVersion(object *unstructured.Unstructured, last map[string]
 		}
 		return
 	}
-	meanings := map[string]kstatus.Status{status.Ready: kstatus.CurrentStatus, status.Reconciling: kstatus.InProgressStatus, status.Stalled: kstatus.FailedStatus}
+	meanings := map[string]kstatus.Status{condition.Ready: kstatus.CurrentStatus, condition.Reconciling: kstatus.InProgressStatus, condition.Stalled: kstatus.FailedStatus}
 	count := 0
 	for conditionType, want := range meanings {
 		if !meta.IsStatusConditionTrue(conditions, conditionType) {

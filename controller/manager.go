@@ -4,7 +4,6 @@ package controller
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -16,37 +15,36 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"example.com/gatehouse/controller/at"
-	"example.com/gatehouse/controller/memcached"
 	"example.com/gatehouse/controller/setup"
+	"example.com/gatehouse/kind"
 )
 
-// controllers are those of Gatehouse, one for each kind that users write.
-var controllers = []setup.Controller{
-	at.Controller,
-	memcached.Controller,
+// New returns a manager that runs controllers. Its error has everything that is wrong with
+// their kinds.
+func New(ctx context.Context, cfg *rest.Config, controllers []setup.Controller, options Options) (ctrl.Manager, error) {
+	return newManager(ctx, cfg, controllers, options)
 }
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=gatehouse-system,resources=leases,verbs=get;create;update
-// +kubebuilder:rbac:groups="",namespace=gatehouse-system,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
-
-// New returns a manager that runs every controller of Gatehouse.
-func New(ctx context.Context, cfg *rest.Config, options Options) (ctrl.Manager, error) {
-	return newManager(ctx, cfg, options, managerOptions(options))
-}
-
-func newManager(ctx context.Context, cfg *rest.Config, options Options, managerOptions ctrl.Options) (ctrl.Manager, error) {
+// newManager is New, with changes to the manager's options.
+func newManager(ctx context.Context, cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
+	if _, err := Kinds(controllers); err != nil {
+		return nil, err
+	}
+	scheme, err := Scheme(controllers)
+	if err != nil {
+		return nil, err
+	}
+	managerOptions := managerOptions(scheme, controllers, options)
+	for _, change := range changes {
+		change(&managerOptions)
+	}
 	mgr, err := ctrl.NewManager(clientConfig(cfg), managerOptions)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range controllers {
-		err := c.AddTo(ctx, mgr, setup.Options{Namespaces: namespaces(options.Namespaces), Grace: options.Grace})
-		if err != nil {
-			return nil, fmt.Errorf("set up the controller of %s: %w", c.Name, err)
-		}
+	setupOptions := setup.Options{Namespaces: namespaces(options.Namespaces), Grace: options.Grace}
+	if err := setup.AddTo(ctx, mgr, setupOptions, controllers); err != nil {
+		return nil, err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
@@ -54,11 +52,11 @@ func newManager(ctx context.Context, cfg *rest.Config, options Options, managerO
 	return mgr, mgr.AddReadyzCheck("ping", healthz.Ping)
 }
 
-func managerOptions(options Options) ctrl.Options {
+func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, options Options) ctrl.Options {
 	return ctrl.Options{
-		Scheme:    Scheme(),
+		Scheme:    scheme,
 		NewClient: newClient,
-		Client:    clientOptions(),
+		Client:    clientOptions(controllers),
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(options.Namespaces),
 			DefaultTransform:  cache.TransformStripManagedFields(),
@@ -96,13 +94,17 @@ func namespaces(names []string) map[string]cache.Config {
 	return configs
 }
 
-// Scheme returns a scheme of all types that the controllers read and write.
-func Scheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	for _, c := range controllers {
-		if err := c.Types.AddToScheme(scheme); err != nil { // types are known at build time
-			panic(err)
-		}
+// Kinds are the kinds of controllers.
+func Kinds(controllers []setup.Controller) (*kind.Kinds, error) {
+	kinds := make([]kind.Kind, len(controllers))
+	for i, c := range controllers {
+		kinds[i] = c.Kind
 	}
-	return scheme
+	return kind.New(kinds...)
+}
+
+// Scheme returns a scheme of all types that controllers read and write.
+func Scheme(controllers []setup.Controller) (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, setup.AddToScheme(scheme, controllers)
 }

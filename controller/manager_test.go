@@ -14,6 +14,7 @@ import (
 
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/controller/at"
+	"example.com/gatehouse/controller/gatehouse"
 )
 
 // Two controllers of one name would report the same metrics.
@@ -21,7 +22,7 @@ func TestNamesAreUnique(t *testing.T) {
 	options := controller.Options{MetricsAddress: "0", ProbeAddress: "0"}
 	var err error
 	for range 2 {
-		_, err = controller.New(t.Context(), server.Controller, options)
+		_, err = controller.New(t.Context(), server.Controller, gatehouse.Controllers, options)
 	}
 	if err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second manager has controllers of the same names: %v", err)

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	. "example.com/gatehouse/controller/memcached"
-	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
+	. "example.com/gatehouse/kind/memcached"
 )
 
 func TestMemcached(t *testing.T) {
@@ -115,7 +115,7 @@ func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, condit
 		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(m), current))
 		for _, c := range []string{"Ready", "Reconciling", "Stalled", Available, Degraded} {
 			want := slices.Contains(conditions, c) || c == Degraded && !slices.Contains(conditions, Available)
-			if status.FindReady(current.Status.Conditions).Reason != reason || meta.IsStatusConditionTrue(current.Status.Conditions, c) != want {
+			if condition.FindReady(current.Status.Conditions).Reason != reason || meta.IsStatusConditionTrue(current.Status.Conditions, c) != want {
 				return fmt.Errorf("is %+v", current.Status)
 			}
 		}
@@ -146,8 +146,10 @@ func (w *world) writeDeploymentStatus(m *cachev1alpha1.Memcached, change func(*a
 
 func (w *world) createMemcachedPod(m *cachev1alpha1.Memcached, name string, ready bool) {
 	w.Helper()
+	labels := kind.RecommendedLabels(m.Name, "Memcached")
+	labels[Label] = m.Name
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{kinds.MemcachedLabel: m.Name}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
 	w.must(w.Create(w.ctx, pod))

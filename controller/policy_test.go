@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/test/expanded"
 )
 
 // What the controller must not do, the API server refuses: here with the
@@ -110,7 +111,7 @@ func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) 
 		`{"uid":"00000000-0000-0000-0000-000000000000"}`:                       apierrors.IsInvalid,
 		`{"uid":"00000000-0000-0000-0000-000000000000","resourceVersion":"1"}`: apierrors.IsConflict,
 	} {
-		patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"metadata":`+metadata+`,"spec":{"schedulingGates":[{"$patch":"delete","name":"`+kinds.ScheduleGate+`"}]}}`))
+		patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"metadata":`+metadata+`,"spec":{"schedulingGates":[{"$patch":"delete","name":"`+kindat.Gate+`"}]}}`))
 		if err := controller.Patch(w.ctx, pod.DeepCopy(), patch); !is(err) {
 			w.Errorf("%s: %v", metadata, err)
 		}
@@ -131,7 +132,7 @@ func (w *world) deniedByPolicy(what string, err error) {
 // and an init container.
 func (w *world) createGatedTwice(at *cnatv1alpha1.At) *corev1.Pod {
 	w.Helper()
-	pod := kinds.At(at)[0].(*corev1.Pod)
+	pod := expanded.First[corev1.Pod](kindat.Kind, at)
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "other.example/gate"})
 	pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i"}}
 	pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}

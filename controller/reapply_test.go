@@ -31,7 +31,7 @@ func TestPodsMayBeAppliedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			rendered, err := cluster.Rendered(w.createAt("again", time.Hour), w.Scheme())
+			rendered, err := cluster.Rendered(w.createAt("again", time.Hour), w.Scheme(), w.kinds().All)
 			w.must(err)
 			apply := func() error {
 				manifest := client.ApplyConfigurationFromUnstructured(rendered[0].DeepCopy())

@@ -10,11 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/controller"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/controller/gatehouse"
+	"example.com/gatehouse/controller/setup"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/test/apiserver"
 	"example.com/gatehouse/test/cluster"
 )
@@ -34,16 +37,24 @@ type world struct {
 	ctx           context.Context
 	namespace     string
 	options       controller.Options
+	controllers   []setup.Controller
+	config        *rest.Config // of the controllers
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	admin, err := client.NewWithWatch(server.Admin, client.Options{Scheme: controller.Scheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, Client: admin, ctx: t.Context(), namespace: namespaceName(t)}
+	return newWorldOf(t, gatehouse.Controllers)
+}
+
+func newWorldOf(t *testing.T, controllers []setup.Controller) *world {
+	t.Helper()
+	w := &world{T: t, ctx: t.Context(), namespace: namespaceName(t), controllers: controllers, config: server.Controller}
+	scheme, err := controller.Scheme(controllers)
+	w.must(err)
+	admin, err := client.NewWithWatch(server.Admin, client.Options{Scheme: scheme})
+	w.must(err)
+	w.Client = admin
 	w.options = controller.Options{
 		MetricsAddress: "0", ProbeAddress: "0", Namespaces: []string{w.namespace}, Concurrency: 4, Grace: time.Hour,
 	}
@@ -62,7 +73,7 @@ func namespaceName(t *testing.T) string {
 func (w *world) start(changes ...func(*ctrl.Options)) (stop func()) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
-	mgr, err := controller.NewBesideOthers(ctx, server.Controller, w.options, changes...)
+	mgr, err := controller.NewBesideOthers(ctx, w.config, w.controllers, w.options, changes...)
 	w.must(err)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
@@ -88,16 +99,23 @@ func (w *world) must(err error) {
 // as if another version of the renderer had made it, and a Pod has another name.
 func (w *world) sync(object client.Object, version ...string) []*unstructured.Unstructured {
 	w.Helper()
-	rendered, err := cluster.Rendered(object, w.Scheme())
+	rendered, err := cluster.Rendered(object, w.Scheme(), w.kinds().All)
 	w.must(err)
 	for _, r := range rendered {
 		if len(version) > 0 {
 			w.must(unstructured.SetNestedField(r.Object, version[0], "metadata", "annotations", "version"))
-			w.must(kinds.HashName(r))
+			w.must(w.kinds().HashName(r, &unstructured.Unstructured{}))
 		}
 		w.must(w.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(r), client.FieldOwner("sync")))
 	}
 	return rendered
+}
+
+func (w *world) kinds() *kind.Kinds {
+	w.Helper()
+	kinds, err := controller.Kinds(w.controllers)
+	w.must(err)
+	return kinds
 }
 
 // edit changes an object until the server takes it.

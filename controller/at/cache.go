@@ -4,7 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	kindat "example.com/gatehouse/kind/at"
 )
 
 // trimPod keeps of a Pod what decisions are made from.
@@ -19,8 +20,8 @@ func trimPod(pod *corev1.Pod) *corev1.Pod {
 			CreationTimestamp: pod.CreationTimestamp,
 			DeletionTimestamp: pod.DeletionTimestamp,
 			OwnerReferences:   pod.OwnerReferences,
-			Labels:            map[string]string{kinds.AtLabel: pod.Labels[kinds.AtLabel]},
-			Annotations:       map[string]string{kinds.DigestAnnotation: pod.Annotations[kinds.DigestAnnotation]},
+			Labels:            map[string]string{kindat.Label: pod.Labels[kindat.Label]},
+			Annotations:       map[string]string{kind.DigestAnnotation: pod.Annotations[kind.DigestAnnotation]},
 		},
 		Spec:   corev1.PodSpec{SchedulingGates: pod.Spec.SchedulingGates},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message},

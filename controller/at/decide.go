@@ -11,8 +11,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/condition"
 )
 
 // Decision is what one snapshot of an At and its Pods calls for: one write at
@@ -39,7 +40,7 @@ type Decision struct {
 //     Server), so a stale cache or a second controller cannot undo the first two.
 func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
 	s := newSnapshot(at, pods, now)
-	due, err := kinds.Schedule(at.Spec)
+	due, err := kindat.Schedule(at.Spec)
 	s.due = due
 
 	switch started, waiting := s.startedPod(), s.waitingPod(); {
@@ -97,7 +98,7 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time) *snapsho
 		return cmp.Compare(a.Name, b.Name)
 	})
 
-	s.digests = kinds.AtDigests(at.Spec)
+	s.digests = kindat.Digests(at.Spec)
 	s.run.Digest = s.digests[0]
 	switch last := at.Status.Run; {
 	case last == nil:
@@ -156,7 +157,7 @@ func (s *snapshot) hasPod(run cnatv1alpha1.AtRun) bool { return s.runPod(run) !=
 func (s *snapshot) firstPod(matches func(*corev1.Pod) bool) *corev1.Pod {
 	for i := range s.pods {
 		pod := &s.pods[i]
-		if s.isRendered(pod) && s.isCurrent(pod.Annotations[kinds.DigestAnnotation]) && matches(pod) {
+		if s.isRendered(pod) && s.isCurrent(pod.Annotations[kind.DigestAnnotation]) && matches(pod) {
 			return pod
 		}
 	}
@@ -168,7 +169,7 @@ func (s *snapshot) firstPod(matches func(*corev1.Pod) bool) *corev1.Pod {
 // or a Job pass off a Pod for it. Such a Pod has an owner, and generateName still says
 // so when it was orphaned.
 func (s *snapshot) isRendered(pod *corev1.Pod) bool {
-	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && kinds.IsHashName(pod.Name, s.at.Name)
+	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && kind.IsHashName(pod.Name, s.at.Name)
 }
 
 // mayHaveStarted says whether the Pod of a run was opened or, as nobody can tell,
@@ -202,7 +203,7 @@ func (s *snapshot) deadline() time.Time {
 	if s.at.Spec.StartingDeadlineSeconds == nil {
 		return time.Time{}
 	}
-	return kinds.Deadline(s.due, *s.at.Spec.StartingDeadlineSeconds)
+	return kindat.Deadline(s.due, *s.at.Spec.StartingDeadlineSeconds)
 }
 
 func (s *snapshot) deadlinePassed() bool {
@@ -226,7 +227,7 @@ func (s *snapshot) arm(pod *corev1.Pod) {
 // gated says whether the controller's gate is still on a Pod.
 func gated(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool {
-		return gate.Name == kinds.ScheduleGate
+		return gate.Name == kindat.Gate
 	})
 }
 
@@ -244,6 +245,6 @@ func earliest(times ...time.Time) time.Time {
 	return slices.MinFunc(times, time.Time.Compare)
 }
 
-func (s *snapshot) newConditions() *status.Conditions {
-	return status.NewConditions(s.at.Status.Conditions, s.at.Generation, s.now)
+func (s *snapshot) newConditions() *condition.Conditions {
+	return condition.New(s.at.Status.Conditions, s.at.Generation, s.now)
 }

@@ -15,7 +15,10 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/condition"
+	"example.com/gatehouse/test/expanded"
 	"example.com/gatehouse/test/health"
 )
 
@@ -34,7 +37,7 @@ func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 
 // podFor is a gated Pod of an At; its UID is a hexadecimal digit.
 func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
-	pod := kinds.At(at)[0].(*corev1.Pod)
+	pod := expanded.First[corev1.Pod](kindat.Kind, at)
 	pod.Name, pod.UID = podName(uid), uid
 	for _, change := range changes {
 		change(pod)
@@ -67,7 +70,7 @@ func withRun(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		at.Status.Phase = phase
 		at.Status.Run = &cnatv1alpha1.AtRun{
-			Digest: kinds.AtDigest(at.Spec), PodName: podName(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
+			Digest: kindat.Digest(at.Spec), PodName: podName(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
 		}
 	}
 }
@@ -170,8 +173,8 @@ func TestDecide(t *testing.T) {
 		"invalid, as another version ran it":            {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
 		"invalid, and somebody opened the Pod":          {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
 		"invalid, armed, and the Pod is gone":           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a"), func(at *cnatv1alpha1.At) { at.Status.Run.ScheduledTime = nil }), now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
-		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kinds.AtDigest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
+		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
+		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			decision := decide(test.at, trimmed(test.pods), test.now, time.Minute)
@@ -189,7 +192,7 @@ func TestDecide(t *testing.T) {
 			if next.Phase != test.phase {
 				t.Errorf("phase %s, want %s", next.Phase, test.phase)
 			}
-			if got := status.FindReady(next.Conditions).Reason; got != test.reason {
+			if got := condition.FindReady(next.Conditions).Reason; got != test.reason {
 				t.Errorf("reason %s, want %s", got, test.reason)
 			}
 			if got := ptr.Deref(next.Run, cnatv1alpha1.AtRun{}).PodUID; got != test.run {
@@ -232,7 +235,7 @@ func TestDecideSettling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			decision := decide(at, test.pods, test.now, time.Minute)
-			if got := status.FindReady(decision.Status.Conditions).Reason; got != test.reason || !decision.Wake.Equal(test.wake) {
+			if got := condition.FindReady(decision.Status.Conditions).Reason; got != test.reason || !decision.Wake.Equal(test.wake) {
 				t.Errorf("%q until %s, want %q until %s", got, decision.Wake, test.reason, test.wake)
 			}
 			if test.reason == "" && !status.Equal(at.Status, decision.Status) {
@@ -262,7 +265,7 @@ func TestDecideRemembers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := decide(test.at, test.pods, test.now, time.Minute).Status.Ran
-			if got := len(ran) == 1 && ran[0] == kinds.AtDigest(plain.Spec); got != test.remember {
+			if got := len(ran) == 1 && ran[0] == kindat.Digest(plain.Spec); got != test.remember {
 				t.Errorf("ran %v", ran)
 			}
 		})
@@ -286,7 +289,7 @@ func TestDecideGracePeriod(t *testing.T) {
 	step := func(now time.Time, stalled bool) {
 		t.Helper()
 		at.Status = decide(at, nil, now, time.Minute).Status
-		if got := meta.IsStatusConditionTrue(at.Status.Conditions, status.Stalled); got != stalled {
+		if got := meta.IsStatusConditionTrue(at.Status.Conditions, condition.Stalled); got != stalled {
 			t.Errorf("at %s: stalled %t", now.Sub(due), got)
 		}
 	}
@@ -301,7 +304,7 @@ func TestDecideGracePeriod(t *testing.T) {
 
 func TestDecideSaysWhatIsNotRendered(t *testing.T) {
 	pods := trimmed([]corev1.Pod{podFor(newAt(), "a", owned, named("at-7xk2p"))})
-	ready := status.FindReady(decide(newAt(), pods, due, time.Minute).Status.Conditions)
+	ready := condition.FindReady(decide(newAt(), pods, due, time.Minute).Status.Conditions)
 	const want = "The cluster has no Pod of this At: render the environment, commit and sync. Pod at-7xk2p has its label but was not rendered from it, and is left alone"
 	if ready.Message != want {
 		t.Errorf("message %q", ready.Message)
@@ -314,11 +317,11 @@ func TestDecideKnowsEarlierDigests(t *testing.T) {
 	at := newAt(func(at *cnatv1alpha1.At) {
 		at.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1073741824")}
 	})
-	earlier := kinds.AtDigests(at.Spec)[1]
-	if earlier == kinds.AtDigest(at.Spec) {
+	earlier := kindat.Digests(at.Spec)[1]
+	if earlier == kindat.Digest(at.Spec) {
 		t.Fatal("the digest is that of earlier versions")
 	}
-	waiting := podFor(at, "a", func(pod *corev1.Pod) { pod.Annotations[kinds.DigestAnnotation] = earlier })
+	waiting := podFor(at, "a", func(pod *corev1.Pod) { pod.Annotations[kind.DigestAnnotation] = earlier })
 	at.Status = decide(at, []corev1.Pod{waiting}, due.Add(-time.Hour), time.Minute).Status
 	if at.Status.Run.PodUID != "a" {
 		t.Fatalf("armed %+v", at.Status.Run)
@@ -334,7 +337,7 @@ func TestDecideKnowsEarlierDigests(t *testing.T) {
 		t.Errorf("runs again: %+v", decision)
 	}
 	at.Status = cnatv1alpha1.AtStatus{Ran: []string{earlier}}
-	if got := status.FindReady(decide(at, next, due.Add(time.Hour), time.Minute).Status.Conditions).Reason; got != ReasonAlreadyRan {
+	if got := condition.FindReady(decide(at, next, due.Add(time.Hour), time.Minute).Status.Conditions).Reason; got != ReasonAlreadyRan {
 		t.Errorf("runs again: %s", got)
 	}
 }

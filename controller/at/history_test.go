@@ -18,7 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/test/expanded"
 )
 
 // A failure prints the seed to repeat it with; -rapid.checks and -rapid.steps, on
@@ -138,11 +140,11 @@ func (w *simulation) createAt(t *rapid.T) {
 // storeAt stores an At whose spec changed.
 func (w *simulation) storeAt(at *cnatv1alpha1.At) {
 	at.Generation++
-	instant, err := kinds.Schedule(at.Spec)
+	instant, err := kindat.Schedule(at.Spec)
 	if err != nil {
 		panic(err)
 	}
-	w.dues[kinds.AtDigest(at.Spec)] = instant
+	w.dues[kindat.Digest(at.Spec)] = instant
 	w.write(func(s *state) { at.ResourceVersion = w.version(); s.at = at })
 }
 
@@ -183,7 +185,7 @@ func (w *simulation) deleteAt(t *rapid.T) {
 // What a GitOps tool, a kubelet and a clock do.
 
 func (w *simulation) podName(at *cnatv1alpha1.At) string {
-	return fmt.Sprintf("at-%s%02x", kinds.AtDigest(at.Spec)[7:15], w.renderer)
+	return fmt.Sprintf("at-%s%02x", kindat.Digest(at.Spec)[7:15], w.renderer)
 }
 
 // sync creates the Pod of the current spec where it is not, and prunes the others.
@@ -194,7 +196,7 @@ func (w *simulation) sync(t *rapid.T) {
 	}
 	name := w.podName(at)
 	if _, there := w.now().pods[name]; !there {
-		pod := kinds.At(at)[0].(*corev1.Pod)
+		pod := expanded.First[corev1.Pod](kindat.Kind, at)
 		w.created++
 		pod.Name, pod.UID = name, types.UID(fmt.Sprint("pod-", w.created))
 		pod.CreationTimestamp = metav1.NewTime(w.clock.Now())
@@ -213,7 +215,7 @@ func (w *simulation) pose(t *rapid.T) {
 	if at == nil {
 		t.Skip()
 	}
-	pod := kinds.At(at)[0].(*corev1.Pod)
+	pod := expanded.First[corev1.Pod](kindat.Kind, at)
 	w.created++
 	pod.Name, pod.UID = fmt.Sprintf("at-%010x", w.created), types.UID(fmt.Sprint("posing-", w.created))
 	rapid.SampledFrom([]func(*corev1.Pod){owned, generated, named(fmt.Sprint("at-x", w.created))}).Draw(t, "pose")(pod)
@@ -252,7 +254,7 @@ func (w *simulation) deletePod(t *rapid.T) {
 func (w *simulation) forget() {
 	for digest := range w.starts {
 		gone := !slices.ContainsFunc(slices.Collect(maps.Values(w.now().pods)), func(pod corev1.Pod) bool {
-			return pod.Annotations[kinds.DigestAnnotation] == digest && !gated(&pod) && !poses(&pod)
+			return pod.Annotations[kind.DigestAnnotation] == digest && !gated(&pod) && !poses(&pod)
 		})
 		if at := w.now().at; gone && (at == nil || at.UID != w.origin[digest]) && !recorded(at, digest) {
 			delete(w.starts, digest)

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
 )
 
 // longestLog is how many bytes of the end of a failed command's log a message
@@ -99,7 +99,7 @@ func scheduledCondition(pod *corev1.Pod) corev1.PodCondition {
 }
 
 func commandStatus(pod *corev1.Pod) corev1.ContainerStatus {
-	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == kinds.CommandContainer })
+	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == kindat.CommandContainer })
 	if i < 0 {
 		return corev1.ContainerStatus{}
 	}

@@ -19,11 +19,6 @@ import (
 	"example.com/gatehouse/controller/status"
 )
 
-// +kubebuilder:rbac:groups=cnat.programming-kubernetes.info,resources=ats,verbs=get;list;watch
-// +kubebuilder:rbac:groups=cnat.programming-kubernetes.info,resources=ats/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
 // duePriority is the priority of an At that is due: of many that wait for a worker,
 // those to open go before those to report on.
 const duePriority = 100

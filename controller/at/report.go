@@ -9,6 +9,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/condition"
 )
 
 // report tells the log, the metrics and the events of a write that succeeded.
@@ -23,7 +24,7 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision D
 		return // the event waits until that is recorded: others may be due as well
 	}
 
-	before, after := status.FindReady(at.Status.Conditions), status.FindReady(decision.Status.Conditions)
+	before, after := condition.FindReady(at.Status.Conditions), condition.FindReady(decision.Status.Conditions)
 	if at.Status.Phase == decision.Status.Phase && before.Reason == after.Reason {
 		return
 	}
@@ -34,7 +35,7 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, decision D
 		runs.WithLabelValues(after.Reason).Inc()
 	}
 	switch {
-	case ended, meta.IsStatusConditionTrue(decision.Status.Conditions, status.Stalled):
+	case ended, meta.IsStatusConditionTrue(decision.Status.Conditions, condition.Stalled):
 		status.RecordReady(r.Events, at, decision.Status.Conditions)
 	case at.Status.Phase != cnatv1alpha1.AtRunning && decision.Status.Phase == cnatv1alpha1.AtRunning:
 		r.Events.Eventf(at, nil, corev1.EventTypeNormal, "Opened", "Open", "The gate of Pod %s is open", decision.Status.Run.PodName)

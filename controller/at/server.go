@@ -10,8 +10,9 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
+	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
 )
 
 // Server is what a Reconciler asks of the API server. Its errors are those of the
@@ -32,13 +33,13 @@ type Server interface {
 // reader that does not cache.
 type server struct {
 	client   client.Client
-	rendered client.Reader
+	rendered setup.Rendered
 	live     client.Reader
 }
 
 func (s *server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	err := s.rendered.List(ctx, &pods, client.InNamespace(at.Namespace), client.MatchingFields{podsByAt: at.Name}, client.UnsafeDisableDeepCopy)
+	err := s.rendered.List(ctx, &pods, at)
 	return pods.Items, err
 }
 
@@ -65,7 +66,7 @@ func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
 		"spec": map[string]any{"schedulingGates": []any{
-			map[string]any{"$patch": "delete", "name": kinds.ScheduleGate},
+			map[string]any{"$patch": "delete", "name": kindat.Gate},
 		}},
 	})
 	return client.RawPatch(types.StrategicMergePatchType, patch), err

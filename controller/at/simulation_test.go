@@ -16,7 +16,8 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/test/health"
 )
 
@@ -57,7 +58,7 @@ func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
 		return apierrors.NewConflict(pods, pod.Name, nil)
 	}
 
-	digest := held.Annotations[kinds.DigestAnnotation]
+	digest := held.Annotations[kind.DigestAnnotation]
 	if !gated(&held) {
 		c.t.Fatalf("Pod %s is opened again", held.UID)
 	}
@@ -116,7 +117,7 @@ func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next
 // checkStatus asserts that kstatus reads a status as it is meant.
 func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
 	conditions := at.Status.Conditions
-	meanings := map[string]kstatus.Status{status.Ready: kstatus.CurrentStatus, status.Reconciling: kstatus.InProgressStatus, status.Stalled: kstatus.FailedStatus}
+	meanings := map[string]kstatus.Status{condition.Ready: kstatus.CurrentStatus, condition.Reconciling: kstatus.InProgressStatus, condition.Stalled: kstatus.FailedStatus}
 	var said []string
 	for conditionType := range meanings {
 		if meta.IsStatusConditionTrue(conditions, conditionType) {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/condition"
 )
 
 // keepStatus leaves the status as it is, but of the current generation.
@@ -136,7 +136,7 @@ func (s *snapshot) failMissed() Decision {
 }
 
 // fail ends the run: the command failed, or will not run.
-func (s *snapshot) fail(conditions *status.Conditions, reason, message string) Decision {
+func (s *snapshot) fail(conditions *condition.Conditions, reason, message string) Decision {
 	conditions.Add(Failed, metav1.ConditionTrue, reason, message)
 	conditions.Stalled(reason, message)
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
@@ -160,19 +160,19 @@ func openRefusedStatus(at *cnatv1alpha1.At, pod *corev1.Pod, now time.Time, caus
 	return s.newStatus(cnatv1alpha1.AtPending, conditions)
 }
 
-func (s *snapshot) addArmed(conditions *status.Conditions) {
+func (s *snapshot) addArmed(conditions *condition.Conditions) {
 	if s.run.PodUID != "" {
 		conditions.Add(Armed, metav1.ConditionTrue, ReasonArmed, fmt.Sprintf("Pod %s is the one that runs the command", s.run.PodName))
 	}
 }
 
-func (s *snapshot) addSuspended(conditions *status.Conditions) {
+func (s *snapshot) addSuspended(conditions *condition.Conditions) {
 	if s.at.Spec.Suspend {
 		conditions.Add(Suspended, metav1.ConditionTrue, ReasonSuspended, "spec.suspend is true")
 	}
 }
 
-func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *status.Conditions) cnatv1alpha1.AtStatus {
+func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *condition.Conditions) cnatv1alpha1.AtStatus {
 	if s.run.ScheduledTime == nil && !s.due.IsZero() {
 		s.run.ScheduledTime = wholeSeconds(s.due)
 	}

@@ -1,37 +1,91 @@
 package setup
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind"
 )
 
-// addCache adds a cache of what is rendered from the kind to a manager. Each controller
-// has one: a cache has one selector a type, and no selector means "this label or that".
-func (c Controller) addCache(mgr ctrl.Manager, namespaces map[string]cache.Config) (cache.Cache, error) {
-	labelled, err := labels.Parse(c.Label) // that it exists
-	if err != nil {
-		return nil, err
-	}
-	trimmed := map[client.Object]cache.ByObject{}
-	for object, trim := range c.Rendered {
-		trimmed[object] = cache.ByObject{Transform: trim}
+// byOwner is the index of rendered objects by what they were rendered from.
+const byOwner = "owner"
+
+// newCache adds a cache of what is rendered to a manager: one for all controllers, so that
+// there is one watch of each type.
+func newCache(ctx context.Context, mgr ctrl.Manager, controllers []Controller, namespaces map[string]cache.Config) (cache.Cache, error) {
+	types := Types(controllers)
+	byObject := map[client.Object]cache.ByObject{}
+	for _, gvk := range types {
+		byObject[NewObject(gvk)] = cache.ByObject{Transform: transform(gvk, controllers)}
 	}
 	rendered, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient:           mgr.GetHTTPClient(),
 		Scheme:               mgr.GetScheme(),
 		Mapper:               mgr.GetRESTMapper(),
 		DefaultNamespaces:    namespaces,
-		DefaultLabelSelector: labelled,
-		ByObject:             trimmed,
+		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy}),
+		ByObject:             byObject,
 	})
 	if err != nil {
 		return nil, err
 	}
+	for _, gvk := range types {
+		if err := rendered.IndexField(ctx, NewObject(gvk), byOwner, ownersOf(controllers)); err != nil {
+			return nil, err
+		}
+	}
 	return rendered, mgr.Add(warmCache{rendered})
 }
+
+// transform returns what trims an object of a type before it is cached, as the controller
+// of the kind says whose label it carries. Of one that carries none its name remains.
+func transform(gvk schema.GroupVersionKind, controllers []Controller) toolscache.TransformFunc {
+	return func(o any) (any, error) {
+		object, ok := o.(client.Object)
+		if !ok { // it tells of a deletion that was missed
+			return o, nil
+		}
+		for _, c := range controllers {
+			switch {
+			case object.GetLabels()[c.Kind.Label] == "" || !observes(c, gvk):
+			case c.Trim != nil:
+				return c.Trim(object), nil
+			default:
+				return trim(object, gvk, c.Kind.Label), nil
+			}
+		}
+		return nameOnly(object, gvk), nil
+	}
+}
+
+func observes(c Controller, gvk schema.GroupVersionKind) bool {
+	for _, observed := range ObservedTypes(c.Kind) {
+		if observed == gvk {
+			return true
+		}
+	}
+	return false
+}
+
+// ownersOf returns what indexes an object by each label of a kind that it carries.
+func ownersOf(controllers []Controller) client.IndexerFunc {
+	return func(object client.Object) (owners []string) {
+		for _, c := range controllers {
+			if name := object.GetLabels()[c.Kind.Label]; name != "" {
+				owners = append(owners, owner(c.Kind.Label, name))
+			}
+		}
+		return owners
+	}
+}
+
+func owner(label, name string) string { return label + "=" + name }
 
 // warmCache is a cache that a manager starts with its own and before any controller,
 // also on a replica that stands by. The manager knows such a cache by GetCache; another
@@ -40,14 +94,3 @@ type warmCache struct{ cache.Cache }
 
 // GetCache returns the cache itself.
 func (w warmCache) GetCache() cache.Cache { return w.Cache }
-
-// Trim has a cache keep of objects of one type what trim returns.
-func Trim[T client.Object](trim func(T) T) toolscache.TransformFunc {
-	return func(object any) (any, error) {
-		typed, ok := object.(T)
-		if !ok { // it tells of a deletion that was missed
-			return object, nil
-		}
-		return trim(typed), nil
-	}
-}

@@ -8,31 +8,26 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	toolscache "k8s.io/client-go/tools/cache"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind"
 )
 
-// Controller is the controller of a kind that users write.
+// Controller is the controller of a kind that people write. Package observe makes one for
+// a kind whose status is all that there is to do.
 type Controller struct {
-	// Name is the plural of the kind, for messages.
-	Name string
+	Kind kind.Kind
 
-	// Types adds to a scheme the kind and the types of Rendered.
-	Types runtime.SchemeBuilder
-
-	// Label is on everything that is rendered from the kind; its value is the name of
-	// the object that it was rendered from.
-	Label string
-
-	// Rendered are the types of rendered objects that the controller reads, each with
-	// what trims an object before it is cached: to what decisions are made from.
-	Rendered map[client.Object]toolscache.TransformFunc
+	// Trim returns what is cached of an object that was rendered from the kind, which it
+	// may change: at the least the label of the kind. Nil for what kind.Observation says.
+	Trim func(client.Object) client.Object
 
 	// Setup adds the controller to a manager. What is rendered from the kind it reads
 	// from rendered alone.
-	Setup func(ctx context.Context, mgr ctrl.Manager, rendered cache.Cache, options Options) error
+	Setup func(ctx context.Context, mgr ctrl.Manager, rendered Rendered, options Options) error
 }
 
 // Options are what all controllers are told.
@@ -44,11 +39,30 @@ type Options struct {
 	Grace time.Duration
 }
 
-// AddTo adds the controller and its cache to a manager.
-func (c Controller) AddTo(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	rendered, err := c.addCache(mgr, options.Namespaces)
+// AddTo adds controllers to a manager, and one cache of what is rendered for all of them.
+func AddTo(ctx context.Context, mgr ctrl.Manager, options Options, controllers []Controller) error {
+	rendered, err := newCache(ctx, mgr, controllers, options.Namespaces)
 	if err != nil {
 		return fmt.Errorf("create the cache of what is rendered: %w", err)
 	}
-	return c.Setup(ctx, mgr, rendered, options)
+	for _, c := range controllers {
+		if err := c.Setup(ctx, mgr, Rendered{Cache: rendered, label: c.Kind.Label}, options); err != nil {
+			return fmt.Errorf("set up the controller of %s: %w", c.Kind.GVK.Kind, err)
+		}
+	}
+	return nil
+}
+
+// AddToScheme adds the types of controllers to a scheme: their kinds, and those of what is
+// rendered from them and observed.
+func AddToScheme(scheme *runtime.Scheme, controllers []Controller) error {
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return err
+	}
+	for _, c := range controllers {
+		if err := c.Kind.AddToScheme(scheme); err != nil {
+			return fmt.Errorf("add the types of %s: %w", c.Kind.GVK.Kind, err)
+		}
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
+
+	"example.com/gatehouse/kind/condition"
 )
 
 // Equal says whether two statuses of one kind say the same. Their conditions may be
@@ -17,7 +19,7 @@ var statusEquality = newStatusEquality()
 func newStatusEquality() conversion.Equalities {
 	equalities := equality.Semantic.Copy()
 	err := equalities.AddFunc(func(a, b []metav1.Condition) bool {
-		return equality.Semantic.DeepEqual(sortByType(a), sortByType(b))
+		return equality.Semantic.DeepEqual(condition.SortByType(a), condition.SortByType(b))
 	})
 	if err != nil { // the function is one that compares two values of a type
 		panic(err)

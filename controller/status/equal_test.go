@@ -5,6 +5,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"example.com/gatehouse/kind/condition"
 )
 
 func TestEqual(t *testing.T) {
@@ -15,7 +17,7 @@ func TestEqual(t *testing.T) {
 	}
 	now := metav1.Now()
 	elsewhere := metav1.NewTime(now.In(time.FixedZone("", 3600)))
-	ready, stalled := metav1.Condition{Type: Ready, Reason: "A"}, metav1.Condition{Type: Stalled}
+	ready, stalled := metav1.Condition{Type: condition.Ready, Reason: "A"}, metav1.Condition{Type: condition.Stalled}
 	for name, test := range map[string]struct {
 		a, b  status
 		equal bool
@@ -24,7 +26,7 @@ func TestEqual(t *testing.T) {
 		"conditions reordered": {status{Conditions: []metav1.Condition{ready, stalled}}, status{Conditions: []metav1.Condition{stalled, ready}}, true},
 		"one instant":          {status{Ends: &now}, status{Ends: &elsewhere}, true},
 		"a condition more":     {status{Conditions: []metav1.Condition{ready}}, status{Conditions: []metav1.Condition{ready, stalled}}, false},
-		"another reason":       {status{Conditions: []metav1.Condition{ready}}, status{Conditions: []metav1.Condition{{Type: Ready, Reason: "B"}}}, false},
+		"another reason":       {status{Conditions: []metav1.Condition{ready}}, status{Conditions: []metav1.Condition{{Type: condition.Ready, Reason: "B"}}}, false},
 		"another order":        {status{Names: []string{"a", "b"}}, status{Names: []string{"b", "a"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

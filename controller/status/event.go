@@ -6,15 +6,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+
+	"example.com/gatehouse/kind/condition"
 )
 
 // RecordReady records an event that says what the condition Ready of an object says:
 // a warning where the object is stalled.
 func RecordReady(recorder events.EventRecorder, object runtime.Object, conditions []metav1.Condition) {
 	eventType := corev1.EventTypeNormal
-	if meta.IsStatusConditionTrue(conditions, Stalled) {
+	if meta.IsStatusConditionTrue(conditions, condition.Stalled) {
 		eventType = corev1.EventTypeWarning
 	}
-	ready := FindReady(conditions)
+	ready := condition.FindReady(conditions)
 	recorder.Eventf(object, nil, eventType, ready.Reason, "Report", "%s", ready.Message)
 }

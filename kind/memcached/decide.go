@@ -35,10 +35,10 @@ func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision {
 	return kind.Decision{Status: next, Wake: wake}
 }
 
-// deploymentOf is the Deployment of a name among objects; nil where there is none.
+// deploymentOf is the Deployment of a name among objects; nil where there is none that stays.
 func deploymentOf(name string, objects []kind.Object) *appsv1.Deployment {
 	for _, o := range objects {
-		if deployment, ok := o.(*appsv1.Deployment); ok && deployment.Name == name {
+		if deployment, ok := o.(*appsv1.Deployment); ok && deployment.Name == name && deployment.DeletionTimestamp == nil {
 			return deployment
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -28,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/controller"
+	"example.com/gatehouse/controller/gatehouse"
 )
 
 // Cluster is the cluster that KUBECONFIG names, with the rights that it gives.
@@ -42,8 +42,8 @@ func Connect() (*Cluster, error) {
 	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		return nil, errors.New("set KUBECONFIG to the cluster to run in: one for tests, it fills with their objects")
 	}
-	scheme := controller.Scheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+	scheme, err := controller.Scheme(gatehouse.Controllers)
+	if err != nil {
 		return nil, err
 	}
 	config, err := ctrl.GetConfig()

@@ -6,12 +6,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
 )
 
-// Rendered is what an object of a kind that users write, as the API server defaulted
-// it, renders to.
-func Rendered(object client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, error) {
+// Rendered is what an object of one of some kinds, as the API server defaulted it, renders
+// to.
+func Rendered(object client.Object, scheme *runtime.Scheme, all []kind.Kind) ([]*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(object, scheme)
 	if err != nil {
 		return nil, err
@@ -20,14 +20,14 @@ func Rendered(object client.Object, scheme *runtime.Scheme) ([]*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	source := &unstructured.Unstructured{Object: content}
+	source, kinds := &unstructured.Unstructured{Object: content}, &kind.Kinds{All: all}
 	source.SetGroupVersionKind(gvk)
 	rendered, err := kinds.Expand(source)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rendered {
-		if err := kinds.HashName(r); err != nil {
+		if err := kinds.HashName(r, source); err != nil {
 			return nil, err
 		}
 	}

@@ -15,16 +15,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller"
-	"example.com/gatehouse/controller/status"
-	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/controller/gatehouse"
+	kindat "example.com/gatehouse/kind/at"
+	kinds "example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/kinds"
 	"example.com/gatehouse/test/apiserver"
 	"example.com/gatehouse/test/cluster"
 )
@@ -48,7 +48,7 @@ func runController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	manager, err := controller.New(ctx, config, controller.Options{MetricsAddress: "0", ProbeAddress: "0", Concurrency: 4, Grace: time.Hour})
+	manager, err := controller.New(ctx, config, gatehouse.Controllers, controller.Options{MetricsAddress: "0", ProbeAddress: "0", Concurrency: 4, Grace: time.Hour})
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func newWorld(t *testing.T, data string) *world {
 	}
 	t.Cleanup(w.shutDown)
 	must(t, os.WriteFile(w.kubeconfig, server.Kubeconfig, 0o600))
-	scheme := controller.Scheme()
-	must(t, clientgoscheme.AddToScheme(scheme))
+	scheme, err := controller.Scheme(gatehouse.Controllers)
+	must(t, err)
 	admin, err := client.NewWithWatch(server.Admin, client.Options{Scheme: scheme})
 	must(t, err)
 	w.Cluster = &cluster.Cluster{WithWatch: admin, Config: server.Admin}
@@ -140,7 +140,7 @@ func (w *world) awaitAt(name string, phase cnatv1alpha1.AtPhase, reason string) 
 		if err := w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, at); err != nil {
 			return err
 		}
-		if got := status.FindReady(at.Status.Conditions).Reason; at.Status.Phase != phase || got != reason || at.Status.ObservedGeneration != at.Generation {
+		if got := condition.FindReady(at.Status.Conditions).Reason; at.Status.Phase != phase || got != reason || at.Status.ObservedGeneration != at.Generation {
 			return fmt.Errorf("is %s %s", at.Status.Phase, got)
 		}
 		return nil
@@ -152,7 +152,7 @@ func (w *world) awaitAt(name string, phase cnatv1alpha1.AtPhase, reason string) 
 func (w *world) pod(at string) *corev1.Pod {
 	w.Helper()
 	var pods corev1.PodList
-	must(w.T, w.List(w.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{kinds.AtLabel: at}))
+	must(w.T, w.List(w.Context(), &pods, client.InNamespace(w.namespace), client.MatchingLabels{kindat.Label: at}))
 	switch len(pods.Items) {
 	case 0:
 		return nil
@@ -182,7 +182,7 @@ func (w *world) finish(at string) {
 	pod := w.pod(at)
 	pod.Status.Phase = corev1.PodSucceeded
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name:  kinds.CommandContainer,
+		Name:  kindat.CommandContainer,
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Now()}},
 	}}
 	must(w.T, w.Status().Update(w.Context(), pod))
@@ -213,7 +213,7 @@ func must(t *testing.T, err error) {
 // content.
 func rendered(t *testing.T, environment string, files map[string]string) (objects []*unstructured.Unstructured) {
 	t.Helper()
-	repository, err := render.Open("../..", gatehouse.All())
+	repository, err := render.Open("../..", kinds.All())
 	must(t, err)
 	defer repository.Close()
 	contents := map[string][]byte{}

@@ -23,7 +23,8 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/test/cluster"
 )
 
@@ -179,7 +180,7 @@ func (w *world) createAt(namespace, name string, due time.Time, change ...func(*
 		change(&at.Spec)
 	}
 	must(w.T, w.Create(w.Context(), at))
-	pods, err := cluster.Rendered(at, w.Scheme())
+	pods, err := cluster.Rendered(at, w.Scheme(), gatehouse.Kinds)
 	must(w.T, err)
 	must(w.T, w.Create(w.Context(), pods[0]))
 }
@@ -211,7 +212,7 @@ func (w *world) killControllers(kubeconfig string, until time.Time) {
 func (w *world) ranOnceInTime(name string, due time.Time) {
 	w.Helper()
 	var pods corev1.PodList
-	must(w.T, w.List(w.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{kinds.AtLabel: name}))
+	must(w.T, w.List(w.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{kindat.Label: name}))
 	if len(pods.Items) != 1 {
 		w.Errorf("%s has %d Pods", name, len(pods.Items))
 		return

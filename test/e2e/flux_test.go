@@ -22,7 +22,8 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/at"
-	"example.com/gatehouse/render/kinds"
+	"example.com/gatehouse/kind"
+	kindat "example.com/gatehouse/kind/at"
 )
 
 // Flux waits for this long until prod is healthy; one command runs for longer.
@@ -228,9 +229,9 @@ func (f *flux) awaitReason(namespace, name, reason string) {
 func (f *flux) podOf(name string) *corev1.Pod {
 	f.Helper()
 	var pods corev1.PodList
-	must(f.T, f.List(f.Context(), &pods, client.InNamespace("shop"), client.MatchingLabels{kinds.AtLabel: name}))
-	digest := kinds.AtDigest(f.at("shop", name).Spec)
-	i := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Annotations[kinds.DigestAnnotation] == digest })
+	must(f.T, f.List(f.Context(), &pods, client.InNamespace("shop"), client.MatchingLabels{kindat.Label: name}))
+	digest := kindat.Digest(f.at("shop", name).Spec)
+	i := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Annotations[kind.DigestAnnotation] == digest })
 	if i < 0 {
 		f.Fatalf("none of %d Pods of At %s was rendered from its spec", len(pods.Items), name)
 	}

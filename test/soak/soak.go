@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/render/kinds"
+	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/test/cluster"
 )
 
@@ -237,7 +237,7 @@ func (s *soak) look(ctx context.Context) {
 		trials[t.name] = t
 	}
 	for i := range pods.Items {
-		if t := trials[pods.Items[i].Labels[kinds.AtLabel]]; t != nil {
+		if t := trials[pods.Items[i].Labels[kindat.Label]]; t != nil {
 			t.see(&pods.Items[i])
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/at"
-	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/condition"
 )
 
 const (
@@ -136,7 +136,7 @@ func runs(starts []start) []start {
 // disagreement says what the status of an At says that is not what happened; nothing
 // if it says that.
 func (v *version) disagreement(s cnatv1alpha1.AtStatus, starts []start) string {
-	reason := status.FindReady(s.Conditions).Reason
+	reason := condition.FindReady(s.Conditions).Reason
 	allowed := v.reasons(starts)
 	wantDone := reason != at.ReasonSuspended
 	switch {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/condition"
 )
 
 // begin is when a soak began.
@@ -144,7 +144,7 @@ func TestDisagreement(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said := cnatv1alpha1.AtStatus{
 				Phase:      test.phase,
-				Conditions: []metav1.Condition{{Type: status.Ready, Reason: test.reason}},
+				Conditions: []metav1.Condition{{Type: condition.Ready, Reason: test.reason}},
 				Run:        &cnatv1alpha1.AtRun{ExitCode: test.exit},
 			}
 			if got := test.version.disagreement(said, test.starts); (got == "") != test.agrees {

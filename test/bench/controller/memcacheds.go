@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	"example.com/gatehouse/controller/memcached"
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/memcached"
 	"example.com/gatehouse/test/cluster"
 )
 
@@ -144,7 +145,7 @@ func (b *bench) createRendered(ctx context.Context, m *cachev1alpha1.Memcached) 
 	if err := b.Create(ctx, defaulted, client.DryRunAll); err != nil {
 		return err
 	}
-	rendered, err := cluster.Rendered(defaulted, b.Scheme())
+	rendered, err := cluster.Rendered(defaulted, b.Scheme(), gatehouse.Kinds)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/condition"
 )
 
 // measureMemory prints the memory of a controller while Ats wait: none, a tenth of
@@ -46,7 +46,7 @@ func (b *bench) createWaiting(ctx context.Context, namespace string, n int) erro
 		return err
 	}
 	armed, err := b.watch(ctx, &cnatv1alpha1.At{}, namespace, func(o client.Object) string {
-		return nameIf(o, meta.IsStatusConditionTrue(o.(*cnatv1alpha1.At).Status.Conditions, status.Ready))
+		return nameIf(o, meta.IsStatusConditionTrue(o.(*cnatv1alpha1.At).Status.Conditions, condition.Ready))
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/at"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/test/cluster"
 )
 
@@ -84,7 +85,7 @@ func (b *bench) patchAll(ctx context.Context, namespace string) ([]time.Duration
 func (b *bench) createPods(ctx context.Context, namespace string) ([]corev1.Pod, error) {
 	pods := make([]corev1.Pod, b.due)
 	err := b.each(ctx, b.due, func(ctx context.Context, i int) error {
-		rendered, err := cluster.Rendered(newAt(namespace, i, time.Now()), b.Scheme())
+		rendered, err := cluster.Rendered(newAt(namespace, i, time.Now()), b.Scheme(), gatehouse.Kinds)
 		if err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func (b *bench) createAts(ctx context.Context, namespace string, first, n int, d
 		if err := b.Create(ctx, at); err != nil {
 			return err
 		}
-		rendered, err := cluster.Rendered(at, b.Scheme())
+		rendered, err := cluster.Rendered(at, b.Scheme(), gatehouse.Kinds)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,179 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
+)
+
+// snapshot is what a status is decided from.
+type snapshot struct {
+	kind     kind.Kind
+	owner    kind.Object
+	last     []metav1.Condition // of owner
+	children []kind.Object
+	now      time.Time
+	grace    time.Duration
+}
+
+// decide says how what an object is rendered to is, and when to decide again although
+// nothing changes; zero for never.
+func decide(s snapshot) (kind.Status, time.Time) {
+	conditions := condition.New(s.last, s.owner.GetGeneration(), s.now)
+	all, err := expect(s.kind, s.owner)
+	if err != nil {
+		conditions.Stalled(ReasonExpandFailed, bounded(fmt.Sprintf("The %s cannot be rendered: %v", s.kind.GVK.Kind, err)))
+		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted()}, time.Time{}
+	}
+	v := look(s, all)
+	v.addAvailable(conditions, s.last)
+	wake := earliest(v.addProgress(conditions, s.grace), v.wake)
+
+	next := kind.Status{
+		ObservedGeneration: s.owner.GetGeneration(),
+		Conditions:         conditions.Sorted(),
+		Objects:            ptr.To(int32(len(all))),                   // #nosec G115 -- a cluster has fewer
+		ReadyObjects:       ptr.To(int32(len(all) - len(v.notReady))), // #nosec G115
+		NotReady:           v.notReady[:min(len(v.notReady), mostNotReady)],
+	}
+	return next, wake
+}
+
+// mostNotReady is how many objects that are not ready a status names, and mostNames how many
+// a message does.
+const (
+	mostNotReady = 10
+	mostNames    = 3
+)
+
+// view is how what is expected is, each list sorted and in words for a message.
+type view struct {
+	missing, stale, failed, inProgress []string
+	leftOver, going                    []string
+	notReady                           []kind.NotReady
+
+	available, unavailable []string
+	wake                   time.Time
+}
+
+// look looks at each object that is expected.
+func look(s snapshot, all []expected) *view {
+	v, c := &view{}, match(s.kind, all, s.children)
+	for i, e := range all {
+		v.add(e, c.found[i], s.now)
+	}
+	for _, o := range c.leftOver {
+		if o.GetDeletionTimestamp() != nil {
+			v.going = append(v.going, describe(o))
+			continue
+		}
+		v.leftOver = append(v.leftOver, describe(o))
+	}
+	return v
+}
+
+// add adds an object that is expected, and how it is in the cluster: nil for not at all.
+func (v *view) add(e expected, o kind.Object, now time.Time) {
+	if o == nil {
+		v.missing = append(v.missing, e.Kind+" "+e.name)
+		v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: e.name, Reason: ObjectMissing})
+		return
+	}
+	h := healthOf(o, now)
+	v.wake = earliest(v.wake, h.wake)
+	switch h.available {
+	case "":
+	case string(metav1.ConditionTrue):
+		v.available = append(v.available, describe(o))
+	default:
+		v.unavailable = append(v.unavailable, describe(o))
+	}
+	switch {
+	case isStale(e, o):
+		v.stale = append(v.stale, describe(o))
+		h.reason = ObjectStale
+	case h.status == kstatus.CurrentStatus:
+		return
+	case h.status == kstatus.FailedStatus:
+		v.failed = append(v.failed, fmt.Sprintf("%s (%s)", describe(o), h.reason))
+	default:
+		v.inProgress = append(v.inProgress, describe(o))
+	}
+	v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: o.GetName(), Reason: h.reason})
+}
+
+// addAvailable adds Available, where objects have it. One that is missing and had it is not
+// available.
+func (v *view) addAvailable(conditions *condition.Conditions, last []metav1.Condition) {
+	unavailable := v.unavailable
+	if meta.FindStatusCondition(last, Available) != nil {
+		unavailable = slices.Concat(unavailable, v.missing)
+	}
+	switch {
+	case len(unavailable) > 0:
+		conditions.Add(Available, metav1.ConditionFalse, ReasonObjectsNotAvailable, "Not available: "+list(unavailable))
+	case len(v.available) > 0:
+		conditions.Add(Available, metav1.ConditionTrue, ReasonObjectsAvailable, "All objects that say whether they are available are")
+	}
+}
+
+// addProgress adds Synced and the conditions of kstatus, and returns when to look again.
+func (v *view) addProgress(conditions *condition.Conditions, grace time.Duration) (wake time.Time) {
+	switch {
+	case len(v.missing) > 0:
+		return conditions.Await(Synced, ReasonObjectsMissing,
+			"The cluster has no "+list(v.missing)+": render the environment, commit and sync", grace)
+	case len(v.stale) > 0:
+		return conditions.Await(Synced, ReasonRenderingStale,
+			"Rendered from another spec: "+list(v.stale)+": render the environment, commit and sync", grace)
+	case len(v.leftOver) > 0:
+		return conditions.Await(Synced, ReasonObjectsLeftOver,
+			"Left over, as the spec is not rendered to it: "+list(v.leftOver)+": prune it", grace)
+	}
+	conditions.Add(Synced, metav1.ConditionTrue, ReasonSynced, "What the spec is rendered to is in the cluster")
+	switch {
+	case len(v.failed) > 0:
+		conditions.Stalled(ReasonObjectsFailed, "Failed: "+list(v.failed)+": see its status and events")
+	case len(v.inProgress) > 0:
+		conditions.Reconciling(ReasonObjectsNotReady, "Not ready: "+list(v.inProgress))
+	case len(v.going) > 0:
+		conditions.Reconciling(ReasonObjectsNotReady, "Being deleted: "+list(v.going))
+	default:
+		conditions.Ready(ReasonReady, "All that the spec is rendered to is there and ready")
+	}
+	return time.Time{}
+}
+
+// list lists the first of some objects.
+func list(objects []string) string {
+	if len(objects) > mostNames {
+		return strings.Join(objects[:mostNames], ", ") + " and others"
+	}
+	return strings.Join(objects, ", ")
+}
+
+// bounded is the start of a message that may be long.
+func bounded(message string) string {
+	const most = 1024
+	if len(message) <= most {
+		return message
+	}
+	return strings.ToValidUTF8(message[:most], "") + "…"
+}
+
+// earliest is the earlier of two times that are not zero.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,133 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/kind"
+)
+
+// expected is an object that a spec is rendered to and that its status depends on.
+type expected struct {
+	id
+	digest string
+}
+
+// id is what an object is found by: its kind and its name, of one that is immutable as it
+// is before the hash.
+type id struct {
+	schema.GroupKind
+	name string
+}
+
+// expect returns what an object is rendered to as far as its status depends on it, sorted.
+func expect(k kind.Kind, owner kind.Object) ([]expected, error) {
+	rendered, err := k.Expand(owner)
+	if err != nil {
+		return nil, err
+	}
+	observed := observedKinds(k)
+	var all []expected
+	for _, r := range rendered {
+		gk := r.GroupVersionKind().GroupKind()
+		if _, ok := observed[gk]; ok {
+			all = append(all, expected{id: id{gk, r.GetName()}, digest: r.GetAnnotations()[kind.DigestAnnotation]})
+		}
+	}
+	slices.SortFunc(all, func(a, b expected) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.name, b.name), cmp.Compare(a.Group, b.Group))
+	})
+	return all, nil
+}
+
+// observedKinds are the kinds of objects that the status of a kind depends on, and whether
+// they are immutable.
+func observedKinds(k kind.Kind) map[schema.GroupKind]bool {
+	kinds := map[schema.GroupKind]bool{}
+	for _, child := range k.Children {
+		if !child.Unobserved {
+			kinds[child.GVK.GroupKind()] = child.Immutable
+		}
+	}
+	return kinds
+}
+
+// cluster is what a cluster has of what is expected.
+type cluster struct {
+	// found has for each that is expected the object in the cluster, nil where it is
+	// missing.
+	found []kind.Object
+	// leftOver are objects that are not expected, sorted.
+	leftOver []kind.Object
+}
+
+// match finds what is expected among the children of an object. What others made, like
+// the Pods of a Deployment, is theirs.
+func match(k kind.Kind, all []expected, children []kind.Object) cluster {
+	rendered := slices.DeleteFunc(slices.Clone(children), func(o kind.Object) bool { return metav1.GetControllerOf(o) != nil })
+	slices.SortFunc(rendered, newestFirst)
+	immutable, byID := observedKinds(k), map[id][]kind.Object{}
+	for _, o := range rendered {
+		key := id{o.GetObjectKind().GroupVersionKind().GroupKind(), o.GetName()}
+		if immutable[key.GroupKind] {
+			key.name = beforeHash(key.name)
+		}
+		byID[key] = append(byID[key], o)
+	}
+	c, taken := cluster{found: make([]kind.Object, len(all))}, map[kind.Object]bool{}
+	for i, e := range all {
+		if o := best(e, byID[e.id]); o != nil {
+			c.found[i], taken[o] = o, true
+		}
+	}
+	c.leftOver = slices.DeleteFunc(rendered, func(o kind.Object) bool { return taken[o] })
+	slices.SortFunc(c.leftOver, func(a, b kind.Object) int { return cmp.Compare(describe(a), describe(b)) })
+	return c
+}
+
+// best is of objects that may be the one that is expected, newest first, the one that was
+// rendered from the spec, or else one that was rendered from another and stays.
+func best(e expected, objects []kind.Object) (stale kind.Object) {
+	for _, o := range objects {
+		switch {
+		case !isStale(e, o):
+			return o
+		case stale == nil && o.GetDeletionTimestamp() == nil:
+			stale = o
+		}
+	}
+	return stale
+}
+
+func isStale(e expected, o kind.Object) bool {
+	return o.GetAnnotations()[kind.DigestAnnotation] != e.digest
+}
+
+// newestFirst orders objects by age, those that are being deleted last.
+func newestFirst(a, b kind.Object) int {
+	if going := a.GetDeletionTimestamp() != nil; going != (b.GetDeletionTimestamp() != nil) {
+		if going {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// beforeHash is the name that an object had before it got one with a hash; empty for a name
+// without a hash.
+func beforeHash(name string) string {
+	before := name[:max(strings.LastIndexByte(name, '-'), 0)]
+	if !kind.IsHashName(name, before) {
+		return ""
+	}
+	return before
+}
+
+func describe(o kind.Object) string {
+	return o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
+}

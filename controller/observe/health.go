@@ -1,0 +1,139 @@
+package observe
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"example.com/gatehouse/kind"
+)
+
+// health is how an object is.
+type health struct {
+	status kstatus.Status
+	// reason says in a word why the status is not Current.
+	reason string
+	// available is the status of its condition Available; empty where it has none.
+	available string
+	// wake is when health may be another though nothing changes; zero for never.
+	wake time.Time
+}
+
+// healthOf is what kstatus computes of an object, but that
+//
+//   - a Job is ready once it is complete, as it is for Flux and Argo CD: who waits for one
+//     waits for its end;
+//   - a Pod whose phase is Failed has failed, as it is for Argo CD;
+//   - a Pod that no node takes has failed once so much time went by, by the time given.
+func healthOf(o kind.Object, now time.Time) health {
+	u, err := asUnstructured(o)
+	if err != nil {
+		return health{status: kstatus.InProgressStatus, reason: "Unreadable"}
+	}
+	h := health{available: availability(u)}
+	result, err := kstatus.Compute(u)
+	if err != nil { // a phase that nobody knows, conditions that are none
+		h.status, h.reason = kstatus.InProgressStatus, "Unknown"
+		return h
+	}
+	h.status, h.reason = result.Status, reasonOf(result)
+	switch o := o.(type) {
+	case *corev1.Pod:
+		h.correctPod(o, now)
+	case *batchv1.Job:
+		if h.status == kstatus.CurrentStatus && !isComplete(o) {
+			h.status, h.reason = kstatus.InProgressStatus, JobRunning
+		}
+	default:
+		if h.status == kstatus.InProgressStatus && u.GroupVersionKind().Group == "apps" {
+			h.reason = ReplicasNotReady
+		}
+	}
+	return h
+}
+
+func (h *health) correctPod(pod *corev1.Pod, now time.Time) {
+	switch {
+	case h.status == kstatus.TerminatingStatus:
+	case pod.Status.Phase == corev1.PodFailed:
+		h.status, h.reason = kstatus.FailedStatus, PodFailed
+		if isReason(pod.Status.Reason) { // like Evicted
+			h.reason = pod.Status.Reason
+		}
+	case h.reason == PodUnschedulable || h.reason == PodNotScheduled:
+		h.status, h.reason = kstatus.FailedStatus, PodUnschedulable
+		if ends := pod.CreationTimestamp.Add(kstatus.ScheduleWindow); now.Before(ends) {
+			h.status, h.reason, h.wake = kstatus.InProgressStatus, PodNotScheduled, ends
+		}
+	case h.status == kstatus.InProgressStatus:
+		h.reason = waitingReason(pod, h.reason)
+	}
+}
+
+// waitingReason is why a Pod waits that needs help from outside, and otherwise the reason
+// given. What comes and goes while that is tried again has one name.
+func waitingReason(pod *corev1.Pod, otherwise string) string {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Waiting == nil {
+			continue
+		}
+		switch c.State.Waiting.Reason {
+		case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
+			return ImageNotPulled
+		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			return ContainerNotCreated
+		}
+	}
+	return otherwise
+}
+
+func isComplete(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
+	})
+}
+
+func asUnstructured(o kind.Object) (*unstructured.Unstructured, error) {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		return u, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	return &unstructured.Unstructured{Object: content}, err
+}
+
+func availability(u *unstructured.Unstructured) string {
+	typed, err := kstatus.GetObjectWithConditions(u.Object)
+	if err != nil {
+		return ""
+	}
+	for _, c := range typed.Status.Conditions {
+		if c.Type == Available {
+			return string(c.Status)
+		}
+	}
+	return ""
+}
+
+// reasonOf is the reason of what kstatus computed. Messages have counts, which change with
+// every Pod. A reason may be that of an object of whatever kind: what is not a word is
+// replaced.
+func reasonOf(result *kstatus.Result) string {
+	switch {
+	case result.Status == kstatus.TerminatingStatus:
+		return ObjectTerminating
+	case len(result.Conditions) > 0 && isReason(result.Conditions[0].Reason):
+		return result.Conditions[0].Reason
+	default:
+		return result.Status.String()
+	}
+}
+
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,99}$`)
+
+func isReason(text string) bool { return word.MatchString(text) }

@@ -1,0 +1,43 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
+)
+
+// stateGauge counts the objects of a kind in a cache by state.
+func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (status.Gauge, error) {
+	empty, err := scheme.New(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
+	if err != nil {
+		return status.Gauge{}, err
+	}
+	plural := k.Plural()
+	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
+		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK.Group), []string{"state"}, nil)
+	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
+		list := empty.DeepCopyObject().(client.ObjectList)
+		if err := objects.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
+		}
+		counts := map[string]int{condition.Ready: 0, condition.Reconciling: 0, condition.Stalled: 0}
+		return counts, meta.EachListItem(list, func(o runtime.Object) error {
+			conditions := conditionsOf(o.(kind.Object))
+			for state := range counts {
+				if meta.IsStatusConditionTrue(conditions, state) {
+					counts[state]++
+				}
+			}
+			return nil
+		})
+	}}, nil
+}

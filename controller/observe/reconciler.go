@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"example.com/gatehouse/controller/setup"
+	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
+)
+
+// reconciler keeps the status of the objects of a kind.
+type reconciler struct {
+	kind     kind.Kind
+	client   client.Client
+	rendered setup.Rendered
+	clock    clock.PassiveClock
+	// grace is for how long what is rendered may be missing, or of another spec, before
+	// an object is stalled: one sync brings the two seconds apart.
+	grace  time.Duration
+	events events.EventRecorder
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	owner, children, err := r.read(ctx, request.NamespacedName)
+	if err != nil || owner == nil || owner.GetDeletionTimestamp() != nil {
+		return reconcile.Result{}, err
+	}
+
+	decision := r.decide(owner, children)
+
+	written, err := r.write(ctx, owner, decision.Status)
+	switch {
+	case status.IsOutdated(err):
+		return reconcile.Result{}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+
+	r.report(ctx, owner, written)
+
+	return status.RequeueAt(decision.Wake, r.clock.Now()), nil
+}
+
+// read reads an object of the kind, nil where there is none, and what was rendered from it
+// or made by that.
+func (r *reconciler) read(ctx context.Context, key client.ObjectKey) (owner kind.Object, children []kind.Object, err error) {
+	owner = r.kind.New()
+	if err := r.client.Get(ctx, key, owner); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil, nil
+		}
+		return nil, nil, fmt.Errorf("read %s %s: %w", r.kind.GVK.Kind, key, err)
+	}
+	for _, gvk := range setup.ObservedTypes(r.kind) {
+		list := setup.NewList(gvk)
+		if err := r.rendered.List(ctx, list, key); err != nil {
+			return nil, nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(), r.kind.GVK.Kind, key, err)
+		}
+		err := meta.EachListItem(list, func(o runtime.Object) error {
+			children = append(children, o.(kind.Object))
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return owner, children, nil
+}
+
+// decide decides as the kind does, if it does.
+func (r *reconciler) decide(owner kind.Object, children []kind.Object) kind.Decision {
+	now := r.clock.Now()
+	next, wake := decide(snapshot{
+		kind: r.kind, owner: owner, last: conditionsOf(owner), children: children, now: now, grace: r.grace,
+	})
+	if r.kind.Decide == nil {
+		return kind.Decision{Status: next, Wake: wake}
+	}
+	return r.kind.Decide(owner, kind.Observation{
+		Children: children, Status: next, Wake: wake, Now: now, Grace: r.grace,
+	})
+}
+
+// write makes a status that of an object, unless it is that already, and returns its
+// conditions.
+func (r *reconciler) write(ctx context.Context, owner kind.Object, next any) ([]metav1.Condition, error) {
+	name := fmt.Sprintf("%s %s", r.kind.GVK.Kind, client.ObjectKeyFromObject(owner))
+	after, err := contentOf(next)
+	if err != nil {
+		return nil, fmt.Errorf("read the status decided for %s: %w", name, err)
+	}
+	before, err := lastContent(owner)
+	if err != nil {
+		return nil, fmt.Errorf("read the status of %s: %w", name, err)
+	}
+	if after.says(before) {
+		return after.conditions(), nil
+	}
+	configuration := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any(after)}}
+	configuration.SetGroupVersionKind(r.kind.GVK)
+	configuration.SetNamespace(owner.GetNamespace())
+	configuration.SetName(owner.GetName())
+	configuration.SetUID(owner.GetUID())
+	configuration.SetResourceVersion(owner.GetResourceVersion())
+	if err := status.Apply(ctx, r.client, client.ApplyConfigurationFromUnstructured(configuration)); err != nil {
+		return nil, fmt.Errorf("apply status of %s: %w", name, err)
+	}
+	return after.conditions(), nil
+}
+
+// report tells the log and the events of a status that says something else than the last.
+func (r *reconciler) report(ctx context.Context, owner kind.Object, conditions []metav1.Condition) {
+	before, after := condition.FindReady(conditionsOf(owner)), condition.FindReady(conditions)
+	if before.Reason == after.Reason && before.Status == after.Status {
+		return
+	}
+	ctrl.LoggerFrom(ctx).Info("Status changed", "reason", after.Reason, "message", after.Message)
+	if meta.IsStatusConditionTrue(conditions, condition.Stalled) {
+		status.RecordReady(r.events, owner, conditions)
+	}
+}

@@ -1,0 +1,154 @@
+package setup
+
+import (
+	"encoding/json"
+	"reflect"
+	"unique"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind"
+)
+
+// trim returns what kind.Observation says of an object that carries the label of a kind.
+func trim(object client.Object, gvk schema.GroupVersionKind, label string) client.Object {
+	meta := trimMeta(object, label)
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		return trimUnstructured(u, gvk, meta)
+	}
+	trimmed := NewObject(gvk)
+	trimmed.GetObjectKind().SetGroupVersionKind(gvk)
+	from, to := reflect.ValueOf(object).Elem(), reflect.ValueOf(trimmed).Elem()
+	to.FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
+	if spec := to.FieldByName("Spec"); spec.Kind() == reflect.Struct {
+		copyScalars(spec, from.FieldByName("Spec"))
+	}
+	if pod, ok := object.(*corev1.Pod); ok {
+		trimmed.(*corev1.Pod).Status = trimPodStatus(&pod.Status)
+	} else if status := to.FieldByName("Status"); status.IsValid() {
+		status.Set(from.FieldByName("Status"))
+	}
+	return trimmed
+}
+
+// nameOnly returns an object without all but what an event of it tells.
+func nameOnly(object client.Object, gvk schema.GroupVersionKind) client.Object {
+	bare := NewObject(gvk)
+	bare.SetNamespace(object.GetNamespace())
+	bare.SetName(object.GetName())
+	bare.SetUID(object.GetUID())
+	bare.SetResourceVersion(object.GetResourceVersion())
+	return bare
+}
+
+func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
+	trimmed := metav1.ObjectMeta{
+		Namespace:         m.GetNamespace(),
+		Name:              m.GetName(),
+		UID:               m.GetUID(),
+		ResourceVersion:   m.GetResourceVersion(),
+		Generation:        m.GetGeneration(),
+		CreationTimestamp: m.GetCreationTimestamp(),
+		DeletionTimestamp: m.GetDeletionTimestamp(),
+		Labels:            map[string]string{label: m.GetLabels()[label], kind.ManagedByLabel: kind.ManagedBy},
+	}
+	if digest, ok := m.GetAnnotations()[kind.DigestAnnotation]; ok {
+		trimmed.Annotations = map[string]string{kind.DigestAnnotation: digest}
+	}
+	if maker := metav1.GetControllerOf(m); maker != nil {
+		maker.APIVersion, maker.Kind = intern(maker.APIVersion), intern(maker.Kind)
+		maker.Name, maker.UID = intern(maker.Name), intern(maker.UID)
+		trimmed.OwnerReferences = []metav1.OwnerReference{*maker}
+	}
+	return trimmed
+}
+
+// trimPodStatus keeps of the status of a Pod what kstatus reads and what says why it is
+// not ready. There may be thousands of Pods.
+func trimPodStatus(status *corev1.PodStatus) corev1.PodStatus {
+	trimmed := corev1.PodStatus{
+		ObservedGeneration: status.ObservedGeneration,
+		Phase:              intern(status.Phase),
+		Reason:             intern(status.Reason),
+	}
+	for _, c := range status.Conditions {
+		if c.Type == corev1.PodReady || c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
+			trimmed.Conditions = append(trimmed.Conditions, corev1.PodCondition{Type: intern(c.Type), Status: intern(c.Status), Reason: intern(c.Reason)})
+		}
+	}
+	for _, c := range status.ContainerStatuses {
+		if c.State.Running == nil || !c.Ready {
+			trimmed.ContainerStatuses = append(trimmed.ContainerStatuses, corev1.ContainerStatus{Name: intern(c.Name), Ready: c.Ready, State: c.State})
+		}
+	}
+	return trimmed
+}
+
+func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind, meta metav1.ObjectMeta) client.Object {
+	content := map[string]any{}
+	if metadata, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta); err == nil { // it is plain data
+		content["metadata"] = metadata
+	}
+	if spec, ok := u.Object["spec"].(map[string]any); ok {
+		scalars := map[string]any{}
+		for name, value := range spec {
+			switch value.(type) {
+			case map[string]any, []any:
+			default:
+				scalars[name] = value
+			}
+		}
+		content["spec"] = scalars
+	}
+	if status, ok := u.Object["status"]; ok {
+		content["status"] = status
+	}
+	trimmed := &unstructured.Unstructured{Object: content}
+	trimmed.SetGroupVersionKind(gvk)
+	return trimmed
+}
+
+// copyScalars copies the fields of a spec that are neither lists nor mappings in JSON, and
+// what else kstatus reads.
+func copyScalars(to, from reflect.Value) {
+	for i := range from.NumField() {
+		field := from.Field(i)
+		switch {
+		case field.Kind() == reflect.String: // as a rule one of a few words
+			to.Field(i).SetString(intern(field.String()))
+		case isScalar(field.Type()) || field.Type() == updateStrategy:
+			to.Field(i).Set(field)
+		}
+	}
+}
+
+var (
+	updateStrategy = reflect.TypeFor[appsv1.StatefulSetUpdateStrategy]()
+	marshaler      = reflect.TypeFor[json.Marshaler]()
+)
+
+// isScalar says whether a type of a field is neither a list nor a mapping in JSON. The
+// types of Kubernetes that write their JSON themselves, like quantities and times, are
+// neither.
+func isScalar(t reflect.Type) bool {
+	if reflect.PointerTo(t).Implements(marshaler) {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return isScalar(t.Elem())
+	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Array, reflect.Interface:
+		return false
+	default:
+		return true
+	}
+}
+
+// intern returns a text that takes memory once, however many objects have it.
+func intern[T ~string](text T) T { return unique.Make(text).Value() }

@@ -1,0 +1,56 @@
+package setup
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind"
+)
+
+// Types are the types of rendered objects that controllers read, each once.
+func Types(controllers []Controller) (types []schema.GroupVersionKind) {
+	for _, c := range controllers {
+		for _, gvk := range ObservedTypes(c.Kind) {
+			if !slices.Contains(types, gvk) {
+				types = append(types, gvk)
+			}
+		}
+	}
+	return types
+}
+
+// ObservedTypes are the types of objects that the status of a kind depends on.
+func ObservedTypes(k kind.Kind) (types []schema.GroupVersionKind) {
+	for _, child := range k.Children {
+		if !child.Unobserved {
+			types = append(types, child.GVK)
+		}
+	}
+	return types
+}
+
+// NewObject returns an empty object of a type: as the Go client of Kubernetes has it,
+// which takes less memory to watch, or else unstructured.
+func NewObject(gvk schema.GroupVersionKind) client.Object {
+	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {
+		return known.(client.Object)
+	}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(gvk)
+	return object
+}
+
+// NewList returns an empty list of objects such as NewObject returns.
+func NewList(gvk schema.GroupVersionKind) client.ObjectList {
+	gvk.Kind += "List"
+	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {
+		return known.(client.ObjectList)
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk)
+	return list
+}

@@ -1,0 +1,101 @@
+// Package rbac is what the controllers of kinds have to be allowed, and no more: to read the
+// kinds and what is rendered from them, as far as a status depends on it, and to write that
+// status.
+package rbac
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
+)
+
+// Name is the name of the roles, and Namespace where the controller runs.
+const (
+	Name      = "gatehouse-controller"
+	Namespace = "gatehouse-system"
+)
+
+// ClusterRole is what the controllers of kinds may do in all namespaces.
+func ClusterRole(kinds *kind.Kinds) *rbacv1.ClusterRole {
+	r := rights{}
+	// Who may read the metrics is asked of the API server.
+	r.allow("authentication.k8s.io", "tokenreviews", "create")
+	r.allow("authorization.k8s.io", "subjectaccessreviews", "create")
+	r.allow("events.k8s.io", "events", "create", "patch")
+	for i := range kinds.All {
+		k := &kinds.All[i]
+		r.allow(k.GVK.Group, k.Plural(), read...)
+		r.allow(k.GVK.Group, k.Plural()+"/status", "patch")
+		for _, child := range k.Children {
+			if !child.Unobserved {
+				r.allow(child.GVK.Group, kinds.Resource(child.GVK.GroupKind()), read...)
+			}
+		}
+		if k.Gate != "" {
+			r.allow("", "pods", "patch")
+		}
+	}
+	return &rbacv1.ClusterRole{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+		ObjectMeta: metav1.ObjectMeta{Name: Name},
+		Rules:      r.rules(),
+	}
+}
+
+// Role is what the controllers may do in their own namespace: to choose the one that leads.
+func Role() *rbacv1.Role {
+	r := rights{}
+	r.allow("coordination.k8s.io", "leases", "create", "get", "update")
+	r.allow("", "events", "create", "patch")
+	return &rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name},
+		Rules:      r.rules(),
+	}
+}
+
+// Manifest is both roles in YAML.
+func Manifest(kinds *kind.Kinds) ([]byte, error) {
+	var manifest bytes.Buffer
+	for _, role := range []any{ClusterRole(kinds), Role()} {
+		document, err := yaml.Marshal(role)
+		if err != nil {
+			return nil, err
+		}
+		manifest.WriteString("---\n")
+		manifest.Write(document)
+	}
+	return manifest.Bytes(), nil
+}
+
+var read = []string{"get", "list", "watch"}
+
+// rights are verbs by what they are allowed on.
+type rights map[schema.GroupResource][]string
+
+func (r rights) allow(group, resource string, verbs ...string) {
+	key := schema.GroupResource{Group: group, Resource: resource}
+	r[key] = append(r[key], verbs...)
+}
+
+// rules are the rights, each resource with its verbs once, sorted.
+func (r rights) rules() (rules []rbacv1.PolicyRule) {
+	byGroup := func(a, b schema.GroupResource) int {
+		return slices.Compare([]string{a.Group, a.Resource}, []string{b.Group, b.Resource})
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(r), byGroup) {
+		rules = append(rules, rbacv1.PolicyRule{
+			APIGroups: []string{key.Group},
+			Resources: []string{key.Resource},
+			Verbs:     slices.Compact(slices.Sorted(slices.Values(r[key]))),
+		})
+	}
+	return rules
+}
