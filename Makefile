@@ -77,14 +77,15 @@ bench-controller: ## Print what the controller costs beside its peers, on the cl
 	go run ./test/bench/controller $(BENCH)
 
 .PHONY: generate
-generate: ## Generate code, CRDs and the reference from apis/, RBAC from controller/
+generate: ## Generate code, CRDs and the reference from apis/, RBAC from the kinds
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/...
 	$(TOOL) controller-gen object paths=./kind
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
 	@# controller-gen lets a quantity have a fractional exponent, like 1E1.5, which no
 	@# client can read: one such object would hide all others from every watch.
 	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml
-	$(TOOL) controller-gen rbac:roleName=gatehouse-controller paths=./controller/... output:rbac:dir=environments/base/gatehouse
+	@# The manifest of the roles is embedded in what writes it: not read before it is whole.
+	roles=$$(go run ./cmd/controller rbac) && echo "$$roles" >environments/base/gatehouse/role.yaml
 	go run ./docs/reference > docs/reference.md
 
 

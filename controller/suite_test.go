@@ -104,6 +104,7 @@ func (w *world) sync(object client.Object, version ...string) []*unstructured.Un
 	for _, r := range rendered {
 		if len(version) > 0 {
 			w.must(unstructured.SetNestedField(r.Object, version[0], "metadata", "annotations", "version"))
+			r.SetName(object.GetName())
 			w.must(w.kinds().HashName(r, &unstructured.Unstructured{}))
 		}
 		w.must(w.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(r), client.FieldOwner("sync")))
