@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind/condition"
+	kinds "example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/test/health"
 )
 
@@ -54,8 +55,10 @@ func (w *world) checkVersion(object *unstructured.Unstructured, last map[string]
 		problem(err.Error())
 		return
 	}
-	if err := health.Check(object); err != nil {
-		problem(err.Error())
+	if kinds.All().Find(object.GroupVersionKind()) != nil { // others have no health checks here
+		if err := health.Check(object); err != nil {
+			problem(err.Error())
+		}
 	}
 	if typed.Status.ObservedGeneration == -1 { // not reconciled yet
 		if computed.Status != kstatus.InProgressStatus || len(conditions) > 0 {

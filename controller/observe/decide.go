@@ -88,7 +88,7 @@ func (v *view) add(e expected, o kind.Object, now time.Time) {
 		v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: e.name, Reason: ObjectMissing})
 		return
 	}
-	h := healthOf(o, now)
+	h := stateOf(o, now)
 	v.wake = earliest(v.wake, h.wake)
 	switch h.available {
 	case "":

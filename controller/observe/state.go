@@ -14,29 +14,29 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// health is how an object is.
-type health struct {
+// state is how an object is.
+type state struct {
 	status kstatus.Status
 	// reason says in a word why the status is not Current.
 	reason string
 	// available is the status of its condition Available; empty where it has none.
 	available string
-	// wake is when health may be another though nothing changes; zero for never.
+	// wake is when the state may be another though nothing changes; zero for never.
 	wake time.Time
 }
 
-// healthOf is what kstatus computes of an object, but that
+// stateOf is what kstatus computes of an object, but that
 //
 //   - a Job is ready once it is complete, as it is for Flux and Argo CD: who waits for one
 //     waits for its end;
 //   - a Pod whose phase is Failed has failed, as it is for Argo CD;
 //   - a Pod that no node takes has failed once so much time went by, by the time given.
-func healthOf(o kind.Object, now time.Time) health {
+func stateOf(o kind.Object, now time.Time) state {
 	u, err := asUnstructured(o)
 	if err != nil {
-		return health{status: kstatus.InProgressStatus, reason: "Unreadable"}
+		return state{status: kstatus.InProgressStatus, reason: "Unreadable"}
 	}
-	h := health{available: availability(u)}
+	h := state{available: availability(u)}
 	result, err := kstatus.Compute(u)
 	if err != nil { // a phase that nobody knows, conditions that are none
 		h.status, h.reason = kstatus.InProgressStatus, "Unknown"
@@ -58,7 +58,7 @@ func healthOf(o kind.Object, now time.Time) health {
 	return h
 }
 
-func (h *health) correctPod(pod *corev1.Pod, now time.Time) {
+func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 	switch {
 	case h.status == kstatus.TerminatingStatus:
 	case pod.Status.Phase == corev1.PodFailed:
