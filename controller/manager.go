@@ -17,6 +17,7 @@ import (
 
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 )
 
 // New returns a manager that runs controllers. Its error has everything that is wrong with
@@ -95,12 +96,12 @@ func namespaces(names []string) map[string]cache.Config {
 }
 
 // Kinds are the kinds of controllers.
-func Kinds(controllers []setup.Controller) (*kind.Kinds, error) {
+func Kinds(controllers []setup.Controller) (*registry.Kinds, error) {
 	kinds := make([]kind.Kind, len(controllers))
 	for i, c := range controllers {
 		kinds[i] = c.Kind
 	}
-	return kind.New(kinds...)
+	return registry.New(kinds...)
 }
 
 // Scheme returns a scheme of all types that controllers read and write.

@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/controller/gatehouse"
 	"example.com/gatehouse/controller/setup"
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/test/apiserver"
 	"example.com/gatehouse/test/cluster"
 )
@@ -112,7 +112,7 @@ func (w *world) sync(object client.Object, version ...string) []*unstructured.Un
 	return rendered
 }
 
-func (w *world) kinds() *kind.Kinds {
+func (w *world) kinds() *registry.Kinds {
 	w.Helper()
 	kinds, err := controller.Kinds(w.controllers)
 	w.must(err)

@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/condition"
+	"example.com/gatehouse/kind/registry"
 )
 
 // Decision is what one snapshot of an At and its Pods calls for: one write at
@@ -169,7 +170,7 @@ func (s *snapshot) firstPod(matches func(*corev1.Pod) bool) *corev1.Pod {
 // or a Job pass off a Pod for it. Such a Pod has an owner, and generateName still says
 // so when it was orphaned.
 func (s *snapshot) isRendered(pod *corev1.Pod) bool {
-	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && kind.IsHashName(pod.Name, s.at.Name)
+	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && registry.IsHashName(pod.Name, s.at.Name)
 }
 
 // mayHaveStarted says whether the Pod of a run was opened or, as nobody can tell,

@@ -20,6 +20,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/test/shop"
 )
 
@@ -42,7 +43,7 @@ func pods(count int32) func(*shop.Shop) { return func(s *shop.Shop) { s.Spec.Pod
 
 // synced is what a cluster has of a Shop, all of it ready.
 func synced(s *shop.Shop, changes ...func(kind.Object)) (children []kind.Object) {
-	rendered, err := shop.Kind.Expand(s)
+	rendered, err := registry.Expand(&shop.Kind, s)
 	if err != nil {
 		panic(err)
 	}

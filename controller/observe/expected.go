@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 )
 
 // expected is an object that a spec is rendered to and that its status depends on.
@@ -26,7 +27,7 @@ type id struct {
 
 // expect returns what an object is rendered to as far as its status depends on it, sorted.
 func expect(k kind.Kind, owner kind.Object) ([]expected, error) {
-	rendered, err := k.Expand(owner)
+	rendered, err := registry.Expand(&k, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func newestFirst(a, b kind.Object) int {
 // without a hash.
 func beforeHash(name string) string {
 	before := name[:max(strings.LastIndexByte(name, '-'), 0)]
-	if !kind.IsHashName(name, before) {
+	if !registry.IsHashName(name, before) {
 		return ""
 	}
 	return before

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 )
 
 // Name is the name of the roles, and Namespace where the controller runs.
@@ -23,7 +23,7 @@ const (
 )
 
 // ClusterRole is what the controllers of kinds may do in all namespaces.
-func ClusterRole(kinds *kind.Kinds) *rbacv1.ClusterRole {
+func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 	r := rights{}
 	// Who may read the metrics is asked of the API server.
 	r.allow("authentication.k8s.io", "tokenreviews", "create")
@@ -62,7 +62,7 @@ func Role() *rbacv1.Role {
 }
 
 // Manifest is both roles in YAML.
-func Manifest(kinds *kind.Kinds) ([]byte, error) {
+func Manifest(kinds *registry.Kinds) ([]byte, error) {
 	var manifest bytes.Buffer
 	for _, role := range []any{ClusterRole(kinds), Role()} {
 		document, err := yaml.Marshal(role)

@@ -8,7 +8,6 @@ import (
 
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/diff"
 	"example.com/gatehouse/render/object"

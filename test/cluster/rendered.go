@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 )
 
 // Rendered is what an object of one of some kinds, as the API server defaulted it, renders
@@ -20,7 +21,7 @@ func Rendered(object client.Object, scheme *runtime.Scheme, all []kind.Kind) ([]
 	if err != nil {
 		return nil, err
 	}
-	source, kinds := &unstructured.Unstructured{Object: content}, &kind.Kinds{All: all}
+	source, kinds := &unstructured.Unstructured{Object: content}, &registry.Kinds{All: all}
 	source.SetGroupVersionKind(gvk)
 	rendered, err := kinds.Expand(source)
 	if err != nil {

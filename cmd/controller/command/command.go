@@ -17,7 +17,7 @@ import (
 
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/controller/setup"
-	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 )
 
 // Main runs the program with controllers, one for each kind, and ends the process where it
@@ -37,7 +37,7 @@ func execute(controllers []setup.Controller) error {
 	return newCommand(controllers, kinds).ExecuteContext(ctrl.SetupSignalHandler())
 }
 
-func newCommand(controllers []setup.Controller, kinds *kind.Kinds) *cobra.Command {
+func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Command {
 	options, goFlags := controller.Options{}, flag.NewFlagSet("", flag.ContinueOnError)
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
 	cmd := &cobra.Command{
@@ -73,7 +73,7 @@ func newCommand(controllers []setup.Controller, kinds *kind.Kinds) *cobra.Comman
 }
 
 // does says what the controller does for which kinds.
-func does(kinds *kind.Kinds) string {
+func does(kinds *registry.Kinds) string {
 	text := "Say in the status of " + kinds.String() + " how what was rendered from it is."
 	for i := range kinds.All {
 		if k := &kinds.All[i]; k.Gate != "" {

@@ -3,11 +3,11 @@ package command
 import (
 	"github.com/spf13/cobra"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/rbac"
+	"example.com/gatehouse/kind/registry"
 )
 
-func newRBACCommand(kinds *kind.Kinds) *cobra.Command {
+func newRBACCommand(kinds *registry.Kinds) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rbac",
 		Short:   "Print the ClusterRole and the Role that the controller needs",
