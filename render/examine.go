@@ -56,6 +56,9 @@ func Examine(repository *Repository, environment string, progress func(step stri
 	return e, nil
 }
 
+// Kinds are those that people may write.
+func (e *Examination) Kinds() *registry.Kinds { return e.renderer.kinds }
+
 // Files are those that the environment is made from, relative to the root.
 func (e *Examination) Files() []string {
 	if e.Sources == nil {

@@ -40,12 +40,6 @@ func DefaultDeadline(o *unstructured.Unstructured) int64 {
 	return int64(seconds)
 }
 
-// DefaultDeadlineField is the field of the default in a CustomResourceDefinition of Ats.
-func DefaultDeadlineField(definition *unstructured.Unstructured) string {
-	_, index := atVersion(definition)
-	return fmt.Sprintf("spec.versions[%d].%s", index, strings.Join(defaultDeadline(), "."))
-}
-
 // DefaultDeadlinePatch is an operation of a JSON patch that gives a CustomResourceDefinition
 // of Ats a default of StartingDeadline.
 func DefaultDeadlinePatch(definition *unstructured.Unstructured, seconds int64) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/object"
@@ -112,21 +113,22 @@ func Objects(kinds *registry.Kinds, name string, before, after []Manifest) Envir
 func idOf(m Manifest) object.ID { return object.Object{Unstructured: m.Unstructured}.IDInNamespace() }
 
 // replacements returns changes with an object that is added and one that is removed as one
-// replacement, where both are the only ones that were rendered from one immutable object.
+// replacement, where both are the only ones that one object was rendered to of one kind and
+// one name before the hash, and nobody can change them.
 func replacements(kinds *registry.Kinds, changes []Change) []Change {
-	added, removed := map[object.ID][]int{}, map[object.ID][]int{}
+	added, removed := map[place][]int{}, map[place][]int{}
 	for i, c := range changes {
-		switch owner, ok := immutableOwner(kinds, c.Object().Unstructured); {
+		switch p, ok := placeOf(kinds, c.Object().Unstructured); {
 		case !ok:
 		case c.Before == nil:
-			added[owner] = append(added[owner], i)
+			added[p] = append(added[p], i)
 		case c.After == nil:
-			removed[owner] = append(removed[owner], i)
+			removed[p] = append(removed[p], i)
 		}
 	}
 	var gone []int
-	for owner, in := range added {
-		if out := removed[owner]; len(in) == 1 && len(out) == 1 {
+	for p, in := range added {
+		if out := removed[p]; len(in) == 1 && len(out) == 1 {
 			changes[in[0]].Before, changes[in[0]].BeforeFile = changes[out[0]].Before, changes[out[0]].BeforeFile
 			gone = append(gone, out[0])
 		}
@@ -138,13 +140,21 @@ func replacements(kinds *registry.Kinds, changes []Change) []Change {
 	return changes
 }
 
-// immutableOwner is what an object that cannot be changed was rendered from.
-func immutableOwner(kinds *registry.Kinds, o *unstructured.Unstructured) (object.ID, bool) {
+// place is that of an object which cannot be changed: another in it replaces the object.
+type place struct {
+	owner object.ID // what it was rendered from
+	kind  schema.GroupKind
+	name  string // before the hash
+}
+
+func placeOf(kinds *registry.Kinds, o *unstructured.Unstructured) (place, bool) {
 	if !kinds.IsImmutable(o) {
-		return object.ID{}, false
+		return place{}, false
 	}
-	kind := kinds.RenderedFrom(o)
-	return object.ID{Group: kind.GVK.Group, Kind: kind.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[kind.Label]}, true
+	k, name := kinds.RenderedFrom(o), o.GetName()
+	name = name[:max(strings.LastIndex(name, "-"), 0)]
+	owner := object.ID{Group: k.GVK.Group, Kind: k.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label]}
+	return place{owner, o.GroupVersionKind().GroupKind(), name}, true
 }
 
 // Compare puts changes in the order of namespaces, kinds and names.

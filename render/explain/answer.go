@@ -131,7 +131,7 @@ func (e explainer) one(p tree.Placed) Explanation {
 	slices.SortStableFunc(likely, func(a, b source.Document) int { return cmp.Compare(len(b.Name), len(a.Name)) })
 	for _, d := range likely {
 		traces := e.Traces([]source.Document{d})
-		if t := traceOf(traces, written); t != nil && (reflect.DeepEqual(t.Built.Object, written.Object) || isDefaulted(t.Built, p.Written)) {
+		if t := traceOf(traces, written); t != nil && (reflect.DeepEqual(t.Built.Object, written.Object) || len(defaultsIn(e.Kinds().Find(written.GroupVersionKind()), t.Built, p.Written)) > 0) {
 			return e.object(p, traces)
 		}
 	}

@@ -4,13 +4,15 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/object"
@@ -158,30 +160,58 @@ func traceOf(traces []build.Trace, written object.Object) *build.Trace {
 	return nil
 }
 
-// defaults are what a CustomResourceDefinition adds to an object that was built.
-func (e explainer) defaults(built *unstructured.Unstructured, written object.Object) []Change {
-	if !isDefaulted(built, written.Unstructured) {
-		return nil
-	}
-	definition := object.ID{Kind: "CustomResourceDefinition", Name: at.Definition} // which another environment may bring
-	c := Change{Fields: fieldsOf(built, written.Unstructured), Definition: definition.String()}
-	for _, p := range e.Objects {
-		if at.IsDefinition(p.Unstructured) {
-			place := e.Sources.Locate(object.NewProblem(p.Object, at.DefaultDeadlineField(p.Unstructured), object.Value{Is: at.DefaultDeadline(p.Unstructured)}, ""), e.Origin(p.Object))
-			c.Place = Place{place.File, place.Line}
+// defaults are what CustomResourceDefinitions add to an object that was built.
+func (e explainer) defaults(built *unstructured.Unstructured, written object.Object) (changes []Change) {
+	k := e.Kinds().Find(written.GroupVersionKind())
+	fields := defaultsIn(k, built, written.Unstructured)
+	for _, field := range fields {
+		definition := object.ID{Kind: "CustomResourceDefinition", Name: k.Plural() + "." + k.GVK.Group} // which another environment may bring
+		value, _, _ := unstructured.NestedFieldCopy(written.Object, field...)
+		with := built.DeepCopy()
+		_ = unstructured.SetNestedField(with.Object, value, field...) // as in what was written
+		c := Change{Fields: fieldsOf(built, with), Definition: definition.String()}
+		for _, p := range e.Objects {
+			if p.ID() == (object.ID{Group: "apiextensions.k8s.io", Kind: definition.Kind, Name: definition.Name}) {
+				place := e.Sources.Locate(object.NewProblem(p.Object, defaultOf(p.Unstructured, k.GVK.Version, field), object.Value{Is: value}, ""), e.Origin(p.Object))
+				c.Place = Place{place.File, place.Line}
+			}
 		}
+		changes = append(changes, c)
 	}
-	return []Change{c}
+	return changes
 }
 
-// isDefaulted says whether an object is one that was built, with a default that it had not.
-func isDefaulted(built, written *unstructured.Unstructured) bool {
-	if _, isSet, _ := unstructured.NestedFieldNoCopy(built.Object, at.StartingDeadline...); isSet {
-		return false
+// defaultsIn are the fields in which an object is not the one that was built because it has
+// defaults that are kept; none where it differs in more, or in nothing.
+func defaultsIn(k *kind.Kind, built, written *unstructured.Unstructured) (fields [][]string) {
+	if k == nil {
+		return nil
 	}
 	without := written.DeepCopy()
-	unstructured.RemoveNestedField(without.Object, at.StartingDeadline...)
-	return !reflect.DeepEqual(built.Object, written.Object) && reflect.DeepEqual(built.Object, without.Object)
+	for _, name := range k.KeepDefaults {
+		field := strings.Split(name, ".")
+		_, wasSet, _ := unstructured.NestedFieldNoCopy(built.Object, field...)
+		_, isSet, _ := unstructured.NestedFieldNoCopy(written.Object, field...)
+		if isSet && !wasSet {
+			fields = append(fields, field)
+			unstructured.RemoveNestedField(without.Object, field...)
+		}
+	}
+	if !reflect.DeepEqual(built.Object, without.Object) {
+		return nil
+	}
+	return fields
+}
+
+// defaultOf is the field of a CustomResourceDefinition that has the default of a field of a
+// version.
+func defaultOf(definition *unstructured.Unstructured, version string, field []string) string {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	index := slices.IndexFunc(versions, func(item any) bool {
+		v, _ := item.(map[string]any)
+		return v["name"] == version
+	})
+	return fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema.properties.%s.default", max(index, 0), strings.Join(field, ".properties."))
 }
 
 func (e explainer) reference(p tree.Placed) Reference {

@@ -128,8 +128,24 @@ func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, plural(noun))
 }
+
+// plural is the plural of a noun, as English has it by rule.
+func plural(noun string) string {
+	for end, instead := range map[*regexp.Regexp]string{endsInY: "${1}ies", endsInS: "${0}es"} {
+		if end.MatchString(noun) {
+			return end.ReplaceAllString(noun, instead)
+		}
+	}
+	return noun + "s"
+}
+
+// These match nouns with another plural than an s.
+var (
+	endsInY = regexp.MustCompile(`([^aeo])y$`)
+	endsInS = regexp.MustCompile(`(s|x|z|ch|sh)$`)
+)
 
 func countOrNo(n int, noun string) string {
 	if n == 0 {

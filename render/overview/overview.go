@@ -30,7 +30,7 @@ type placed struct {
 	path string
 }
 
-// owner is the namespace and name of a Memcached or At.
+// owner is the namespace and name of what people write.
 type owner struct{ namespace, name string }
 
 func compareOwners(a, b owner) int {
@@ -43,9 +43,11 @@ type environment struct {
 	objects    int
 	namespaces int
 	kinds      map[string]int // how many objects of each
-	workloads  map[string]int // those that run Pods, but for what is rendered from a Memcached or At
+	workloads  map[string]int // those that run Pods, but for what is rendered
 	caches     []*cache
 	ats        []*at
+	others     []*section
+	known      *registry.Kinds
 }
 
 // Page is the page about an environment, in Markdown, from its objects and their files. It
@@ -57,13 +59,16 @@ func Page(kinds *registry.Kinds, name string, objects []object.Object, files []t
 	e.writeSummary(&page)
 	e.writeCaches(&page)
 	e.writeAts(&page)
+	for _, s := range e.others {
+		s.write(&page)
+	}
 	e.writeOthers(&page)
 	return page.Bytes()
 }
 
 // read sorts objects out.
 func read(kinds *registry.Kinds, name string, objects []object.Object, files []tree.File) *environment {
-	e := &environment{name: name, objects: len(objects), kinds: map[string]int{}, workloads: map[string]int{}}
+	e := &environment{name: name, objects: len(objects), kinds: map[string]int{}, workloads: map[string]int{}, known: kinds}
 	folders := map[string]bool{}
 	autoscalers := map[object.ID]object.Autoscaler{}
 	var caches, ats []placed
@@ -91,11 +96,12 @@ func read(kinds *registry.Kinds, name string, objects []object.Object, files []t
 			ats = append(ats, p)
 		case kind != nil && (isPod || isDeployment):
 			rendered[kind.Label][owner{o.NamespaceOrDefault(), o.GetLabels()[kind.Label]}] = p
-		case runsPods && !strings.Contains(gvk.Group, "."):
+		case kind == nil && runsPods && !strings.Contains(gvk.Group, "."):
 			e.workloads[gvk.Kind]++
 		}
 	}
 	e.namespaces = len(folders)
+	e.others = readOthers(kinds, objects, files)
 	e.caches = readCaches(caches, rendered[kindmemcached.Label], autoscalers)
 	e.ats = readAts(ats, rendered[kindat.Label])
 	return e
@@ -114,10 +120,32 @@ func (e *environment) writeSummary(page *bytes.Buffer) {
 	if e.namespaces > 0 {
 		fmt.Fprintf(page, " in %s", count(e.namespaces, "namespace"))
 	}
-	fmt.Fprintf(page, ", among them %s and %s.\n", countOrNo(len(e.caches), "Memcached"), countOrNo(len(e.ats), "At"))
+	page.WriteString(e.amongThem() + ".\n")
 }
 
-// writeOthers writes what there is beside Memcacheds and Ats.
+// amongThem says how many there are of what people write.
+func (e *environment) amongThem() string {
+	var counts []string
+	if e.known.Find(kindmemcached.Kind.GVK) != nil {
+		counts = append(counts, countOrNo(len(e.caches), "Memcached"))
+	}
+	if e.known.Find(kindat.Kind.GVK) != nil {
+		counts = append(counts, countOrNo(len(e.ats), "At"))
+	}
+	for _, s := range e.others {
+		counts = append(counts, count(len(s.owners), s.kind.GVK.Kind))
+	}
+	switch last := len(counts) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return ", among them " + counts[0]
+	default:
+		return ", among them " + strings.Join(counts[:last], ", ") + " and " + counts[last]
+	}
+}
+
+// writeOthers writes what there is beside what people write.
 func (e *environment) writeOthers(page *bytes.Buffer) {
 	page.WriteString("\n## Objects\n\n")
 	if len(e.workloads) > 0 {

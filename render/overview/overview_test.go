@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"example.com/gatehouse/kind/registry"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,12 @@ import (
 // pageOf is the page about the objects of manifests.
 func pageOf(t *testing.T, manifests ...string) string {
 	t.Helper()
+	return pageFor(t, gatehouse.All(), manifests...)
+}
+
+// pageFor is the page about the objects of manifests, for kinds.
+func pageFor(t *testing.T, kinds *registry.Kinds, manifests ...string) string {
+	t.Helper()
 	var objects []object.Object
 	var files []tree.File
 	for _, manifest := range manifests {
@@ -32,7 +39,7 @@ func pageOf(t *testing.T, manifests ...string) string {
 		objects = append(objects, o)
 		files = append(files, tree.File{Path: o.NamespaceOrDefault() + "/" + strings.ToLower(o.GetKind()) + "-" + o.GetName() + ".yaml"})
 	}
-	return string(Page(gatehouse.All(), "prod", objects, files))
+	return string(Page(kinds, "prod", objects, files))
 }
 
 func mustHave(t *testing.T, page string, parts ...string) {

@@ -34,7 +34,7 @@ func (w *world) guards() (effects []Effect) {
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
 		loss, isGuard := guardedBy[o.GroupVersionKind().GroupKind()]
-		if !isGuard || c.Before == nil || w.Kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] { // a cache without one says so
+		if !isGuard || c.Before == nil || w.isCovered(o) || w.refused[idOf(o)] { // a cache without one says so
 			continue
 		}
 		e := Effect{Type: GuardRemoved, Object: idOf(o), What: "is removed", Risk: loss}

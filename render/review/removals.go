@@ -97,7 +97,7 @@ func withoutCovered(effects []Effect) []Effect {
 	}
 	return slices.DeleteFunc(effects, func(e Effect) bool {
 		switch e.Type {
-		case CacheRemoved, WorkloadRemoved, AutoscalingChanged, RouteRemoved, StorageRemoved, RunCanceled, RunDone, GuardRemoved:
+		case CacheRemoved, WorkloadRemoved, AutoscalingChanged, RouteRemoved, StorageRemoved, RunCanceled, RunDone, GuardRemoved, ObjectRemoved:
 			return gone[e.Object.Namespace]
 		case ResourcesRequested:
 			return gone[e.Object.Name]

@@ -60,7 +60,7 @@ type Change struct {
 	// Diff is unified. It has no values of Secrets.
 	Diff string `json:"diff"`
 
-	owner Object // the At or Memcached that it was rendered from
+	owner Object // what it was rendered from
 }
 
 // Effect is something that happens in a cluster.
@@ -109,6 +109,10 @@ const (
 	RouteRemoved Type = "routeRemoved"
 
 	ResourcesRequested Type = "resourcesRequested"
+
+	ObjectAdded   Type = "objectAdded"
+	ObjectChanged Type = "objectChanged"
+	ObjectRemoved Type = "objectRemoved"
 
 	NamespaceRemoved  Type = "namespaceRemoved"
 	DefinitionRemoved Type = "definitionRemoved"
@@ -171,6 +175,7 @@ func (c *Counts) add(action diff.Action) {
 func effectsOf(e diff.Environment, now time.Time) []Effect {
 	w := newWorld(e)
 	effects := slices.Concat(w.refusals(), w.runs(now), w.deadlines(), w.caches(), w.workloads(), w.autoscaling(), w.routes(), w.removals(), w.rights(), w.guards(), w.podSecurity(), w.requests())
+	effects = append(effects, w.others(effects)...)
 	effects = withoutCovered(w.kept(effects))
 	slices.SortStableFunc(effects, compare)
 	return effects

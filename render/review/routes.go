@@ -15,7 +15,7 @@ import (
 func (w *world) routes() (effects []Effect) {
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
-		if w.Kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] { // a cache without one says so
+		if w.isCovered(o) || w.refused[idOf(o)] { // a cache without one says so
 			continue
 		}
 		var found []Effect

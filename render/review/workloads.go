@@ -138,7 +138,7 @@ func containersOf(template *corev1.PodTemplateSpec) []corev1.Container {
 func (w *world) workloads() (effects []Effect) {
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
-		if !hasPods(o) || w.Kinds.RenderedFrom(o) != nil || w.refused[idOf(o)] {
+		if !hasPods(o) || w.isCovered(o) || w.refused[idOf(o)] {
 			continue
 		}
 		e := w.workloadEffect(c)

@@ -26,7 +26,8 @@ type side struct {
 	// ats, atPods and caches are by the ID of the At or Memcached: the Ats, their Pods, and
 	// the Deployments of the Memcacheds.
 	ats, atPods, caches map[Object]*unstructured.Unstructured
-	autoscalers         map[Object]autoscaler // by what they scale
+	autoscalers         map[Object]autoscaler                 // by what they scale
+	others              map[Object]*unstructured.Unstructured // of all other kinds that people write
 }
 
 func newWorld(e diff.Environment) *world {
@@ -49,7 +50,7 @@ func newWorld(e diff.Environment) *world {
 }
 
 func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
-	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}}
+	s := side{objects, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]*unstructured.Unstructured{}, map[Object]autoscaler{}, map[Object]*unstructured.Unstructured{}}
 	for _, o := range objects {
 		if a, ok := newAutoscaler(o); ok {
 			s.autoscalers[Object(a.Target)] = a
@@ -59,16 +60,19 @@ func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
 		case !ok:
 		case o.GetKind() == cnatv1alpha1.KindAt:
 			s.ats[owner] = o
+		case o.GetKind() == cachev1alpha1.KindMemcached: // its Deployment says what it is
 		case o.GetKind() == "Pod" && owner.Kind == cnatv1alpha1.KindAt:
 			s.atPods[owner] = o
 		case o.GetKind() == "Deployment" && owner.Kind == cachev1alpha1.KindMemcached:
 			s.caches[owner] = o
+		case owner == idOf(o):
+			s.others[owner] = o
 		}
 	}
 	return s
 }
 
-// ownerOf is the At or Memcached that an object is, or was rendered from.
+// ownerOf is what people wrote that an object is, or was rendered from.
 func ownerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner Object, ok bool) {
 	if kind := kinds.Find(o.GroupVersionKind()); kind != nil {
 		return idOf(o), true

@@ -1,4 +1,4 @@
-// Package spec adds a Memcached or an At to an environment: its file, and the entry in the
+// Package spec adds a spec of any kind to an environment: its file, and the entry in the
 // kustomization.
 package spec
 
@@ -30,7 +30,10 @@ type Spec struct {
 	Environment string
 	// Namespace is empty where the environment says which.
 	Namespace string
-	Values    []Value
+	// Values are those of fields of the spec, by name, as Field.Parse returns them.
+	Values map[string]any
+
+	outline *Outline
 }
 
 // Addition is what adding a spec changes.
@@ -55,6 +58,10 @@ func (a *Addition) Failed() bool { return object.HasErrors(a.Problems) }
 // Add adds a spec to an environment, unless anything is wrong with it. Whoever calls holds the
 // lock of the repository. Progress is told what is being done.
 func Add(ctx context.Context, repository *render.Repository, s Spec, progress func(step string)) (*Addition, error) {
+	var err error
+	if s.outline, err = NewOutline(s.Kind); err != nil {
+		return nil, err
+	}
 	if err := s.check(repository); err != nil {
 		return nil, err
 	}
@@ -85,7 +92,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	}
 	_, after := render.Render(repository.With(stands), s.Environment, func(string) {})
 	a.divide(problems, after)
-	a.nameFlags()
+	a.nameFlags(s.outline)
 	if err := ctx.Err(); err != nil || a.Failed() {
 		return a, err
 	}
@@ -102,9 +109,9 @@ func (s Spec) check(repository *render.Repository) error {
 	if wrong := validation.ValidateNamespaceName(s.Namespace, false); s.Namespace != "" && len(wrong) > 0 {
 		errs = append(errs, fmt.Errorf("--namespace %q: %s", s.Namespace, strings.Join(wrong, ", ")))
 	}
-	for _, v := range s.Values {
-		if text, ok := v.Is.(string); ok && !utf8.ValidString(text) {
-			errs = append(errs, fmt.Errorf("--%s %q: is not UTF-8", v.Field, text))
+	for _, f := range s.outline.Fields {
+		if text, ok := s.Values[f.Name].(string); ok && !utf8.ValidString(text) {
+			errs = append(errs, fmt.Errorf("--%s %q: is not UTF-8", f.Flag, text))
 		}
 	}
 	return errors.Join(errs...)
@@ -152,10 +159,7 @@ func (s Spec) compose(e environment, files *source.FileSystem, before *render.Re
 	if e.namespace != "" {
 		namespace = ""
 	}
-	var err error
-	if a.manifest, err = manifest(s.Kind, namespace, s.Name, s.Values); err != nil {
-		return nil, err
-	}
+	a.manifest = manifest(s.Kind, s.outline, namespace, s.Name, s.Values)
 	isListed := lists(e.root, name)
 	switch content, err := files.ReadFile(file); {
 	case errors.Is(err, fs.ErrNotExist): // also where it is listed, and was lost
@@ -167,6 +171,7 @@ func (s Spec) compose(e environment, files *source.FileSystem, before *render.Re
 	if isListed {
 		return a, nil
 	}
+	var err error
 	if a.list, err = addResource(e.content, name); err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Kustomization, err)
 	}
@@ -213,25 +218,33 @@ func (a *Addition) divide(before, after []object.Problem) {
 }
 
 // nameFlags has errors of the object be at what was given: there is no file.
-func (a *Addition) nameFlags() {
+func (a *Addition) nameFlags(o *Outline) {
 	if !a.Failed() {
 		return
 	}
 	for i, p := range a.Problems {
-		if p.File != a.File {
-			continue
-		}
-		a.Problems[i].Line = 0
-		switch first, field, _ := strings.Cut(p.Field, "."); {
-		case p.Field == "metadata.name" || p.Field == "":
-			a.Problems[i].File = "NAME"
-		case first == "metadata":
-			a.Problems[i].File = "--" + field
-		default:
-			field, _, _ = strings.Cut(field, ".")
-			a.Problems[i].File = "--" + field
+		if p.File == a.File {
+			a.Problems[i].Line = 0
+			a.Problems[i].File = o.given(p.Field)
 		}
 	}
+}
+
+// given is the flag that gives a field of an object its value, or the argument.
+func (o *Outline) given(field string) string {
+	if field == "metadata.namespace" {
+		return "--namespace"
+	}
+	name, isOfSpec := strings.CutPrefix(field, "spec.")
+	if end := strings.IndexAny(name, ".["); end >= 0 {
+		name = name[:end]
+	}
+	for _, f := range o.Fields {
+		if isOfSpec && f.Name == name && f.Flag != "" {
+			return "--" + f.Flag
+		}
+	}
+	return "NAME"
 }
 
 // write writes the object, then the list, each at once: what is killed in between leaves a

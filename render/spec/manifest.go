@@ -3,7 +3,7 @@ package spec
 import (
 	"bytes"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,51 +12,66 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Value is a field of a spec that is written.
-type Value struct {
-	// Field is the name of the field below spec.
-	Field string
-	// Is is a string or a number.
-	Is any
-	// Quoted says that a string is in quotes, whatever it holds.
-	Quoted bool
-}
-
-// more are the fields that a manifest mentions besides those that it has, with a value for
-// those that have no default.
-var more = map[string][]Value{
-	"Memcached": {{Field: "image"}, {Field: "memoryLimit"}, {Field: "exporter", Is: map[string]any{}}},
-	"At": {
-		{Field: "image"}, {Field: "restartPolicy"}, {Field: "startingDeadlineSeconds", Is: 3600}, {Field: "activeDeadlineSeconds", Is: 600},
-		{Field: "suspend", Is: true},
-	},
-}
-
 // manifest is a document for an object, for a person to go on with: each field has what it
-// is in a comment, and some that are not given are there as comments.
-func manifest(k *kind.Kind, namespace, name string, values []Value) ([]byte, error) {
-	definition, err := readDefinition(k)
-	if err != nil {
-		return nil, err
-	}
+// is in a comment, and those that are not given and have a value to show are there as
+// comments. What `kubectl get` shows is written with its default.
+func manifest(k *kind.Kind, o *Outline, namespace, name string, values map[string]any) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n", definition.sentence(), k.GVK.GroupVersion(), k.GVK.Kind)
+	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n", o.Sentence, k.GVK.GroupVersion(), k.GVK.Kind)
 	b.WriteString(indented(entry("name", name, false), "  "))
 	if namespace != "" {
 		b.WriteString(indented(entry("namespace", namespace, false), "  "))
 	}
-	b.WriteString("spec:\n")
-	fields := definition.Properties["spec"].Properties
-	for _, v := range values {
-		fmt.Fprintf(&b, "  # %s\n%s", fields[v.Field].sentence(), indented(entry(v.Field, v.Is, v.Quoted), "  "))
+	if !o.hasSpec {
+		return b.Bytes()
 	}
-	for _, v := range more[k.GVK.Kind] {
-		if v.Is == nil {
-			v.Is = fields[v.Field].Default
+	written, commented := o.divide(values)
+	if len(written) == 0 {
+		b.WriteString("spec: {}\n")
+	} else {
+		b.WriteString("spec:\n")
+	}
+	for _, f := range written {
+		f.write(&b, first(values[f.Name], f.Default), "  ")
+	}
+	for _, f := range commented {
+		f.write(&b, first(f.Default, f.Example), "  #")
+	}
+	return b.Bytes()
+}
+
+// first is the first value that there is.
+func first(a, b any) any {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// divide divides the fields that a manifest has into those with a value and those that are
+// only shown. At least one has a value, if there is a default.
+func (o *Outline) divide(values map[string]any) (written, commented []Field) {
+	isWritten := func(f Field) bool { return values[f.Name] != nil || f.Shown && f.Default != nil }
+	if !slices.ContainsFunc(o.Fields, isWritten) {
+		isWritten = func(f Field) bool { return f.Default != nil }
+	}
+	for _, f := range o.Fields {
+		switch {
+		case isWritten(f):
+			written = append(written, f)
+		case f.Default != nil || f.Example != nil:
+			commented = append(commented, f)
 		}
-		fmt.Fprintf(&b, "  # %s\n%s", fields[v.Field].sentence(), indented(entry(v.Field, v.Is, false), "  #"))
 	}
-	return b.Bytes(), nil
+	return written, commented
+}
+
+// write writes a field with a value, and before it what it is.
+func (f Field) write(b *bytes.Buffer, value any, prefix string) {
+	if f.schema.Description != "" {
+		fmt.Fprintf(b, "  # %s\n", sentence(f.schema.Description))
+	}
+	b.WriteString(indented(entry(f.Name, value, f.isTime()), prefix))
 }
 
 // entry is a field and its value as YAML, which reads back as that value, for every reader:
@@ -65,23 +80,34 @@ func entry(field string, value any, quoted bool) string {
 	node := &yaml.Node{}
 	text, isText := value.(string)
 	switch {
-	case quoted, isText && strings.ContainsAny(text, lineEnds):
+	case isText && (quoted || strings.ContainsAny(text, lineEnds)):
 		node.SetString(text)
 		node.Style = yaml.DoubleQuotedStyle
 	case isText:
 		node.SetString(text)
 	default:
 		if err := node.Encode(value); err != nil {
-			panic(err) // a number, a boolean or nothing
+			panic(err) // plain data
 		}
 	}
 	written := write(field, node)
-	var read map[string]any
-	if err := yaml.Unmarshal([]byte(written), &read); isText && (err != nil || read[field] != text) {
+	if isText && !readsBack(written, field, text) {
 		node.Style = yaml.DoubleQuotedStyle
 		written = write(field, node)
 	}
 	return written
+}
+
+// readsBack says whether a text is what is read of a field, also by readers to whom yes is a
+// boolean.
+func readsBack(written, field, text string) bool {
+	for _, unmarshal := range []func([]byte, any) error{yaml.Unmarshal, func(b []byte, to any) error { return sigsyaml.Unmarshal(b, to) }} {
+		var read map[string]any
+		if err := unmarshal([]byte(written), &read); err != nil || read[field] != text {
+			return false
+		}
+	}
+	return true
 }
 
 // lineEnds end a line for some readers of YAML, unless they are written as escapes.
@@ -108,44 +134,4 @@ func indented(lines, prefix string) string {
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-// described is what a schema says of a field.
-type described struct {
-	Description string               `json:"description"`
-	Default     any                  `json:"default"`
-	Properties  map[string]described `json:"properties"`
-}
-
-// sentenceEnd is where a sentence ends, in text that breaks lines anywhere.
-var sentenceEnd = regexp.MustCompile(`\.\s+[A-Z]`)
-
-// sentence is the first sentence of the description.
-func (d described) sentence() string {
-	text := strings.TrimSuffix(strings.Join(strings.Fields(d.Description), " "), ".")
-	if end := sentenceEnd.FindStringIndex(text); end != nil {
-		text = text[:end[0]]
-	}
-	return text + "."
-}
-
-// readDefinition is what the CustomResourceDefinition of a kind says of it.
-func readDefinition(k *kind.Kind) (described, error) {
-	var definition struct {
-		Spec struct {
-			Versions []struct {
-				Name   string
-				Schema struct{ OpenAPIV3Schema described }
-			}
-		}
-	}
-	if err := sigsyaml.Unmarshal(k.CRD, &definition); err != nil {
-		return described{}, fmt.Errorf("CustomResourceDefinition of %s: %w", k.GVK.Kind, err)
-	}
-	for _, version := range definition.Spec.Versions {
-		if version.Name == k.GVK.Version {
-			return version.Schema.OpenAPIV3Schema, nil
-		}
-	}
-	return described{}, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK.Kind, k.GVK.Version)
 }

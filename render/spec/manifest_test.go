@@ -12,18 +12,19 @@ import (
 
 // Whatever is given, the manifest has it to the byte.
 func TestManifest(t *testing.T) {
+	outline, err := NewOutline(&at.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, command := range []string{
-		"echo done", "true", "42", "", " ", "- a", "# a", "a: b", "a #b", `"`, "'", "a\\b", "*x", "&x", "!x", "%x", "@x", "`x`", "{a}", "[a]", "null", "~", "2027-01-04",
+		"echo done", "true", "42", "yes", "off", "y", "012", "", " ", "- a", "# a", "a: b", "a #b", `"`, "'", "a\\b", "*x", "&x", "!x", "%x", "@x", "`x`", "{a}", "[a]", "null", "~", "2027-01-04",
 		"a\nb", "a\nb\n", "a\n\n\nb\n\n", "\na", "  a\nb", "a\n  b", "a \nb ", "\ta\n\tb", "a\tb", "a\r\nb", "a\x1b[31m", "ä\u2028b", "a\nb\u2029", "a\u0085b", "\ufeffa",
 		"---\na", "a\n---\nb", "a\n...\n", "  \n", "\n", "\n\n", " a\n\n  b\n", strings.Repeat("word ", 60),
 	} {
-		content, err := manifest(&at.Kind, "shop", "1e3", []Value{
-			{Field: "schedule", Is: "2027-01-04T06:00:00Z", Quoted: true}, {Field: "command", Is: command}})
+		content := manifest(&at.Kind, outline, "shop", "no", map[string]any{"schedule": "2027-01-04T06:00:00Z", "command": command})
 		var read cnatv1alpha1.At
-		if err == nil {
-			err = yaml.UnmarshalStrict(content, &read)
-		}
-		if err != nil || read.Spec.Command != command || read.Spec.Schedule != "2027-01-04T06:00:00Z" || read.Name != "1e3" || read.Namespace != "shop" {
+		err := yaml.UnmarshalStrict(content, &read)
+		if err != nil || read.Spec.Command != command || read.Spec.Schedule != "2027-01-04T06:00:00Z" || read.Name != "no" || read.Namespace != "shop" {
 			t.Errorf("%q: %v, %q in\n%s", command, err, read.Spec.Command, content)
 		}
 		if strings.ContainsAny(string(content), lineEnds) {

@@ -114,8 +114,10 @@ const (
 // kinds and, for those, the controller.
 func needed(kinds *registry.Kinds, objects []object.Object) (parts []string) {
 	for _, kind := range kinds.All {
-		if slices.ContainsFunc(objects, func(o object.Object) bool { return o.GroupVersionKind() == kind.GVK }) {
-			parts = append(parts, definitionOf(kind.GVK.Kind, kind.GVK.Group))
+		part := definitionOf(kind.GVK.Kind, kind.GVK.Group) // of all versions
+		isThere := func(o object.Object) bool { return o.GroupVersionKind() == kind.GVK }
+		if !slices.Contains(parts, part) && slices.ContainsFunc(objects, isThere) {
+			parts = append(parts, part)
 		}
 	}
 	if len(parts) > 0 {

@@ -15,6 +15,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/sync/health"
@@ -48,9 +49,9 @@ func Flux(ctx context.Context, repository *render.Repository, options Options) (
 	return write("flux.yaml", struct {
 		Options
 		*environment
-		HasSSH       bool
-		HealthChecks string
-	}{options, e, strings.HasPrefix(options.URL, "ssh://"), health.Flux})
+		HasSSH, HasAt bool
+		HealthChecks  string
+	}{options, e, strings.HasPrefix(options.URL, "ssh://"), hasAt(repository), health.Flux(repository.Kinds())})
 }
 
 // fluxName is the error of an environment whose objects would take the place of those that
@@ -73,9 +74,14 @@ func ArgoCD(ctx context.Context, repository *render.Repository, options Options)
 	return write("argocd.yaml", struct {
 		Options
 		*environment
-		AtCheck, MemcachedCheck, PodCheck string
-	}{options, e, health.At, health.Memcached, health.Pod})
+		HasAt    bool
+		Checks   []health.Check
+		PodCheck string
+	}{options, e, hasAt(repository), health.ArgoCD(repository.Kinds()), health.Pod(repository.Kinds())})
 }
+
+// hasAt says whether people may write Ats, whose Pods lose their gates.
+func hasAt(repository *render.Repository) bool { return repository.Kinds().Find(at.Kind.GVK) != nil }
 
 //go:embed flux.yaml argocd.yaml
 var templates embed.FS

@@ -1,29 +1,47 @@
 package health
 
 import (
+	"example.com/gatehouse/kind/registry"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/sync/health"
+	"example.com/gatehouse/render/testkind"
 )
 
+// kinds are those that people may write.
+var kinds = func() *registry.Kinds {
+	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{testkind.Kind})...)
+	if err != nil {
+		panic(err)
+	}
+	return kinds
+}()
+
 // argoChecks are the health checks of Argo CD by kind. Only that of Pods has all libraries.
-var argoChecks = map[string]*argoCheck{
-	cnatv1alpha1.KindAt:         newArgoCheck(health.At, false),
-	cachev1alpha1.KindMemcached: newArgoCheck(health.Memcached, false),
-	"Pod":                       newArgoCheck(health.Pod, true),
-}
+var argoChecks = func() map[string]*argoCheck {
+	checks := map[string]*argoCheck{"Pod": newArgoCheck(health.Pod(kinds), true)}
+	for _, check := range health.ArgoCD(kinds) {
+		checks[check.Kind.Kind] = newArgoCheck(check.Script, false)
+	}
+	return checks
+}()
 
 // ArgoCD is the health of an object by its script, which runs as Argo CD runs it: util/lua
 // there.
 func ArgoCD(object *unstructured.Unstructured) (string, error) {
-	answer, err := argoChecks[object.GetKind()].run(object.Object)
+	check, ok := argoChecks[object.GetKind()]
+	if !ok {
+		return "", fmt.Errorf("no check of a %s", object.GetKind())
+	}
+	answer, err := check.run(object.Object)
 	if err != nil {
 		return "", fmt.Errorf("check of a %s: %w", object.GetKind(), err)
 	}

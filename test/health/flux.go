@@ -41,7 +41,7 @@ type fluxCheck struct {
 }
 
 var fluxChecks = sync.OnceValues(func() (checks []fluxCheck, err error) {
-	if err := yaml.UnmarshalStrict([]byte(health.Flux), &checks); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(health.Flux(kinds)), &checks); err != nil {
 		return nil, err
 	}
 	for i := range checks {

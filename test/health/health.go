@@ -7,6 +7,8 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/gatehouse"
 )
 
 // The health of an object, in the words of Argo CD.
@@ -33,7 +35,7 @@ var reasons = map[string]string{
 	"InvalidSchedule": Degraded, "OpenRefused": Progressing,
 }
 
-// Check is the error of an At or a Memcached whose health is not what its status means.
+// Check is the error of an object that people write whose health is not what its status means.
 func Check(object *unstructured.Unstructured) error {
 	want := expected(object)
 	argo, err := ArgoCD(object)
@@ -70,6 +72,8 @@ func expected(object *unstructured.Unstructured) string {
 		switch known := reasons[reason]; {
 		case condition["type"] == "Ready" && known != "":
 			return known
+		case condition["type"] == "Ready" && condition["status"] == "True" && gatehouse.All().Find(object.GroupVersionKind()) == nil:
+			health = Healthy
 		case condition["type"] == "Stalled" && condition["status"] == "True":
 			health = Degraded
 		}

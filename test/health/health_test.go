@@ -1,6 +1,7 @@
 package health
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -22,7 +23,9 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 func TestSpecs(t *testing.T) {
 	const at = `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a, generation: 2}, `
 	const memcached = `{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: a, generation: 2}, `
+	const fleet = `{apiVersion: testing.example.com/v1, kind: Fleet, metadata: {name: a, generation: 2}, `
 	const ready, stalled = `conditions: [{type: Ready, status: "True", reason: Armed, message: a}]`, `conditions: [{type: Ready, status: "False", reason: X, message: a}, {type: Stalled, status: "True", reason: X, message: a}]`
+	const notReady = `conditions: [{type: Ready, status: "False", reason: X, message: a}, {type: Reconciling, status: "True", reason: X, message: a}]`
 	for text, want := range map[string]string{
 		at + `status: {observedGeneration: -1}}`:                                 Progressing,
 		at + `status: {observedGeneration: 2}}`:                                  Progressing,
@@ -36,9 +39,20 @@ func TestSpecs(t *testing.T) {
 		memcached + `status: {observedGeneration: -1}}`:                          Progressing,
 		memcached + `status: {observedGeneration: 1, ` + ready + `}}`:            Progressing,
 		memcached + `status: {observedGeneration: 2, ` + stalled + `}}`:          Degraded,
+		fleet + `status: {observedGeneration: -1}}`:                              Progressing,
+		fleet + `status: {observedGeneration: 1, ` + ready + `}}`:                Progressing,
+		fleet + `status: {observedGeneration: 2, ` + ready + `}}`:                Healthy,
+		fleet + `status: {observedGeneration: 2, ` + stalled + `}}`:              Degraded,
+		fleet + `status: {observedGeneration: 2, ` + notReady + `}}`:             Progressing,
+		fleet + `status: {observedGeneration: 2}}`:                               Progressing,
 	} {
 		if got, err := ArgoCD(parse(t, text)); got != want {
 			t.Errorf("Argo CD: %s: %s, %v, want %s", text, got, err, want)
+		}
+		if strings.HasPrefix(text, fleet) {
+			if err := Check(parse(t, text)); err != nil {
+				t.Error(err)
+			}
 		}
 		got, err := Flux(parse(t, text))
 		if means[got] != want {
@@ -46,14 +60,14 @@ func TestSpecs(t *testing.T) {
 		}
 	}
 	const bare = `status: {observedGeneration: 2, conditions: [{}, {type: Ready}]}}`
-	for _, text := range []string{at + `spec: {}}`, memcached + `spec: {}}`, at + bare, memcached + bare} { // a status that the API server does not make
+	for _, text := range []string{at + `spec: {}}`, memcached + `spec: {}}`, fleet + `spec: {}}`, at + bare, memcached + bare, fleet + bare} { // a status that the API server does not make
 		if got, err := ArgoCD(parse(t, text)); got != Progressing {
 			t.Errorf("Argo CD: %s: %s, %v", text, got, err)
 		}
 	}
 }
 
-// An At speaks for its Pod, and no failure of another Pod is hidden.
+// What people write speaks for its Pods, and no failure of another Pod is hidden.
 func TestPods(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 1}, spec: {restartPolicy: Always}, `
 	const ofAt = `{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 1, labels: {cnat.programming-kubernetes.info/at: a}}, spec: {restartPolicy: Never}, `
@@ -61,6 +75,7 @@ func TestPods(t *testing.T) {
 	const stays = `{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {argocd.argoproj.io/ignore-restart-policy: "true", `
 	const ready = `spec: {restartPolicy: Never}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}`
 	const waiting = `containerStatuses: [{name: a, state: {waiting: {reason: `
+	const ofFleet = `{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 1, labels: {testing.example.com/fleet: a}}, spec: {restartPolicy: Never}, `
 	for _, test := range []struct {
 		pod, argo string
 		flux      status.Status
@@ -69,6 +84,8 @@ func TestPods(t *testing.T) {
 		{ofAt + `status: {phase: Running}}`, Healthy, "Current"},
 		{ofAt + `status: {phase: Failed, message: Evicted}}`, Healthy, "Current"},
 		{ofAt + `status: {phase: Succeeded}}`, Healthy, "Current"},
+		{ofFleet + `status: {phase: Running}}`, Healthy, "Current"},
+		{ofFleet + `status: {phase: Failed}}`, Healthy, "Current"},
 		{pod + `status: {phase: Pending}}`, Progressing, "InProgress"},
 		{pod + `status: {phase: Pending, ` + waiting + `ErrImagePull, message: no}}}]}}`, Degraded, "InProgress"},
 		{pod + `status: {phase: Pending, ` + waiting + `ImagePullBackOff}}}]}}`, Degraded, "InProgress"},

@@ -53,6 +53,7 @@ type MemcachedSpec struct {
 	// more than the maximum raises it in its copy of this CustomResourceDefinition.
 	// +optional
 	// +kubebuilder:default=1
+	// +kubebuilder:example=2
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3
 	Size int32 `json:"size,omitempty"`
@@ -117,6 +118,7 @@ type MemcachedSpec struct {
 	// exporter adds a sidecar to each Pod that serves memcached's statistics to
 	// Prometheus.
 	// +optional
+	// +kubebuilder:example={}
 	Exporter *MemcachedExporter `json:"exporter,omitempty"`
 }
 

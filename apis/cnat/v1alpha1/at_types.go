@@ -49,6 +49,7 @@ type AtSpec struct {
 	// 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00. The command never starts
 	// before it.
 	// +required
+	// +kubebuilder:example="2027-01-04T06:00:00+01:00"
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:MaxLength=35
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
@@ -58,6 +59,7 @@ type AtSpec struct {
 	// command is run by `sh -c`, which gets it to the byte: Kubernetes expands nothing
 	// in it.
 	// +required
+	// +kubebuilder:example="echo done"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	Command string `json:"command,omitempty"`
@@ -73,6 +75,7 @@ type AtSpec struct {
 	// may still be started; later it is not run at all. Unset, it is the default of
 	// the environment, or, where that has none, there is no such deadline.
 	// +optional
+	// +kubebuilder:example=3600
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3153600000
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
@@ -80,6 +83,7 @@ type AtSpec struct {
 	// activeDeadlineSeconds is how many seconds the command may run, restarts
 	// included, before it is killed.
 	// +optional
+	// +kubebuilder:example=600
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2147483647
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
@@ -95,6 +99,7 @@ type AtSpec struct {
 	// schedule runs at once, unless its starting deadline has passed. It has no
 	// effect on a command that has started.
 	// +optional
+	// +kubebuilder:example=true
 	Suspend bool `json:"suspend,omitempty"`
 
 	// env are environment variables of the command.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"example.com/gatehouse/kind/registry"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type applyFlags struct {
 	counted []string // the actions that the summary counts
 }
 
-func newApplyCommand() *cobra.Command {
+func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
 	f := applyFlags{counted: []string{apply.Created, apply.Configured, apply.Unchanged, apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "apply --env NAME",
@@ -36,17 +37,17 @@ func newApplyCommand() *cobra.Command {
 		Long: `Apply applies rendered/NAME, as it is in the work tree, to the cluster of the
 kubeconfig's current context, for whoever has neither Flux nor Argo CD. It creates and
 changes by server-side apply, deletes what it applied before and git has no more, and
-waits until all is ready. The Pod of an At is created where it is absent, and never
-touched again.
+waits until all is ready.` + aboutAts(kinds, ` The Pod of an At is created where it is absent, and never
+touched again.`) + `
 
 First it asks the cluster about all of it, and where anything is refused, nothing is
 written. It takes no field from somebody else, unless --force-conflicts is there, and
 no object that belongs to another environment, Flux, Argo CD, Helm or a controller. What
 it applied is in an inventory, the ConfigMap gatehouse-NAME in namespace default: killed
 at any instant, applying again completes it. Others who apply the same environment wait.
-
+` + aboutAts(kinds, `
 An At is ready once its Pod is armed, and stays so, whatever comes of the command.
-
+`) + `
 Exit codes: 0 done; 2 error, which says whether anything was applied, or not ready in
 time.`,
 		Example: `  # What would be done?

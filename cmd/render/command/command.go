@@ -42,9 +42,9 @@ func newCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render (--env NAME... | --all)",
 		Short: "Write the manifests of environments",
-		Long: `Render builds environments/NAME with kustomize, expands the Memcached and At
-objects in it, checks everything as the API server would, and writes one object a
-file to rendered/NAME, for Argo CD or Flux to sync.
+		Long: `Render builds environments/NAME with kustomize, expands each object in it that is
+` + kinds.String() + `, checks everything as the API server would, and
+writes one object a file to rendered/NAME, for Argo CD or Flux to sync.
 
 What the API server accepts, and may yet not be what was meant, is a warning.
 
@@ -82,13 +82,13 @@ fails: rendering again completes that. --watch ends with 130 at Ctrl-C, and with
 	addSelectionFlags(cmd, &f.Selection, "an environment to render: a folder of environments/ (repeatable)", "render every environment, and prune those that are gone")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error; that an At is past is one which comes with time")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error"+aboutAts(kinds, "; that an At is past is one which comes with time"))
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of what was rendered, until Ctrl-C")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	cmd.AddCommand(newInitCommand(), newNewCommand(kinds), newDiffCommand(), newExplainCommand(), newPublishCommand(), newSyncCommand(), newApplyCommand(), newDeleteCommand(), newVersionCommand())
+	cmd.AddCommand(newInitCommand(), newNewCommand(kinds), newDiffCommand(kinds), newExplainCommand(), newPublishCommand(), newSyncCommand(), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	return cmd
 }
 

@@ -1,12 +1,13 @@
 package command
 
 import (
+	"example.com/gatehouse/kind/registry"
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/render/apply"
 )
 
-func newDeleteCommand() *cobra.Command {
+func newDeleteCommand(kinds *registry.Kinds) *cobra.Command {
 	f := applyFlags{counted: []string{apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete --env NAME",
@@ -16,7 +17,7 @@ cluster, and then the inventory. git may have the environment or not.
 
 It leaves what others applied as well. A Namespace is deleted only when there is nothing
 else in it, a CustomResourceDefinition when there is no other object of its kind: else a
-warning says so, and deleting again completes it. Pods of Ats that run are stopped.
+warning says so, and deleting again completes it.` + aboutAts(kinds, " Pods of Ats that run are stopped.") + `
 
 Exit codes: 0 done; 2 error, or not gone in time.`,
 		Example: `  # What would be deleted?

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"example.com/gatehouse/kind/registry"
 	"bufio"
 	"bytes"
 	"errors"
@@ -32,7 +33,7 @@ type diffFlags struct {
 	output string
 }
 
-func newDiffCommand() *cobra.Command {
+func newDiffCommand(kinds *registry.Kinds) *cobra.Command {
 	var f diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff (--env NAME... | --all | --base REVISION | --env NAME... --live)",
@@ -46,7 +47,7 @@ they have none, as with a branch that render publishes to, with REVISION itself.
 
 With --live it compares with a cluster, and changes nothing there: a dry run says what
 the API server would make of each object, as the tool would apply it that applied it
-before. What the API server adds is no difference, nor is a Pod of an At that started.
+before. What the API server adds is no difference` + aboutAts(kinds, ", nor is a Pod of an At that started") + `.
 A note says who set a field that a sync would set back. Objects are removed that the
 tool would prune; those that nobody applied from git, in the Namespaces of the
 environment, are shown as well, and say so. It takes the rights to get, list and patch,

@@ -36,12 +36,12 @@ it says what it was rendered from, and what overrides changed of it.
 
 FILE is one that render wrote, or one that people write: then it explains all objects
 that the file has, or changes as a patch, a kustomization or the file of a generator.
-KIND is as kubectl takes it, in any case: memcached, deployments, po, deployments.apps.
+KIND is as kubectl takes it, in any case: deployment, deployments, deploy, deployments.apps.
 
 Exit codes: 0 done; 2 error, also where the environment has errors: they are printed,
 beside what can be said nevertheless.`,
-		Example: `  # Where the size of a cache comes from
-  render explain memcached/sessions --env prod
+		Example: `  # Where the image of a Deployment comes from
+  render explain deployment/sessions --env prod
 
   # What a Deployment was rendered from
   render explain rendered/prod/shop/deployment-sessions.yaml

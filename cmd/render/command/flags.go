@@ -60,6 +60,9 @@ func checkOutput(output string, forms []string) error {
 // listed is a list as people write it: text, json or github.
 func listed(words []string) string {
 	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,6 +51,19 @@ func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
 	return nil
 }
 
+// newCommands are the commands that add a spec of each kind to an environment.
+func newCommands(o scaffold.Options) string {
+	var commands []string
+	for i, k := range newest(o.Kinds) {
+		command := "render new " + strings.ToLower(k.GVK.Kind)
+		if i == 0 {
+			command += " NAME --env " + o.Environment
+		}
+		commands = append(commands, command)
+	}
+	return strings.Join(commands, ", or ")
+}
+
 // printMade prints what was made, and what to do next.
 func printMade(cmd *cobra.Command, made *scaffold.Made, o scaffold.Options) {
 	printProblems(cmd.ErrOrStderr(), made.Warnings)
@@ -64,7 +78,7 @@ func printMade(cmd *cobra.Command, made *scaffold.Made, o scaffold.Options) {
 	if made.Include != "" {
 		fmt.Fprintf(out, "add to %s under include: - local: %s\n", made.Include, made.CIFile)
 	}
-	fmt.Fprintf(out, "next: render new memcached NAME --env %s, or render new at, and render --env %s\n", o.Environment, o.Environment)
+	fmt.Fprintf(out, "next: %s, and render --env %s\n", newCommands(o), o.Environment)
 	fmt.Fprintf(out, "then: %s\n", commit)
 	fmt.Fprintf(out, "then: have Flux or Argo CD sync %s\n", made.Rendered())
 }

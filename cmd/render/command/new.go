@@ -1,90 +1,132 @@
 package command
 
 import (
+	"example.com/gatehouse/kind/registry"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/version"
 
-	"example.com/gatehouse/kind/at"
-	"example.com/gatehouse/kind/memcached"
-	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/spec"
 )
 
-func newNewCommand(_ *registry.Kinds) *cobra.Command {
+func newNewCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "new (memcached | at) NAME --env NAME",
-		Short: "Add a Memcached or an At to an environment",
-		Long: `New writes the manifest of a Memcached or an At to a file in the folder of an
-environment, and lists it in the kustomization there, of which it keeps every other
-byte. Nothing is written if the environment would not take it.`,
-		Example: `  # A cache of two Pods
-  render new memcached sessions --env prod --size 2
-
-  # A command that runs once
-  render new at cleanup --env prod --schedule 2027-01-04T06:00:00+01:00 --command 'echo done'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("new what? write memcached or at%s", seeHelp(cmd))
-			}
-			return fmt.Errorf("unknown kind %q: write memcached or at%s", args[0], seeHelp(cmd))
-		},
+		Use:   "new KIND NAME --env NAME",
+		Short: "Add " + kinds.String() + " to an environment",
+		Long: `New writes the manifest of one object to a file in the folder of an environment, and
+lists it in the kustomization there, of which it keeps every other byte. Nothing is
+written if the environment would not take it. The flags of a kind are fields of its
+spec.`,
 		RunE: func(*cobra.Command, []string) error { return nil }, // never, because of Args
 	}
-	cmd.AddCommand(newNewMemcachedCommand(), newNewAtCommand())
+	for _, k := range newest(kinds) {
+		cmd.AddCommand(newNewKindCommand(k))
+	}
+	var names, examples []string
+	for _, one := range cmd.Commands() {
+		_, example, _ := strings.Cut(one.Example, "\n")
+		names, examples = append(names, one.Name()), append(examples, "  # "+one.Short+"\n"+example)
+	}
+	cmd.Example = strings.Join(examples, "\n\n")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("new what? write %s%s", listed(names), seeHelp(cmd))
+		}
+		return fmt.Errorf("unknown kind %q: write %s%s", args[0], listed(names), seeHelp(cmd))
+	}
 	return cmd
 }
 
-func newNewMemcachedCommand() *cobra.Command {
+// newest are the kinds, each in its newest version.
+func newest(kinds *registry.Kinds) (newest []*kind.Kind) {
+	for i := range kinds.All {
+		k := &kinds.All[i]
+		same := slices.IndexFunc(newest, func(other *kind.Kind) bool { return other.GVK.GroupKind() == k.GVK.GroupKind() })
+		switch {
+		case same < 0:
+			newest = append(newest, k)
+		case version.CompareKubeAwareVersionStrings(k.GVK.Version, newest[same].GVK.Version) > 0:
+			newest[same] = k
+		}
+	}
+	return newest
+}
+
+func newNewKindCommand(k *kind.Kind) *cobra.Command {
 	var root string
-	var size int32
-	s := spec.Spec{Kind: &memcached.Kind}
+	s := spec.Spec{Kind: k, Values: map[string]any{}}
+	outline, err := spec.NewOutline(k)
+	if err != nil {
+		outline = &spec.Outline{} // to add a spec is the same error
+	}
+	name := strings.ToLower(k.GVK.Kind)
+	use, example, required := name+" NAME --env NAME", "render new "+name+" sample --env prod", []string(nil)
+	for _, f := range outline.Fields {
+		if f.Required && f.Flag != "" {
+			required = append(required, f.Flag)
+			use += fmt.Sprintf(" --%s %s", f.Flag, strings.ToUpper(f.Flag))
+		}
+		if f.Flag != "" && (f.Required || f.Shown) {
+			example += fmt.Sprintf(" --%s %s", f.Flag, word(spec.Text(f.Sample())))
+		}
+	}
 	cmd := &cobra.Command{
-		Use:   "memcached NAME --env NAME [--size N]",
-		Short: "Add a Memcached to an environment",
-		Example: `  # environments/prod/memcached-sessions.yaml
-  render new memcached sessions --env prod --size 2`,
-		Args: func(cmd *cobra.Command, args []string) error { return checkNew(cmd, args) },
+		Use:     use,
+		Short:   strings.TrimSuffix(outline.Sentence, "."),
+		Example: fmt.Sprintf("  # environments/prod/%s-sample.yaml\n  %s", name, example),
+		Args:    func(cmd *cobra.Command, args []string) error { return checkNew(cmd, args, required...) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
-			s.Values = []spec.Value{{Field: "size", Is: size}}
 			return runNew(cmd, root, s)
 		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	addNewFlags(cmd, &root, &s)
-	cmd.Flags().Int32Var(&size, "size", 1, "the number of Pods, each with a cache of its own")
-	return cmd
-}
-
-func newNewAtCommand() *cobra.Command {
-	var root, schedule, command string
-	s := spec.Spec{Kind: &at.Kind}
-	cmd := &cobra.Command{
-		Use:   "at NAME --env NAME --schedule TIME --command COMMAND",
-		Short: "Add an At, a command that runs once, to an environment",
-		Example: `  # environments/prod/at-cleanup.yaml
-  render new at cleanup --env prod --schedule 2027-01-04T06:00:00+01:00 --command 'echo done'`,
-		Args: func(cmd *cobra.Command, args []string) error { return checkNew(cmd, args, "schedule", "command") },
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Name = args[0]
-			s.Values = []spec.Value{{Field: "schedule", Is: schedule, Quoted: true}, {Field: "command", Is: command}}
-			return runNew(cmd, root, s)
-		},
-	}
-	addNewFlags(cmd, &root, &s)
-	cmd.Flags().StringVar(&schedule, "schedule", "", "when the command is due, like 2027-01-04T06:00:00+01:00")
-	cmd.Flags().StringVar(&command, "command", "", "what sh runs")
-	return cmd
-}
-
-func addNewFlags(cmd *cobra.Command, root *string, s *spec.Spec) {
 	addEnvironmentFlag(cmd, &s.Environment)
 	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "", "the namespace (default: the one that the environment has, or default)")
-	addRootFlag(cmd, root)
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	addRootFlag(cmd, &root)
+	for _, f := range outline.Fields {
+		if f.Flag != "" {
+			addFieldFlag(cmd, f, s.Values)
+		}
+	}
+	return cmd
+}
+
+// fieldValue is the value of a flag for a field of a spec.
+type fieldValue struct {
+	spec.Field
+	text   string
+	values map[string]any // of all fields that are given
+}
+
+// String implements pflag.Value.
+func (v *fieldValue) String() string { return v.text }
+
+// Set implements pflag.Value.
+func (v *fieldValue) Set(text string) (err error) {
+	v.text = text
+	v.values[v.Name], err = v.Parse(text)
+	return err
+}
+
+// addFieldFlag adds the flag of a field, which sets its value.
+func addFieldFlag(cmd *cobra.Command, f spec.Field, values map[string]any) {
+	usage := strings.ReplaceAll(f.Usage, "`", "'") // in which the name of a value would be
+	flag := cmd.Flags().VarPF(&fieldValue{Field: f, values: values}, f.Flag, "", usage)
+	if f.Default != nil {
+		flag.DefValue = spec.Text(f.Default)
+	}
+	words := f.Values()
+	if f.Type() == "bool" {
+		flag.NoOptDefVal, words = "true", []string{"true", "false"}
+	}
+	_ = cmd.RegisterFlagCompletionFunc(f.Flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // checkNew is the error of a command line that leaves out what a new spec has to have, with

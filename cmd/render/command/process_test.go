@@ -8,14 +8,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/testkind"
 )
 
 // asRender is set in processes that are render. Its value is the limit that keeps them
@@ -28,7 +31,12 @@ var limits = map[string]func() error{}
 func TestMain(m *testing.M) {
 	limit, ok := os.LookupEnv(asRender)
 	if !ok {
-		testscript.Main(m, map[string]func(){"render": func() { Main(gatehouse.Kinds...) }})
+		testscript.Main(m, map[string]func(){
+			"render": func() { Main(gatehouse.Kinds...) },
+			// The programs of others: with a kind of theirs besides, and with that alone.
+			"render-fleets": func() { Main(slices.Concat(gatehouse.Kinds, []kind.Kind{testkind.Kind})...) },
+			"render-fleet":  func() { Main(testkind.Kind) },
+		})
 	}
 	if limit != "" {
 		if err := limits[limit](); err != nil {

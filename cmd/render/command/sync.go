@@ -16,7 +16,8 @@ func newSyncCommand() *cobra.Command {
 		Use:   "sync (flux | argocd) --env NAME --repo URL",
 		Short: "Print what tells Flux or Argo CD to sync an environment",
 		Long: `Sync prints the objects that tell Flux or Argo CD to sync rendered/NAME, with the
-settings that Pods behind a gate need, and the reasons as comments.
+health checks of the kinds, the settings that Pods behind a gate need, and the reasons
+as comments.
 
 It reads what was rendered, and changes nothing.`,
 		Example: `  # Commit a GitRepository and a Kustomization to where Flux syncs its own objects from

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"example.com/gatehouse/kind/registry"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,9 +9,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 )
+
+// aboutAts is a text for a program that knows Ats, empty for one that does not.
+func aboutAts(kinds *registry.Kinds, text string) string {
+	if kinds.Find(at.Kind.GVK) == nil {
+		return ""
+	}
+	return text
+}
 
 // seeHelp ends an error of a command line that cannot be understood.
 func seeHelp(cmd *cobra.Command) string {
@@ -86,17 +96,22 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		hint = render.ThereAre(environmentNames(cmd.Flag("root").Value.String()))
 	case errors.As(err, &incomplete):
 		hint = ": " + incomplete.GetFlag().Usage
+	case errors.As(err, &invalid) && isField(invalid.GetFlag()):
+		err, hint = fmt.Errorf("--%s %s", invalid.GetFlag().Name, invalid.GetValue()), ": "+invalid.Unwrap().Error()
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool":
 		err = fmt.Errorf("--%s=%s", invalid.GetFlag().Name, invalid.GetValue())
 		hint = fmt.Sprintf(": write --%s, or leave it out", invalid.GetFlag().Name)
-	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "int32":
-		err = fmt.Errorf("--%s %s", invalid.GetFlag().Name, invalid.GetValue())
-		hint = ": write a whole number"
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
 		err = fmt.Errorf("--%s %s", invalid.GetFlag().Name, invalid.GetValue())
 		hint = ": write a time like 90s or 5m"
 	}
 	return fmt.Errorf("%w%s%s", err, hint, seeHelp(cmd))
+}
+
+// isField says whether a flag is that of a field of a spec.
+func isField(flag *pflag.Flag) bool {
+	_, ok := flag.Value.(*fieldValue)
+	return ok
 }
 
 // nearestFlag is the hint at the flag that is nearest to a word: of one letter the shorthand

@@ -1,13 +1,15 @@
--- The Pod of an At is Healthy, as the At speaks for it. Any other Pod is what Argo CD itself
--- says, of which this is a copy: gitops-engine/pkg/health/health_pod.go.
+-- The Pod of {{any .PodKinds}} is Healthy: that speaks for it. Any other Pod is what Argo CD
+-- itself says, of which this is a copy: gitops-engine/pkg/health/health_pod.go.
 local labels = obj.metadata.labels or {}
 local annotations = obj.metadata.annotations or {}
 local status = obj.status or {}
 local containers = status.containerStatuses or {}
 
-if labels["cnat.programming-kubernetes.info/at"] ~= nil then
-  return {status = "Healthy", message = "The At " .. labels["cnat.programming-kubernetes.info/at"] .. " says how it is"}
+{{- range .PodKinds}}
+if labels["{{.Label}}"] ~= nil then
+  return {status = "Healthy", message = "The {{.GVK.Kind}} " .. labels["{{.Label}}"] .. " says how it is"}
 end
+{{- end}}
 
 local function is_hook()
   local hook, helm = annotations["argocd.argoproj.io/hook"], annotations["helm.sh/hook"]

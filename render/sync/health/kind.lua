@@ -1,5 +1,4 @@
--- A Memcached is Healthy when all that its spec asks for is there, and Degraded when a person
--- has to act.
+-- It is Healthy when all that its spec asks for is there, and Degraded when a person has to act.
 local health = {status = "Progressing", message = "The controller has not looked at it yet"}
 local status = obj.status
 if status == nil or status.observedGeneration ~= obj.metadata.generation then
