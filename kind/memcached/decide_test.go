@@ -1,4 +1,4 @@
-package memcached
+package memcached_test
 
 import (
 	"slices"
@@ -17,6 +17,7 @@ import (
 	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
+	. "example.com/gatehouse/kind/memcached"
 	"example.com/gatehouse/test/expanded"
 	"example.com/gatehouse/test/health"
 )
@@ -93,10 +94,8 @@ func TestDecide(t *testing.T) {
 			for i := range test.pods {
 				children = append(children, &test.pods[i])
 			}
-			next := decide(kind.Snapshot[cachev1alpha1.Memcached]{
-				Object:      newMemcached(),
-				Observation: kind.Observation{Children: children, Now: now, Grace: time.Minute},
-			}).Status.(cachev1alpha1.MemcachedStatus)
+			seen := kind.Observation{Children: children, Now: now, Grace: time.Minute}
+			next := Kind.Decide(newMemcached(), seen).Status.(cachev1alpha1.MemcachedStatus)
 			if got := meta.FindStatusCondition(next.Conditions, condition.Ready).Reason; got != test.reason {
 				t.Errorf("reason %s, want %s", got, test.reason)
 			}

@@ -1,7 +1,6 @@
 package overview
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"bytes"
 	"fmt"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 	kindmemcached "example.com/gatehouse/kind/memcached"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )

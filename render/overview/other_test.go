@@ -1,13 +1,13 @@
 package overview
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"fmt"
 	"strings"
 	"testing"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/testkind"
 )
 

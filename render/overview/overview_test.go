@@ -1,7 +1,6 @@
 package overview
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/tree"
 )

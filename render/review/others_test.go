@@ -1,7 +1,6 @@
 package review
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/diff"
 	"example.com/gatehouse/render/testkind"
 )

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/sync/health"
 	"example.com/gatehouse/render/testkind"
 )

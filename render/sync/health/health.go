@@ -7,7 +7,6 @@
 package health
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"embed"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/registry"
 )
 
 // Check is a health check of Argo CD, in Lua. A sync waits until what it applied is Healthy:
