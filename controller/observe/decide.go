@@ -31,7 +31,7 @@ func decide(s snapshot) (kind.Status, time.Time) {
 	conditions := condition.New(s.last, s.owner.GetGeneration(), s.now)
 	all, err := expect(s.kind, s.owner)
 	if err != nil {
-		conditions.Stalled(ReasonExpandFailed, bounded(fmt.Sprintf("The %s cannot be rendered: %v", s.kind.GVK.Kind, err)))
+		conditions.Stalled(ReasonExpandFailed, oneLine(err))
 		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted()}, time.Time{}
 	}
 	v := look(s, all)
@@ -161,9 +161,10 @@ func list(objects []string) string {
 	return strings.Join(objects, ", ")
 }
 
-// bounded is the start of a message that may be long.
-func bounded(message string) string {
+// oneLine is the text of an error of whatever form, as far as it is not too long.
+func oneLine(err error) string {
 	const most = 1024
+	message := strings.ReplaceAll(err.Error(), "\n", "; ")
 	if len(message) <= most {
 		return message
 	}

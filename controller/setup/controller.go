@@ -46,6 +46,9 @@ func AddTo(ctx context.Context, mgr ctrl.Manager, options Options, controllers [
 		return fmt.Errorf("create the cache of what is rendered: %w", err)
 	}
 	for _, c := range controllers {
+		if c.Kind.IsConverted() { // no cluster has an object of it
+			continue
+		}
 		if err := c.Setup(ctx, mgr, Rendered{Cache: rendered, label: c.Kind.Label}, options); err != nil {
 			return fmt.Errorf("set up the controller of %s: %w", c.Kind.GVK.Kind, err)
 		}

@@ -6,7 +6,9 @@ package rbac
 import (
 	"bytes"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +37,7 @@ func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 		r.allow(k.GVK.Group, k.Plural()+"/status", "patch")
 		for _, child := range k.Children {
 			if !child.Unobserved {
-				r.allow(child.GVK.Group, kinds.Resource(child.GVK.GroupKind()), read...)
+				r.allow(child.GVK.Group, resource(child.GVK.Kind), read...)
 			}
 		}
 		if k.Gate != "" {
@@ -74,6 +76,27 @@ func Manifest(kinds *registry.Kinds) ([]byte, error) {
 	}
 	return manifest.Bytes(), nil
 }
+
+// resource is what the API server calls objects of a kind: its plural, as Kubernetes and
+// kubebuilder form it.
+func resource(kind string) string {
+	name := strings.ToLower(kind)
+	switch {
+	case name == "endpoints":
+		return name
+	case esPlural.MatchString(name):
+		return name + "es"
+	case iesPlural.MatchString(name):
+		return strings.TrimSuffix(name, "y") + "ies"
+	default:
+		return name + "s"
+	}
+}
+
+var (
+	esPlural  = regexp.MustCompile(`(s|x|ch|sh)$`)
+	iesPlural = regexp.MustCompile(`[^aeiou]y$`)
+)
 
 var read = []string{"get", "list", "watch"}
 

@@ -1,0 +1,66 @@
+package rbac
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/test/shop"
+)
+
+func TestManifestIsThatOfTheController(t *testing.T) {
+	want, err := os.ReadFile("../../environments/base/gatehouse/role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Manifest(gatehouse.All())
+	if err != nil || string(got) != string(want) {
+		t.Errorf("role.yaml is not up to date, make generate: %v\n%s", err, got)
+	}
+}
+
+// Nobody but the controller of a kind with a gate may change anything but a status, and what
+// is not observed is not read.
+func TestClusterRole(t *testing.T) {
+	kinds, err := kind.New(shop.Kind, shop.StallKind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := func(verb, group, resource string) bool {
+		return slices.ContainsFunc(ClusterRole(kinds).Rules, func(rule rbacv1.PolicyRule) bool {
+			return slices.Contains(rule.APIGroups, group) && slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, verb)
+		})
+	}
+	for _, verb := range []string{"get", "list", "watch"} {
+		for _, on := range [][2]string{{"", "pods"}, {"apps", "deployments"}, {"shop.example.com", "shops"}, {"shop.example.com", "stalls"}} {
+			if !may(verb, on[0], on[1]) {
+				t.Errorf("may not %s %s", verb, on[1])
+			}
+		}
+	}
+	for _, rule := range ClusterRole(kinds).Rules {
+		isStatus := slices.Equal(rule.APIGroups, []string{"shop.example.com"}) && len(rule.Resources) == 1 && (rule.Resources[0] == "shops/status" || rule.Resources[0] == "stalls/status")
+		isEvents := slices.Equal(rule.Resources, []string{"events"})
+		if slices.Contains(rule.Verbs, "patch") && !isStatus && !isEvents {
+			t.Errorf("may patch %v", rule.Resources)
+		}
+	}
+	if may("get", "", "configmaps") {
+		t.Error("may read ConfigMaps, which are not observed")
+	}
+}
+
+func TestResource(t *testing.T) {
+	for kind, want := range map[string]string{
+		"Pod": "pods", "Ingress": "ingresses", "NetworkPolicy": "networkpolicies", "Gateway": "gateways",
+		"Endpoints": "endpoints", "EndpointSlice": "endpointslices", "Mesh": "meshes", "StorageClass": "storageclasses",
+	} {
+		if got := resource(kind); got != want {
+			t.Errorf("%s is %s, want %s", kind, got, want)
+		}
+	}
+}
