@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind"
@@ -61,13 +62,17 @@ func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
 	if digest, ok := m.GetAnnotations()[kind.DigestAnnotation]; ok {
 		trimmed.Annotations = map[string]string{kind.DigestAnnotation: digest}
 	}
-	if maker := metav1.GetControllerOf(m); maker != nil {
-		maker.APIVersion, maker.Kind = intern(maker.APIVersion), intern(maker.Kind)
-		maker.Name, maker.UID = intern(maker.Name), intern(maker.UID)
-		trimmed.OwnerReferences = []metav1.OwnerReference{*maker}
+	if maker := metav1.GetControllerOfNoCopy(m); maker != nil {
+		trimmed.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: intern(maker.APIVersion), Kind: intern(maker.Kind),
+			Name: intern(maker.Name), UID: intern(maker.UID), Controller: isController,
+		}}
 	}
 	return trimmed
 }
+
+// isController is one for all objects.
+var isController = ptr.To(true)
 
 // trimPodStatus keeps of the status of a Pod what kstatus reads and what says why it is
 // not ready. There may be thousands of Pods.
