@@ -29,12 +29,12 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/kind/rbac"
-	"example.com/gatehouse/test/shop"
+	"example.com/gatehouse/test/market"
 )
 
 // What a controller does with kinds that are not Gatehouse's.
 
-var shopControllers = []setup.Controller{observe.Controller(shop.Kind), observe.Controller(shop.StallKind)}
+var shopControllers = []setup.Controller{observe.Controller(market.Kind), observe.Controller(market.StallKind)}
 
 // shopUser is who the controllers of Shops and Stalls are. It has the rights that are
 // generated for them, and no more.
@@ -100,7 +100,7 @@ func TestShop(t *testing.T) {
 	w, _ := newShopWorld(t)
 	w.options.Grace = 2 * time.Second
 	w.start()
-	s := &shop.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: shop.Spec{Pods: 2, Replicas: ptr.To[int32](1), Message: "hello"}}
+	s := &market.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: market.Spec{Pods: 2, Replicas: ptr.To[int32](1), Message: "hello"}}
 	w.must(w.Create(w.ctx, s))
 	w.awaitShop(s, observe.ReasonObjectsMissing, condition.Reconciling)
 	w.awaitShop(s, observe.ReasonObjectsMissing, condition.Stalled)
@@ -125,7 +125,7 @@ func TestShop(t *testing.T) {
 	w.awaitShop(s, observe.ReasonReady, condition.Ready)
 
 	old := w.podsOf(s)
-	edit(w, s, func(s *shop.Shop) { s.Spec.Message = "other" })
+	edit(w, s, func(s *market.Shop) { s.Spec.Message = "other" })
 	w.awaitShop(s, observe.ReasonRenderingStale, condition.Reconciling)
 	w.awaitShop(s, observe.ReasonRenderingStale, condition.Stalled)
 	w.sync(s)
@@ -137,15 +137,15 @@ func TestShop(t *testing.T) {
 	w.awaitShop(s, observe.ReasonReady, condition.Ready)
 	w.must(w.Delete(w.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}}))
 	w.awaitShop(s, observe.ReasonObjectsMissing, condition.Reconciling)
-	edit(w, s, func(s *shop.Shop) { s.Spec.Message = "panic" })
+	edit(w, s, func(s *market.Shop) { s.Spec.Message = "panic" })
 	w.awaitShop(s, observe.ReasonExpandFailed, condition.Stalled)
 }
 
 func TestShopIsWrittenOnceAStep(t *testing.T) {
 	w, _ := newShopWorld(t)
 	w.start()
-	versions := w.countVersions(&shop.ShopList{})
-	s := &shop.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "few"}, Spec: shop.Spec{Pods: 5, Replicas: ptr.To[int32](1)}}
+	versions := w.countVersions(&market.ShopList{})
+	s := &market.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "few"}, Spec: market.Spec{Pods: 5, Replicas: ptr.To[int32](1)}}
 	w.must(w.Create(w.ctx, s))
 	w.sync(s)
 	w.awaitShop(s, observe.ReasonObjectsNotReady, condition.Reconciling)
@@ -157,7 +157,7 @@ func TestShopIsWrittenOnceAStep(t *testing.T) {
 		t.Errorf("the Shop had %d versions", got)
 	}
 	// An object that goes gets no status.
-	edit(w, s, func(s *shop.Shop) { s.Finalizers = []string{"shop.example.com/keep"} })
+	edit(w, s, func(s *market.Shop) { s.Finalizers = []string{"shop.example.com/keep"} })
 	w.must(w.Delete(w.ctx, s))
 	w.must(w.Get(w.ctx, client.ObjectKeyFromObject(s), s))
 	going := s.ResourceVersion
@@ -167,7 +167,7 @@ func TestShopIsWrittenOnceAStep(t *testing.T) {
 	if s.ResourceVersion != going {
 		t.Errorf("status is %+v", s.Status)
 	}
-	edit(w, s, func(s *shop.Shop) { s.Finalizers = nil })
+	edit(w, s, func(s *market.Shop) { s.Finalizers = nil })
 }
 
 // Two kinds share the watch of what both are rendered to, and each sees its own alone. A kind
@@ -175,12 +175,12 @@ func TestShopIsWrittenOnceAStep(t *testing.T) {
 func TestKindsShareWatches(t *testing.T) {
 	w, seen := newShopWorld(t)
 	w.start()
-	s := &shop.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "same"}, Spec: shop.Spec{Pods: 1}}
-	stall := &shop.Stall{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "same"}, Spec: shop.Spec{Pods: 2, Message: "hi"}}
+	s := &market.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "same"}, Spec: market.Spec{Pods: 1}}
+	stall := &market.Stall{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "same"}, Spec: market.Spec{Pods: 2, Message: "hi"}}
 	w.must(w.Create(w.ctx, s))
 	w.must(w.Create(w.ctx, stall))
 	w.sync(stall)
-	w.runPods(map[string]string{shop.StallLabel: "same"})
+	w.runPods(map[string]string{market.StallLabel: "same"})
 	w.awaitShop(s, observe.ReasonObjectsMissing, condition.Reconciling)
 	w.eventually("the Stall is ready", func() error {
 		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(stall), stall))
@@ -192,8 +192,8 @@ func TestKindsShareWatches(t *testing.T) {
 	})
 	// A Pod that loses its label is gone for its owner, though the watch still shows it.
 	var pods corev1.PodList
-	w.must(w.List(w.ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{shop.StallLabel: "same"}))
-	edit(w, &pods.Items[0], func(pod *corev1.Pod) { delete(pod.Labels, shop.StallLabel) })
+	w.must(w.List(w.ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{market.StallLabel: "same"}))
+	edit(w, &pods.Items[0], func(pod *corev1.Pod) { delete(pod.Labels, market.StallLabel) })
 	w.eventually("the Stall misses its Pod", func() error {
 		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(stall), stall))
 		if condition.FindReady(stall.Status.Conditions).Reason != observe.ReasonObjectsMissing {
@@ -213,7 +213,7 @@ func TestKindsShareWatches(t *testing.T) {
 
 func TestShopControllerMayOnlyWriteStatus(t *testing.T) {
 	w, _ := newShopWorld(t)
-	s := &shop.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: shop.Spec{Pods: 1, Replicas: ptr.To[int32](1)}}
+	s := &market.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: market.Spec{Pods: 1, Replicas: ptr.To[int32](1)}}
 	w.must(w.Create(w.ctx, s))
 	w.sync(s)
 	pod := w.podsOf(s)[0]
@@ -238,9 +238,9 @@ func TestShopControllerMayOnlyWriteStatus(t *testing.T) {
 }
 
 // awaitShop waits until the Ready condition of a Shop has a reason and a condition is True.
-func (w *world) awaitShop(s *shop.Shop, reason, conditionType string) kind.Status {
+func (w *world) awaitShop(s *market.Shop, reason, conditionType string) kind.Status {
 	w.Helper()
-	current := &shop.Shop{}
+	current := &market.Shop{}
 	w.eventually(fmt.Sprint("the Shop is ", conditionType, " ", reason), func() error {
 		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(s), current))
 		conditions := current.Status.Conditions
@@ -253,10 +253,10 @@ func (w *world) awaitShop(s *shop.Shop, reason, conditionType string) kind.Statu
 }
 
 // podsOf are the Pods that were rendered from a Shop.
-func (w *world) podsOf(s *shop.Shop) (pods []*corev1.Pod) {
+func (w *world) podsOf(s *market.Shop) (pods []*corev1.Pod) {
 	w.Helper()
 	var list corev1.PodList
-	w.must(w.List(w.ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{shop.Label: s.Name}))
+	w.must(w.List(w.ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{market.Label: s.Name}))
 	for i := range list.Items {
 		if strings.HasPrefix(list.Items[i].Name, s.Name+"-") {
 			pods = append(pods, &list.Items[i])
@@ -267,9 +267,9 @@ func (w *world) podsOf(s *shop.Shop) (pods []*corev1.Pod) {
 
 // runAll plays the kubelet and the controller of Deployments for what was rendered from a
 // Shop.
-func (w *world) runAll(s *shop.Shop) {
+func (w *world) runAll(s *market.Shop) {
 	w.Helper()
-	w.runPods(map[string]string{shop.Label: s.Name})
+	w.runPods(map[string]string{market.Label: s.Name})
 	deployment := &appsv1.Deployment{}
 	w.eventually("write Deployment status", func() error {
 		if err := w.Get(w.ctx, client.ObjectKeyFromObject(s), deployment); err != nil {
@@ -300,12 +300,12 @@ func (w *world) runPods(labels map[string]string) {
 }
 
 // createMadePod creates a Pod such as the Deployment of a Shop makes.
-func (w *world) createMadePod(s *shop.Shop) {
+func (w *world) createMadePod(s *market.Shop) {
 	w.Helper()
 	w.must(w.Create(w.ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: "made",
-			Labels:          map[string]string{shop.Label: s.Name, kind.ManagedByLabel: kind.ManagedBy},
+			Labels:          map[string]string{market.Label: s.Name, kind.ManagedByLabel: kind.ManagedBy},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "r", Controller: ptr.To(true)}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},

@@ -16,14 +16,16 @@ type Status struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are Ready (all that the spec is rendered to is there and ready), where
-	// they apply Reconciling and Stalled, and Available where what it is rendered to has
-	// that condition.
+	// they apply Reconciling and Stalled, Synced (what the spec is rendered to is in the
+	// cluster, and nothing is left over from another), and Available where what it is
+	// rendered to has that condition.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// objects is the number of objects that the spec is rendered to.
+	// objects is the number of objects that the spec is rendered to and that this status
+	// depends on.
 	// +optional
 	Objects *int32 `json:"objects,omitempty"`
 
@@ -64,12 +66,17 @@ type Snapshot[T any] struct {
 // Observation is what a controller sees of what was rendered from an object.
 type Observation struct {
 	// Children are the objects of Kind.Children in the cluster that carry the label of the
-	// object, also those that others made. Of their metadata they have what identifies
-	// them, of their spec what is neither a list nor a mapping, and their status. They are
-	// not to be changed.
+	// object and ManagedByLabel, also those that others made: these have an owner that
+	// controls them. Of a kind that the Go client of Kubernetes has they are of its type,
+	// like *corev1.Pod, and otherwise *unstructured.Unstructured. Of their metadata they
+	// have what identifies them, of their spec what is neither a list nor a mapping, and
+	// their status; of the status of a Pod phase and reason, the condition Ready, and
+	// PodScheduled and the containers where something is amiss. They are not to be changed.
 	Children []Object
 
-	// Status is what they make of the status, by the rules of kstatus.
+	// Status is what they make of the status: each is ready when kstatus says that it is
+	// current, a Job when it is complete, and a Pod unless it failed. What others made does
+	// not count.
 	Status Status
 
 	// Wake is when Status may be another though nothing changes; zero for never.

@@ -137,12 +137,12 @@ func (v *view) addProgress(conditions *condition.Conditions, grace time.Duration
 			"Rendered from another spec: "+list(v.stale)+": render the environment, commit and sync", grace)
 	case len(v.leftOver) > 0:
 		return conditions.Await(Synced, ReasonObjectsLeftOver,
-			"Left over, as the spec is not rendered to it: "+list(v.leftOver)+": prune it", grace)
+			"The spec is not rendered to "+list(v.leftOver)+": prune what is left over", grace)
 	}
 	conditions.Add(Synced, metav1.ConditionTrue, ReasonSynced, "What the spec is rendered to is in the cluster")
 	switch {
 	case len(v.failed) > 0:
-		conditions.Stalled(ReasonObjectsFailed, "Failed: "+list(v.failed)+": see its status and events")
+		conditions.Stalled(ReasonObjectsFailed, "Failed: "+list(v.failed)+": see status and events")
 	case len(v.inProgress) > 0:
 		conditions.Reconciling(ReasonObjectsNotReady, "Not ready: "+list(v.inProgress))
 	case len(v.going) > 0:

@@ -20,16 +20,20 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
+<<<<<<< HEAD
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/test/shop"
+=======
+	"example.com/gatehouse/test/market"
+>>>>>>> 19a2bb1 (A status says what is left over, and a command prints the rights that kinds need)
 )
 
 var now = time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
 
-func newShop(changes ...func(*shop.Shop)) *shop.Shop {
-	s := &shop.Shop{
+func newShop(changes ...func(*market.Shop)) *market.Shop {
+	s := &market.Shop{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", Generation: 7},
-		Spec:       shop.Spec{Pods: 2, Replicas: ptr.To[int32](3), Message: "hello"},
+		Spec:       market.Spec{Pods: 2, Replicas: ptr.To[int32](3), Message: "hello"},
 	}
 	for _, change := range changes {
 		change(s)
@@ -37,13 +41,20 @@ func newShop(changes ...func(*shop.Shop)) *shop.Shop {
 	return s
 }
 
-func says(message string) func(*shop.Shop) { return func(s *shop.Shop) { s.Spec.Message = message } }
+func says(message string) func(*market.Shop) {
+	return func(s *market.Shop) { s.Spec.Message = message }
+}
 
-func pods(count int32) func(*shop.Shop) { return func(s *shop.Shop) { s.Spec.Pods = count } }
+func pods(count int32) func(*market.Shop) { return func(s *market.Shop) { s.Spec.Pods = count } }
 
 // synced is what a cluster has of a Shop, all of it ready.
+<<<<<<< HEAD
 func synced(s *shop.Shop, changes ...func(kind.Object)) (children []kind.Object) {
 	rendered, err := registry.Expand(&shop.Kind, s)
+=======
+func synced(s *market.Shop, changes ...func(kind.Object)) (children []kind.Object) {
+	rendered, err := market.Kind.Expand(s)
+>>>>>>> 19a2bb1 (A status says what is left over, and a command prints the rights that kinds need)
 	if err != nil {
 		panic(err)
 	}
@@ -142,7 +153,7 @@ func TestDecide(t *testing.T) {
 	const grace = time.Minute
 	all, older := synced(newShop()), synced(newShop(says("hi")))
 	for name, test := range map[string]struct {
-		shop     *shop.Shop
+		shop     *market.Shop
 		children []kind.Object
 		reason   string
 		state    string
@@ -155,12 +166,12 @@ func TestDecide(t *testing.T) {
 		"nothing there":    {newShop(), nil, ReasonObjectsMissing, condition.Reconciling, 0, "no Deployment s, Pod s-0, Pod s-1:", []string{"s Missing", "s-0 Missing", "s-1 Missing"}, "", grace},
 		"a Pod missing":    {newShop(), all[1:], ReasonObjectsMissing, condition.Reconciling, 2, "no Pod s-0: render the environment, commit and sync", []string{"s-0 Missing"}, "True", grace},
 		"all ready":        {newShop(), all, ReasonReady, condition.Ready, 3, "", nil, "True", 0},
-		"nothing expected": {newShop(pods(0), func(s *shop.Shop) { s.Spec.Replicas = nil }), nil, ReasonReady, condition.Ready, 0, "", nil, "", 0},
+		"nothing expected": {newShop(pods(0), func(s *market.Shop) { s.Spec.Replicas = nil }), nil, ReasonReady, condition.Ready, 0, "", nil, "", 0},
 
 		"stale":                 {newShop(), older, ReasonRenderingStale, condition.Reconciling, 0, "Deployment s, Pod s-0-0000000002, Pod s-1-0000000002: render", []string{"s RenderingStale", "s-0-0000000002 RenderingStale", "s-1-0000000002 RenderingStale"}, "True", grace},
 		"half synced":           {newShop(), and(all[:2], older[2]), ReasonRenderingStale, condition.Reconciling, 2, "Deployment s:", []string{"s RenderingStale"}, "True", grace},
-		"not pruned":            {newShop(), and(all, older[0]), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0-0000000002: prune it", nil, "True", grace},
-		"one less, not pruned":  {newShop(pods(1)), all, ReasonObjectsLeftOver, condition.Reconciling, 2, "Pod s-1-0000000005: prune it", nil, "True", grace},
+		"not pruned":            {newShop(), and(all, older[0]), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0-0000000002: prune", nil, "True", grace},
+		"one less, not pruned":  {newShop(pods(1)), all, ReasonObjectsLeftOver, condition.Reconciling, 2, "Pod s-1-0000000005: prune", nil, "True", grace},
 		"not rendered":          {newShop(), and(all, &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "s-0"}}), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0:", nil, "True", grace},
 		"pruning":               {newShop(), and(all, synced(newShop(says("hi")), deleted)...), ReasonObjectsNotReady, condition.Reconciling, 3, "deleted: Deployment s, Pod s-0-0000000002", nil, "True", 0},
 		"made by others":        {newShop(), and(all, synced(newShop(says("hi")), made)...), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
@@ -187,7 +198,7 @@ func TestDecide(t *testing.T) {
 		"failed and gone": {newShop(), synced(newShop(), ended(corev1.PodFailed, ""))[1:], ReasonObjectsMissing, condition.Reconciling, 2, "no Pod s-0", []string{"s-0 Missing"}, "True", grace},
 	} {
 		t.Run(name, func(t *testing.T) {
-			next, wake := decide(snapshot{kind: shop.Kind, owner: test.shop, children: test.children, now: now, grace: grace})
+			next, wake := decide(snapshot{kind: market.Kind, owner: test.shop, children: test.children, now: now, grace: grace})
 			checkStatus(t, test.shop, next)
 			ready := condition.FindReady(next.Conditions)
 			if ready.Reason != test.reason || !meta.IsStatusConditionTrue(next.Conditions, test.state) || !strings.Contains(ready.Message, test.says) {
@@ -235,16 +246,16 @@ var meanings = map[string]kstatus.Status{
 }
 
 // checkStatus checks what holds for every status.
-func checkStatus(t *testing.T, s *shop.Shop, next kind.Status) {
+func checkStatus(t *testing.T, s *market.Shop, next kind.Status) {
 	t.Helper()
-	after := s.DeepCopyObject().(*shop.Shop)
+	after := s.DeepCopyObject().(*market.Shop)
 	after.Status.Status = next
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
 	if err != nil {
 		t.Fatal(err)
 	}
 	object := &unstructured.Unstructured{Object: content}
-	object.SetGroupVersionKind(shop.Kind.GVK)
+	object.SetGroupVersionKind(market.Kind.GVK)
 	computed, err := kstatus.Compute(object)
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +278,7 @@ func TestDecideOverTime(t *testing.T) {
 	step := func(after time.Duration, generation int64, children []kind.Object) kind.Status {
 		t.Helper()
 		s.Generation = generation
-		next, _ := decide(snapshot{kind: shop.Kind, owner: s, last: s.Status.Conditions, children: children, now: now.Add(after), grace: grace})
+		next, _ := decide(snapshot{kind: market.Kind, owner: s, last: s.Status.Conditions, children: children, now: now.Add(after), grace: grace})
 		checkStatus(t, s, next)
 		s.Status.Status = next
 		return next
@@ -298,11 +309,11 @@ func TestDecideOverTime(t *testing.T) {
 
 // A status says the same however far a rollout is, and in whatever order a cache lists.
 func TestStatusDoesNotChurn(t *testing.T) {
-	first, _ := decide(snapshot{kind: shop.Kind, owner: newShop(), children: synced(newShop(), rollingOut(1)), now: now})
+	first, _ := decide(snapshot{kind: market.Kind, owner: newShop(), children: synced(newShop(), rollingOut(1)), now: now})
 	for available := range int32(3) {
 		children := synced(newShop(), rollingOut(available))
 		slices.Reverse(children)
-		next, _ := decide(snapshot{kind: shop.Kind, owner: newShop(), last: first.Conditions, children: children, now: now.Add(time.Hour)})
+		next, _ := decide(snapshot{kind: market.Kind, owner: newShop(), last: first.Conditions, children: children, now: now.Add(time.Hour)})
 		if !equality.Semantic.DeepEqual(first, next) {
 			t.Errorf("was %+v, is %+v", first, next)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
-	"example.com/gatehouse/test/shop"
+	"example.com/gatehouse/test/market"
 )
 
 func TestStatusesSayTheSame(t *testing.T) {
@@ -36,7 +36,7 @@ func TestStatusesSayTheSame(t *testing.T) {
 		"null":                 {kind.Status{}, map[string]any{"names": nil}, true},
 		"a field more":         {kind.Status{}, map[string]any{"names": []string{"a"}}, false},
 	} {
-		before, err := lastContent(&shop.Shop{Status: shop.ShopStatus{Status: test.last}})
+		before, err := lastContent(&market.Shop{Status: market.ShopStatus{Status: test.last}})
 		if err != nil {
 			t.Fatal(err)
 		}

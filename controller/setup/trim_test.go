@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/test/shop"
+	"example.com/gatehouse/test/market"
 )
 
 var created = metav1.NewTime(time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC))
@@ -46,7 +46,7 @@ func trimmed(labels map[string]string) metav1.ObjectMeta {
 	}
 }
 
-func shopLabel() map[string]string { return map[string]string{shop.Label: "s"} }
+func shopLabel() map[string]string { return map[string]string{market.Label: "s"} }
 
 func TestTrim(t *testing.T) {
 	running := corev1.ContainerStatus{Name: "runs", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
@@ -110,20 +110,20 @@ func TestTrim(t *testing.T) {
 		"Widget": {
 			&unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "a.example/v1", "kind": "Widget", "data": "d",
-				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{shop.Label: "s", "other": "label"}, "finalizers": []any{"f"}},
+				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{market.Label: "s", "other": "label"}, "finalizers": []any{"f"}},
 				"spec":     map[string]any{"size": int64(3), "list": []any{"a"}, "map": map[string]any{"a": "b"}},
 				"status":   map[string]any{"conditions": []any{}},
 			}},
 			&unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "a.example/v1", "kind": "Widget",
-				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{shop.Label: "s", kind.ManagedByLabel: kind.ManagedBy}},
+				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{market.Label: "s", kind.ManagedByLabel: kind.ManagedBy}},
 				"spec":     map[string]any{"size": int64(3)},
 				"status":   map[string]any{"conditions": []any{}},
 			}},
 		},
 	} {
 		gvk := test.want.GetObjectKind().GroupVersionKind()
-		c := Controller{Kind: kind.Kind{Label: shop.Label, Children: []kind.Child{{GVK: gvk}}}}
+		c := Controller{Kind: kind.Kind{Label: market.Label, Children: []kind.Child{{GVK: gvk}}}}
 		for range 2 { // client-go may trim again what was trimmed
 			got, err := transform(gvk, []Controller{c})(test.object)
 			if err != nil || !equality.Semantic.DeepEqual(got, test.want) {

@@ -1,3 +1,4 @@
+// Package status is how controllers write the status of an object, and tell of it.
 package status
 
 import (

@@ -9,7 +9,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/test/shop"
+	"example.com/gatehouse/test/market"
 )
 
 func TestManifestIsThatOfTheController(t *testing.T) {
@@ -26,7 +26,7 @@ func TestManifestIsThatOfTheController(t *testing.T) {
 // Nobody but the controller of a kind with a gate may change anything but a status, and what
 // is not observed is not read.
 func TestClusterRole(t *testing.T) {
-	kinds, err := kind.New(shop.Kind, shop.StallKind)
+	kinds, err := kind.New(market.Kind, market.StallKind)
 	if err != nil {
 		t.Fatal(err)
 	}

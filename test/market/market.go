@@ -1,7 +1,7 @@
-// Package shop has kinds that are not Gatehouse's, for tests: a Shop is rendered to Pods and
+// Package market has kinds that are not Gatehouse's, for tests: a Shop is rendered to Pods and
 // a Deployment and has the status that comes for free; a Stall is a Shop whose status says
 // more.
-package shop
+package market
 
 import (
 	_ "embed"
