@@ -1,0 +1,71 @@
+// Package customcluster is the kind Customcluster: what it is rendered to, and its status.
+package customcluster
+
+import (
+	_ "embed"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"example.com/customcluster/apis/v1alpha1"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
+)
+
+//go:embed crd/samplecontroller.k8s.io_customclusters.yaml
+var definition []byte
+
+//go:embed crd/customcluster.kustomizeconfig.yaml
+var fields []byte
+
+// Kind is the kind Customcluster.
+var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster]{
+	GVK:         v1alpha1.SchemeGroupVersion.WithKind("Customcluster"),
+	AddToScheme: v1alpha1.AddToScheme,
+	CRD:         definition,
+	Fields:      fields,
+	Children:    []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
+	Expand:      expand,
+	Status:      status,
+})
+
+// expand returns as many Pods as are wanted; none depends on how many there are. A Pod that is
+// stopped has failed. To Argo CD one that nobody restarts is healthy only once it has ended.
+func expand(c *v1alpha1.Customcluster) ([]kind.Object, error) {
+	const echo = `printf '%s\n' "$MESSAGE"; trap 'exit 143' TERM; sleep infinity & wait`
+	pods := make([]kind.Object, *c.Spec.Count)
+	for i := range pods {
+		pods[i] = &corev1.Pod{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", c.Name, i), Annotations: map[string]string{"argocd.argoproj.io/ignore-healthcheck": "true"}},
+			Spec: corev1.PodSpec{
+				RestartPolicy:                corev1.RestartPolicyNever,
+				AutomountServiceAccountToken: new(false),
+				SecurityContext:              pod.Security(65534), // nobody
+				Containers: []corev1.Container{{
+					Name:            "echo",
+					Image:           "busybox:1.37",
+					Command:         []string{"sh", "-c", echo},
+					Env:             []corev1.EnvVar{{Name: "MESSAGE", Value: pod.Literal(c.Spec.Message)}},
+					SecurityContext: pod.ContainerSecurity(),
+				}},
+			},
+		}
+	}
+	return pods, nil
+}
+
+// status is that of every kind, with the number of Pods that run and what they echo.
+func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision {
+	next := v1alpha1.CustomclusterStatus{Status: s.Status, Count: new(int32), Message: s.Object.Status.Message}
+	for _, child := range s.Children {
+		if p := child.(*corev1.Pod); p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+			*next.Count++
+		}
+	}
+	if len(s.Status.NotReady) == 0 {
+		next.Message = s.Object.Spec.Message
+	}
+	return kind.Decision{Status: next, Wake: s.Wake}
+}
