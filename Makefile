@@ -29,6 +29,7 @@ check: bin/render ## Fail with a diff unless rendered/ and generated files are u
 	@status=0; \
 	MAKE=$(MAKE) test/generated.sh || status=1; \
 	bin/render --all --check || status=1; \
+	$(MAKE) -s -C examples/customcluster check || status=1; \
 	exit $$status
 
 # Go knows whether there is anything to build.
@@ -40,6 +41,7 @@ bin/render:
 test: ## Run the tests
 	go test ./...
 	go test -C release ./...
+	go test -C examples/customcluster ./...
 
 # A fuzzer left to itself spends most of its time on making inputs smaller.
 FUZZ := GOGC=400 go test -run '^$$' -fuzzminimizetime 1x -fuzztime $${FUZZTIME:-30s}
@@ -62,6 +64,7 @@ portable: ## Type-check all code and tests for Windows and macOS
 lint: ## Lint
 	$(TOOL) golangci-lint run ./...
 	cd release && go tool -modfile=../test/tools/go.mod golangci-lint run ./...
+	cd examples/customcluster && go tool -modfile=../../test/tools/go.mod golangci-lint run ./...
 
 .PHONY: bench
 bench: bench-render bench-controller ## Print what rendering and the controller cost beside their peers
@@ -87,7 +90,10 @@ generate: ## Generate code, CRDs and the reference from apis/, RBAC from the kin
 	@# The manifest of the roles is embedded in what writes it: not read before it is whole.
 	roles=$$(go run ./cmd/controller rbac) && echo "$$roles" >environments/base/gatehouse/role.yaml
 	go run ./docs/reference > docs/reference.md
-
+	@# The example has the manifests of Gatehouse as a repository of their own has them.
+	cp apis/crds/*_*.yaml apis/crds/*.kustomizeconfig.yaml examples/customcluster/environments/base/crds/
+	cp environments/base/gatehouse/*.yaml examples/customcluster/environments/base/gatehouse/
+	$(MAKE) -C examples/customcluster generate
 
 .PHONY: run
 run: ## Run the controller against the current kubeconfig
