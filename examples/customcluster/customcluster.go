@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/customcluster/apis/v1alpha1"
 	"example.com/gatehouse/kind"
@@ -21,8 +22,8 @@ var fields []byte
 
 // Kind is the kind Customcluster.
 var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster]{
-	GVK:         v1alpha1.SchemeGroupVersion.WithKind("Customcluster"),
-	AddToScheme: v1alpha1.AddToScheme,
+	GVK:         schema.GroupVersionKind{Group: v1alpha1.GroupName, Version: "v1alpha1", Kind: "Customcluster"},
+	AddToScheme: v1alpha1.Install,
 	CRD:         definition,
 	Fields:      fields,
 	Children:    []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
@@ -32,11 +33,9 @@ var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster]{
 
 // expand returns as many Pods as are wanted; none depends on how many there are. A Pod that is
 // stopped has failed. To Argo CD one that nobody restarts is healthy only once it has ended.
-func expand(c *v1alpha1.Customcluster) ([]kind.Object, error) {
-	const echo = `printf '%s\n' "$MESSAGE"; trap 'exit 143' TERM; sleep infinity & wait`
-	pods := make([]kind.Object, *c.Spec.Count)
-	for i := range pods {
-		pods[i] = &corev1.Pod{
+func expand(c *v1alpha1.Customcluster) (pods []kind.Object, _ error) {
+	for i := range *c.Spec.Count {
+		pods = append(pods, &corev1.Pod{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", c.Name, i), Annotations: map[string]string{"argocd.argoproj.io/ignore-healthcheck": "true"}},
 			Spec: corev1.PodSpec{
@@ -46,12 +45,12 @@ func expand(c *v1alpha1.Customcluster) ([]kind.Object, error) {
 				Containers: []corev1.Container{{
 					Name:            "echo",
 					Image:           "busybox:1.37",
-					Command:         []string{"sh", "-c", echo},
+					Command:         []string{"sh", "-c", `printf '%s\n' "$MESSAGE"; trap 'exit 143' TERM; sleep infinity & wait`},
 					Env:             []corev1.EnvVar{{Name: "MESSAGE", Value: pod.Literal(c.Spec.Message)}},
 					SecurityContext: pod.ContainerSecurity(),
 				}},
 			},
-		}
+		})
 	}
 	return pods, nil
 }

@@ -15,7 +15,6 @@ import (
 // +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.count`,description="Pods that run"
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the Ready condition"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="must be at most 48 characters, so that the names of its Pods fit"
 type Customcluster struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -46,6 +45,7 @@ type CustomclusterStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
+// CustomclusterList is a list of Customclusters.
 // +kubebuilder:object:root=true
 type CustomclusterList struct {
 	metav1.TypeMeta `json:",inline"`

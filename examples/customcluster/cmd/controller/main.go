@@ -1,3 +1,4 @@
+// Command controller writes the status of what is in a cluster.
 package main
 
 import (

@@ -1,3 +1,4 @@
+// Command render writes the manifests of environments.
 package main
 
 import (
