@@ -20,12 +20,8 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
-<<<<<<< HEAD
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/test/shop"
-=======
 	"example.com/gatehouse/test/market"
->>>>>>> 19a2bb1 (A status says what is left over, and a command prints the rights that kinds need)
 )
 
 var now = time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
@@ -48,13 +44,8 @@ func says(message string) func(*market.Shop) {
 func pods(count int32) func(*market.Shop) { return func(s *market.Shop) { s.Spec.Pods = count } }
 
 // synced is what a cluster has of a Shop, all of it ready.
-<<<<<<< HEAD
-func synced(s *shop.Shop, changes ...func(kind.Object)) (children []kind.Object) {
-	rendered, err := registry.Expand(&shop.Kind, s)
-=======
 func synced(s *market.Shop, changes ...func(kind.Object)) (children []kind.Object) {
-	rendered, err := market.Kind.Expand(s)
->>>>>>> 19a2bb1 (A status says what is left over, and a command prints the rights that kinds need)
+	rendered, err := registry.Expand(&market.Kind, s)
 	if err != nil {
 		panic(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"example.com/customcluster/apis/v1alpha1"
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 )
 
@@ -47,7 +48,7 @@ func TestExpand(t *testing.T) {
 // open opens this repository, with other content of the file of the Customcluster.
 func open(t *testing.T, spec string) *render.Repository {
 	t.Helper()
-	kinds, err := kind.New(append(gatehouse.Kinds, Kind)...)
+	kinds, err := registry.New(append(gatehouse.Kinds, Kind)...)
 	if err != nil {
 		t.Fatal(err)
 	}

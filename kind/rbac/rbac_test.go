@@ -7,8 +7,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/test/market"
 )
 
@@ -26,7 +26,7 @@ func TestManifestIsThatOfTheController(t *testing.T) {
 // Nobody but the controller of a kind with a gate may change anything but a status, and what
 // is not observed is not read.
 func TestClusterRole(t *testing.T) {
-	kinds, err := kind.New(market.Kind, market.StallKind)
+	kinds, err := registry.New(market.Kind, market.StallKind)
 	if err != nil {
 		t.Fatal(err)
 	}
