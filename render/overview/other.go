@@ -29,10 +29,10 @@ type section struct {
 // readOthers are the sections of all kinds but Memcacheds and Ats that there are objects of,
 // in the order of the list.
 func readOthers(kinds *registry.Kinds, objects []object.Object, files []tree.File) (sections []*section) {
-	byLabel := map[string]*section{} // which the versions of a kind have in common
+	byLabel := map[string]*section{}
 	for i := range kinds.All {
 		k := &kinds.All[i]
-		if byLabel[k.Label] == nil && k.GVK != kindmemcached.Kind.GVK && k.GVK != kindat.Kind.GVK {
+		if !k.IsConverted() && k.GVK != kindmemcached.Kind.GVK && k.GVK != kindat.Kind.GVK {
 			byLabel[k.Label] = &section{kind: k, rendered: map[owner]map[string][]placed{}}
 			sections = append(sections, byLabel[k.Label])
 		}

@@ -33,7 +33,8 @@ type Fleet struct {
 	// +required
 	Spec FleetSpec `json:"spec,omitzero"`
 	// +optional
-	Status kind.Status `json:"status,omitzero"`
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status FleetStatus `json:"status,omitzero"`
 }
 
 // FleetSpec is the Pods that are wanted.
@@ -58,6 +59,11 @@ type FleetSpec struct {
 	Loud bool `json:"loud,omitempty"`
 }
 
+// FleetStatus is what comes for free.
+type FleetStatus struct {
+	kind.Status `json:",inline"`
+}
+
 // FleetList is a list of Fleets.
 //
 // +kubebuilder:object:root=true
@@ -71,7 +77,7 @@ type FleetList struct {
 func (f *Fleet) DeepCopyObject() runtime.Object {
 	c := *f
 	f.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
-	f.Status.DeepCopyInto(&c.Status)
+	f.Status.Status.DeepCopyInto(&c.Status.Status)
 	return &c
 }
 

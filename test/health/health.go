@@ -4,11 +4,13 @@ package health
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/kind/gatehouse"
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
 // The health of an object, in the words of Argo CD.
@@ -34,6 +36,9 @@ var reasons = map[string]string{
 	// of an At that has no Pod to open, or cannot be read
 	"InvalidSchedule": Degraded, "OpenRefused": Progressing,
 }
+
+// haveReasons are the kinds whose reasons these are. Others are Healthy when they are Ready.
+var haveReasons = []string{cnatv1alpha1.KindAt, cachev1alpha1.KindMemcached}
 
 // Check is the error of an object that people write whose health is not what its status means.
 func Check(object *unstructured.Unstructured) error {
@@ -72,7 +77,7 @@ func expected(object *unstructured.Unstructured) string {
 		switch known := reasons[reason]; {
 		case condition["type"] == "Ready" && known != "":
 			return known
-		case condition["type"] == "Ready" && condition["status"] == "True" && gatehouse.All().Find(object.GroupVersionKind()) == nil:
+		case condition["type"] == "Ready" && condition["status"] == "True" && !slices.Contains(haveReasons, object.GetKind()):
 			health = Healthy
 		case condition["type"] == "Stalled" && condition["status"] == "True":
 			health = Degraded

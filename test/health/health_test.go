@@ -44,7 +44,6 @@ func TestSpecs(t *testing.T) {
 		fleet + `status: {observedGeneration: 2, ` + ready + `}}`:                Healthy,
 		fleet + `status: {observedGeneration: 2, ` + stalled + `}}`:              Degraded,
 		fleet + `status: {observedGeneration: 2, ` + notReady + `}}`:             Progressing,
-		fleet + `status: {observedGeneration: 2}}`:                               Progressing,
 	} {
 		if got, err := ArgoCD(parse(t, text)); got != want {
 			t.Errorf("Argo CD: %s: %s, %v, want %s", text, got, err, want)

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/apply"
 	"example.com/gatehouse/render/cluster"

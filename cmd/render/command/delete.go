@@ -1,9 +1,9 @@
 package command
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/apply"
 )
 

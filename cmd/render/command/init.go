@@ -54,7 +54,7 @@ func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
 // newCommands are the commands that add a spec of each kind to an environment.
 func newCommands(o scaffold.Options) string {
 	var commands []string
-	for i, k := range newest(o.Kinds) {
+	for i, k := range renderedKinds(o.Kinds) {
 		command := "render new " + strings.ToLower(k.GVK.Kind)
 		if i == 0 {
 			command += " NAME --env " + o.Environment

@@ -1,15 +1,13 @@
 package command
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/version"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/spec"
@@ -25,7 +23,7 @@ written if the environment would not take it. The flags of a kind are fields of 
 spec.`,
 		RunE: func(*cobra.Command, []string) error { return nil }, // never, because of Args
 	}
-	for _, k := range newest(kinds) {
+	for _, k := range renderedKinds(kinds) {
 		cmd.AddCommand(newNewKindCommand(k))
 	}
 	var names, examples []string
@@ -43,19 +41,14 @@ spec.`,
 	return cmd
 }
 
-// newest are the kinds, each in its newest version.
-func newest(kinds *registry.Kinds) (newest []*kind.Kind) {
+// renderedKinds are the kinds that are not converted to another version.
+func renderedKinds(kinds *registry.Kinds) (rendered []*kind.Kind) {
 	for i := range kinds.All {
-		k := &kinds.All[i]
-		same := slices.IndexFunc(newest, func(other *kind.Kind) bool { return other.GVK.GroupKind() == k.GVK.GroupKind() })
-		switch {
-		case same < 0:
-			newest = append(newest, k)
-		case version.CompareKubeAwareVersionStrings(k.GVK.Version, newest[same].GVK.Version) > 0:
-			newest[same] = k
+		if k := &kinds.All[i]; !k.IsConverted() {
+			rendered = append(rendered, k)
 		}
 	}
-	return newest
+	return rendered
 }
 
 func newNewKindCommand(k *kind.Kind) *cobra.Command {

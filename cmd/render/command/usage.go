@@ -1,7 +1,6 @@
 package command
 
 import (
-	"example.com/gatehouse/kind/registry"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/object"
 )

@@ -50,7 +50,8 @@ func Pod(kinds *registry.Kinds) string {
 	return c.write("pod.lua")
 }
 
-// Flux is the list healthCheckExprs of a Kustomization.
+// Flux is the list healthCheckExprs of a Kustomization. It reads other kinds than At by
+// kstatus; empty where there is nothing to say.
 func Flux(kinds *registry.Kinds) string { return newContent(kinds).write("flux.yaml") }
 
 // content is what the templates are about.
@@ -61,15 +62,13 @@ type content struct {
 
 func newContent(kinds *registry.Kinds) content {
 	var c content
-	known := map[string]bool{} // by the label that all versions of a kind have
 	for _, k := range kinds.All {
-		if known[k.Label] {
+		switch {
+		case k.IsConverted(): // to another of the list
 			continue
-		}
-		known[k.Label] = true
-		if k.GVK == at.Kind.GVK {
+		case k.GVK == at.Kind.GVK:
 			c.HasAt = true
-		} else {
+		default:
 			c.Others = append(c.Others, k)
 		}
 		// Pods that others make, as a Deployment does, are immutable for nobody who renders.
