@@ -1,13 +1,16 @@
-// Command reference prints the reference of the kinds, in Markdown, from their
-// CustomResourceDefinitions.
+// Command reference prints the reference of kinds, in Markdown, from the files of their
+// CustomResourceDefinitions; without arguments that of Gatehouse's own.
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -17,55 +20,87 @@ import (
 )
 
 func main() {
-	fmt.Print("# Reference\n\nGenerated from the CustomResourceDefinitions; `kubectl explain` says the same.\n")
-	files, err := fs.Glob(crds.Files, "*.yaml")
-	for i := 0; i < len(files) && err == nil; i++ {
-		err = printKind(files[i])
-	}
-	if err != nil {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func printKind(file string) error {
-	content, err := crds.Files.ReadFile(file)
-	if err != nil {
+// run writes the reference of the kinds in files, all of it or nothing.
+func run(out io.Writer, files []string) error {
+	definitions := [][]byte{crds.Memcached, crds.At}
+	var errs []error
+	if len(files) > 0 {
+		definitions = make([][]byte, len(files))
+		for i, file := range files {
+			var err error
+			definitions[i], err = os.ReadFile(file)
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(content, &crd); err != nil {
+	var page bytes.Buffer
+	page.WriteString("# Reference\n\nGenerated from the CustomResourceDefinitions; `kubectl explain` says the same.\n")
+	for i, definition := range definitions {
+		if err := writeKind(&page, definition); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", files[i], err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	_, err := page.WriteTo(out)
+	return err
+}
+
+func writeKind(page *bytes.Buffer, definition []byte) error {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(definition, &crd); err != nil {
+		return err
+	}
+	if crd.Kind != "CustomResourceDefinition" {
+		return errors.New("it is no CustomResourceDefinition: give the files that controller-gen writes, one for each kind")
 	}
 	for _, version := range crd.Spec.Versions {
+		if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+			continue
+		}
 		schema := version.Schema.OpenAPIV3Schema
-		fmt.Printf("\n## %s\n\n`%s/%s`, short name `%s`. %s\n", crd.Spec.Names.Kind, crd.Spec.Group, version.Name,
-			strings.Join(crd.Spec.Names.ShortNames, "`, `"), oneLine(schema.Description))
+		fmt.Fprintf(page, "\n## %s\n\n`%s/%s`", crd.Spec.Names.Kind, crd.Spec.Group, version.Name)
+		if names := crd.Spec.Names.ShortNames; len(names) > 0 {
+			fmt.Fprintf(page, ", short name `%s`", strings.Join(names, "`, `"))
+		}
+		fmt.Fprintf(page, ". %s\n", oneLine(schema.Description))
 		for _, part := range []string{"spec", "status"} {
-			fmt.Printf("\n| %s | | |\n| --- | --- | --- |\n", part)
-			printFields("", schema.Properties[part])
+			if len(schema.Properties[part].Properties) > 0 {
+				fmt.Fprintf(page, "\n| %s | | |\n| --- | --- | --- |\n", part)
+				writeFields(page, "", schema.Properties[part])
+			}
 		}
 	}
 	return nil
 }
 
-// own are the structs that are this project's: those of Kubernetes are named, not
-// listed.
-var own = map[string]bool{"exporter": true, "run": true}
-
-func printFields(prefix string, schema apiextensionsv1.JSONSchemaProps) {
+// writeFields writes a row for each field, and those of what it holds, unless that is a type
+// of Kubernetes, which is named.
+func writeFields(page *bytes.Buffer, prefix string, schema apiextensionsv1.JSONSchemaProps) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		field := schema.Properties[name]
-		fmt.Printf("| `%s%s` | %s | %s |\n", prefix, name, shape(name, field, slices.Contains(schema.Required, name)), oneLine(field.Description))
-		if own[name] {
-			printFields(prefix+name+".", field)
+		fmt.Fprintf(page, "| `%s%s` | %s | %s |\n", prefix, name, shape(field, slices.Contains(schema.Required, name)), oneLine(field.Description))
+		switch items := itemsOf(field); {
+		case items == nil && kubernetesType(field) == "":
+			writeFields(page, prefix+name+".", field)
+		case items != nil && kubernetesType(*items) == "":
+			writeFields(page, prefix+name+"[].", *items)
 		}
 	}
 }
 
 // shape is the type of a field, whether it must be there, its default and bounds.
-func shape(name string, field apiextensionsv1.JSONSchemaProps, required bool) string {
-	parts := []string{typeOf(name, field)}
+func shape(field apiextensionsv1.JSONSchemaProps, required bool) string {
+	parts := []string{typeOf(field)}
 	if required {
 		parts = append(parts, "required")
 	}
@@ -73,30 +108,44 @@ func shape(name string, field apiextensionsv1.JSONSchemaProps, required bool) st
 		parts = append(parts, "default `"+strings.Trim(string(field.Default.Raw), `"`)+"`")
 	}
 	if field.Minimum != nil {
-		parts = append(parts, fmt.Sprintf("at least %.0f", *field.Minimum))
+		parts = append(parts, "at least "+number(*field.Minimum))
 	}
 	if field.Maximum != nil {
-		parts = append(parts, fmt.Sprintf("at most %.0f", *field.Maximum))
+		parts = append(parts, "at most "+number(*field.Maximum))
 	}
 	for _, value := range field.Enum {
 		parts = append(parts, "`"+strings.Trim(string(value.Raw), `"`)+"`")
 	}
-	return strings.Join(parts, ", ")
+	return strings.ReplaceAll(strings.Join(parts, ", "), "|", `\|`)
 }
 
-func typeOf(name string, field apiextensionsv1.JSONSchemaProps) string {
-	kubernetes := map[string]string{"resources": "ResourceRequirements", "env": "list of EnvVar", "envFrom": "list of EnvFromSource", "conditions": "list of Condition"}
-	switch {
-	case kubernetes[name] != "":
-		return kubernetes[name]
-	case field.XIntOrString:
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func typeOf(field apiextensionsv1.JSONSchemaProps) string {
+	if name := kubernetesType(field); name != "" {
+		return name
+	}
+	switch items := itemsOf(field); {
+	case items != nil:
+		return "list of " + typeOf(*items)
+	case field.XIntOrString && field.Pattern != "":
 		return "quantity"
+	case field.XIntOrString:
+		return "integer or string"
 	case field.Format == "date-time":
 		return "time"
-	case field.Items != nil:
-		return "list of " + field.Items.Schema.Type
+	case field.AdditionalProperties != nil && field.AdditionalProperties.Schema != nil:
+		return "map of " + typeOf(*field.AdditionalProperties.Schema)
 	}
 	return field.Type
+}
+
+// itemsOf is the schema of the items of a list; nil of anything else.
+func itemsOf(field apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	if field.Items == nil {
+		return nil
+	}
+	return field.Items.Schema
 }
 
 func oneLine(description string) string {

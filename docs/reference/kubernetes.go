@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// documented is a type of Kubernetes, and what it says of its fields.
+type documented struct {
+	name   string
+	fields map[string]string
+}
+
+// kubernetesType is the name of the type of Kubernetes that an object is of, which is told by
+// what is said of its fields; empty where it is of none.
+func kubernetesType(schema apiextensionsv1.JSONSchemaProps) string {
+	if len(schema.Properties) == 0 {
+		return ""
+	}
+	for _, t := range kubernetesTypes() {
+		isOf := true
+		for name, property := range schema.Properties {
+			isOf = isOf && property.Description != "" && t.fields[name] == words(property.Description)
+		}
+		if isOf {
+			return t.name
+		}
+	}
+	return ""
+}
+
+// kubernetesTypes are all structs of Kubernetes' APIs, by name.
+var kubernetesTypes = sync.OnceValue(func() (types []documented) {
+	seen := map[reflect.Type]bool{}
+	var visit func(t reflect.Type)
+	visit = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			visit(t.Elem())
+		case reflect.Struct:
+			if seen[t] {
+				return
+			}
+			seen[t] = true
+			if d, ok := reflect.Zero(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
+				fields := map[string]string{}
+				for name, description := range d.SwaggerDoc() {
+					fields[name] = words(description)
+				}
+				types = append(types, documented{t.Name(), fields})
+			}
+			for i := range t.NumField() {
+				visit(t.Field(i).Type)
+			}
+		}
+	}
+	for _, t := range scheme.Scheme.AllKnownTypes() {
+		visit(t)
+	}
+	slices.SortFunc(types, func(a, b documented) int {
+		return cmp.Or(cmp.Compare(len(a.fields), len(b.fields)), strings.Compare(a.name, b.name))
+	})
+	return types
+})
+
+// words are those of a text, whose lines are broken anywhere.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
