@@ -11,6 +11,7 @@ import (
 
 	"example.com/gatehouse/environments/base/gatehouse"
 	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/rbac"
 	"example.com/gatehouse/kind/registry"
 )
 
@@ -48,6 +49,10 @@ func environments(o Options, image image) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	files["base/gatehouse/role.yaml"], err = rbac.Manifest(o.Kinds)
 	return files, err
 }
 
