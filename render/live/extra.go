@@ -124,12 +124,6 @@ var madeByHand = []schema.GroupVersionKind{
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
 }
 
-// rendered are the kinds that render writes for Memcacheds and Ats.
-var rendered = []schema.GroupVersionKind{
-	{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Service"},
-	{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
-}
-
 // listing is a kind to look for in a namespace.
 type listing struct {
 	gvk       schema.GroupVersionKind
@@ -174,14 +168,16 @@ func (c *comparison) strays(ctx context.Context, s syncers) (strays []candidate,
 }
 
 // listings are what is to be listed: in each Namespace of the environment that is there, the
-// kinds that it has, those that render writes, and those that people make.
+// kinds that it has, those that render writes for what people write, and those that people make.
 func (c *comparison) listings() (listings []listing) {
 	kinds := map[schema.GroupKind]listing{}
+	for _, k := range c.Kinds.All {
+		for _, child := range k.Children {
+			kinds[child.GVK.GroupKind()] = listing{gvk: child.GVK}
+		}
+	}
 	for _, gvk := range madeByHand {
 		kinds[gvk.GroupKind()] = listing{gvk: gvk, onlyHand: true}
-	}
-	for _, gvk := range rendered {
-		kinds[gvk.GroupKind()] = listing{gvk: gvk}
 	}
 	var namespaces []string
 	for _, m := range c.Objects {
