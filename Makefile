@@ -84,7 +84,7 @@ generate: ## Generate code, CRDs and the reference from apis/, RBAC from the kin
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/...
 	$(TOOL) controller-gen object paths=./kind
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
-	$(TOOL) controller-gen crd paths=./render/testkind output:crd:dir=render/testkind
+	$(TOOL) controller-gen object crd paths=./render/testkind output:crd:dir=render/testkind
 	@# controller-gen lets a quantity have a fractional exponent, like 1E1.5, which no
 	@# client can read: one such object would hide all others from every watch.
 	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml

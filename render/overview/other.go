@@ -67,11 +67,7 @@ func (s *section) write(page *bytes.Buffer) {
 	}
 	t.columns = append(t.columns, "Rendered to")
 	for _, o := range s.owners[:min(len(s.owners), maxRows)] {
-		cells := []string{word(o.owner().namespace), o.link(word(o.GetName()))}
-		for _, c := range columns {
-			cells = append(cells, c.cell(o.Object.Object))
-		}
-		t.add(append(cells, links(s.rendered[o.owner()]))...)
+		t.add(slices.Concat([]string{word(o.owner().namespace), o.link(word(o.GetName()))}, cells(columns, o), []string{links(s.rendered[o.owner()])})...)
 	}
 	t.more(len(s.owners), plural(name))
 	t.write(page)
@@ -79,9 +75,9 @@ func (s *section) write(page *bytes.Buffer) {
 
 // links say how many objects there are of each kind, with links to the first.
 func links(rendered map[string][]placed) string {
-	var kinds []string
-	for _, kind := range slices.Sorted(maps.Keys(rendered)) {
-		kinds = append(kinds, linksTo(kind, rendered[kind]))
+	kinds := slices.Sorted(maps.Keys(rendered))
+	for i, kind := range kinds {
+		kinds[i] = linksTo(kind, rendered[kind])
 	}
 	if len(kinds) == 0 {
 		return "nothing"
@@ -143,11 +139,14 @@ func (c shown) title() string {
 	return word(c.Name)
 }
 
-// cell is what the column shows of an object.
-func (c shown) cell(content map[string]any) string {
-	value, ok, _ := unstructured.NestedFieldNoCopy(content, strings.Split(c.JSONPath[1:], ".")...)
-	if !ok || value == nil {
-		return ""
+// cells are what columns show of an object.
+func cells(columns []shown, o placed) []string {
+	cells := make([]string, len(columns))
+	for i, c := range columns {
+		value, ok, _ := unstructured.NestedFieldNoCopy(o.Object.Object, strings.Split(c.JSONPath[1:], ".")...)
+		if ok && value != nil {
+			cells[i] = word(fmt.Sprint(value))
+		}
 	}
-	return word(fmt.Sprint(value))
+	return cells
 }

@@ -123,9 +123,9 @@ func (t tally) add(c diff.Change) {
 
 // list says how many there are: "3 Pods and 1 Service".
 func (c counted) list() Sentence {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(c.kinds)) {
-		parts = append(parts, string(count(c.kinds[kind], visible(kind))))
+	parts := slices.Sorted(maps.Keys(c.kinds))
+	for i, kind := range parts {
+		parts[i] = string(count(c.kinds[kind], visible(kind)))
 	}
 	last := len(parts) - 1
 	if last == 0 {

@@ -1,5 +1,6 @@
 // Package testkind has a kind as somebody else would write it, for tests: a Fleet.
 //
+// +kubebuilder:object:generate=true
 // +groupName=testing.example.com
 // +versionName=v1
 package testkind
@@ -71,25 +72,6 @@ type FleetList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitzero"`
 	Items           []Fleet `json:"items"`
-}
-
-// DeepCopyObject implements runtime.Object.
-func (f *Fleet) DeepCopyObject() runtime.Object {
-	c := *f
-	f.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
-	f.Status.Status.DeepCopyInto(&c.Status.Status)
-	return &c
-}
-
-// DeepCopyObject implements runtime.Object.
-func (l *FleetList) DeepCopyObject() runtime.Object {
-	c := *l
-	l.ListMeta.DeepCopyInto(&c.ListMeta)
-	c.Items = make([]Fleet, len(l.Items))
-	for i := range l.Items {
-		c.Items[i] = *l.Items[i].DeepCopyObject().(*Fleet)
-	}
-	return &c
 }
 
 // GVK is that of Fleets.

@@ -53,13 +53,13 @@ func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
 
 // newCommands are the commands that add a spec of each kind to an environment.
 func newCommands(o scaffold.Options) string {
-	var commands []string
-	for i, k := range renderedKinds(o.Kinds) {
-		command := "render new " + strings.ToLower(k.GVK.Kind)
+	kinds := renderedKinds(o.Kinds)
+	commands := make([]string, len(kinds))
+	for i, k := range kinds {
+		commands[i] = "render new " + strings.ToLower(k.GVK.Kind)
 		if i == 0 {
-			command += " NAME --env " + o.Environment
+			commands[i] += " NAME --env " + o.Environment
 		}
-		commands = append(commands, command)
 	}
 	return strings.Join(commands, ", or ")
 }

@@ -26,10 +26,10 @@ spec.`,
 	for _, k := range renderedKinds(kinds) {
 		cmd.AddCommand(newNewKindCommand(k))
 	}
-	var names, examples []string
-	for _, one := range cmd.Commands() {
+	names, examples := make([]string, len(cmd.Commands())), make([]string, len(cmd.Commands()))
+	for i, one := range cmd.Commands() {
 		_, example, _ := strings.Cut(one.Example, "\n")
-		names, examples = append(names, one.Name()), append(examples, "  # "+one.Short+"\n"+example)
+		names[i], examples[i] = one.Name(), "  # "+one.Short+"\n"+example
 	}
 	cmd.Example = strings.Join(examples, "\n\n")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
