@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -75,13 +76,15 @@ func (w *world) kubeconfig() string {
 	return file
 }
 
-// controller starts a controller; the test ends it if it is not killed before.
+// controller starts a controller of Gatehouse's kinds.
 func (w *world) controller(kubeconfig string) *exec.Cmd {
 	w.Helper()
-	program := os.Getenv("CONTROLLER")
-	if program == "" {
-		program = "../../bin/controller"
-	}
+	return w.start(cmp.Or(os.Getenv("CONTROLLER"), "../../bin/controller"), kubeconfig)
+}
+
+// start starts a program of a controller; the test ends it if it is not killed before.
+func (w *world) start(program, kubeconfig string) *exec.Cmd {
+	w.Helper()
 	cmd := exec.Command(program, "--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0")
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
