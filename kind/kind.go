@@ -77,6 +77,10 @@ type Definition[T any] struct {
 type Child struct {
 	GVK schema.GroupVersionKind
 
+	// Resource is what rights call such objects, like networkpolicies; empty for the plural
+	// that English gives its kind.
+	Resource string
+
 	// Immutable says that a cluster lets nobody change such an object, like a Pod or a Job.
 	// Its name ends in a hash of all that it is: another one is another object.
 	Immutable bool

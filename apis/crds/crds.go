@@ -4,6 +4,7 @@ package crds
 
 import _ "embed"
 
+// The CustomResourceDefinitions, and the fields of their kinds.
 var (
 	//go:embed cnat.programming-kubernetes.info_ats.yaml
 	At []byte

@@ -5,6 +5,7 @@ package rbac
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -37,7 +38,7 @@ func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 		r.allow(k.GVK.Group, k.Plural()+"/status", "patch")
 		for _, child := range k.Children {
 			if !child.Unobserved {
-				r.allow(child.GVK.Group, resource(child.GVK.Kind), read...)
+				r.allow(child.GVK.Group, cmp.Or(child.Resource, resource(child.GVK.Kind)), read...)
 			}
 		}
 		if k.Gate != "" {

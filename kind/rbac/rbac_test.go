@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/test/market"
@@ -51,6 +53,19 @@ func TestClusterRole(t *testing.T) {
 	}
 	if may("get", "", "configmaps") {
 		t.Error("may read ConfigMaps, which are not observed")
+	}
+}
+
+// A kind says the plurals that are not English.
+func TestPlural(t *testing.T) {
+	odd := market.Kind
+	odd.Children = []kind.Child{{GVK: schema.GroupVersionKind{Group: "sheep.example.com", Version: "v1", Kind: "Sheep"}, Resource: "sheep"}}
+	kinds, err := registry.New(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(ClusterRole(kinds).Rules, func(rule rbacv1.PolicyRule) bool { return slices.Equal(rule.Resources, []string{"sheep"}) }) {
+		t.Error("may not read sheep")
 	}
 }
 

@@ -20,7 +20,7 @@ const maxObjects = 1000
 // expandTwice returns what the kind's own Expand does, which depends on the object alone.
 func (k entry) expandTwice(owner kind.Object) ([]kind.Object, error) {
 	given := owner.DeepCopyObject().(kind.Object)
-	objects, err := k.Kind.Expand(given)
+	objects, err := k.Expand(given)
 	switch {
 	case err != nil:
 		return nil, err
@@ -29,7 +29,7 @@ func (k entry) expandTwice(owner kind.Object) ([]kind.Object, error) {
 	case len(objects) > maxObjects:
 		return nil, fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
 	}
-	again, err := k.Kind.Expand(given)
+	again, err := k.Expand(given)
 	if err != nil {
 		return nil, fmt.Errorf("Expand returns an error when it is called again: %w", err)
 	}

@@ -86,7 +86,7 @@ func (k entry) check(all []kind.Kind, found *problems) *apiextensionsv1.CustomRe
 
 // checkExpansion finds what is wrong with what the kind says of what it is rendered to.
 func (k entry) checkExpansion(all []kind.Kind, found *problems) {
-	if k.Kind.Expand == nil {
+	if k.Expand == nil {
 		found.add("Expand is nil: set it to the function that returns what the kind is rendered to")
 	}
 	k.checkChildren(all, found)
@@ -99,7 +99,7 @@ func (k entry) checkConverted(all []kind.Kind, found *problems) {
 		found.add("Convert is set, and the list has no version of the kind that is rendered: add it")
 	}
 	for name, isSet := range map[string]bool{
-		"Expand": k.Kind.Expand != nil, "Children": len(k.Children) > 0, "Status": k.Decide != nil, "Digest": k.Kind.Digest != nil, "Gate": k.Gate != "",
+		"Expand": k.Expand != nil, "Children": len(k.Children) > 0, "Status": k.Decide != nil, "Digest": k.Digest != nil, "Gate": k.Gate != "",
 	} {
 		if isSet {
 			found.add("%s is set, and Convert has another version rendered: leave one of them out", name)

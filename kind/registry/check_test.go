@@ -275,6 +275,12 @@ func TestCheck(t *testing.T) {
 				`Children[8]: the controller is not to read Secrets: set Unobserved`,
 			},
 		},
+		"a plural": {
+			func(d *definition) {
+				d.Children = []kind.Child{{GVK: child("", "v1", "ConfigMap"), Resource: "Config Maps"}}
+			},
+			[]string{`Children[0]: "Config Maps" is not the plural of a kind, like networkpolicies: write what kubectl api-resources calls it`},
+		},
 		"a Secret that is not observed": {
 			func(d *definition) {
 				d.Children = []kind.Child{{GVK: child("", "v1", "Secret"), Unobserved: true}}

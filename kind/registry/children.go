@@ -34,6 +34,9 @@ func (k entry) checkChildren(all []kind.Kind, found *problems) {
 			found.add("Children[%d]: the controller is not to read Secrets: set Unobserved", i)
 		}
 		seen[gk] = true
+		if child.Resource != "" && len(validation.IsDNS1035Label(child.Resource)) > 0 {
+			found.add("Children[%d]: %q is not the plural of a kind, like networkpolicies: write what kubectl api-resources calls it", i, child.Resource)
+		}
 	}
 	k.checkGate(found)
 }

@@ -46,7 +46,7 @@ func (k entry) convertSafely(object *unstructured.Unstructured) (converted kind.
 	if err := read(object, from); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	converted, err = k.Kind.Convert(from)
+	converted, err = k.Convert(from)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", k.GVK.Kind, object.GetName(), err)
 	}

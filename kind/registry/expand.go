@@ -59,7 +59,7 @@ func (k entry) expandAmong(all []kind.Kind, owner kind.Object) (expanded []*unst
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title, err)
 	}
-	if k.Kind.Digest != nil {
+	if k.Digest != nil {
 		function = "Digest"
 	}
 	found := problems{}
@@ -175,8 +175,8 @@ func dropEmpty(content map[string]any) {
 // rendered from, or else of the child as Expand made it, which no label or annotation of
 // its owner changes.
 func (k entry) digestOf(child *unstructured.Unstructured, owner kind.Object) string {
-	if k.Kind.Digest != nil {
-		return k.Kind.Digest(owner)
+	if k.Digest != nil {
+		return k.Digest(owner)
 	}
 	return kind.DigestOf(child.Object)
 }

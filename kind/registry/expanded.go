@@ -96,7 +96,7 @@ func (k entry) checkLabels(all []kind.Kind, u *unstructured.Unstructured, found 
 // checkDigest finds what is wrong with what Digest returned.
 func (k entry) checkDigest(u *unstructured.Unstructured, found *problems) {
 	child := k.Child(u.GroupVersionKind().GroupKind())
-	if k.Kind.Digest == nil || child == nil || child.Unobserved {
+	if k.Digest == nil || child == nil || child.Unobserved {
 		return
 	}
 	digest, _, _ := unstructured.NestedString(u.Object, "metadata", "annotations", kind.DigestAnnotation)

@@ -48,7 +48,7 @@ func New(written *registry.Kinds, objects []object.Object) (*Checker, []object.P
 	for _, defined := range kinds {
 		maps.Copy(c.kinds, defined)
 	}
-	return c, slices.Concat(append(problems, wrong)...)
+	return c, append(slices.Concat(problems...), wrong...)
 }
 
 // Objects checks objects, several at a time. It returns the valid ones as the API
