@@ -139,7 +139,7 @@ bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
 .PHONY: e2e
 e2e: bin/render image ## Run everything on the cluster that KUBECONFIG names
 	$(call controller,bin/controller)
-	go test -tags e2e -count 1 -v ./test/e2e
+	go test -tags e2e -count 1 -timeout 20m -v ./test/e2e
 
 .PHONY: soak
 soak: bin/render ## Make trouble for SOAK (default: 10m) on the cluster that KUBECONFIG names, and count what runs; SOAKFLAGS has flags
