@@ -63,7 +63,7 @@ func (r *release) newImage(p program) (v1.Image, error) {
 func (r *release) labels(p program) map[string]string {
 	labels := map[string]string{
 		spec.AnnotationTitle:       "gatehouse-" + p.name,
-		spec.AnnotationDescription: "Opens the gates of Ats that are due, reports the status of Ats and Memcacheds",
+		spec.AnnotationDescription: "Opens scheduling gates that are due, and writes the status of high-level kinds",
 		spec.AnnotationLicenses:    "Apache-2.0",
 		spec.AnnotationVersion:     r.version,
 		spec.AnnotationCreated:     p.time().Format(time.RFC3339),
