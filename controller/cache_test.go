@@ -52,12 +52,12 @@ func (w *world) startCache(c setup.Controller, options setup.Options) client.Rea
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	w.must(err)
-	var reader cache.Cache
+	started := make(chan cache.Cache, 1)
 	c.Setup = func(_ context.Context, _ ctrl.Manager, rendered setup.Rendered, _ setup.Options) error {
-		reader = rendered.Cache
+		started <- rendered.Cache
 		return nil
 	}
-	w.must(setup.AddTo(w.ctx, mgr, options, []setup.Controller{c}))
+	w.must(setup.AddTo(mgr, options, []setup.Controller{c}))
 	ctx, cancel := context.WithCancel(w.ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
@@ -65,6 +65,7 @@ func (w *world) startCache(c setup.Controller, options setup.Options) client.Rea
 		cancel()
 		w.must(<-stopped)
 	})
+	reader := <-started
 	if !reader.WaitForCacheSync(w.ctx) {
 		w.Fatal("the cache does not sync")
 	}

@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"context"
-
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -12,7 +10,7 @@ import (
 
 // NewBesideOthers is New for a process that runs several managers, whose controllers
 // have the same names. Each change is made to the manager's options.
-func NewBesideOthers(ctx context.Context, cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
+func NewBesideOthers(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
 	skip := func(o *ctrl.Options) { o.Controller.SkipNameValidation = ptr.To(true) }
-	return newManager(ctx, cfg, controllers, options, append([]func(*ctrl.Options){skip}, changes...)...)
+	return newManager(cfg, controllers, options, append([]func(*ctrl.Options){skip}, changes...)...)
 }

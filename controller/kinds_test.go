@@ -12,7 +12,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -81,14 +80,7 @@ func newShopWorld(t *testing.T) (*world, *watches) {
 		t.Fatal(err)
 	}
 	w := newWorldOf(t, shopControllers)
-	role := rbac.ClusterRole(w.kinds())
-	role.Name = w.namespace
-	w.must(w.Create(w.ctx, role))
-	w.must(w.Create(w.ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: shopUser}},
-	}))
+	w.allow("shops", shopUser, rbac.ClusterRole(w.kinds()))
 	seen := &watches{count: map[string]int{}}
 	w.config = rest.CopyConfig(server.Admin)
 	w.config.Impersonate = rest.ImpersonationConfig{UserName: shopUser}

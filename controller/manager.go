@@ -2,7 +2,6 @@
 package controller
 
 import (
-	"context"
 	"crypto/tls"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,12 +21,12 @@ import (
 
 // New returns a manager that runs controllers. Its error has everything that is wrong with
 // their kinds.
-func New(ctx context.Context, cfg *rest.Config, controllers []setup.Controller, options Options) (ctrl.Manager, error) {
-	return newManager(ctx, cfg, controllers, options)
+func New(cfg *rest.Config, controllers []setup.Controller, options Options) (ctrl.Manager, error) {
+	return newManager(cfg, controllers, options)
 }
 
 // newManager is New, with changes to the manager's options.
-func newManager(ctx context.Context, cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
+func newManager(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
 	if _, err := Kinds(controllers); err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func newManager(ctx context.Context, cfg *rest.Config, controllers []setup.Contr
 		return nil, err
 	}
 	setupOptions := setup.Options{Namespaces: namespaces(options.Namespaces), Grace: options.Grace}
-	if err := setup.AddTo(ctx, mgr, setupOptions, controllers); err != nil {
+	if err := setup.AddTo(mgr, setupOptions, controllers); err != nil {
 		return nil, err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

@@ -20,11 +20,15 @@ import (
 // Two controllers of one name would report the same metrics.
 func TestNamesAreUnique(t *testing.T) {
 	options := controller.Options{MetricsAddress: "0", ProbeAddress: "0"}
-	var err error
+	ended := make(chan error, 2)
 	for range 2 {
-		_, err = controller.New(t.Context(), server.Controller, gatehouse.Controllers, options)
+		mgr, err := controller.New(server.Controller, gatehouse.Controllers, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- mgr.Start(t.Context()) }()
 	}
-	if err == nil || !strings.Contains(err.Error(), "already exists") {
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second manager has controllers of the same names: %v", err)
 	}
 }

@@ -73,7 +73,7 @@ func namespaceName(t *testing.T) string {
 func (w *world) start(changes ...func(*ctrl.Options)) (stop func()) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
-	mgr, err := controller.NewBesideOthers(ctx, w.config, w.controllers, w.options, changes...)
+	mgr, err := controller.NewBesideOthers(w.config, w.controllers, w.options, changes...)
 	w.must(err)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()

@@ -1,14 +1,14 @@
 package setup
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"example.com/gatehouse/kind"
 )
@@ -18,38 +18,32 @@ const byOwner = "owner"
 
 // newCache adds a cache of what is rendered to a manager: one for all controllers, so that
 // there is one watch of each type.
-func newCache(ctx context.Context, mgr ctrl.Manager, controllers []Controller, namespaces map[string]cache.Config) (cache.Cache, error) {
-	types := Types(controllers)
-	byObject := map[client.Object]cache.ByObject{}
-	for _, gvk := range types {
-		byObject[NewObject(gvk)] = cache.ByObject{Transform: transform(gvk, controllers)}
-	}
+func newCache(mgr ctrl.Manager, controllers []Controller, namespaces map[string]cache.Config) (cache.Cache, error) {
 	rendered, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient:           mgr.GetHTTPClient(),
 		Scheme:               mgr.GetScheme(),
 		Mapper:               mgr.GetRESTMapper(),
 		DefaultNamespaces:    namespaces,
 		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy}),
-		ByObject:             byObject,
+		DefaultTransform:     transform(mgr.GetScheme(), controllers),
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, gvk := range types {
-		if err := rendered.IndexField(ctx, NewObject(gvk), byOwner, ownersOf(controllers)); err != nil {
-			return nil, err
-		}
-	}
 	return rendered, mgr.Add(warmCache{rendered})
 }
 
-// transform returns what trims an object of a type before it is cached, as the controller
-// of the kind says whose label it carries. Of one that carries none its name remains.
-func transform(gvk schema.GroupVersionKind, controllers []Controller) toolscache.TransformFunc {
+// transform returns what trims an object before it is cached, as the controller of the kind
+// says whose label it carries. Of one that carries none its name remains.
+func transform(scheme *runtime.Scheme, controllers []Controller) toolscache.TransformFunc {
 	return func(o any) (any, error) {
 		object, ok := o.(client.Object)
 		if !ok { // it tells of a deletion that was missed
 			return o, nil
+		}
+		gvk, err := apiutil.GVKForObject(object, scheme)
+		if err != nil {
+			return nil, err
 		}
 		for _, c := range controllers {
 			switch {

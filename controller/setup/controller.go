@@ -5,9 +5,12 @@ package setup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -40,20 +43,18 @@ type Options struct {
 }
 
 // AddTo adds controllers to a manager, and one cache of what is rendered for all of them.
-func AddTo(ctx context.Context, mgr ctrl.Manager, options Options, controllers []Controller) error {
-	rendered, err := newCache(ctx, mgr, controllers, options.Namespaces)
+func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) error {
+	controllers = slices.DeleteFunc(slices.Clone(controllers), func(c Controller) bool {
+		return c.Kind.IsConverted() // no cluster has an object of it
+	})
+	rendered, err := newCache(mgr, controllers, options.Namespaces)
 	if err != nil {
 		return fmt.Errorf("create the cache of what is rendered: %w", err)
 	}
-	for _, c := range controllers {
-		if c.Kind.IsConverted() { // no cluster has an object of it
-			continue
-		}
-		if err := c.Setup(ctx, mgr, Rendered{Cache: rendered, label: c.Kind.Label}, options); err != nil {
-			return fmt.Errorf("set up the controller of %s: %w", c.Kind.GVK.Kind, err)
-		}
-	}
-	return nil
+	return mgr.Add(&starter{
+		mgr: mgr, rendered: rendered, options: options,
+		controllers: controllers, indexed: sets.New[schema.GroupVersionKind](),
+	})
 }
 
 // AddToScheme adds the types of controllers to a scheme: their kinds, and those of what is

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -125,7 +126,7 @@ func TestTrim(t *testing.T) {
 		gvk := test.want.GetObjectKind().GroupVersionKind()
 		c := Controller{Kind: kind.Kind{Label: market.Label, Children: []kind.Child{{GVK: gvk}}}}
 		for range 2 { // client-go may trim again what was trimmed
-			got, err := transform(gvk, []Controller{c})(test.object)
+			got, err := transform(clientgoscheme.Scheme, []Controller{c})(test.object)
 			if err != nil || !equality.Semantic.DeepEqual(got, test.want) {
 				t.Fatalf("%s: %v: is\n%+v, want\n%+v", name, err, got, test.want)
 			}
@@ -147,7 +148,7 @@ func TestTransformAsksTheKind(t *testing.T) {
 		{Kind: kind.Kind{Label: "a.example/other", Children: []kind.Child{{GVK: pods}}}, Trim: named("other")},
 	}
 	for label, want := range map[string]string{"a.example/one": "one", "a.example/other": "other", "a.example/blind": "a", "a.example/none": "a"} {
-		got, err := transform(pods, all)(&corev1.Pod{ObjectMeta: full(map[string]string{label: "o"})})
+		got, err := transform(clientgoscheme.Scheme, all)(&corev1.Pod{ObjectMeta: full(map[string]string{label: "o"})})
 		if err != nil {
 			t.Fatal(err)
 		}

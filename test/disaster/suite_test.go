@@ -48,7 +48,7 @@ func runController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	manager, err := controller.New(ctx, config, gatehouse.Controllers, controller.Options{MetricsAddress: "0", ProbeAddress: "0", Concurrency: 4, Grace: time.Hour})
+	manager, err := controller.New(config, gatehouse.Controllers, controller.Options{MetricsAddress: "0", ProbeAddress: "0", Concurrency: 4, Grace: time.Hour})
 	if err != nil {
 		return err
 	}

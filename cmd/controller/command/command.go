@@ -88,7 +88,7 @@ func run(ctx context.Context, controllers []setup.Controller, options controller
 	if err != nil {
 		return err
 	}
-	mgr, err := controller.New(ctx, cfg, controllers, options)
+	mgr, err := controller.New(cfg, controllers, options)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,114 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind"
+)
+
+// starter adds each controller to a manager once all that it reads can be read. A
+// CustomResourceDefinition or a right that one kind lacks holds up no other: what one
+// controller waits for is not in the caches, which are waited for as a whole.
+type starter struct {
+	mgr      ctrl.Manager
+	rendered cache.Cache
+	options  Options
+
+	controllers []Controller
+	indexed     sets.Set[schema.GroupVersionKind]
+}
+
+const (
+	// retryStart is how long after a controller could not start it is tried again.
+	retryStart = 5 * time.Second
+	// readTimeout is for how long one type is tried: another kind may be able to start.
+	readTimeout = 5 * time.Second
+)
+
+// NeedLeaderElection has a replica that stands by read what there is already.
+func (s *starter) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (s *starter) Start(ctx context.Context) error {
+	waiting, said := s.controllers, map[string]string{}
+	err := wait.PollUntilContextCancel(ctx, retryStart, true, func(ctx context.Context) (bool, error) {
+		var still []Controller
+		for _, c := range waiting {
+			if err := s.checkReadable(ctx, c.Kind); err != nil {
+				still = append(still, c)
+				if name := c.Kind.GVK.Kind; said[name] != err.Error() {
+					said[name] = err.Error()
+					s.mgr.GetLogger().Error(err, "The controller of "+name+" waits until it can read what it needs")
+				}
+				continue
+			}
+			if err := s.start(ctx, c); err != nil {
+				return false, fmt.Errorf("set up the controller of %s: %w", c.Kind.GVK.Kind, err)
+			}
+		}
+		waiting = still
+		return len(waiting) == 0, nil
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// checkReadable finds whether the objects of a kind and of all types that its status depends
+// on can be listed.
+func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
+	list, err := s.mgr.GetScheme().New(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
+	if err != nil {
+		return err
+	}
+	lists := []client.ObjectList{list.(client.ObjectList)}
+	for _, gvk := range ObservedTypes(k) {
+		lists = append(lists, NewList(gvk))
+	}
+	for _, list := range lists {
+		for _, namespace := range s.namespaces() {
+			if err := s.list(ctx, list, namespace); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *starter) list(ctx context.Context, list client.ObjectList, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return s.mgr.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1))
+}
+
+// namespaces are those to watch; the empty one for all.
+func (s *starter) namespaces() []string {
+	if len(s.options.Namespaces) == 0 {
+		return []string{""}
+	}
+	return sets.List(sets.KeySet(s.options.Namespaces))
+}
+
+// start adds a controller to the manager.
+func (s *starter) start(ctx context.Context, c Controller) error {
+	for _, gvk := range ObservedTypes(c.Kind) {
+		if s.indexed.Has(gvk) {
+			continue
+		}
+		if err := s.rendered.IndexField(ctx, NewObject(gvk), byOwner, ownersOf(s.controllers)); err != nil {
+			return err
+		}
+		s.indexed.Insert(gvk)
+	}
+	return c.Setup(ctx, s.mgr, Rendered{Cache: s.rendered, label: c.Kind.Label}, s.options)
+}

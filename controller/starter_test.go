@@ -1,0 +1,86 @@
+package controller_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"example.com/gatehouse/controller"
+	"example.com/gatehouse/controller/at"
+	"example.com/gatehouse/controller/gatehouse"
+	"example.com/gatehouse/controller/observe"
+	"example.com/gatehouse/controller/setup"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
+	"example.com/gatehouse/kind/rbac"
+	"example.com/gatehouse/test/market"
+)
+
+// widget is the definition of a type that a Shop of this test is rendered to.
+var widget = &apiextensionsv1.CustomResourceDefinition{
+	ObjectMeta: metav1.ObjectMeta{Name: "widgets.late.example.com"},
+	Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "late.example.com",
+		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
+		Scope: apiextensionsv1.NamespaceScoped,
+		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+			Name: "v1", Served: true, Storage: true,
+			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+				Type: "object", XPreserveUnknownFields: ptr.To(true),
+			}},
+		}},
+	},
+}
+
+// A kind that the controller may not read yet, or whose children the cluster does not know yet,
+// holds up no other, and its own controller starts once it can.
+func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	if err := installShops(); err != nil {
+		t.Fatal(err)
+	}
+	late := market.Kind
+	late.Children = append(slices.Clone(late.Children), kind.Child{GVK: schema.GroupVersionKind{Group: "late.example.com", Version: "v1", Kind: "Widget"}})
+	w := newWorldOf(t, slices.Concat([]setup.Controller{observe.Controller(late)}, gatehouse.Controllers))
+	const user = "late-controller"
+	w.config = rest.CopyConfig(server.Admin)
+	w.config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	own, err := controller.Kinds(gatehouse.Controllers)
+	w.must(err)
+	w.allow("ats", user, rbac.ClusterRole(own))
+	w.start()
+	yay := w.createAt("yay", -time.Minute)
+	w.syncPod(yay)
+	w.awaitAt(yay, running, at.ReasonRunning)
+
+	s := &market.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: market.Spec{Pods: 1}}
+	w.must(w.Create(w.ctx, s))
+	w.allow("shops", user, rbac.ClusterRole(w.kinds()))
+	_, err = envtest.InstallCRDs(server.Admin, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{widget}})
+	w.must(err)
+	w.awaitShop(s, observe.ReasonObjectsMissing, condition.Reconciling)
+
+	next := w.createAt("next", -time.Minute)
+	w.syncPod(next)
+	w.awaitAt(next, running, at.ReasonRunning)
+}
+
+// allow gives a user the rights of a role.
+func (w *world) allow(name, user string, role *rbacv1.ClusterRole) {
+	w.Helper()
+	role.Name = w.namespace + "-" + name
+	w.must(w.Create(w.ctx, role))
+	w.must(w.Create(w.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}))
+}
