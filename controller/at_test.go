@@ -18,6 +18,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	. "example.com/gatehouse/controller/at"
+	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/test/expanded"
 )
@@ -432,4 +433,20 @@ func TestAtUnreadableQuantities(t *testing.T) {
 			t.Errorf("%s: %v, want it refused", spec, err)
 		}
 	}
+}
+
+// The Pod of an At that says itself what manages it said so, too, when it was rendered by an
+// earlier version, and no watch shows it: its command runs all the same.
+func TestPodThatSomethingElseManages(t *testing.T) {
+	w := newWorld(t)
+	yay := w.createAt("yay", 2*time.Second, func(at *cnatv1alpha1.At) {
+		at.Labels = map[string]string{kind.ManagedByLabel: "Helm"}
+	})
+	pod := w.syncPod(yay)
+	edit(w, pod, func(pod *corev1.Pod) { pod.Labels[kind.ManagedByLabel] = "Helm" })
+	w.start()
+	w.awaitAt(yay, running, ReasonRunning)
+	w.checkGate(pod, false)
+	w.writePodStatus(pod, exited(0))
+	w.awaitAt(yay, done, ReasonComplete)
 }

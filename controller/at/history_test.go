@@ -73,6 +73,7 @@ type simulation struct {
 	controllers []*simulatedController
 	renderer    int // version
 	created     int
+	unseen      bool // no cache ever shows a Pod: those say what the At says, that something else manages them
 
 	starts map[string]int       // by digest: how often its command was started
 	dues   map[string]time.Time // by digest
@@ -96,6 +97,7 @@ func newSimulation(t *rapid.T) *simulation {
 		c.reconciler = &Reconciler{Server: c, Clock: w.clock, Grace: 20 * time.Second, Events: noEvents{}}
 		w.controllers = append(w.controllers, c)
 	}
+	w.unseen = rapid.Bool().Draw(t, "Pods are unseen")
 	w.createAt(t)
 	return w
 }
@@ -128,9 +130,14 @@ func (w *simulation) createAt(t *rapid.T) {
 		t.Skip()
 	}
 	w.created++
+	var labels map[string]string
+	if w.unseen {
+		labels = map[string]string{kind.ManagedByLabel: "Helm"}
+	}
 	w.storeAt(&cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "at", UID: types.UID(fmt.Sprint("at-", w.created)), CreationTimestamp: *wholeSeconds(w.clock.Now()),
+			Labels: labels,
 		},
 		Spec:   drawSpec(t),
 		Status: cnatv1alpha1.AtStatus{ObservedGeneration: -1},

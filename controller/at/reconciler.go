@@ -17,6 +17,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind"
 )
 
 // duePriority is the priority of an At that is due: of many that wait for a worker,
@@ -38,12 +39,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	if at.DeletionTimestamp != nil { // an At that is going starts nothing
 		return reconcile.Result{}, nil
 	}
-	pods, err := r.readPods(ctx, at)
+	pods, unseen, err := r.readPods(ctx, at)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 
 	decision := decide(at, pods, r.Clock.Now(), r.Grace)
+	if unseen {
+		decision.Wake = earliest(decision.Wake, r.nextLook(decision))
+	}
 
 	switch written, err := r.write(ctx, at, decision); {
 	case status.IsOutdated(err):
@@ -59,32 +63,69 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 
 // readPods reads the Pods of an At from the cache. The cache may lag behind the
 // status, after a restart for one, so whether the armed Pod is really gone is
-// asked of the API server: what follows from that cannot be taken back.
-func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error) {
+// asked of the API server: what follows from that cannot be taken back. A Pod that is
+// unseen is not, or may not be, one whose events arrive.
+func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []corev1.Pod, unseen bool, err error) {
 	key := client.ObjectKeyFromObject(at)
-	pods, err := r.Server.Pods(ctx, key)
+	pods, err = r.Server.Pods(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("list Pods of At %s: %w", key, err)
+		return nil, false, fmt.Errorf("list Pods of At %s: %w", key, err)
 	}
 	run := at.Status.Run
-	if run == nil || run.PodUID == "" || at.Status.Phase == cnatv1alpha1.AtDone {
-		return pods, nil
+	switch {
+	case at.Status.Phase == cnatv1alpha1.AtDone:
+		return pods, false, nil
+	case run != nil && run.PodUID != "":
+		return r.withArmedPod(ctx, at, pods)
+	case len(pods) > 0 || !hasOtherManager(at):
+		return pods, false, nil
 	}
+	pods, err = r.Server.UnseenPods(ctx, at)
+	if err != nil {
+		return nil, false, fmt.Errorf("list Pods of At %s that are not watched: %w", key, err)
+	}
+	return pods, true, nil
+}
+
+// withArmedPod adds the Pod of a run to those from the cache, if it is not there.
+func (r *Reconciler) withArmedPod(ctx context.Context, at *cnatv1alpha1.At, pods []corev1.Pod) ([]corev1.Pod, bool, error) {
+	run := at.Status.Run
 	for i := range pods {
 		if pods[i].UID == run.PodUID {
-			return pods, nil
+			return pods, false, nil
 		}
 	}
 	pod, err := r.Server.Pod(ctx, client.ObjectKey{Namespace: at.Namespace, Name: run.PodName})
 	switch {
 	case apierrors.IsNotFound(err):
-		return pods, nil
+		return pods, hasOtherManager(at), nil
 	case err != nil:
-		return nil, fmt.Errorf("read Pod %s of At %s: %w", run.PodName, key, err)
+		return nil, false, fmt.Errorf("read Pod %s of At %s: %w", run.PodName, client.ObjectKeyFromObject(at), err)
 	case pod.UID != run.PodUID:
-		return pods, nil
+		return pods, hasOtherManager(at), nil
 	}
-	return append(pods[:len(pods):len(pods)], *pod), nil
+	return append(pods[:len(pods):len(pods)], *pod), true, nil
+}
+
+// hasOtherManager says whether an At has a label of its own that says what manages it. Its
+// Pod had the same once, and what watches the Pods that Gatehouse manages does not see it.
+// Such a Pod may wait for its time for long: as a rule nothing applies it again.
+func hasOtherManager(at *cnatv1alpha1.At) bool {
+	manager, ok := at.Labels[kind.ManagedByLabel]
+	return ok && manager != kind.ManagedBy
+}
+
+// nextLook is when to look again at a Pod of which no event tells; zero for never.
+func (r *Reconciler) nextLook(decision Decision) time.Time {
+	const often = 10 * time.Second
+	switch {
+	case decision.Open != nil:
+		return r.Clock.Now()
+	case decision.Status.Phase == cnatv1alpha1.AtDone:
+		return time.Time{}
+	default:
+		return r.Clock.Now().Add(often)
+	}
 }
 
 // write writes what was decided, if anything, and says whether it did.

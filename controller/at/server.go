@@ -12,6 +12,7 @@ import (
 	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 )
 
@@ -21,6 +22,9 @@ import (
 type Server interface {
 	// Pods lists the Pods of an At from the cache. They must not be changed.
 	Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error)
+	// UnseenPods lists the Pods of an At that the cache does not hold, as they say that
+	// they are managed by what the At says.
+	UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error)
 	// Pod reads a Pod from the API server itself.
 	Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
 	// Open removes the gate of a Pod, and nothing else.
@@ -40,6 +44,13 @@ type server struct {
 func (s *server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := s.rendered.List(ctx, &pods, at)
+	return pods.Items, err
+}
+
+func (s *server) UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := s.live.List(ctx, &pods, client.InNamespace(at.Namespace),
+		client.MatchingLabels{kindat.Label: at.Name, kind.ManagedByLabel: at.Labels[kind.ManagedByLabel]})
 	return pods.Items, err
 }
 

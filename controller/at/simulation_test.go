@@ -2,6 +2,7 @@ package at
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,11 +31,14 @@ var (
 )
 
 func (c *simulatedController) Pods(context.Context, types.NamespacedName) ([]corev1.Pod, error) {
-	var list []corev1.Pod
-	for _, pod := range c.world.past[c.seesPods].pods {
-		list = append(list, pod)
+	if c.world.unseen {
+		return nil, nil
 	}
-	return list, nil
+	return slices.Collect(maps.Values(c.world.past[c.seesPods].pods)), nil
+}
+
+func (c *simulatedController) UnseenPods(context.Context, *cnatv1alpha1.At) ([]corev1.Pod, error) {
+	return slices.Collect(maps.Values(c.world.now().pods)), nil
 }
 
 func (c *simulatedController) Pod(_ context.Context, key types.NamespacedName) (*corev1.Pod, error) {
