@@ -72,9 +72,17 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if *archive != "" {
-		return r.writeArchive(ctx, filepath.Join(r.root, *archive))
+		return r.writeArchive(ctx, within(r.root, *archive))
 	}
 	return r.write(ctx)
+}
+
+// within is a file of a folder, unless its path is absolute.
+func within(folder, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(folder, file)
 }
 
 // versions are those that can be part of the name of a file.

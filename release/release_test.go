@@ -248,3 +248,15 @@ func TestWrongNames(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWithin(t *testing.T) {
+	absolute, err := filepath.Abs("controller.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{filepath.Join("bin", "c.tar"): filepath.Join("folder", "bin", "c.tar"), absolute: absolute} {
+		if got := within("folder", file); got != want {
+			t.Errorf("%s is %s, want %s", file, got, want)
+		}
+	}
+}
