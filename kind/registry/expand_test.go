@@ -125,6 +125,37 @@ func TestExpandErrors(t *testing.T) {
 				`ConfigMap b: its label cnat.programming-kubernetes.info/at is for what is rendered from another kind, At: leave it out`,
 			},
 		},
+		"metadata of other types": {
+			func(object) ([]kind.Object, error) {
+				u := untyped("v1", "ConfigMap", "a")
+				u.Object["metadata"].(map[string]any)["labels"] = map[string]any{"a": 1}
+				u.Object["metadata"].(map[string]any)["annotations"] = "b"
+				return []kind.Object{u}, nil
+			},
+			[]string{
+				`ConfigMap a: its metadata.labels are not a mapping of texts: have Expand write them so`,
+				`ConfigMap a: its metadata.annotations are not a mapping of texts: have Expand write them so`,
+			},
+		},
+		"half a character": {
+			func(object) ([]kind.Object, error) {
+				a := configMap("a")
+				a.Data = map[string]string{"greeting": "Grüße"[:3]}
+				return []kind.Object{a}, nil
+			},
+			[]string{`ConfigMap a: it has text that is not UTF-8, "Gr\xc3": have Expand cut texts between characters`},
+		},
+		"a gate": {
+			func(object) ([]kind.Object, error) {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/own"}, {Name: at.Kind.Gate}}
+				return []kind.Object{pod}, nil
+			},
+			[]string{
+				`Pod a: Children has no v1 Pod: add it there`,
+				`Pod a: its scheduling gate cnat.programming-kubernetes.info/schedule is for what is rendered from another kind, At: leave it out`,
+			},
+		},
 		"the time": {
 			func(object) ([]kind.Object, error) {
 				return []kind.Object{configMap("a"), configMap(fmt.Sprint("b", time.Now().UnixNano()))}, nil

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,10 +47,36 @@ func (k entry) checkReturned(all []kind.Kind, u *unstructured.Unstructured, owne
 	if namespace := u.GetNamespace(); namespace != "" && namespace != owner.GetNamespace() {
 		found.add("%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, namespace)
 	}
+	checkText(title, u.Object, found)
 	metadata, _ := u.Object["metadata"].(map[string]any)
+	for _, field := range []string{"labels", "annotations"} {
+		if _, _, err := unstructured.NestedStringMap(metadata, field); err != nil {
+			found.add("%s: its metadata.%s are not a mapping of texts: have Expand write them so", title, field)
+		}
+	}
 	for _, field := range slices.Sorted(maps.Keys(metadata)) {
 		if metadata[field] != nil && slices.Contains(ofServer, field) {
 			found.add("%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
+		}
+	}
+}
+
+// checkText finds text that is not UTF-8, which JSON cannot have, and a cluster would get
+// otherwise than it was reviewed.
+func checkText(title string, value any, found *problems) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			checkText(title, key, found)
+			checkText(title, value[key], found)
+		}
+	case []any:
+		for _, item := range value {
+			checkText(title, item, found)
+		}
+	case string:
+		if !utf8.ValidString(value) {
+			found.add("%s: it has text that is not UTF-8, %q: have Expand cut texts between characters", title, value)
 		}
 	}
 }
@@ -79,6 +106,7 @@ func (k entry) checkExpanded(all []kind.Kind, objects []*unstructured.Unstructur
 		}
 		k.checkName(u, found)
 		k.checkLabels(all, u, found)
+		k.checkGates(all, u, found)
 		k.checkDigest(u, found)
 	}
 }
@@ -89,6 +117,19 @@ func (k entry) checkLabels(all []kind.Kind, u *unstructured.Unstructured, found 
 		other := &all[i]
 		if value, _, _ := unstructured.NestedString(u.Object, "metadata", "labels", other.Label); value != "" && other.Label != k.Label {
 			found.add("%s %s: its label %s is for what is rendered from another kind, %s: leave it out", u.GetKind(), u.GetName(), other.Label, other.GVK.Kind)
+		}
+	}
+}
+
+// checkGates finds a scheduling gate that nobody opens, as it is another kind's.
+func (k entry) checkGates(all []kind.Kind, u *unstructured.Unstructured, found *problems) {
+	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
+	for _, item := range gates {
+		gate, _ := item.(map[string]any)
+		for i := range all {
+			if other := &all[i]; other.Gate != "" && other.Gate != k.Gate && gate["name"] == other.Gate {
+				found.add("%s %s: its scheduling gate %s is for what is rendered from another kind, %s: leave it out", u.GetKind(), u.GetName(), other.Gate, other.GVK.Kind)
+			}
 		}
 	}
 }
