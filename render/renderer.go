@@ -157,7 +157,10 @@ func (r *renderer) convert(stored []object.Object) {
 		}
 		o.Written.Object = converted.Object
 		valid, problems := r.checker.Objects([]object.Object{{Unstructured: o.Written, Written: o.Written}})
-		r.report(problems)
+		for _, p := range problems {
+			p.Message = "is converted to an invalid " + converted.GetAPIVersion() + ": " + p.Message
+			r.report([]object.Problem{p})
+		}
 		if len(valid) > 0 {
 			stored[i] = valid[0]
 		}
@@ -230,11 +233,11 @@ func unoverridden(rendered, final []object.Object) map[*unstructured.Unstructure
 func (r *renderer) admit(objects []object.Object) {
 	refused, rest := r.checker.Apply(objects, r.problems, r.rendered)
 	r.problems = rest
-	r.report(refused)
+	r.reportRefused(refused)
 	r.checker.DropNulls(objects)
-	r.report(check.PodSecurity(objects, func(p object.Problem) string { return r.locate(p).Position() }))
+	r.reportRefused(check.PodSecurity(objects, func(p object.Problem) string { return r.locate(p).Position() }))
 	if faulty, areAll := r.faulty(); areAll { // policies judge what is otherwise valid
-		r.report(r.checker.Policies(objects, faulty, r.position))
+		r.reportRefused(r.checker.Policies(objects, faulty, r.position))
 	}
 }
 

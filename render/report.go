@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -99,12 +100,42 @@ func (r *renderer) originOf(built *unstructured.Unstructured, forWarning bool) s
 	return r.sources.Kustomizations[r.folder].File
 }
 
-// reportErrors reports the errors of objects.
+// reportErrors reports the errors of objects, each of several by itself. One that begins with
+// the path of a field is of that.
 func (r *renderer) reportErrors(objects []object.Object, errs []error) {
 	for i, err := range errs {
-		if err != nil {
-			r.report([]object.Problem{object.NewProblem(objects[i], "", object.Value{}, err.Error())})
+		title := objects[i].GetKind() + " " + objects[i].GetName() + ": " // which a problem says anyway
+		for _, one := range split(err) {
+			message := strings.TrimPrefix(one.Error(), title)
+			r.report([]object.Problem{object.NewProblem(objects[i], fieldIn(message), object.Value{}, message)})
 		}
+	}
+}
+
+// split are the errors that one is joined from.
+func split(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+var fieldPath = regexp.MustCompile(`^(spec|metadata)[.\[][^\s:]*`)
+
+// fieldIn is the path of the field that an error begins with; empty where it names none.
+func fieldIn(message string) string { return fieldPath.FindString(message) }
+
+// reportRefused reports what keeps objects out of a cluster. Of what is rendered, and nobody
+// wrote that field of, it is a problem with the spec.
+func (r *renderer) reportRefused(problems []object.Problem) {
+	for _, p := range problems {
+		if p.Subject.IsRendered() && p.Field != "" && r.locate(p).Line == 0 {
+			p = problemOfWritten(p, "")
+		}
+		r.report([]object.Problem{p})
 	}
 }
 

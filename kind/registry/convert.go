@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -21,15 +22,23 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 	if err != nil {
 		return nil, err
 	}
+	title := from.GVK.Kind + " " + object.GetName()
 	to := k.ofType(converted)
-	if to == nil || to.GVK.GroupKind() != from.GVK.GroupKind() {
-		return nil, fmt.Errorf("%s %s: Convert returns a %T: have it return the version of the kind that is rendered", from.GVK.Kind, object.GetName(), converted)
+	switch {
+	case isNil(converted):
+		return nil, fmt.Errorf("%s: Convert returns nil: have it return the version of the kind that is rendered, or an error", title)
+	case to == nil || to.GVK.GroupKind() != from.GVK.GroupKind():
+		return nil, fmt.Errorf("%s: Convert returns a %T: have it return the version of the kind that is rendered", title, converted)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(converted)
 	if err != nil {
 		return nil, fmt.Errorf("write %T: %w", converted, err)
 	}
 	delete(content, "status")
+	found := problems{}
+	if checkText("Convert", content, &found); len(found) > 0 {
+		return nil, errors.Join(found.of(title)...)
+	}
 	content["metadata"] = object.Object["metadata"]
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(to.GVK)
@@ -46,9 +55,29 @@ func (k entry) convertSafely(object *unstructured.Unstructured) (converted kind.
 	if err := read(object, from); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	converted, err = k.Convert(from)
+	converted, err = k.convertTwice(from)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", k.GVK.Kind, object.GetName(), err)
+	}
+	return converted, nil
+}
+
+// convertTwice returns what the kind's own Convert does, which depends on the object alone.
+func (k entry) convertTwice(from kind.Object) (kind.Object, error) {
+	given := from.DeepCopyObject().(kind.Object)
+	converted, err := k.Convert(given)
+	switch {
+	case err != nil:
+		return nil, err
+	case !isSame(given, from):
+		return nil, errors.New("Convert changes the object that it is given: have it change a DeepCopy")
+	}
+	again, err := k.Convert(given)
+	if err != nil {
+		return nil, fmt.Errorf("Convert returns an error when it is called again: %w", err)
+	}
+	if !isSame(converted, again) {
+		return nil, errors.New("Convert returns something else when it is called again: have it depend on the object alone, not on time, chance or the order of a map")
 	}
 	return converted, nil
 }

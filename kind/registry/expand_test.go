@@ -143,7 +143,7 @@ func TestExpandErrors(t *testing.T) {
 				a.Data = map[string]string{"greeting": "Grüße"[:3]}
 				return []kind.Object{a}, nil
 			},
-			[]string{`ConfigMap a: it has text that is not UTF-8, "Gr\xc3": have Expand cut texts between characters`},
+			[]string{`ConfigMap a: it has text that is not UTF-8, "Gr\xc3": cut texts between characters`},
 		},
 		"a gate": {
 			func(object) ([]kind.Object, error) {
@@ -224,7 +224,7 @@ func newEverything(t *testing.T, name string) *unstructured.Unstructured {
 }
 
 // lineOf is the line that an error names.
-var lineOf = regexp.MustCompile(`(expand_test\.go:|line )\d+`)
+var lineOf = regexp.MustCompile(`((?:expand|convert)_test\.go:|line )\d+`)
 
 func checkExpandErrors(t *testing.T, d definition, owner *unstructured.Unstructured, want []string) {
 	t.Helper()

@@ -76,7 +76,7 @@ func checkText(title string, value any, found *problems) {
 		}
 	case string:
 		if !utf8.ValidString(value) {
-			found.add("%s: it has text that is not UTF-8, %q: have Expand cut texts between characters", title, value)
+			found.add("%s: it has text that is not UTF-8, %q: cut texts between characters", title, value)
 		}
 	}
 }

@@ -1,0 +1,68 @@
+package registry_test
+
+import (
+	"errors"
+	"testing"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/kind/registry/testdata/everything"
+)
+
+// What an old version is converted to depends on it alone, and is of the new one.
+func TestConvertErrors(t *testing.T) {
+	calls := 0
+	type object = *everything.Everything
+	for name, c := range map[string]struct {
+		convert func(object) (kind.Object, error)
+		want    string // without the name of the object
+	}{
+		"an error":      {func(object) (kind.Object, error) { return nil, errors.New("spec.map: no") }, "spec.map: no"},
+		"panic":         {func(object) (kind.Object, error) { panic(line()) }, "Convert panics at registry/convert_test.go:N: line N"},
+		"nothing":       {func(object) (kind.Object, error) { return nil, nil }, "Convert returns nil: have it return the version of the kind that is rendered, or an error"},
+		"a nil pointer": {func(object) (kind.Object, error) { return object(nil), nil }, "Convert returns nil: have it return the version of the kind that is rendered, or an error"},
+		"another kind": {
+			func(object) (kind.Object, error) { return at.Kind.New(), nil },
+			"Convert returns a *v1alpha1.At: have it return the version of the kind that is rendered",
+		},
+		"a changed argument": {
+			func(o object) (kind.Object, error) { o.Spec.Map["a"] += "c"; return o, nil },
+			"Convert changes the object that it is given: have it change a DeepCopy",
+		},
+		"another each time": {
+			func(object) (kind.Object, error) {
+				calls++
+				o := &everything.Everything{}
+				o.Spec.Text = string(rune('a' + calls))
+				return o, nil
+			},
+			"Convert returns something else when it is called again: have it depend on the object alone, not on time, chance or the order of a map",
+		},
+		"half a character": {
+			func(object) (kind.Object, error) {
+				o := &everything.Everything{}
+				o.Spec.Text = "Grüße"[:3]
+				return o, nil
+			},
+			`Convert: it has text that is not UTF-8, "Gr\xc3": cut texts between characters`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			converts := func(d *definition) {
+				d.Convert, d.Expand, d.Children = c.convert, nil, nil
+			}
+			kinds, err := registry.New(ofVersions("v1", converts), ofVersions("v2"), at.Kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = kinds.Convert(newEverything(t, "web"))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if got, want := lineOf.ReplaceAllString(err.Error(), "${1}N"), "Everything web: "+c.want; got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
