@@ -66,3 +66,14 @@ func TestConvertErrors(t *testing.T) {
 		})
 	}
 }
+
+// A version that is converted is no kind of its own to people.
+func TestStringOfVersions(t *testing.T) {
+	kinds, err := registry.New(ofVersions("v1", converts), at.Kind, ofVersions("v2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := kinds.String(), "an At or an Everything"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -28,12 +28,17 @@ func New(all ...kind.Kind) (*Kinds, error) {
 
 // String is how people say any of the kinds: "an At or a Memcached".
 func (k *Kinds) String() string {
-	var b strings.Builder
+	var names []string
 	for i := range k.All {
-		name := k.All[i].GVK.Kind
+		if !k.All[i].IsConverted() {
+			names = append(names, k.All[i].GVK.Kind)
+		}
+	}
+	var b strings.Builder
+	for i, name := range names {
 		switch {
 		case i == 0:
-		case i == len(k.All)-1:
+		case i == len(names)-1:
 			b.WriteString(" or ")
 		default:
 			b.WriteString(", ")

@@ -68,7 +68,10 @@ func (w *world) others(effects []Effect) (others []Effect) {
 
 // otherEffect is what becomes of an object, by what becomes of what is rendered from it.
 func otherEffect(before, after *unstructured.Unstructured, t tally) Effect {
-	const stops = Sentence("what runs in them is stopped")
+	stops := Sentence("what runs in them is stopped")
+	if t[diff.Replaced].kinds["Job"] > 0 {
+		stops = "it runs again, and what still runs of it is stopped"
+	}
 	switch {
 	case before == nil && len(t[diff.Added].kinds) > 0:
 		return Effect{Type: ObjectAdded, What: say("is added, with %s", t[diff.Added].list())}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
@@ -35,9 +37,14 @@ func fleetFront(image string) string {
 // What becomes of a kind of somebody else is said by what it is rendered to, and of that
 // nothing is said twice.
 func TestOtherKinds(t *testing.T) {
-	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{testkind.Kind})...)
+	withJobs := testkind.Kind
+	withJobs.Children = append(slices.Clone(withJobs.Children), kind.Child{GVK: batchv1.SchemeGroupVersion.WithKind("Job"), Immutable: true})
+	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{withJobs})...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	job := func(hash string) string {
+		return ofFleet("batch/v1", "Job", "f-"+hash, "spec: {template: {spec: {containers: [{name: c, image: i}]}}}")
 	}
 	open := ofFleet("v1", "Service", "f", "spec: {type: LoadBalancer, ports: [{port: 80}]}")
 	config := func(value string) string { return ofFleet("v1", "ConfigMap", "f", "data: {a: "+value+"}") }
@@ -52,6 +59,7 @@ func TestOtherKinds(t *testing.T) {
 		"removed":          {fleet(fleetPod("f-0-0"), fleetFront("i"), open), "", []string{"Fleet ns/f: is removed, with 1 Deployment, 1 Pod and 1 Service | what runs of it is stopped"}},
 		"removed, no Pods": {fleet(config("b")), "", []string{"Fleet ns/f: is removed, with 1 ConfigMap"}},
 		"message":          {fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetPod("f-2-0")), fleet(fleetPod("f-0-1"), fleetPod("f-1-1"), fleetPod("f-2-1")), []string{"Fleet ns/f: replaces 3 Pods" + stops}},
+		"a Job":            {fleet(job("0123456789")), fleet(job("0123456780")), []string{"Fleet ns/f: replaces 1 Job | it runs again, and what still runs of it is stopped"}},
 		"fewer":            {fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), fleet(fleetPod("f-0-0")), []string{"Fleet ns/f: removes 1 Pod" + stops}},
 		"more":             {fleet(fleetPod("f-0-0")), fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), []string{"Fleet ns/f: adds 1 Pod"}},
 		"image":            {fleet(fleetFront("i")), fleet(fleetFront("j")), []string{"Deployment ns/f-front: Pods are replaced: image i → j"}},

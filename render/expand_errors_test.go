@@ -1,0 +1,76 @@
+package render
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/testkind"
+)
+
+// What is wrong with what a kind makes of a spec is said of the spec, once, and with the line
+// of the field that an error names.
+func TestExpandErrorsAreOfTheSpec(t *testing.T) {
+	const invalid = "environments/prod/all.yaml:7: Fleet shop/f: is rendered to an invalid Pod shop/f-0-"
+	for name, test := range map[string]struct {
+		expand func(kind.Object) ([]kind.Object, error)
+		want   []string // how each problem begins
+	}{
+		"a field":   {func(kind.Object) ([]kind.Object, error) { return nil, errors.New("spec.message: too loud") }, []string{"environments/prod/all.yaml:15: Fleet shop/f: spec.message: too loud"}},
+		"no field":  {func(kind.Object) ([]kind.Object, error) { return nil, errors.New("specious: no") }, []string{"environments/prod/all.yaml:7: Fleet shop/f: specious: no"}},
+		"a mapping": {func(kind.Object) ([]kind.Object, error) { return nil, errors.New(`metadata.labels[a b]: no`) }, []string{"environments/prod/all.yaml:12: Fleet shop/f: metadata.labels[a b]: no"}},
+		"several": {func(kind.Object) ([]kind.Object, error) { return []kind.Object{nil, nil}, nil }, []string{
+			"environments/prod/all.yaml:7: Fleet shop/f: object 1 of 2: it is nil: leave it out",
+			"environments/prod/all.yaml:7: Fleet shop/f: object 2 of 2: it is nil: leave it out",
+		}},
+		"Pod Security": {testkind.Kind.Expand, []string{invalid, invalid, invalid, invalid}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fleet := testkind.Kind
+			fleet.Expand = test.expand
+			kinds, err := registry.New(fleet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			root := write(t, `
+-- environments/prod/kustomization.yaml --
+resources: [all.yaml]
+-- environments/prod/all.yaml --
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels: {pod-security.kubernetes.io/enforce: restricted}
+---
+apiVersion: testing.example.com/v1
+kind: Fleet
+metadata:
+  name: f
+  namespace: shop
+  labels: {a: b}
+spec:
+  pods: 1
+  message: hello
+`)
+			repository, err := Open(root, kinds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, problems := Render(repository, "prod", func(string) {})
+			if len(problems) != len(test.want) {
+				t.Fatalf("%d problems, want %d: %v", len(problems), len(test.want), problems)
+			}
+			for i, p := range problems {
+				if !strings.HasPrefix(p.String(), test.want[i]) {
+					t.Errorf("got  %s\nwant %s...", p, test.want[i])
+				}
+			}
+			if _, err := os.Stat(root + "/rendered"); err == nil {
+				t.Error("rendered is written")
+			}
+		})
+	}
+}
