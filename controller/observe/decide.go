@@ -97,6 +97,7 @@ func (v *view) add(e expected, o kind.Object, now time.Time) {
 	default:
 		v.unavailable = append(v.unavailable, describe(o))
 	}
+	why := fmt.Sprintf("%s (%s)", describe(o), h.reason)
 	switch {
 	case isStale(e, o):
 		v.stale = append(v.stale, describe(o))
@@ -104,9 +105,9 @@ func (v *view) add(e expected, o kind.Object, now time.Time) {
 	case h.status == kstatus.CurrentStatus:
 		return
 	case h.status == kstatus.FailedStatus:
-		v.failed = append(v.failed, fmt.Sprintf("%s (%s)", describe(o), h.reason))
+		v.failed = append(v.failed, why)
 	default:
-		v.inProgress = append(v.inProgress, describe(o))
+		v.inProgress = append(v.inProgress, why)
 	}
 	v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: o.GetName(), Reason: h.reason})
 }

@@ -129,6 +129,20 @@ func ended(phase corev1.PodPhase, reason string) func(kind.Object) {
 	return firstPod(func(pod *corev1.Pod) { pod.Status = corev1.PodStatus{Phase: phase, Reason: reason} })
 }
 
+func terminated(phase corev1.PodPhase, reason string) func(kind.Object) {
+	return firstPod(func(pod *corev1.Pod) {
+		pod.Status = corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: 137}}}}}
+	})
+}
+
+// restarted has the container of a Pod be restarted so long ago.
+func restarted(ago time.Duration) func(kind.Object) {
+	return firstPod(func(pod *corev1.Pod) {
+		running := &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-ago))}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", Ready: true, RestartCount: 1, State: corev1.ContainerState{Running: running}}}
+	})
+}
+
 // made is as something that a controller made.
 func made(o kind.Object) {
 	o.SetName("made")
@@ -172,6 +186,10 @@ func TestDecide(t *testing.T) {
 		"pending":           {newShop(), synced(newShop(), waiting(corev1.PodPending, "ContainerCreating")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 PodPending"}, "True", 0},
 		"no image":          {newShop(), synced(newShop(), waiting(corev1.PodPending, "ImagePullBackOff")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 ImageNotPulled"}, "True", 0},
 		"no container":      {newShop(), synced(newShop(), waiting(corev1.PodPending, "CreateContainerConfigError")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 ContainerNotCreated"}, "True", 0},
+		"killed":            {newShop(), synced(newShop(), terminated(corev1.PodFailed, "OOMKilled")), ReasonObjectsFailed, condition.Stalled, 2, "(OOMKilled)", []string{"s-0-0000000005 OOMKilled"}, "True", 0},
+		"exited":            {newShop(), synced(newShop(), terminated(corev1.PodFailed, "Error")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
+		"restarted":         {newShop(), synced(newShop(), restarted(9*time.Second)), ReasonObjectsNotReady, condition.Reconciling, 2, "Not ready: Pod s-0-0000000005 (ContainerRestarted)", []string{"s-0-0000000005 ContainerRestarted"}, "True", time.Second},
+		"stays up":          {newShop(), synced(newShop(), restarted(10*time.Second)), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
 		"crashes":           {newShop(), synced(newShop(), waiting(corev1.PodRunning, "CrashLoopBackOff")), ReasonObjectsFailed, condition.Stalled, 2, "Pod s-0-0000000005 (ContainerCrashLooping)", []string{"s-0-0000000005 ContainerCrashLooping"}, "True", 0},
 		"not scheduled yet": {newShop(), synced(newShop(), unschedulable(5*time.Second)), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 PodNotScheduled"}, "True", 10 * time.Second},
 		"not scheduled":     {newShop(), synced(newShop(), unschedulable(15*time.Second)), ReasonObjectsFailed, condition.Stalled, 2, "(PodUnschedulable)", []string{"s-0-0000000005 PodUnschedulable"}, "True", 0},
@@ -181,7 +199,7 @@ func TestDecide(t *testing.T) {
 		"of no word":        {newShop(), synced(newShop(), ended(corev1.PodFailed, "\x1b[31m")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
 		"of no phase known": {newShop(), synced(newShop(), ended("Odd", "")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 Unknown"}, "True", 0},
 
-		"rolls out":       {newShop(), synced(newShop(), rollingOut(1)), ReasonObjectsNotReady, condition.Reconciling, 2, "Not ready: Deployment s", []string{"s ReplicasNotReady"}, "False", 0},
+		"rolls out":       {newShop(), synced(newShop(), rollingOut(1)), ReasonObjectsNotReady, condition.Reconciling, 2, "Not ready: Deployment s (ReplicasNotReady)", []string{"s ReplicasNotReady"}, "False", 0},
 		"does not go on":  {newShop(), synced(newShop(), deployment(func(d *appsv1.Deployment) { d.Status.Conditions[1].Reason = "ProgressDeadlineExceeded" })), ReasonObjectsFailed, condition.Stalled, 2, "Deployment s (ProgressDeadlineExceeded)", []string{"s ProgressDeadlineExceeded"}, "True", 0},
 		"cannot render":   {newShop(says("fail")), all, ReasonExpandFailed, condition.Stalled, -1, "nobody says fail", nil, "", 0},
 		"panics":          {newShop(says("panic")), all, ReasonExpandFailed, condition.Stalled, -1, "nobody says panic", nil, "", 0},

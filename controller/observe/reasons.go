@@ -57,6 +57,8 @@ const (
 	PodUnschedulable = "PodUnschedulable"
 	// ImageNotPulled: an image of the Pod cannot be pulled.
 	ImageNotPulled = "ImageNotPulled"
+	// ContainerRestarted: a container of the Pod was restarted some seconds ago.
+	ContainerRestarted = "ContainerRestarted"
 	// ContainerNotCreated: a container of the Pod cannot be created.
 	ContainerNotCreated = "ContainerNotCreated"
 )

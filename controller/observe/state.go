@@ -30,7 +30,8 @@ type state struct {
 //   - a Job is ready once it is complete, as it is for Flux and Argo CD: who waits for one
 //     waits for its end;
 //   - a Pod whose phase is Failed has failed, as it is for Argo CD;
-//   - a Pod that no node takes has failed once so much time went by, by the time given.
+//   - a Pod that no node takes has failed once so much time went by, by the time given;
+//   - a Pod whose container was just restarted is not ready yet.
 func stateOf(o kind.Object, now time.Time) state {
 	u, err := asUnstructured(o)
 	if err != nil {
@@ -62,10 +63,7 @@ func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 	switch {
 	case h.status == kstatus.TerminatingStatus:
 	case pod.Status.Phase == corev1.PodFailed:
-		h.status, h.reason = kstatus.FailedStatus, PodFailed
-		if isReason(pod.Status.Reason) { // like Evicted
-			h.reason = pod.Status.Reason
-		}
+		h.status, h.reason = kstatus.FailedStatus, failedReason(pod)
 	case h.reason == PodUnschedulable || h.reason == PodNotScheduled:
 		h.status, h.reason = kstatus.FailedStatus, PodUnschedulable
 		if ends := pod.CreationTimestamp.Add(kstatus.ScheduleWindow); now.Before(ends) {
@@ -73,7 +71,41 @@ func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 		}
 	case h.status == kstatus.InProgressStatus:
 		h.reason = waitingReason(pod, h.reason)
+	case h.status == kstatus.CurrentStatus:
+		if stays := staysUp(pod); now.Before(stays) {
+			h.status, h.reason, h.wake = kstatus.InProgressStatus, ContainerRestarted, stays
+		}
 	}
+}
+
+// staysUp is when the containers of a Pod that were restarted have run for long enough to
+// say that they stay up: one that crashes again and again is ready for a moment each time.
+// It is zero where none was restarted.
+func staysUp(pod *corev1.Pod) (stays time.Time) {
+	const longEnough = 10 * time.Second
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.RestartCount == 0 || c.State.Running == nil {
+			continue
+		}
+		if since := c.State.Running.StartedAt.Add(longEnough); since.After(stays) {
+			stays = since
+		}
+	}
+	return stays
+}
+
+// failedReason is why a Pod failed, like Evicted, or one of its containers, like OOMKilled.
+func failedReason(pod *corev1.Pod) string {
+	if isReason(pod.Status.Reason) {
+		return pod.Status.Reason
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		ended := c.State.Terminated
+		if ended != nil && ended.ExitCode != 0 && ended.Reason != "Error" && isReason(ended.Reason) {
+			return ended.Reason
+		}
+	}
+	return PodFailed
 }
 
 // waitingReason is why a Pod waits that needs help from outside, and otherwise the reason

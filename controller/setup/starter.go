@@ -47,7 +47,7 @@ func (s *starter) Start(ctx context.Context) error {
 				still = append(still, c)
 				if name := c.Kind.GVK.Kind; said[name] != err.Error() {
 					said[name] = err.Error()
-					s.mgr.GetLogger().Error(err, "The controller of "+name+" waits until it can read what it needs")
+					s.mgr.GetLogger().Info("The controller of "+name+" waits until it can read what it needs", "error", err.Error())
 				}
 				continue
 			}

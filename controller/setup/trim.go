@@ -88,8 +88,8 @@ func trimPodStatus(status *corev1.PodStatus) corev1.PodStatus {
 		}
 	}
 	for _, c := range status.ContainerStatuses {
-		if c.State.Running == nil || !c.Ready {
-			trimmed.ContainerStatuses = append(trimmed.ContainerStatuses, corev1.ContainerStatus{Name: intern(c.Name), Ready: c.Ready, State: c.State})
+		if c.State.Running == nil || !c.Ready || c.RestartCount > 0 {
+			trimmed.ContainerStatuses = append(trimmed.ContainerStatuses, corev1.ContainerStatus{Name: intern(c.Name), Ready: c.Ready, RestartCount: c.RestartCount, State: c.State})
 		}
 	}
 	return trimmed

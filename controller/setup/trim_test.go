@@ -52,6 +52,7 @@ func shopLabel() map[string]string { return map[string]string{market.Label: "s"}
 func TestTrim(t *testing.T) {
 	running := corev1.ContainerStatus{Name: "runs", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	waiting := corev1.ContainerStatus{Name: "waits", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+	again := corev1.ContainerStatus{Name: "again", Ready: true, RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: created}}}
 	for name, test := range map[string]struct{ object, want client.Object }{
 		"Pod": {
 			&corev1.Pod{
@@ -63,7 +64,7 @@ func TestTrim(t *testing.T) {
 						{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady", Message: "m"},
 						{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
 					},
-					ContainerStatuses: []corev1.ContainerStatus{running, waiting},
+					ContainerStatuses: []corev1.ContainerStatus{running, waiting, again},
 				},
 			},
 			&corev1.Pod{
@@ -72,7 +73,7 @@ func TestTrim(t *testing.T) {
 				Status: corev1.PodStatus{
 					Phase: corev1.PodRunning, Reason: "r", ObservedGeneration: 2,
 					Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"}},
-					ContainerStatuses: []corev1.ContainerStatus{waiting},
+					ContainerStatuses: []corev1.ContainerStatus{waiting, again},
 				},
 			},
 		},
