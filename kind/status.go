@@ -71,12 +71,13 @@ type Observation struct {
 	// like *corev1.Pod, and otherwise *unstructured.Unstructured. Of their metadata they
 	// have what identifies them, of their spec what is neither a list nor a mapping, and
 	// their status; of the status of a Pod phase and reason, the condition Ready, and
-	// PodScheduled and the containers where something is amiss. They are not to be changed.
+	// PodScheduled and the containers where something is amiss or was restarted. They are not to
+	// be changed.
 	Children []Object
 
 	// Status is what they make of the status: each is ready when kstatus says that it is
-	// current, a Job when it is complete, and a Pod unless it failed. What others made does
-	// not count.
+	// current, a Job when it is complete, and a Pod unless it failed or its containers were
+	// restarted a moment ago. What others made does not count.
 	Status Status
 
 	// Wake is when Status may be another though nothing changes; zero for never.

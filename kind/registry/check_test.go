@@ -380,6 +380,10 @@ func TestClashes(t *testing.T) {
 			}
 		})
 	}
+	gated := func(k kind.Kind) kind.Kind {
+		k.Gate, k.Children = "example.com/gate", []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}}
+		return k
+	}
 	const one, two = "test.example.com/v1 Everything", "test.example.com/v2 Everything"
 	for name, c := range map[string]struct {
 		kinds []kind.Kind
@@ -389,6 +393,7 @@ func TestClashes(t *testing.T) {
 		"another group":     {[]kind.Kind{everythings(), renamed("a.b", "EveryThing", "every", "")}, one + ` and a.b/v1 EveryThing: two kinds have one name: give one another`},
 		"another case":      {[]kind.Kind{everythings(), renamed("test.example.com", "EveryThing", "every", "")}, one + ` and test.example.com/v1 EveryThing: two kinds have one name: give one another`},
 		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, one + ` and a.b/v1 Every: both have the plural "everythings": give one another with // +kubebuilder:resource:path=`},
+		"gate":              {[]kind.Kind{gated(everythings()), gated(renamed("a.b", "Other", "others", ""))}, one + ` and a.b/v1 Other: both have the Gate "example.com/gate", which the controller of one opens: give the other another, or none`},
 		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `a.b/v1 One and a.b/v1 Other: both have the short name "o": give one another with // +kubebuilder:resource:shortName=`},
 		"short name, group": {[]kind.Kind{renamed("a.b", "One", "ones", "o"), renamed("a.c", "Other", "others", "o")}, ""},
 		"versions":          {[]kind.Kind{ofVersions("v1", converts), ofVersions("v2")}, ""},

@@ -43,6 +43,8 @@ func clash(a, b *kind.Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition
 		return versionClash(a, b)
 	case strings.EqualFold(a.GVK.Kind, b.GVK.Kind):
 		return "two kinds have one name: give one another"
+	case a.Gate != "" && a.Gate == b.Gate:
+		return fmt.Sprintf("both have the Gate %q, which the controller of one opens: give the other another, or none", a.Gate)
 	case aCRD != nil && bCRD != nil:
 		return resourceClash(aCRD, bCRD)
 	}
