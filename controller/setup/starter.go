@@ -58,10 +58,10 @@ func (s *starter) Start(ctx context.Context) error {
 		waiting = still
 		return len(waiting) == 0, nil
 	})
-	if ctx.Err() != nil {
-		return nil
+	if err != nil && ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // checkReadable finds whether the objects of a kind and of all types that its status depends
