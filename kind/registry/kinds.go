@@ -43,7 +43,7 @@ func (k *Kinds) String() string {
 		default:
 			b.WriteString(", ")
 		}
-		if strings.ContainsAny(name[:1], "AEIO") {
+		if strings.IndexAny(name, "AEIO") == 0 {
 			b.WriteString("an " + name)
 		} else {
 			b.WriteString("a " + name)

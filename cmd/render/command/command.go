@@ -37,7 +37,9 @@ type flags struct {
 	version bool
 }
 
-func newCommand(kinds *registry.Kinds) *cobra.Command {
+// newCommand is the program for kinds. Args are the command line, as far as it is known
+// before it is parsed.
+func newCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "render (--env NAME... | --all)",
@@ -88,7 +90,7 @@ fails: rendering again completes that. --watch ends with 130 at Ctrl-C, and with
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	cmd.AddCommand(newInitCommand(), newNewCommand(kinds), newDiffCommand(kinds), newExplainCommand(), newPublishCommand(), newSyncCommand(), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
+	cmd.AddCommand(newInitCommand(), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(), newPublishCommand(), newSyncCommand(), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	return cmd
 }
 
@@ -200,7 +202,11 @@ func openLocked(ctx context.Context, root string, lock func(*render.Repository, 
 // openRepository opens the repository in a folder or, without one, that at or above
 // the working folder.
 func openRepository(ctx context.Context, root string) (*render.Repository, error) {
-	return openWith(root, kindsOf(ctx))
+	kinds, err := kindsOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return openWith(root, kinds)
 }
 
 func openWith(root string, kinds *registry.Kinds) (*render.Repository, error) {

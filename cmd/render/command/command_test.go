@@ -34,11 +34,11 @@ func writeFile(t *testing.T, root, name, content string) {
 
 func execute(args ...string) (stdout, stderr string, code int, err error) {
 	var out, errOut bytes.Buffer
-	cmd := newCommand(gatehouse.All())
+	cmd := newCommand(gatehouse.All(), args)
 	cmd.SetOut(&out)
 	cmd.SetErr(&errOut)
 	cmd.SetArgs(args)
-	err = cmd.ExecuteContext(withKinds(context.Background(), gatehouse.All()))
+	err = cmd.ExecuteContext(withKinds(context.Background(), gatehouse.Kinds))
 	var exit exitCode
 	if errors.As(err, &exit) {
 		return out.String(), errOut.String(), int(exit), nil

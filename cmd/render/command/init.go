@@ -39,9 +39,13 @@ for CI and .gitattributes. It overwrites nothing.`,
 }
 
 func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
+	kinds, err := kindsOf(cmd.Context())
+	if err != nil {
+		return err
+	}
 	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
-	o.Kinds, o.Now = kindsOf(cmd.Context()), time.Now()
+	o.Kinds, o.Now = kinds, time.Now()
 	made, err := scaffold.Init(cmd.Context(), root, o, p.step)
 	p.stop()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -28,16 +29,17 @@ func tuneCollector() {
 }
 
 func run(all []kind.Kind) int {
-	kinds, err := registry.New(all...)
-	if err == nil {
-		// No signal is caught: a run that is killed leaves what the next completes.
-		err = newCommand(kinds).ExecuteContext(withKinds(context.Background(), kinds))
-	}
+	ctx := withKinds(context.Background(), all)
+	// No signal is caught: a run that is killed leaves what the next completes.
+	err := newCommand(&registry.Kinds{All: all}, os.Args[1:]).ExecuteContext(ctx)
 	var code exitCode
 	switch {
 	case errors.As(err, &code):
 		return int(code)
 	case err != nil:
+		if _, wrong := kindsOf(ctx); wrong != nil { // and so are the flags that come of it
+			err = wrong
+		}
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return exitError
 	}
@@ -46,13 +48,14 @@ func run(all []kind.Kind) int {
 
 type kindsKey struct{}
 
-// withKinds is a context of commands that know kinds.
-func withKinds(ctx context.Context, kinds *registry.Kinds) context.Context {
-	return context.WithValue(ctx, kindsKey{}, kinds)
+// withKinds is a context of commands that know kinds. These are checked once, and by the
+// first command that works with them: help, version and completion are not to wait for that.
+func withKinds(ctx context.Context, all []kind.Kind) context.Context {
+	check := func() (*registry.Kinds, error) { return registry.New(all...) }
+	return context.WithValue(ctx, kindsKey{}, sync.OnceValues(check))
 }
 
-// kindsOf are the kinds that a command knows.
-func kindsOf(ctx context.Context) *registry.Kinds {
-	kinds, _ := ctx.Value(kindsKey{}).(*registry.Kinds)
-	return kinds
+// kindsOf are the kinds that a command knows. The error has all that is wrong with them.
+func kindsOf(ctx context.Context) (*registry.Kinds, error) {
+	return ctx.Value(kindsKey{}).(func() (*registry.Kinds, error))()
 }

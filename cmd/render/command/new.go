@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,9 @@ import (
 	"example.com/gatehouse/render/spec"
 )
 
-func newNewCommand(kinds *registry.Kinds) *cobra.Command {
+// newNewCommand adds the command new. Its commands are read from CustomResourceDefinitions:
+// every other command line leaves them out, as that takes longer than to print a help.
+func newNewCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new KIND NAME --env NAME",
 		Short: "Add " + kinds.String() + " to an environment",
@@ -22,6 +25,9 @@ lists it in the kustomization there, of which it keeps every other byte. Nothing
 written if the environment would not take it. The flags of a kind are fields of its
 spec.`,
 		RunE: func(*cobra.Command, []string) error { return nil }, // never, because of Args
+	}
+	if !slices.Contains(args, "new") {
+		return cmd
 	}
 	for _, k := range renderedKinds(kinds) {
 		cmd.AddCommand(newNewKindCommand(k))

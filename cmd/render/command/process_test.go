@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 			"render": func() { Main(gatehouse.Kinds...) },
 			// The programs of others: with a kind of theirs besides, and with that alone.
 			"render-fleets": func() { Main(slices.Concat(gatehouse.Kinds, []kind.Kind{testkind.Kind})...) },
+			"render-twice":  func() { Main(testkind.Kind, testkind.Kind) },
 			"render-fleet":  func() { Main(testkind.Kind) },
 		})
 	}
@@ -156,11 +157,11 @@ func TestCheckWaits(t *testing.T) {
 	}
 	defer repository.Close()
 	check := func(ctx context.Context) error {
-		cmd := newCommand(gatehouse.All())
+		cmd := newCommand(gatehouse.All(), nil)
 		cmd.SetOut(&bytes.Buffer{})
 		cmd.SetErr(&bytes.Buffer{})
 		cmd.SetArgs([]string{"--all", "--check", "--root", root})
-		return cmd.ExecuteContext(withKinds(ctx, gatehouse.All()))
+		return cmd.ExecuteContext(withKinds(ctx, gatehouse.Kinds))
 	}
 
 	unlock, err := repository.Lock(t.Context())

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/watch"
 )
 
@@ -109,7 +108,7 @@ func (w *watching) renderOnce(ctx context.Context, watcher *watch.Watcher) error
 	defer p.stop()
 	run, out, errOut := w.newRun(ctx)
 	watcher.Look("environments")
-	repository, err := render.Open(w.dir, kindsOf(ctx))
+	repository, err := openRepository(ctx, w.dir)
 	if err == nil {
 		defer repository.Close()
 		repository.Look = watcher.Look
