@@ -46,9 +46,18 @@ func New(written *registry.Kinds, objects []object.Object) (*Checker, []object.P
 	kinds, problems := make([]customKinds, len(definitions)), make([][]object.Problem, len(definitions))
 	parallel.For(len(definitions), func(i int) { kinds[i], problems[i] = known.defined(definitions[i]) })
 	for _, defined := range kinds {
-		maps.Copy(c.kinds, defined)
+		c.kinds.replace(defined)
 	}
 	return c, append(slices.Concat(problems...), wrong...)
+}
+
+// replace puts the versions of a CustomResourceDefinition in the place of all that there are:
+// a cluster knows no others.
+func (k customKinds) replace(defined customKinds) {
+	for gvk := range defined {
+		maps.DeleteFunc(k, func(known schema.GroupVersionKind, _ *customKind) bool { return known.GroupKind() == gvk.GroupKind() })
+	}
+	maps.Copy(k, defined)
 }
 
 // Objects checks objects, several at a time. It returns the valid ones as the API
