@@ -165,7 +165,7 @@ func (k *Kind) Plural() string {
 			} `json:"names"`
 		} `json:"spec"`
 	}
-	_ = yaml.Unmarshal(k.CRD, &crd) // New says what is wrong with it
+	_ = yaml.Unmarshal(k.CRD, &crd) // registry.New says what is wrong with it
 	return crd.Spec.Names.Plural
 }
 

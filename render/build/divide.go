@@ -8,7 +8,7 @@ import (
 )
 
 // kustomize compares every object with every other, often, so its time is the square
-// of their number. The objects of our kinds, the specs, are by far the most. So they
+// of their number. The objects that people write of kinds, the specs, are by far the most. So they
 // are built apart, a few at a time, by the same kustomizations less what concerns other
 // objects. What a spec may refer to is built along with it; where anything might refer
 // to a spec, or make it depend on another object, it is built with the rest, and where

@@ -58,7 +58,7 @@ func readBrought(written *registry.Kinds) (all customKinds, problems []object.Pr
 	for i := range written.All {
 		definition := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(written.All[i].CRD, &definition.Object); err != nil {
-			panic(err) // kind.New has read it
+			panic(err) // registry.New has read it
 		}
 		kinds, wrong := customKinds{}.defined(object.Object{Unstructured: definition})
 		maps.Copy(all, kinds)
