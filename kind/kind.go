@@ -1,8 +1,7 @@
-// Package kind is how a kind that people write becomes the Kubernetes objects that run
-// it, and those its status. A kind is a Definition; the programs of Gatehouse are each a
-// main function over a list of kinds. It is also the contract between rendering and the
-// controller: the names, labels, annotations and digests by which the controller knows
-// what was rendered from what. Its functions are pure.
+// Package kind is what a kind is that people write: a Go type, a CustomResourceDefinition, and
+// pure functions by which it becomes the Kubernetes objects that run it, and those its status.
+// Begin with Definition and Define; docs/kinds.md has all of it, from an empty folder. Package
+// registry, which works with kinds, is for the programs of Gatehouse.
 package kind
 
 import (
