@@ -155,6 +155,15 @@ func (k *Kind) Child(gk schema.GroupKind) *Child {
 	return nil
 }
 
+// Observes is what the kind says of objects of a group and kind that its status depends on;
+// nil where it does not.
+func (k *Kind) Observes(gk schema.GroupKind) *Child {
+	if child := k.Child(gk); child != nil && !child.Unobserved {
+		return child
+	}
+	return nil
+}
+
 // Plural is the plural of the kind, as its CustomResourceDefinition has it.
 func (k *Kind) Plural() string {
 	var crd struct {

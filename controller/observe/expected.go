@@ -31,11 +31,10 @@ func expect(k kind.Kind, owner kind.Object) ([]expected, error) {
 	if err != nil {
 		return nil, err
 	}
-	observed := observedKinds(k)
 	var all []expected
 	for _, r := range rendered {
 		gk := r.GroupVersionKind().GroupKind()
-		if _, ok := observed[gk]; ok {
+		if k.Observes(gk) != nil {
 			all = append(all, expected{id: id{gk, r.GetName()}, digest: r.GetAnnotations()[kind.DigestAnnotation]})
 		}
 	}
@@ -43,18 +42,6 @@ func expect(k kind.Kind, owner kind.Object) ([]expected, error) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.name, b.name), cmp.Compare(a.Group, b.Group))
 	})
 	return all, nil
-}
-
-// observedKinds are the kinds of objects that the status of a kind depends on, and whether
-// they are immutable.
-func observedKinds(k kind.Kind) map[schema.GroupKind]bool {
-	kinds := map[schema.GroupKind]bool{}
-	for _, child := range k.Children {
-		if !child.Unobserved {
-			kinds[child.GVK.GroupKind()] = child.Immutable
-		}
-	}
-	return kinds
 }
 
 // cluster is what a cluster has of what is expected.
@@ -71,10 +58,10 @@ type cluster struct {
 func match(k kind.Kind, all []expected, children []kind.Object) cluster {
 	rendered := slices.DeleteFunc(slices.Clone(children), func(o kind.Object) bool { return metav1.GetControllerOf(o) != nil })
 	slices.SortFunc(rendered, newestFirst)
-	immutable, byID := observedKinds(k), map[id][]kind.Object{}
+	byID := map[id][]kind.Object{}
 	for _, o := range rendered {
 		key := id{o.GetObjectKind().GroupVersionKind().GroupKind(), o.GetName()}
-		if immutable[key.GroupKind] {
+		if child := k.Observes(key.GroupKind); child != nil && child.Immutable {
 			key.name = beforeHash(key.name)
 		}
 		byID[key] = append(byID[key], o)

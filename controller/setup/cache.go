@@ -59,12 +59,8 @@ func transform(scheme *runtime.Scheme, controllers []Controller) toolscache.Tran
 }
 
 func observes(c Controller, gvk schema.GroupVersionKind) bool {
-	for _, observed := range ObservedTypes(c.Kind) {
-		if observed == gvk {
-			return true
-		}
-	}
-	return false
+	child := c.Kind.Observes(gvk.GroupKind())
+	return child != nil && child.GVK == gvk
 }
 
 // ownersOf returns what indexes an object by each label of a kind that it carries.

@@ -136,8 +136,7 @@ func (k entry) checkGates(all []kind.Kind, u *unstructured.Unstructured, found *
 
 // checkDigest finds what is wrong with what Digest returned.
 func (k entry) checkDigest(u *unstructured.Unstructured, found *problems) {
-	child := k.Child(u.GroupVersionKind().GroupKind())
-	if k.Digest == nil || child == nil || child.Unobserved {
+	if k.Digest == nil || k.Observes(u.GroupVersionKind().GroupKind()) == nil {
 		return
 	}
 	digest, _, _ := unstructured.NestedString(u.Object, "metadata", "annotations", kind.DigestAnnotation)
