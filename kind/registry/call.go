@@ -3,7 +3,6 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -17,39 +16,48 @@ import (
 // reads it.
 const maxObjects = 1000
 
-// expandTwice returns what the kind's own Expand does, which depends on the object alone.
-func (k entry) expandTwice(owner kind.Object) ([]kind.Object, error) {
-	given := owner.DeepCopyObject().(kind.Object)
-	objects, err := k.Expand(given)
+// callTwice returns what a function of a kind does, which depends on the object alone. Differ
+// says whether two results differ, and where.
+func callTwice[T any](name string, call func(kind.Object) (T, error), object kind.Object, differ func(first, second T) (where string, is bool)) (result T, err error) {
+	var none T
+	given := object.DeepCopyObject().(kind.Object)
+	result, err = call(given)
 	switch {
 	case err != nil:
-		return nil, err
-	case !isSame(given, owner):
-		return nil, errors.New("Expand changes the object that it is given: have it change a DeepCopy")
-	case len(objects) > maxObjects:
-		return nil, fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
+		return none, err
+	case !isSame(given, object):
+		return none, fmt.Errorf("%s changes the object that it is given: have it change a DeepCopy", name)
 	}
-	again, err := k.Expand(given)
+	again, err := call(given)
 	if err != nil {
-		return nil, fmt.Errorf("Expand returns an error when it is called again: %w", err)
+		return none, fmt.Errorf("%s returns an error when it is called again: %w", name, err)
 	}
-	if difference := differ(objects, again); difference != "" {
-		return nil, fmt.Errorf("Expand returns something else when it is called again (%s): have it depend on the object alone, not on time, chance or the order of a map", difference)
+	if where, is := differ(result, again); is {
+		return none, fmt.Errorf("%s returns something else when it is called again%s: have it depend on the object alone, not on time, chance or the order of a map", name, where)
 	}
-	return objects, nil
+	return result, nil
 }
 
-// differ says where two results of Expand differ, nothing where they do not.
-func differ(first, second []kind.Object) string {
+// expandFew is the kind's own Expand, but for more objects than there may be.
+func (k entry) expandFew(owner kind.Object) ([]kind.Object, error) {
+	objects, err := k.Expand(owner)
+	if err == nil && len(objects) > maxObjects {
+		return nil, fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
+	}
+	return objects, err
+}
+
+// differ says where two results of Expand differ.
+func differ(first, second []kind.Object) (where string, is bool) {
 	if len(first) != len(second) {
-		return fmt.Sprintf("%d objects, then %d", len(first), len(second))
+		return fmt.Sprintf(" (%d objects, then %d)", len(first), len(second)), true
 	}
 	for i := range first {
 		if !isSame(first[i], second[i]) {
-			return fmt.Sprintf("object %d of %d", i+1, len(first))
+			return fmt.Sprintf(" (object %d of %d)", i+1, len(first)), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // isSame says whether two objects are written the same. What cannot be written is an error

@@ -55,7 +55,7 @@ func (k entry) expandAmong(all []kind.Kind, owner kind.Object) (expanded []*unst
 			expanded, err = nil, fmt.Errorf("%s: %s panics%s: %v", title, function, panicSite(), cause)
 		}
 	}()
-	objects, err := k.expandTwice(owner)
+	objects, err := callTwice("Expand", k.expandFew, owner, differ)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title, err)
 	}
@@ -71,7 +71,7 @@ func (k entry) expandAmong(all []kind.Kind, owner kind.Object) (expanded []*unst
 			continue
 		}
 		k.checkReturned(all, u, owner, &found)
-		k.setMetadata(u, owner, k.digestOfObserved(u, owner))
+		k.setMetadata(u, owner, k.digestOf(u, owner))
 		expanded = append(expanded, u)
 	}
 	k.checkExpanded(all, expanded, &found)
@@ -115,16 +115,6 @@ func contentOf(o kind.Object) (content map[string]any, err error) {
 		return nil, err
 	}
 	return content, utiljson.Unmarshal(written, &content)
-}
-
-// digestOfObserved is the digest of an object that Expand returned, empty where no status
-// depends on it.
-func (k entry) digestOfObserved(u *unstructured.Unstructured, owner kind.Object) string {
-	child := k.Child(u.GroupVersionKind().GroupKind())
-	if child == nil || child.Unobserved {
-		return ""
-	}
-	return k.digestOf(u, owner)
 }
 
 // setMetadata gives an object the name and namespace of its owner where it has none, the
@@ -171,12 +161,15 @@ func dropEmpty(content map[string]any) {
 	}
 }
 
-// digestOf is the digest of a child that Expand returned: of what the kind says that it is
-// rendered from, or else of the child as Expand made it, which no label or annotation of
-// its owner changes.
-func (k entry) digestOf(child *unstructured.Unstructured, owner kind.Object) string {
-	if k.Digest != nil {
+// digestOf is the digest of an object that Expand returned, empty where no status depends on
+// it: that of what the kind says that it is rendered from, or else of the object as Expand
+// made it, which no label or annotation of its owner changes.
+func (k entry) digestOf(u *unstructured.Unstructured, owner kind.Object) string {
+	switch {
+	case k.Observes(u.GroupVersionKind().GroupKind()) == nil:
+		return ""
+	case k.Digest != nil:
 		return k.Digest(owner)
 	}
-	return kind.DigestOf(child.Object)
+	return kind.DigestOf(u.Object)
 }
