@@ -79,15 +79,19 @@ bench-controller: ## Print what the controller costs beside its peers, on the cl
 	$(call controller,bin/controller)
 	go run ./test/bench/controller $(BENCH)
 
+TIME := ^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$$
+
 .PHONY: generate
 generate: ## Generate code, CRDs and the reference from apis/, RBAC from the kinds
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/...
 	$(TOOL) controller-gen object paths=./kind
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
 	$(TOOL) controller-gen object crd paths=./render/testkind output:crd:dir=render/testkind
-	@# controller-gen lets a quantity have a fractional exponent, like 1E1.5, which no
-	@# client can read: one such object would hide all others from every watch.
+	@# One object that no client can read would be left out by every watch, or hide all
+	@# others from it. Of a quantity controller-gen takes a fractional exponent, like 1E1.5.
 	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml
+	@# The API server takes some times that are none, like 2026-01-01T00:00:00x5Z.
+	sed -i '/format: date-time$$/{N;s/^\( *\)format: date-time\n *type: string$$/\1format: date-time\n\1pattern: $(TIME)\n\1type: string/}' apis/crds/*.yaml
 	@# The manifest of the roles is embedded in what writes it: not read before it is whole.
 	roles=$$(go run ./cmd/controller rbac) && echo "$$roles" >environments/base/gatehouse/role.yaml
 	go run ./docs/reference > docs/reference.md

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,7 +35,10 @@ func newManager(cfg *rest.Config, controllers []setup.Controller, options Option
 	if err != nil {
 		return nil, err
 	}
+	lease, watches := &lease{}, &watches{failing: map[*toolscache.Reflector]failure{}}
 	managerOptions := managerOptions(scheme, controllers, options)
+	managerOptions.Cache.DefaultWatchErrorHandler = watches.handleError
+	managerOptions.LeaderElectionConfig = lease.watch(clientConfig(cfg))
 	for _, change := range changes {
 		change(&managerOptions)
 	}
@@ -42,20 +46,24 @@ func newManager(cfg *rest.Config, controllers []setup.Controller, options Option
 	if err != nil {
 		return nil, err
 	}
-	setupOptions := setup.Options{Namespaces: namespaces(options.Namespaces), Grace: options.Grace}
+	setupOptions := setup.Options{
+		Namespaces: namespaces(options.Namespaces), Grace: options.Grace, WatchErrorHandler: watches.handleError,
+		IsFresh: func() bool { return !options.LeaderElect || lease.isFresh() },
+	}
 	if err := setup.AddTo(mgr, setupOptions, controllers); err != nil {
 		return nil, err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
 	}
-	return mgr, mgr.AddReadyzCheck("ping", healthz.Ping)
+	return mgr, mgr.AddReadyzCheck("watches", watches.check)
 }
 
 func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, options Options) ctrl.Options {
 	return ctrl.Options{
 		Scheme:    scheme,
 		NewClient: newClient,
+		NewCache:  setup.NewCache(controllers),
 		Client:    clientOptions(controllers),
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(options.Namespaces),
@@ -70,6 +78,7 @@ func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, opti
 		LeaderElectionID:              "gatehouse-controller",
 		LeaderElectionNamespace:       options.LeaderElectNamespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 ptr.To(leaseDuration),
 		HealthProbeBindAddress:        options.ProbeAddress,
 		Metrics:                       metricsOptions(options),
 	}

@@ -29,6 +29,11 @@ func RecommendedLabels(name, kind string) map[string]string {
 // object was rendered from.
 const DigestAnnotation = "gatehouse.example.com/digest"
 
+// HeldAnnotation is on a Pod whose start was put on record and taken back before it happened;
+// its value is the resourceVersion of the object that had the record. It is there to change
+// that of the Pod, so that a request to open the Pod which is still under way is a conflict.
+const HeldAnnotation = "gatehouse.example.com/held"
+
 // DigestOf is the SHA-256 digest of the JSON of plain data, written like an image digest.
 func DigestOf(data any) string {
 	b, err := json.Marshal(data)

@@ -1,12 +1,45 @@
 package at
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 )
+
+// trimAt keeps of an At what decisions are made from, whatever the size of its spec. The
+// digests of the spec come in the place of its annotations.
+func trimAt(at *cnatv1alpha1.At) {
+	meta := metav1.ObjectMeta{
+		Namespace:         at.Namespace,
+		Name:              at.Name,
+		UID:               at.UID,
+		ResourceVersion:   at.ResourceVersion,
+		Generation:        at.Generation,
+		CreationTimestamp: at.CreationTimestamp,
+		DeletionTimestamp: at.DeletionTimestamp,
+		Annotations:       map[string]string{kind.DigestAnnotation: strings.Join(kindat.Digests(at.Spec), " ")},
+	}
+	if manager, ok := at.Labels[kind.ManagedByLabel]; ok {
+		meta.Labels = map[string]string{kind.ManagedByLabel: manager}
+	}
+	at.ObjectMeta = meta
+	at.Spec = cnatv1alpha1.AtSpec{
+		Schedule:                at.Spec.Schedule,
+		Suspend:                 at.Spec.Suspend,
+		StartingDeadlineSeconds: at.Spec.StartingDeadlineSeconds,
+	}
+}
+
+// digests are the digests that a run or a Pod of an At may have, which is trimmed: first that
+// of this version.
+func digests(at *cnatv1alpha1.At) []string {
+	return strings.Fields(at.Annotations[kind.DigestAnnotation])
+}
 
 // trimPod keeps of a Pod what decisions are made from.
 func trimPod(pod *corev1.Pod) *corev1.Pod {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	kindat "example.com/gatehouse/kind/at"
 )
 
 // Timers count elapsed time. When the wall clock is set forward, or a machine
@@ -29,6 +30,23 @@ func clockSteps(ats client.Reader) source.Source {
 				ctrl.LoggerFrom(ctx).Error(err, "Ats may open late: the clock was set")
 			}
 		})
+		return nil
+	})
+}
+
+// election is a source that enqueues every At once this replica is elected: it has left to
+// the leader before it whatever was to be done.
+func election(ats client.Reader, elected <-chan struct{}) source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		go func() {
+			select {
+			case <-ctx.Done():
+			case <-elected:
+				if err := enqueueAll(ctx, ats, queue); err != nil {
+					ctrl.LoggerFrom(ctx).Error(err, "Statuses may be late: this replica was elected")
+				}
+			}
+		}()
 		return nil
 	})
 }
@@ -62,12 +80,19 @@ func watchClock(ctx context.Context, every time.Duration, read func() (time.Time
 }
 
 func enqueueAll(ctx context.Context, ats client.Reader, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	var list cnatv1alpha1.AtList
-	if err := ats.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	list, err := listAll(ctx, ats)
+	if err != nil {
 		return err
 	}
 	for i := range list.Items {
 		queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 	}
 	return nil
+}
+
+// listAll lists all Ats of a cache, as it holds them.
+func listAll(ctx context.Context, ats client.Reader) (*unstructured.UnstructuredList, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kindat.Kind.GVK)
+	return list, ats.List(ctx, list, client.UnsafeDisableDeepCopy)
 }

@@ -17,34 +17,62 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Decision is what one snapshot of an At and its Pods calls for: one write at
-// most, and when to look again.
+// Decision is what one snapshot of an At and its Pods calls for. Its writes are made in
+// the order of its fields, and each only after the one before succeeded.
 type Decision struct {
-	// Open is the Pod whose gate is to be opened now. If there is one, Status is
-	// left as it is.
-	Open *corev1.Pod
+	// Hold is a Pod whose start is on record and must not happen any more.
+	Hold *corev1.Pod
 	// Status is what the status of the At is to say.
 	Status cnatv1alpha1.AtStatus
+	// Claim reports whether Status puts the start of a Pod on record.
+	Claim bool
+	// Open is the Pod whose gate is to be opened now. Its start is on record.
+	Open *corev1.Pod
+
 	// Due is the instant of the schedule.
 	Due time.Time
 	// Wake is when to decide again although nothing changes; zero for never.
 	Wake time.Time
 }
 
-// decide is the life of an At: arm, open, record. A run is one digest, and
-// whatever dies when, it starts at most once, because
+// moment is when a decision is made.
+type moment struct {
+	now time.Time
+	// grace is for how long a Pod may be missing before an At is stalled.
+	grace time.Duration
+	// lead is how long before it is due the start of an At is put on record.
+	lead time.Duration
+}
+
+// decide is the life of an At: arm, record, open. A run is one digest, and whatever dies
+// when, it starts at most once, because
 //
-//   - only the Pod whose UID the API server holds in the status is opened, and
-//     that UID is replaced only when its Pod is gone and was never opened;
-//   - what may have started is never taken for what has not;
-//   - both writes fail unless the server holds what the snapshot shows (see
-//     Server), so a stale cache or a second controller cannot undo the first two.
-func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
-	s := newSnapshot(at, pods, now)
+//   - no gate is opened before the API server holds a status that says so: written at the
+//     very version of the At that was decided on, it names the Pod by its UID;
+//   - that UID is replaced only when its start is not on record;
+//   - a start on record is taken back only after the Pod was given another
+//     resourceVersion behind its closed gate: no request to open it that anybody sent
+//     before, however late it arrives, is of that version (see Server).
+//
+// So none of it depends on what a process remembers or how old its cache is.
+func decide(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) Decision {
+	s := newSnapshot(at, pods, m)
 	due, err := kindat.Schedule(at.Spec)
 	s.due = due
 
-	switch started, waiting := s.startedPod(), s.waitingPod(); {
+	started := s.startedPod()
+	held := s.heldPod(started)
+	s.forgetOrRemember(held)
+
+	decision := s.next(started, err)
+	decision.Hold, decision.Due = held, due
+	return decision
+}
+
+// next decides how the run of the current spec goes on. The error is that of its schedule.
+func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
+	candidates := s.candidates()
+	switch {
 	case s.run.FinishedTime != nil:
 		return s.keepStatus()
 	case started != nil:
@@ -53,44 +81,50 @@ func decide(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Du
 		return s.keepStatus()
 	case slices.ContainsFunc(s.ran, s.isCurrent):
 		return s.refuseRerun()
-	case !s.hasPod(s.run) && s.mayHaveStarted(s.run, s.phase):
+	case s.mayHaveStarted() && s.findPod(s.run) == nil:
 		return s.failLost()
-	case s.phase == cnatv1alpha1.AtRunning:
-		return s.keepStatus() // the status is ahead of the Pod in the cache
-	case err != nil:
-		return s.rejectSchedule(err)
+	case invalid != nil:
+		return s.rejectSchedule(invalid)
+	case !isClaimed(s.run) && s.isForgotten():
+		return s.failForgotten()
 	case s.deadlinePassed():
 		return s.failMissed()
-	case waiting == nil:
-		return s.awaitPod(grace)
-	case waiting.UID != s.run.PodUID || now.Before(due) || at.Spec.Suspend || s.saysSuspended():
-		return s.holdPod(waiting)
-	case waiting.DeletionTimestamp != nil:
-		return s.keepStatus()
+	case isClaimed(s.run):
+		return s.open(s.findPod(s.run))
+	case len(candidates) == 0:
+		return s.awaitPod()
+	case len(candidates) > 1:
+		return s.awaitPrune(candidates)
+	case s.at.Spec.Suspend || s.now.Before(s.due.Add(-s.lead)):
+		return s.holdPod(candidates[0])
 	default:
-		return Decision{Open: waiting, Status: at.Status, Due: due}
+		return s.claim(candidates[0])
 	}
 }
 
 // snapshot is what a decision is made from.
 type snapshot struct {
+	moment
+
 	at   *cnatv1alpha1.At
 	pods []corev1.Pod // oldest first
-	now  time.Time
 	due  time.Time
-
-	// digests are those that the current spec is known by.
-	digests []string
 
 	// run and phase are those of the current spec: at their start where the status
 	// is of another.
 	run   cnatv1alpha1.AtRun
 	phase cnatv1alpha1.AtPhase
-	ran   []string
+
+	// ran and forgotten are the earlier specs that may have started.
+	ran       []string
+	forgotten *metav1.Time
 }
 
-func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time) *snapshot {
-	s := &snapshot{at: at, pods: slices.Clone(pods), now: now, phase: cnatv1alpha1.AtPending, ran: at.Status.Ran}
+func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
+	s := &snapshot{
+		moment: m, at: at, pods: slices.Clone(pods), phase: cnatv1alpha1.AtPending,
+		ran: at.Status.Ran, forgotten: at.Status.ForgottenTime,
+	}
 	// Two controllers that see the same Pods choose the same one.
 	slices.SortFunc(s.pods, func(a, b corev1.Pod) int {
 		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
@@ -98,53 +132,107 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time) *snapsho
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
-
-	s.digests = kindat.Digests(at.Spec)
-	s.run.Digest = s.digests[0]
-	switch last := at.Status.Run; {
-	case last == nil:
-	case s.isCurrent(last.Digest):
+	s.run.Digest = digests(at)[0]
+	if last := at.Status.Run; last != nil && s.isCurrent(last.Digest) {
 		s.run, s.phase = *last.DeepCopy(), at.Status.Phase
-	case s.mayHaveStarted(*last, at.Status.Phase):
-		s.ran = remember(s.ran, last.Digest)
 	}
 	return s
 }
 
-// isCurrent says whether a digest is of the current spec.
-func (s *snapshot) isCurrent(digest string) bool { return slices.Contains(s.digests, digest) }
-
-// remember puts a digest in front of those that ran.
-func remember(ran []string, digest string) []string {
-	const most = 32
-	ran = slices.DeleteFunc(slices.Clone(ran), func(d string) bool { return d == digest })
-	ran = slices.Insert(ran, 0, digest)
-	return ran[:min(len(ran), most)]
+// isCurrent reports whether a digest, or what ran has of it, is of the current spec.
+func (s *snapshot) isCurrent(digest string) bool {
+	return slices.Contains(digests(s.at), digestOf(digest))
 }
 
-// startedPod is the Pod that runs the command or ran it: that of the run, or, as
-// long as no run is on record, whichever of this spec is not gated. An At that was
-// deleted and created again finds its Pod so.
+// isClaimed reports whether a start is on record, so that a Pod may have been opened.
+func isClaimed(run cnatv1alpha1.AtRun) bool { return run.OpenedTime != nil }
+
+// mayHaveStarted reports whether the run of the current spec may have started. A status
+// that is older than its At is from a backup: what happened since is not on record.
+func (s *snapshot) mayHaveStarted() bool {
+	armed := meta.FindStatusCondition(s.at.Status.Conditions, Armed)
+	isRestored := armed != nil && armed.LastTransitionTime.Before(&s.at.CreationTimestamp)
+	return isClaimed(s.run) || isRestored && s.run.PodUID != "" && !s.now.Before(s.due)
+}
+
+// startedPod returns the Pod that runs the command or ran it: that of the run, or
+// whichever of this spec has no gate unless that of the run may have been it. An At that
+// was deleted and created again finds its Pod so.
 func (s *snapshot) startedPod() *corev1.Pod {
-	if pod := s.runPod(s.run); pod != nil && !gated(pod) {
+	pod := s.findPod(s.run)
+	switch {
+	case pod != nil && !isGated(pod):
 		return pod
-	}
-	if s.phase != cnatv1alpha1.AtPending {
+	case s.phase == cnatv1alpha1.AtDone, isClaimed(s.run) && pod == nil:
 		return nil
 	}
-	return s.firstPod(func(pod *corev1.Pod) bool { return !gated(pod) })
-}
-
-// waitingPod is the gated Pod that is armed or, where that is gone, is to be.
-func (s *snapshot) waitingPod() *corev1.Pod {
-	if pod := s.runPod(s.run); pod != nil {
-		return pod
+	for i := range s.pods {
+		if s.isRendered(&s.pods[i]) && s.isCurrent(digestOfPod(&s.pods[i])) && !isGated(&s.pods[i]) {
+			return &s.pods[i]
+		}
 	}
-	return s.firstPod(func(pod *corev1.Pod) bool { return gated(pod) && pod.DeletionTimestamp == nil })
+	return nil
 }
 
-// runPod is the Pod of a run; nil where it is gone or none was armed.
-func (s *snapshot) runPod(run cnatv1alpha1.AtRun) *corev1.Pod {
+// heldPod returns the Pod whose start is on record, has not happened, and must not happen
+// any more; nil if there is none.
+func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
+	last := s.at.Status.Run
+	if last == nil || !isClaimed(*last) || last.FinishedTime != nil {
+		return nil
+	}
+	pod := s.findPod(*last)
+	if pod == nil || !isGated(pod) {
+		return nil
+	}
+	isWanted := s.isCurrent(last.Digest) && s.phase != cnatv1alpha1.AtDone && started == nil &&
+		!s.at.Spec.Suspend && !s.deadlinePassed() && pod.DeletionTimestamp == nil
+	if isWanted {
+		return nil
+	}
+	return pod
+}
+
+// forgetOrRemember takes back the start of the Pod that is held, and remembers every other
+// spec that may have started.
+func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
+	if held != nil && held.UID == s.run.PodUID {
+		s.run.OpenedTime = nil
+		s.phase = cnatv1alpha1.AtPending
+	}
+	if last := s.at.Status.Run; last != nil && !s.isCurrent(last.Digest) && held == nil && mayHaveRun(s.at.Status) {
+		s.remember(last.Digest, ptr.Deref(last.ScheduledTime, metav1.NewTime(s.now)).Time)
+	}
+	for i := range s.pods {
+		pod := &s.pods[i]
+		digest := digestOfPod(pod)
+		if s.isRendered(pod) && !isGated(pod) && isDigest(digest) && !s.isCurrent(digest) && !s.hasRan(digest) {
+			s.remember(digest, s.now)
+		}
+	}
+}
+
+// mayHaveRun reports whether the run of a status, which is of an earlier spec, may have
+// started.
+func mayHaveRun(status cnatv1alpha1.AtStatus) bool {
+	return isClaimed(*status.Run) ||
+		status.Phase != cnatv1alpha1.AtPending && condition.FindReady(status.Conditions).Reason != ReasonDeadlineMissed
+}
+
+// candidates returns the Pods that may become that of the run.
+func (s *snapshot) candidates() (candidates []*corev1.Pod) {
+	for i := range s.pods {
+		pod := &s.pods[i]
+		isArmed := pod.UID == s.run.PodUID // an earlier version armed Pods of any name
+		if (isArmed || s.isRendered(pod) && s.isCurrent(digestOfPod(pod))) && isGated(pod) && pod.DeletionTimestamp == nil {
+			candidates = append(candidates, pod)
+		}
+	}
+	return candidates
+}
+
+// findPod returns the Pod of a run; nil where it is gone or none was armed.
+func (s *snapshot) findPod(run cnatv1alpha1.AtRun) *corev1.Pod {
 	i := slices.IndexFunc(s.pods, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
 	if run.PodUID == "" || i < 0 {
 		return nil
@@ -152,51 +240,12 @@ func (s *snapshot) runPod(run cnatv1alpha1.AtRun) *corev1.Pod {
 	return &s.pods[i]
 }
 
-func (s *snapshot) hasPod(run cnatv1alpha1.AtRun) bool { return s.runPod(run) != nil }
-
-// firstPod is the oldest Pod that was rendered from the current spec and matches.
-func (s *snapshot) firstPod(matches func(*corev1.Pod) bool) *corev1.Pod {
-	for i := range s.pods {
-		pod := &s.pods[i]
-		if s.isRendered(pod) && s.isCurrent(pod.Annotations[kind.DigestAnnotation]) && matches(pod) {
-			return pod
-		}
-	}
-	return nil
-}
-
-// isRendered says whether a Pod has the form of one that was rendered from the At.
+// isRendered reports whether a Pod has the form of one that was rendered from the At.
 // Labels and annotations alone would let whoever may write the template of a Deployment
 // or a Job pass off a Pod for it. Such a Pod has an owner, and generateName still says
 // so when it was orphaned.
 func (s *snapshot) isRendered(pod *corev1.Pod) bool {
 	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && registry.IsHashName(pod.Name, s.at.Name)
-}
-
-// mayHaveStarted says whether the Pod of a run was opened or, as nobody can tell,
-// may have been: the controller may die between opening it and saying so.
-func (s *snapshot) mayHaveStarted(run cnatv1alpha1.AtRun, phase cnatv1alpha1.AtPhase) bool {
-	if phase != cnatv1alpha1.AtPending {
-		return true
-	}
-	if run.PodUID == "" {
-		return false
-	}
-	if pod := s.runPod(run); pod != nil && !gated(pod) {
-		return true
-	}
-	scheduled := ptr.Deref(run.ScheduledTime, metav1.Time{})
-	if s.now.Before(scheduled.Time) {
-		return false
-	}
-	// As nothing is opened while the status says Suspended, one that has said so
-	// since before the instant says that nothing was.
-	suspended := meta.FindStatusCondition(s.at.Status.Conditions, Suspended)
-	return suspended == nil || !suspended.LastTransitionTime.Before(&scheduled)
-}
-
-func (s *snapshot) saysSuspended() bool {
-	return meta.IsStatusConditionTrue(s.at.Status.Conditions, Suspended)
 }
 
 // deadline is the last instant at which the command may start; zero for none.
@@ -225,12 +274,14 @@ func (s *snapshot) arm(pod *corev1.Pod) {
 	}
 }
 
-// gated says whether the controller's gate is still on a Pod.
-func gated(pod *corev1.Pod) bool {
+// isGated reports whether the controller's gate is still on a Pod.
+func isGated(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool {
 		return gate.Name == kindat.Gate
 	})
 }
+
+func digestOfPod(pod *corev1.Pod) string { return pod.Annotations[kind.DigestAnnotation] }
 
 // wholeSeconds is a time as the API server stores it.
 func wholeSeconds(t time.Time) *metav1.Time {

@@ -1,6 +1,7 @@
 package at
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -88,6 +89,27 @@ func deadline(seconds int64) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = &seconds }
 }
 
+func uidOf(pod *corev1.Pod) types.UID {
+	if pod == nil {
+		return ""
+	}
+	return pod.UID
+}
+
+func going(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{} }
+
+func edited(at *cnatv1alpha1.At) { at.Spec.Command = "echo edited" }
+
+func forgotten(latest time.Time) func(*cnatv1alpha1.At) {
+	return func(at *cnatv1alpha1.At) { at.Status.ForgottenTime = wholeSeconds(latest) }
+}
+
+// restored gives an At a status that is older than the At.
+func restored(at *cnatv1alpha1.At) {
+	at.CreationTimestamp = metav1.NewTime(due)
+	at.Status.Conditions = []metav1.Condition{{Type: Armed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(due.Add(-time.Hour))}}
+}
+
 // trimmed are Pods as the cache holds them.
 func trimmed(pods []corev1.Pod) []corev1.Pod {
 	var list []corev1.Pod
@@ -95,6 +117,21 @@ func trimmed(pods []corev1.Pod) []corev1.Pod {
 		list = append(list, *trimPod(&pod))
 	}
 	return list
+}
+
+// decideTrimmed decides on an At as the cache holds it.
+func decideTrimmed(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
+	at = at.DeepCopy()
+	trimAt(at)
+	return decide(at, trimmed(pods), moment{now: now, grace: grace})
+}
+
+// claimed gives an At the status that puts the start of a Pod on record.
+func claimed(uid types.UID) func(*cnatv1alpha1.At) {
+	return func(at *cnatv1alpha1.At) {
+		withRun(cnatv1alpha1.AtRunning, uid)(at)
+		at.Status.Run.OpenedTime = at.Status.Run.ScheduledTime
+	}
 }
 
 func TestDecide(t *testing.T) {
@@ -113,80 +150,86 @@ func TestDecide(t *testing.T) {
 		at     *cnatv1alpha1.At
 		pods   pods
 		now    time.Time
-		open   types.UID // nothing else is checked then
+		hold   types.UID
+		open   types.UID
+		claim  bool
 		phase  cnatv1alpha1.AtPhase
 		reason string
 		run    types.UID
 		wake   time.Time
 	}{
-		"no Pod":                                        {at: newAt(), now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
-		"a Pod of another spec":                         {at: newAt(), pods: pods{podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
-		"a Pod of a Job":                                {at: newAt(), pods: pods{podFor(plain, "a", owned)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of a Job, running":                       {at: newAt(), pods: pods{podFor(plain, "a", owned, open)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of a Job, beside the rendered one":       {at: newAt(), pods: pods{podFor(plain, "a", owned, open), podFor(plain, "b", created(due))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
-		"a Pod that a StatefulSet left":                 {at: newAt(), pods: pods{podFor(plain, "a", generated)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of another name":                         {at: newAt(), pods: pods{podFor(plain, "a", named("at-0"))}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of a Job, of another spec":               {at: newAt(), pods: pods{podFor(other, "a", owned), podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
-		"armed before its name counted, due":            {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", named("at"))}, now: due, open: "a"},
-		"recorded before its owner counted":             {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", owned, ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"armed, due, a Pod of a Job runs":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", owned, open)}, now: due, open: "a"},
-		"no Pod and a deadline":                         {at: newAt(deadline(5)), now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(5*time.Second + 1)},
-		"a Pod":                                         {at: newAt(), pods: pods{podFor(plain, "a")}, now: early, phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"a Pod that is going":                           {at: newAt(), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: early, phase: pending, reason: ReasonRenderingStale, wake: early.Add(time.Minute)},
-		"two Pods":                                      {at: newAt(), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
-		"a Pod, late":                                   {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonArmed, run: "a"},
-		"armed, a nanosecond early":                     {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"armed, due":                                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, open: "a"},
-		"armed, due, beside an older one":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, open: "a"},
-		"armed, due, at the deadline":                   {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), open: "a"},
-		"armed, due, past the deadline":                 {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
-		"no Pod, past the deadline":                     {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
-		"armed, due, at the longest deadline":           {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000 * time.Second), open: "a"},
-		"armed, due, before a deadline beyond time":     {at: newAt(withRun(pending, "a"), deadline(math.MaxInt64)), pods: pods{podFor(plain, "a")}, now: late, open: "a"},
-		"armed, due, past the longest deadline":         {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
-		"restored, armed, its Pod is not, in time":      {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"restored without status, its Pod open, late":   {at: newAt(deadline(5)), pods: pods{podFor(plain, "b", open)}, now: late, phase: running, reason: ReasonRunning, run: "b"},
-		"armed, due, the Pod is going":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, now: due, phase: pending, run: "a"},
-		"armed, due, suspended":                         {at: newAt(withRun(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
-		"armed, due, suspended, a deadline":             {at: newAt(withRun(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
-		"armed, due, resumed: says so first":            {at: newAt(withRun(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonArmed, run: "a"},
-		"the armed Pod is gone, early":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
-		"the armed Pod is gone, early, no other":        {at: newAt(withRun(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
-		"the armed Pod is gone, due":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"the armed Pod is gone, suspended all the time": {at: newAt(withRun(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
-		"the armed Pod is gone, suspended since due":    {at: newAt(withRun(pending, "a"), suspend, suspended(due)), pods: pods{podFor(plain, "b")}, now: late, phase: done, reason: ReasonPodLost, run: "a"},
-		"opened, not recorded":                          {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
-		"opened by somebody, early":                     {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: running, reason: ReasonRunning, run: "a"},
-		"another Pod of this spec runs":                 {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
-		"a Pod of another spec runs":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, open: "a"},
-		"recorded, the cache lags":                      {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a")}, now: due, phase: running, run: "a"},
-		"running, the Pod is gone":                      {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"running, suspended":                            {at: newAt(withRun(running, "a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
-		"succeeded":                                     {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"failed":                                        {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", ended(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
-		"succeeded, never recorded":                     {at: newAt(), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"done, its Pod is there":                        {at: newAt(withRun(done, "a"), finished), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
-		"done, a new Pod":                               {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
-		"done, a new Pod that somebody opened":          {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
-		"thought missed, but it started":                {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
-		"invalid":                                       {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
-		"invalid, as another version ran it":            {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
-		"invalid, and somebody opened the Pod":          {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
-		"invalid, armed, and the Pod is gone":           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a"), func(at *cnatv1alpha1.At) { at.Status.Run.ScheduledTime = nil }), now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
-		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
+		"no Pod":                                      {at: newAt(), now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
+		"a Pod of another spec":                       {at: newAt(), pods: pods{podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"a Pod of a Job":                              {at: newAt(), pods: pods{podFor(plain, "a", owned)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, running":                     {at: newAt(), pods: pods{podFor(plain, "a", owned, open)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, beside the rendered one":     {at: newAt(), pods: pods{podFor(plain, "a", owned, open), podFor(plain, "b", created(due))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"a Pod that a StatefulSet left":               {at: newAt(), pods: pods{podFor(plain, "a", generated)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of another name":                       {at: newAt(), pods: pods{podFor(plain, "a", named("at-0"))}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, of another spec":             {at: newAt(), pods: pods{podFor(other, "a", owned), podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"armed before its name counted, due":          {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", named("at"))}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"recorded before its owner counted":           {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", owned, ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"armed, due, a Pod of a Job runs":             {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", owned, open)}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"no Pod and a deadline":                       {at: newAt(deadline(5)), now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(5*time.Second + 1)},
+		"a Pod":                                       {at: newAt(), pods: pods{podFor(plain, "a")}, now: early, phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"a Pod that is going":                         {at: newAt(), pods: pods{podFor(plain, "a", going)}, now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
+		"two Pods":                                    {at: newAt(), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: early, phase: pending, reason: ReasonPodAmbiguous, wake: early.Add(time.Minute)},
+		"a Pod, late":                                 {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, a nanosecond early":                   {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"armed, due":                                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, beside an older one":             {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, phase: pending, reason: ReasonPodAmbiguous, run: "a", wake: due.Add(time.Minute)},
+		"armed, due, at the deadline":                 {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, past the deadline":               {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"no Pod, past the deadline":                   {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
+		"armed, due, at the longest deadline":         {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000 * time.Second), open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, before a deadline beyond time":   {at: newAt(withRun(pending, "a"), deadline(math.MaxInt64)), pods: pods{podFor(plain, "a")}, now: late, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, past the longest deadline":       {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"restored, armed, its Pod is not, in time":    {at: newAt(withRun(pending, "a"), deadline(5), restored), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"restored without status, its Pod open, late": {at: newAt(deadline(5)), pods: pods{podFor(plain, "b", open)}, now: late, phase: running, reason: ReasonRunning, run: "b"},
+		"armed, due, the Pod is going":                {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", going)}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed, due, suspended":                       {at: newAt(withRun(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
+		"armed, due, suspended, a deadline":           {at: newAt(withRun(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
+		"armed, due, resumed":                         {at: newAt(withRun(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"the armed Pod is gone, early":                {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"the armed Pod is gone, early, no other":      {at: newAt(withRun(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
+		"the armed Pod is gone, due":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, open: "b", claim: true, phase: running, reason: ReasonRunning, run: "b"},
+		"the armed Pod is gone, suspended":            {at: newAt(withRun(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
+		"opened, not recorded":                        {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"opened by somebody, early":                   {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: done, reason: ReasonOpenedEarly, run: "a"},
+		"another Pod of this spec runs":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
+		"a Pod of another spec runs":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"recorded, the cache lags":                    {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", phase: running, run: "a"},
+		"running, the Pod is gone":                    {at: newAt(claimed("a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"running, suspended":                          {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"succeeded":                                   {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"failed":                                      {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", ended(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
+		"succeeded, never recorded":                   {at: newAt(), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"done, its Pod is there":                      {at: newAt(withRun(done, "a"), finished), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
+		"done, a new Pod":                             {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
+		"done, a new Pod that somebody opened":        {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
+		"thought missed, but it started":              {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
+		"invalid":                                     {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
+		"invalid, as another version ran it":          {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
+		"invalid, and somebody opened the Pod":        {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"invalid, armed, and the Pod is gone":         {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a")), now: due, phase: pending, reason: ReasonInvalidSchedule},
+		"ran before":                                  {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
+		"ran before, and its Pod is there":            {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
+		"claimed, before it is due":                   {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: early, phase: running, run: "a", wake: due},
+		"claimed, suspended":                          {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonSuspended, run: "a"},
+		"claimed, past the deadline":                  {at: newAt(claimed("a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: late, hold: "a", phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"claimed, the Pod is going":                   {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", going)}, now: due, hold: "a", phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"claimed, edited":                             {at: newAt(claimed("a"), edited), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonRenderingStale, wake: due.Add(time.Minute)},
+		"claimed, and another Pod runs":               {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, hold: "a", phase: running, reason: ReasonRunning, run: "b"},
+		"claimed, beside another Pod":                 {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, open: "a", phase: running, run: "a"},
+		"due by what is forgotten":                    {at: newAt(forgotten(due)), pods: pods{podFor(plain, "a")}, now: due, phase: done, reason: ReasonMayHaveRun},
+		"due after what is forgotten":                 {at: newAt(forgotten(due.Add(-time.Second))), pods: pods{podFor(plain, "a")}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decision := decide(test.at, trimmed(test.pods), test.now, time.Minute)
-			var opened types.UID
-			if decision.Open != nil {
-				opened = decision.Open.UID
+			decision := decideTrimmed(test.at, test.pods, test.now, time.Minute)
+			if got := uidOf(decision.Open); got != test.open || decision.Claim != test.claim {
+				t.Errorf("opens %q, claims %t; want %q, %t", got, decision.Claim, test.open, test.claim)
 			}
-			if opened != test.open {
-				t.Fatalf("opens %q, want %q", opened, test.open)
-			}
-			if test.open != "" {
-				return
+			if got := uidOf(decision.Hold); got != test.hold {
+				t.Errorf("holds %q, want %q", got, test.hold)
 			}
 			next := decision.Status
 			if next.Phase != test.phase {
@@ -231,10 +274,10 @@ func TestDecideSettling(t *testing.T) {
 		"a moment later":               {nil, due.Add(2*time.Second - 1), "", due.Add(2 * time.Second)},
 		"for too long":                 {nil, due.Add(2 * time.Second), ReasonPodMissing, due.Add(time.Minute + 2*time.Second)},
 		"created by a clock ahead":     {nil, due.Add(-time.Hour), ReasonPodMissing, due.Add(time.Minute - time.Hour)},
-		"the Pod comes, and it is due": {[]corev1.Pod{podFor(at, "a")}, due.Add(time.Second), ReasonArmed, time.Time{}},
+		"the Pod comes, and it is due": {[]corev1.Pod{podFor(at, "a")}, due.Add(time.Second), ReasonRunning, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decision := decide(at, test.pods, test.now, time.Minute)
+			decision := decideTrimmed(at, test.pods, test.now, time.Minute)
 			if got := condition.FindReady(decision.Status.Conditions).Reason; got != test.reason || !decision.Wake.Equal(test.wake) {
 				t.Errorf("%q until %s, want %q until %s", got, decision.Wake, test.reason, test.wake)
 			}
@@ -255,30 +298,62 @@ func TestDecideRemembers(t *testing.T) {
 		now      time.Time
 		remember bool
 	}{
-		"never armed":          {newAt(edit), nil, due, false},
-		"armed, early":         {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due.Add(-1), false},
-		"armed, due":           {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due, true},
-		"armed, held till now": {newAt(withRun(cnatv1alpha1.AtPending, "a"), suspended(due.Add(-time.Second)), edit), []corev1.Pod{podFor(plain, "a")}, due, false},
-		"opened early":         {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a", open)}, due.Add(-1), true},
-		"running":              {newAt(withRun(cnatv1alpha1.AtRunning, "a"), edit), nil, due, true},
-		"done":                 {newAt(withRun(cnatv1alpha1.AtDone, "a"), edit), nil, due, true},
+		"never armed":   {newAt(edit), nil, due, false},
+		"armed, early":  {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due.Add(-1), false},
+		"armed, due":    {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a")}, due, false},
+		"claimed, held": {newAt(claimed("a"), edit), []corev1.Pod{podFor(plain, "a")}, due, false},
+		"claimed, gone": {newAt(claimed("a"), edit), nil, due, true},
+		"a Pod runs":    {newAt(edit), []corev1.Pod{podFor(plain, "a", open)}, due, true},
+		"opened early":  {newAt(withRun(cnatv1alpha1.AtPending, "a"), edit), []corev1.Pod{podFor(plain, "a", open)}, due.Add(-1), true},
+		"running":       {newAt(withRun(cnatv1alpha1.AtRunning, "a"), edit), nil, due, true},
+		"done":          {newAt(withRun(cnatv1alpha1.AtDone, "a"), edit), nil, due, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ran := decide(test.at, test.pods, test.now, time.Minute).Status.Ran
-			if got := len(ran) == 1 && ran[0] == kindat.Digest(plain.Spec); got != test.remember {
+			ran := decideTrimmed(test.at, test.pods, test.now, time.Minute).Status.Ran
+			if got := len(ran) == 1 && digestOf(ran[0]) == kindat.Digest(plain.Spec); got != test.remember {
 				t.Errorf("ran %v", ran)
 			}
 		})
 	}
 }
 
-func TestRememberKeepsTheNewest(t *testing.T) {
-	var ran []string
-	for i := range 40 {
-		ran = remember(ran, string(rune('A'+i)))
+// Of more specs than a status names a bound is left: the latest schedule of the others.
+func TestRememberKeepsTheNewestAndABound(t *testing.T) {
+	s := &snapshot{}
+	for i := range 33 {
+		s.remember(fmt.Sprint(i), due.Add(-time.Duration(i)*time.Hour))
 	}
-	if ran = remember(ran, "Z"); len(ran) != 32 || ran[0] != "Z" || ran[1] != "h" {
-		t.Errorf("ran %v", ran)
+	s.remember("40", due)
+	if len(s.ran) != 32 || s.ran[0] != "40@2026-01-31T09:00:00Z" || s.ran[1] != "32@2026-01-30T01:00:00Z" || !s.forgotten.Time.Equal(due) {
+		t.Errorf("ran %v, forgotten %s", s.ran, s.forgotten)
+	}
+	s.remember("40", due)
+	if len(s.ran) != 32 || s.ran[1] != "32@2026-01-30T01:00:00Z" {
+		t.Errorf("one twice: ran %v", s.ran)
+	}
+}
+
+// The start of an At is put on record before it is due where many are due together.
+func TestDecideClaimsAheadOfTime(t *testing.T) {
+	at := newAt(withRun(cnatv1alpha1.AtPending, "a"))
+	trimAt(at)
+	pods := []corev1.Pod{podFor(newAt(), "a")}
+	const lead = 5 * time.Second
+	for name, test := range map[string]struct {
+		now   time.Time
+		claim bool
+		wake  time.Time
+	}{
+		"early": {due.Add(-lead - 1), false, due.Add(-lead)},
+		"ahead": {due.Add(-lead), true, due},
+	} {
+		decision := decide(at, pods, moment{now: test.now, lead: lead})
+		if decision.Claim != test.claim || decision.Open != nil || !decision.Wake.Equal(test.wake) {
+			t.Errorf("%s: %+v", name, decision)
+		}
+		if test.claim && !decision.Status.Run.OpenedTime.Time.Equal(due) {
+			t.Errorf("%s: opened at %s", name, decision.Status.Run.OpenedTime)
+		}
 	}
 }
 
@@ -288,7 +363,7 @@ func TestDecideGracePeriod(t *testing.T) {
 	at := newAt()
 	step := func(now time.Time, stalled bool) {
 		t.Helper()
-		at.Status = decide(at, nil, now, time.Minute).Status
+		at.Status = decideTrimmed(at, nil, now, time.Minute).Status
 		if got := meta.IsStatusConditionTrue(at.Status.Conditions, condition.Stalled); got != stalled {
 			t.Errorf("at %s: stalled %t", now.Sub(due), got)
 		}
@@ -304,7 +379,7 @@ func TestDecideGracePeriod(t *testing.T) {
 
 func TestDecideSaysWhatIsNotRendered(t *testing.T) {
 	pods := trimmed([]corev1.Pod{podFor(newAt(), "a", owned, named("at-7xk2p"))})
-	ready := condition.FindReady(decide(newAt(), pods, due, time.Minute).Status.Conditions)
+	ready := condition.FindReady(decideTrimmed(newAt(), pods, due, time.Minute).Status.Conditions)
 	const want = "The cluster has no Pod of this At: render the environment, commit and sync. Pod at-7xk2p has its label but was not rendered from it, and is left alone"
 	if ready.Message != want {
 		t.Errorf("message %q", ready.Message)
@@ -322,22 +397,22 @@ func TestDecideKnowsEarlierDigests(t *testing.T) {
 		t.Fatal("the digest is that of earlier versions")
 	}
 	waiting := podFor(at, "a", func(pod *corev1.Pod) { pod.Annotations[kind.DigestAnnotation] = earlier })
-	at.Status = decide(at, []corev1.Pod{waiting}, due.Add(-time.Hour), time.Minute).Status
+	at.Status = decideTrimmed(at, []corev1.Pod{waiting}, due.Add(-time.Hour), time.Minute).Status
 	if at.Status.Run.PodUID != "a" {
 		t.Fatalf("armed %+v", at.Status.Run)
 	}
 	at.Status.Run.Digest = earlier
-	if decision := decide(at, []corev1.Pod{waiting}, due, time.Minute); decision.Open == nil {
+	if decision := decideTrimmed(at, []corev1.Pod{waiting}, due, time.Minute); decision.Open == nil {
 		t.Errorf("does not open: %+v", decision.Status)
 	}
 
 	at.Status.Phase, at.Status.Run.FinishedTime = cnatv1alpha1.AtDone, wholeSeconds(due)
 	next := []corev1.Pod{podFor(at, "b")}
-	if decision := decide(at, next, due.Add(time.Hour), time.Minute); decision.Open != nil || decision.Status.Phase != cnatv1alpha1.AtDone {
+	if decision := decideTrimmed(at, next, due.Add(time.Hour), time.Minute); decision.Open != nil || decision.Status.Phase != cnatv1alpha1.AtDone {
 		t.Errorf("runs again: %+v", decision)
 	}
 	at.Status = cnatv1alpha1.AtStatus{Ran: []string{earlier}}
-	if got := condition.FindReady(decide(at, next, due.Add(time.Hour), time.Minute).Status.Conditions).Reason; got != ReasonAlreadyRan {
+	if got := condition.FindReady(decideTrimmed(at, next, due.Add(time.Hour), time.Minute).Status.Conditions).Reason; got != ReasonAlreadyRan {
 		t.Errorf("runs again: %s", got)
 	}
 }

@@ -73,11 +73,11 @@ type simulation struct {
 	controllers []*simulatedController
 	renderer    int // version
 	created     int
+	together    int  // how many Ats are due in one second
 	unseen      bool // no cache ever shows a Pod: those say what the At says, that something else manages them
 
 	starts map[string]int       // by digest: how often its command was started
 	dues   map[string]time.Time // by digest
-	armed  map[types.UID]bool   // what any status ever named
 	origin map[string]types.UID // by digest: the At that its command was started for
 }
 
@@ -90,14 +90,15 @@ func newSimulation(t *rapid.T) *simulation {
 	w := &simulation{
 		past:   []state{{pods: map[string]corev1.Pod{}}},
 		clock:  clocktesting.NewFakePassiveClock(due),
-		starts: map[string]int{}, dues: map[string]time.Time{}, armed: map[types.UID]bool{}, origin: map[string]types.UID{},
+		starts: map[string]int{}, dues: map[string]time.Time{}, origin: map[string]types.UID{},
 	}
 	for range 2 {
 		c := &simulatedController{world: w}
-		c.reconciler = &Reconciler{Server: c, Clock: w.clock, Grace: 20 * time.Second, Events: noEvents{}}
+		c.reconciler = &Reconciler{Server: c, Clock: w.clock, Grace: 20 * time.Second, Events: noEvents{}, IsElected: always, IsFresh: always}
 		w.controllers = append(w.controllers, c)
 	}
 	w.unseen = rapid.Bool().Draw(t, "Pods are unseen")
+	w.together = rapid.SampledFrom([]int{1, 1000}).Draw(t, "due together")
 	w.createAt(t)
 	return w
 }
@@ -261,7 +262,7 @@ func (w *simulation) deletePod(t *rapid.T) {
 func (w *simulation) forget() {
 	for digest := range w.starts {
 		gone := !slices.ContainsFunc(slices.Collect(maps.Values(w.now().pods)), func(pod corev1.Pod) bool {
-			return pod.Annotations[kind.DigestAnnotation] == digest && !gated(&pod) && !poses(&pod)
+			return pod.Annotations[kind.DigestAnnotation] == digest && !isGated(&pod) && !poses(&pod)
 		})
 		if at := w.now().at; gone && (at == nil || at.UID != w.origin[digest]) && !recorded(at, digest) {
 			delete(w.starts, digest)
@@ -275,11 +276,12 @@ func recorded(at *cnatv1alpha1.At, digest string) bool {
 		return false
 	}
 	run := at.Status.Run
-	return run != nil && run.Digest == digest && at.Status.Phase != cnatv1alpha1.AtPending || slices.Contains(at.Status.Ran, digest)
+	return run != nil && run.Digest == digest && at.Status.Phase != cnatv1alpha1.AtPending ||
+		slices.ContainsFunc(at.Status.Ran, func(entry string) bool { return digestOf(entry) == digest })
 }
 
 func (w *simulation) endCommand(t *rapid.T) {
-	pod := w.drawPod(t, func(pod corev1.Pod) bool { return !gated(&pod) && pod.Status.Phase == "" })
+	pod := w.drawPod(t, func(pod corev1.Pod) bool { return !isGated(&pod) && pod.Status.Phase == "" })
 	pod.Status.Phase = rapid.SampledFrom([]corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}).Draw(t, "end")
 	w.write(func(s *state) { pod.ResourceVersion = w.version(); s.pods[pod.Name] = pod })
 }
@@ -325,6 +327,8 @@ type simulatedController struct {
 	t     *rapid.T
 }
 
+func always() bool { return true }
+
 type failure string
 
 const (
@@ -366,7 +370,9 @@ func (c *simulatedController) reconcile(t *rapid.T) {
 		return
 	}
 	c.t = t
-	_, err := c.reconciler.Reconcile(t.Context(), at.DeepCopy())
+	at = at.DeepCopy()
+	trimAt(at)
+	_, err := c.reconciler.Reconcile(t.Context(), at)
 	if err != nil && !errors.Is(err, errTimeout) {
 		t.Fatalf("reconcile: %v", err)
 	}
@@ -393,7 +399,7 @@ func (w *simulation) settle(t *rapid.T) {
 	}
 	w.write(func(s *state) {
 		for name, pod := range s.pods {
-			if !gated(&pod) && pod.Status.Phase == "" {
+			if !isGated(&pod) && pod.Status.Phase == "" {
 				pod.Status.Phase, pod.ResourceVersion = corev1.PodSucceeded, w.version()
 				s.pods[name] = pod
 			}

@@ -64,8 +64,10 @@ func endOfLog(log string) string {
 // podProgress is the reason and message of a Pod that was started and has not
 // ended. What comes and goes while a Pod starts or restarts is not told apart.
 func podProgress(pod *corev1.Pod) (reason, message string) {
-	if len(pod.Spec.SchedulingGates) > 0 {
-		return ReasonGated, fmt.Sprintf("Pod %s waits for its scheduling gate %s", pod.Name, pod.Spec.SchedulingGates[0].Name)
+	for _, gate := range pod.Spec.SchedulingGates {
+		if gate.Name != kindat.Gate {
+			return ReasonGated, fmt.Sprintf("Pod %s waits for its scheduling gate %s", pod.Name, gate.Name)
+		}
 	}
 	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionFalse && scheduled.Reason == corev1.PodReasonUnschedulable {
 		return ReasonUnschedulable, fmt.Sprintf("No node takes Pod %s: see its events", pod.Name)
@@ -78,7 +80,7 @@ func podProgress(pod *corev1.Pod) (reason, message string) {
 			return ReasonContainerNotCreated, fmt.Sprintf("The container of Pod %s cannot be created: see its events", pod.Name)
 		}
 	}
-	return ReasonRunning, fmt.Sprintf("Pod %s runs the command", pod.Name)
+	return ReasonRunning, fmt.Sprintf("The start of Pod %s is on record, and nothing holds it up", pod.Name)
 }
 
 // openedTime is when the gate of a started Pod was opened: the scheduler takes a

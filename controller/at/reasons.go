@@ -27,8 +27,12 @@ const (
 	ReasonRenderingStale = "RenderingStale"
 	// ReasonInvalidSchedule: spec.schedule is not a time, or none that a status can hold.
 	ReasonInvalidSchedule = "InvalidSchedule"
+	// ReasonPodAmbiguous: several Pods in the cluster were rendered from this spec, as
+	// when an override changed and the old Pod is not pruned yet. None is opened.
+	ReasonPodAmbiguous = "PodAmbiguous"
 	// ReasonOpenRefused: the API server refuses to let the controller open the
-	// gate. Look at the controller's RBAC and at admission policies; it tries again.
+	// gate. Look at the controller's RBAC, at admission policies and webhooks; it tries
+	// again.
 	ReasonOpenRefused = "OpenRefused"
 
 	// ReasonRunning: the gate is open and nothing holds the Pod up.
@@ -50,6 +54,9 @@ const (
 	// ReasonActiveDeadlineExceeded: the command ran for longer than
 	// spec.activeDeadlineSeconds and was killed.
 	ReasonActiveDeadlineExceeded = "ActiveDeadlineExceeded"
+	// ReasonOpenedEarly: a Pod of this spec started before its time, and the controller
+	// did not open it. The command does not run again.
+	ReasonOpenedEarly = "OpenedEarly"
 	// ReasonPodFailed: the Pod failed without an exit code, as when it is evicted.
 	ReasonPodFailed = "PodFailed"
 	// ReasonPodLost: the Pod went away when it was running, or may have been.
@@ -57,6 +64,9 @@ const (
 	// ReasonDeadlineMissed: spec.startingDeadlineSeconds passed before the command
 	// could start. It does not run.
 	ReasonDeadlineMissed = "DeadlineMissed"
+	// ReasonMayHaveRun: the spec is due by the schedule of one that ran and that the
+	// status no longer names. It does not run.
+	ReasonMayHaveRun = "MayHaveRun"
 	// ReasonAlreadyRan: the spec is one that this At had before, and that ran, or
 	// may have. It does not run again.
 	ReasonAlreadyRan = "AlreadyRan"

@@ -4,6 +4,7 @@ package at
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,9 +21,20 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// duePriority is the priority of an At that is due: of many that wait for a worker,
-// those to open go before those to report on.
-const duePriority = 100
+var atResource = cnatv1alpha1.SchemeGroupVersion.WithResource("ats").GroupResource()
+
+const (
+	// duePriority is the priority of an At that is due: of many that wait for a worker,
+	// those to open go before those to report on.
+	duePriority = 100
+
+	// standbyDelay is how late an At is when a replica that is not elected starts it: its
+	// leader must have died. What is on record makes that safe.
+	standbyDelay = 3 * time.Second
+
+	// lookAgain is how soon to look again at what no event tells of.
+	lookAgain = 10 * time.Second
+)
 
 // Reconciler brings an At from one step of its life to the next.
 type Reconciler struct {
@@ -32,6 +44,10 @@ type Reconciler struct {
 	// brings the two seconds apart.
 	Grace  time.Duration
 	Events events.EventRecorder
+
+	// IsElected reports whether this replica is the leader; IsFresh, whether its lease
+	// has not run out since it was last renewed.
+	IsElected, IsFresh func() bool
 }
 
 // Reconcile implements reconcile.ObjectReconciler.
@@ -43,22 +59,55 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	m := moment{grace: r.Grace, lead: r.lead(ctx, at), now: r.Clock.Now()}
 
-	decision := decide(at, pods, r.Clock.Now(), r.Grace)
-	if unseen {
-		decision.Wake = earliest(decision.Wake, r.nextLook(decision))
+	decision := decide(at, pods, m)
+
+	if wait, waits := r.waits(decision, m.now); waits {
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-
-	switch written, err := r.write(ctx, at, decision); {
+	switch err := r.carryOut(ctx, at, m, decision); {
 	case status.IsOutdated(err):
-		return reconcile.Result{}, nil
+		// As a rule the event of what is newer is on its way.
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
 		return reconcile.Result{}, err
-	case written:
-		r.report(ctx, at, decision)
 	}
 
+	if unseen && decision.Status.Phase != cnatv1alpha1.AtDone {
+		decision.Wake = earliest(decision.Wake, m.now.Add(lookAgain))
+	}
 	return r.requeue(decision), nil
+}
+
+// lead returns how long before an At is due its start is put on record, so that one write
+// is left between due and started. Of many that are due together the records take longer.
+func (r *Reconciler) lead(ctx context.Context, at *cnatv1alpha1.At) time.Duration {
+	const each, most = 10 * time.Millisecond, 10 * time.Second
+	if at.Status.Phase == cnatv1alpha1.AtRunning || at.Status.Phase == cnatv1alpha1.AtDone {
+		return 0
+	}
+	return min(time.Duration(r.Server.DueTogether(ctx, at))*each, most)
+}
+
+// waits reports whether this replica leaves a decision to another one, and when it looks
+// again; never for zero. One that is not elected starts what is late, and no more. A leader
+// whose lease may have run out starts nothing.
+func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, bool) {
+	starts := decision.Claim || decision.Open != nil
+	late := decision.Due.Add(standbyDelay).Sub(now)
+	switch {
+	case r.IsElected():
+		return time.Second, starts && !r.IsFresh()
+	case starts && late <= 0:
+		return 0, false
+	case decision.Status.Phase == cnatv1alpha1.AtDone:
+		return 0, true
+	case late <= 0:
+		return lookAgain, true
+	default:
+		return late, true
+	}
 }
 
 // readPods reads the Pods of an At from the cache. The cache may lag behind the
@@ -73,7 +122,7 @@ func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []
 	}
 	run := at.Status.Run
 	switch {
-	case at.Status.Phase == cnatv1alpha1.AtDone:
+	case run != nil && run.FinishedTime != nil:
 		return pods, false, nil
 	case run != nil && run.PodUID != "":
 		return r.withArmedPod(ctx, at, pods)
@@ -88,7 +137,7 @@ func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []
 }
 
 // withArmedPod adds the Pod of a run to those from the cache, if it is not there.
-func (r *Reconciler) withArmedPod(ctx context.Context, at *cnatv1alpha1.At, pods []corev1.Pod) ([]corev1.Pod, bool, error) {
+func (r *Reconciler) withArmedPod(ctx context.Context, at *cnatv1alpha1.At, pods []corev1.Pod) (_ []corev1.Pod, unseen bool, _ error) {
 	run := at.Status.Run
 	for i := range pods {
 		if pods[i].UID == run.PodUID {
@@ -97,17 +146,15 @@ func (r *Reconciler) withArmedPod(ctx context.Context, at *cnatv1alpha1.At, pods
 	}
 	pod, err := r.Server.Pod(ctx, client.ObjectKey{Namespace: at.Namespace, Name: run.PodName})
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), err == nil && pod.UID != run.PodUID:
 		return pods, hasOtherManager(at), nil
 	case err != nil:
 		return nil, false, fmt.Errorf("read Pod %s of At %s: %w", run.PodName, client.ObjectKeyFromObject(at), err)
-	case pod.UID != run.PodUID:
-		return pods, hasOtherManager(at), nil
 	}
 	return append(pods[:len(pods):len(pods)], *pod), true, nil
 }
 
-// hasOtherManager says whether an At has a label of its own that says what manages it. Its
+// hasOtherManager reports whether an At has a label of its own that says what manages it. Its
 // Pod had the same once, and what watches the Pods that Gatehouse manages does not see it.
 // Such a Pod may wait for its time for long: as a rule nothing applies it again.
 func hasOtherManager(at *cnatv1alpha1.At) bool {
@@ -115,41 +162,94 @@ func hasOtherManager(at *cnatv1alpha1.At) bool {
 	return ok && manager != kind.ManagedBy
 }
 
-// nextLook is when to look again at a Pod of which no event tells; zero for never.
-func (r *Reconciler) nextLook(decision Decision) time.Time {
-	const often = 10 * time.Second
-	switch {
-	case decision.Open != nil:
-		return r.Clock.Now()
-	case decision.Status.Phase == cnatv1alpha1.AtDone:
-		return time.Time{}
-	default:
-		return r.Clock.Now().Add(often)
+// carryOut makes the writes of a decision: hold, record, open.
+func (r *Reconciler) carryOut(ctx context.Context, at *cnatv1alpha1.At, m moment, decision Decision) error {
+	if pod := decision.Hold; pod != nil {
+		if err := r.Server.Hold(ctx, pod, at.ResourceVersion); err != nil {
+			err = fmt.Errorf("hold Pod %s: %w", client.ObjectKeyFromObject(pod), err)
+			// What the API server refuses nobody can open. After its deadline an At need
+			// not wait until it refuses no more.
+			if !r.isRefused(ctx, pod, err) || decision.Status.Phase != cnatv1alpha1.AtDone {
+				return r.reportRefusal(ctx, at, m, pod, err)
+			}
+		}
 	}
+
+	recorded := at
+	if !status.Equal(at.Status, decision.Status) {
+		var err error
+		if recorded, err = r.record(ctx, at, decision.Status); err != nil {
+			return err
+		}
+	}
+	if decision.Open == nil {
+		return nil
+	}
+	return r.open(ctx, recorded, recorded != at, m, decision)
 }
 
-// write writes what was decided, if anything, and says whether it did.
-func (r *Reconciler) write(ctx context.Context, at *cnatv1alpha1.At, decision Decision) (bool, error) {
-	next := decision.Status
-	var openErr error
-	if decision.Open != nil {
-		openErr = r.Server.Open(ctx, decision.Open)
-		if openErr == nil {
-			return true, nil
-		}
-		openErr = fmt.Errorf("open gate of Pod %s: %w", client.ObjectKeyFromObject(decision.Open), openErr)
-		if !apierrors.IsForbidden(openErr) && !apierrors.IsInvalid(openErr) {
-			return false, openErr
-		}
-		next = openRefusedStatus(at, decision.Open, r.Clock.Now(), openErr)
+// record makes a status that of an At, and returns the At that has it.
+func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+	recorded, err := r.Server.Apply(ctx, at, next)
+	if err != nil {
+		return nil, fmt.Errorf("apply status of At %s: %w", client.ObjectKeyFromObject(at), err)
 	}
+	r.report(ctx, at, next)
+	return recorded, nil
+}
+
+// open opens the gate of the Pod whose start an At has on record. Where that was recorded
+// earlier, the At may have been edited since, and the cache may not know it.
+func (r *Reconciler) open(ctx context.Context, at *cnatv1alpha1.At, justRecorded bool, m moment, decision Decision) error {
+	key, pod := client.ObjectKeyFromObject(at), decision.Open
+	if !justRecorded {
+		version, err := r.Server.Version(ctx, at)
+		if err != nil {
+			return fmt.Errorf("read At %s: %w", key, err)
+		}
+		if version != at.ResourceVersion {
+			return apierrors.NewConflict(atResource, at.Name, errors.New("it changed since its start was put on record"))
+		}
+	}
+	if r.IsElected() && !r.IsFresh() { // as when the process was paused
+		return apierrors.NewConflict(atResource, at.Name, errors.New("the lease may have run out"))
+	}
+	if err := r.Server.Open(ctx, pod); err != nil {
+		err = fmt.Errorf("open gate of Pod %s: %w", client.ObjectKeyFromObject(pod), err)
+		return r.reportRefusal(ctx, at, m, pod, err)
+	}
+	r.reportOpened(ctx, at, decision)
+	return nil
+}
+
+// reportRefusal says in the status of an At what the API server refuses, and returns the
+// error by which it is tried again.
+func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m moment, pod *corev1.Pod, refusal error) error {
+	if !r.isRefused(ctx, pod, refusal) {
+		return refusal
+	}
+	// Whoever tries again begins with what is on record: this is no conflict of versions.
+	refusal = fmt.Errorf("refused: %s", refusal) //nolint:errorlint // it must not be taken for one
+	next := refusedStatus(at, m, pod, refusal)
 	if status.Equal(at.Status, next) {
-		return false, openErr
+		return refusal
 	}
-	if err := r.Server.Apply(ctx, at, next); err != nil {
-		return false, fmt.Errorf("apply status of At %s: %w", client.ObjectKeyFromObject(at), err)
+	_, err := r.record(ctx, at, next)
+	return errors.Join(refusal, err)
+}
+
+// isRefused reports whether the API server answered a write of a Pod, and not because the
+// Pod has changed: admission may answer with a conflict, too.
+func (r *Reconciler) isRefused(ctx context.Context, pod *corev1.Pod, err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
 	}
-	return true, openErr
+	if !status.IsOutdated(err) {
+		return true
+	}
+	current, err := r.Server.Pod(ctx, client.ObjectKeyFromObject(pod))
+	return err == nil && current.UID == pod.UID && current.ResourceVersion == pod.ResourceVersion
 }
 
 // requeue says when to reconcile next although nothing changes, and how urgent it is.

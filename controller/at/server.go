@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,8 +19,8 @@ import (
 )
 
 // Server is what a Reconciler asks of the API server. Its errors are those of the
-// API server: both writes are a conflict unless the server holds the very version
-// of the object that they are given.
+// API server: each write is a conflict unless the server holds the very version
+// of the object that it is given.
 type Server interface {
 	// Pods lists the Pods of an At from the cache. They must not be changed.
 	Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error)
@@ -27,16 +29,28 @@ type Server interface {
 	UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error)
 	// Pod reads a Pod from the API server itself.
 	Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
+	// Version returns the resourceVersion that an At has at the API server itself; empty
+	// where the At is gone, or is another one of that name.
+	Version(ctx context.Context, at *cnatv1alpha1.At) (string, error)
+	// DueTogether returns how many Ats that have not started the cache holds which are due
+	// in the same second as this one.
+	DueTogether(ctx context.Context, at *cnatv1alpha1.At) int
+
+	// Apply makes a status that of an At, and returns the At that has it.
+	Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error)
 	// Open removes the gate of a Pod, and nothing else.
 	Open(ctx context.Context, pod *corev1.Pod) error
-	// Apply makes a status that of an At.
-	Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) error
+	// Hold gives a Pod another resourceVersion, by an annotation with the version of the
+	// At whose record is taken back, so that no request to open it that was sent before
+	// can succeed.
+	Hold(ctx context.Context, pod *corev1.Pod, version string) error
 }
 
 // server is a Server by way of a client, a cache of what is rendered from Ats, and a
 // reader that does not cache.
 type server struct {
 	client   client.Client
+	cached   client.Reader // of Ats
 	rendered setup.Rendered
 	live     client.Reader
 }
@@ -58,6 +72,25 @@ func (s *server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod
 	var pod corev1.Pod
 	err := s.live.Get(ctx, key, &pod)
 	return &pod, err
+}
+
+func (s *server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, error) {
+	current := &metav1.PartialObjectMetadata{}
+	current.SetGroupVersionKind(kindat.Kind.GVK)
+	err := s.live.Get(ctx, client.ObjectKeyFromObject(at), current)
+	if err != nil || current.UID != at.UID {
+		return "", client.IgnoreNotFound(err)
+	}
+	return current.ResourceVersion, nil
+}
+
+func (s *server) DueTogether(ctx context.Context, at *cnatv1alpha1.At) int {
+	var together unstructured.UnstructuredList
+	together.SetGroupVersionKind(kindat.Kind.GVK)
+	if err := s.cached.List(ctx, &together, client.MatchingFields{byDue: dueSecond(at.Spec)}, client.UnsafeDisableDeepCopy); err != nil {
+		return 0 // its start is put on record when it is due
+	}
+	return len(together.Items)
 }
 
 func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
@@ -83,11 +116,30 @@ func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	return client.RawPatch(types.StrategicMergePatchType, patch), err
 }
 
-func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) error {
-	return status.Apply(ctx, s.client, cnatac.At(at.Name, at.Namespace).
+func (s *server) Hold(ctx context.Context, pod *corev1.Pod, version string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
+		"annotations": map[string]string{kind.HeldAnnotation: version},
+	}})
+	if err != nil {
+		return err
+	}
+	target := &corev1.Pod{}
+	target.Namespace, target.Name = pod.Namespace, pod.Name
+	return s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), status.FieldOwner)
+}
+
+func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+	configuration := cnatac.At(at.Name, at.Namespace).
 		WithUID(at.UID).
 		WithResourceVersion(at.ResourceVersion).
-		WithStatus(statusConfiguration(next)))
+		WithStatus(statusConfiguration(next))
+	if err := status.Apply(ctx, s.client, configuration); err != nil {
+		return nil, err
+	}
+	applied := at.DeepCopy()
+	applied.ResourceVersion, applied.Status = *configuration.ResourceVersion, next // as it was answered
+	return applied, nil
 }
 
 func statusConfiguration(next cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfiguration {
@@ -96,6 +148,7 @@ func statusConfiguration(next cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfig
 		WithPhase(next.Phase).
 		WithConditions(status.ConditionConfigurations(next.Conditions)...).
 		WithRan(next.Ran...)
+	configuration.ForgottenTime = next.ForgottenTime
 	if run := next.Run; run != nil {
 		configuration.WithRun(&cnatac.AtRunApplyConfiguration{
 			Digest:        &run.Digest,

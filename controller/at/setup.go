@@ -2,11 +2,14 @@ package at
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -20,30 +23,79 @@ import (
 
 // Controller is the controller of Ats.
 var Controller = setup.Controller{
-	Kind:  kindat.Kind,
-	Trim:  func(object client.Object) client.Object { return trimPod(object.(*corev1.Pod)) },
-	Setup: addController,
+	Kind:    kindat.Kind,
+	Trim:    func(object client.Object) client.Object { return trimPod(object.(*corev1.Pod)) },
+	TrimOwn: func(object client.Object) { trimAt(object.(*cnatv1alpha1.At)) },
+	Setup:   addController,
 }
 
-func addController(_ context.Context, mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) error {
+func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) error {
 	if err := mgr.Add(phaseGauge(mgr.GetCache())); err != nil {
+		return err
+	}
+	if err := mgr.GetCache().IndexField(ctx, anAt(), byDue, indexDue); err != nil {
 		return err
 	}
 	// However long the API server was away, what became due meanwhile opens soon
 	// after it is back.
 	retries := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
 	reconciler := &Reconciler{
-		Server: &server{client: mgr.GetClient(), rendered: rendered, live: mgr.GetAPIReader()},
+		Server: &server{client: mgr.GetClient(), cached: mgr.GetCache(), rendered: rendered, live: mgr.GetAPIReader()},
 		Clock:  clock.RealClock{},
 		Grace:  options.Grace,
 		Events: mgr.GetEventRecorder(string(status.FieldOwner)),
+
+		IsElected: func() bool { return isClosed(mgr.Elected()) },
+		IsFresh:   options.IsFresh,
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&cnatv1alpha1.At{}).
 		WatchesRawSource(rendered.Events(&corev1.Pod{}, atOnce)).
 		WatchesRawSource(clockSteps(mgr.GetCache())).
-		WithOptions(controller.Options{RateLimiter: retries}).
+		WatchesRawSource(election(mgr.GetCache(), mgr.Elected())).
+		WithOptions(controller.Options{
+			RateLimiter: retries,
+			// A replica that stands by starts what its leader does not.
+			NeedLeaderElection: ptr.To(false),
+		}).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), reconciler))
 }
 
 func atOnce(context.Context, client.Object, client.ObjectKey) time.Duration { return 0 }
+
+// byDue is the index of Ats that have not started by the second at which they are due.
+const byDue = "due"
+
+func indexDue(object client.Object) []string {
+	at := object.(*unstructured.Unstructured)
+	phase, _, _ := unstructured.NestedString(at.Object, "status", "phase")
+	schedule, _, _ := unstructured.NestedString(at.Object, "spec", "schedule")
+	if phase != "" && phase != string(cnatv1alpha1.AtPending) {
+		return nil
+	}
+	return []string{dueSecond(cnatv1alpha1.AtSpec{Schedule: schedule})}
+}
+
+// dueSecond is the second at which a spec is due, as byDue has it.
+func dueSecond(spec cnatv1alpha1.AtSpec) string {
+	due, err := kindat.Schedule(spec)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatInt(due.Unix(), 10)
+}
+
+func anAt() *unstructured.Unstructured {
+	at := &unstructured.Unstructured{}
+	at.SetGroupVersionKind(kindat.Kind.GVK)
+	return at
+}
+
+func isClosed(channel <-chan struct{}) bool {
+	select {
+	case <-channel:
+		return true
+	default:
+		return false
+	}
+}

@@ -63,7 +63,7 @@ func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
 	}
 
 	digest := held.Annotations[kind.DigestAnnotation]
-	if !gated(&held) {
+	if !isGated(&held) {
 		c.t.Fatalf("Pod %s is opened again", held.UID)
 	}
 	if poses(&held) {
@@ -72,8 +72,8 @@ func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
 	if w.clock.Now().Before(w.dues[digest]) {
 		c.t.Fatalf("opened at %s, due at %s", w.clock.Now(), w.dues[digest])
 	}
-	if !w.armed[held.UID] {
-		c.t.Fatalf("opened Pod %s, which no status ever named", held.UID)
+	if at := w.now().at; at != nil && (at.Status.Run == nil || at.Status.Run.PodUID != held.UID || at.Status.Run.OpenedTime == nil) {
+		c.t.Fatalf("opened Pod %s, whose start is not on record: %+v", held.UID, at.Status)
 	}
 	if w.starts[digest]++; w.starts[digest] > 1 {
 		c.t.Fatalf("%s starts twice", digest)
@@ -89,15 +89,49 @@ func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) error {
-	w, held := c.world, c.world.now().at
+func (c *simulatedController) Hold(_ context.Context, pod *corev1.Pod, version string) error {
+	w := c.world
+	held, ok := w.now().pods[pod.Name]
 	switch {
 	case c.fails == before:
 		return errTimeout
+	case !ok:
+		return apierrors.NewNotFound(pods, pod.Name)
+	case held.UID != pod.UID || held.ResourceVersion != pod.ResourceVersion:
+		return apierrors.NewConflict(pods, pod.Name, nil)
+	case held.Annotations[kind.HeldAnnotation] == version:
+		return nil
+	}
+	held.Annotations = maps.Clone(held.Annotations)
+	held.Annotations[kind.HeldAnnotation] = version
+	w.write(func(s *state) { held.ResourceVersion = w.version(); s.pods[held.Name] = held })
+	if c.fails == after {
+		return errTimeout
+	}
+	return nil
+}
+
+func (c *simulatedController) Version(_ context.Context, at *cnatv1alpha1.At) (string, error) {
+	current := c.world.now().at
+	if current == nil || current.UID != at.UID {
+		return "", nil
+	}
+	return current.ResourceVersion, nil
+}
+
+func (c *simulatedController) DueTogether(context.Context, *cnatv1alpha1.At) int {
+	return c.world.together
+}
+
+func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+	w, held := c.world, c.world.now().at
+	switch {
+	case c.fails == before:
+		return nil, errTimeout
 	case held == nil:
-		return apierrors.NewNotFound(ats, at.Name)
+		return nil, apierrors.NewNotFound(ats, at.Name)
 	case held.UID != at.UID || held.ResourceVersion != at.ResourceVersion:
-		return apierrors.NewConflict(ats, at.Name, nil)
+		return nil, apierrors.NewConflict(ats, at.Name, nil)
 	case status.Equal(held.Status, next):
 		c.t.Fatalf("a write that changes nothing: %+v", next)
 	}
@@ -108,14 +142,13 @@ func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next
 		if strings.HasPrefix(string(run.PodUID), "posing-") {
 			c.t.Fatalf("Pod %s is the run, which was not rendered", run.PodUID)
 		}
-		w.armed[run.PodUID] = true
 	}
 	w.write(func(s *state) { written.ResourceVersion = w.version(); s.at = written })
 	w.forget()
 	if c.fails == after {
-		return errTimeout
+		return nil, errTimeout
 	}
-	return nil
+	return written.DeepCopy(), nil
 }
 
 // checkStatus asserts that kstatus reads a status as it is meant.

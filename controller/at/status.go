@@ -16,10 +16,11 @@ import (
 func (s *snapshot) keepStatus() Decision {
 	kept := s.at.Status.DeepCopy()
 	kept.ObservedGeneration = s.at.Generation
+	kept.Ran, kept.ForgottenTime = s.ran, s.forgotten
 	for i := range kept.Conditions {
 		kept.Conditions[i].ObservedGeneration = s.at.Generation
 	}
-	return Decision{Status: *kept, Due: s.due}
+	return Decision{Status: *kept}
 }
 
 // rejectSchedule says that the schedule cannot be read.
@@ -32,22 +33,38 @@ func (s *snapshot) rejectSchedule(err error) Decision {
 }
 
 // awaitPod waits for a Pod to arm: there is none.
-func (s *snapshot) awaitPod(grace time.Duration) Decision {
+func (s *snapshot) awaitPod() Decision {
 	if until := s.settleTime(); !until.IsZero() {
-		return Decision{Status: s.at.Status, Due: s.due, Wake: until}
+		return Decision{Status: s.at.Status, Wake: until}
 	}
 	reason, message := ReasonPodMissing, "The cluster has no Pod of this At: render the environment, commit and sync"
-	if stale := s.newestRendered(); stale != nil {
-		reason, message = ReasonRenderingStale, fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync", stale.Name)
+	if newest := s.newestRendered(); newest != nil {
+		if s.isCurrent(digestOfPod(newest)) {
+			message = fmt.Sprintf("Pod %s is being deleted: sync, once it is gone", newest.Name)
+		} else {
+			reason, message = ReasonRenderingStale, fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync", newest.Name)
+		}
 	} else if len(s.pods) > 0 {
 		message += fmt.Sprintf(". Pod %s has its label but was not rendered from it, and is left alone", s.pods[0].Name)
 	}
+	decision := s.await(reason, message)
+	decision.Status.Run = nil
+	return decision
+}
+
+// awaitPrune waits until one Pod of several that were rendered from this spec is left. Only
+// whoever syncs knows which that is.
+func (s *snapshot) awaitPrune(candidates []*corev1.Pod) Decision {
+	return s.await(ReasonPodAmbiguous, fmt.Sprintf(
+		"Pods %s and %s were both rendered from this spec: sync and prune, so that one is left", candidates[0].Name, candidates[1].Name))
+}
+
+// await waits for what somebody else brings.
+func (s *snapshot) await(reason, message string) Decision {
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
-	ends := conditions.Await(Armed, reason, message, grace)
-	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
-	next.Run = nil
-	return Decision{Status: next, Due: s.due, Wake: earliest(ends, justAfter(s.deadline()))}
+	ends := conditions.Await(Armed, reason, message, s.grace)
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: earliest(ends, justAfter(s.deadline()))}
 }
 
 // newestRendered is the newest Pod that was rendered from any spec of the At.
@@ -88,11 +105,32 @@ func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
 	default:
 		s.addArmed(conditions)
 		conditions.Ready(ReasonArmed, fmt.Sprintf("Pod %s starts at %s", pod.Name, s.due.Format(time.RFC3339Nano)))
-		if s.now.Before(s.due) { // later, it is the status written now that wakes
-			wake = s.due
-		}
+		wake = s.due.Add(-s.lead)
 	}
-	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Due: s.due, Wake: wake}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: wake}
+}
+
+// claim puts the start of a Pod on record.
+func (s *snapshot) claim(pod *corev1.Pod) Decision {
+	s.arm(pod)
+	s.run.OpenedTime = wholeSeconds(latest(s.now, s.due))
+	conditions := s.newConditions()
+	s.addArmed(conditions)
+	conditions.Reconciling(podProgress(pod))
+	decision := s.open(pod)
+	decision.Status, decision.Claim = s.newStatus(cnatv1alpha1.AtRunning, conditions), true
+	return decision
+}
+
+// open opens the gate of the Pod whose start is on record, as soon as it is due.
+func (s *snapshot) open(pod *corev1.Pod) Decision {
+	decision := s.keepStatus()
+	if s.now.Before(s.due) {
+		decision.Wake = s.due
+		return decision
+	}
+	decision.Open = pod
+	return decision
 }
 
 // recordRun records how far a Pod is that was started.
@@ -105,18 +143,23 @@ func (s *snapshot) recordRun(pod *corev1.Pod) Decision {
 	s.addArmed(conditions)
 
 	ended := podOutcome(pod, s.now)
-	if ended == nil {
-		reason, message := podProgress(pod)
-		conditions.Reconciling(reason, message)
-		return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions), Due: s.due}
+	if ended != nil {
+		s.run.FinishedTime, s.run.ExitCode = wholeSeconds(ended.finished), ended.exitCode
 	}
-	s.run.FinishedTime, s.run.ExitCode = wholeSeconds(ended.finished), ended.exitCode
-	if ended.reason == ReasonComplete {
+	switch {
+	case s.run.ScheduledTime != nil && s.run.OpenedTime.Before(s.run.ScheduledTime):
+		return s.fail(conditions, ReasonOpenedEarly, fmt.Sprintf(
+			"Pod %s started before its time, and not by the controller: the command will not run again; to run it change spec.schedule, render, commit and sync", pod.Name))
+	case ended == nil:
+		conditions.Reconciling(podProgress(pod))
+		return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions)}
+	case ended.reason == ReasonComplete:
 		conditions.Add(Complete, metav1.ConditionTrue, ended.reason, ended.message)
 		conditions.Ready(ended.reason, ended.message)
-		return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
+		return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
+	default:
+		return s.fail(conditions, ended.reason, ended.message)
 	}
-	return s.fail(conditions, ended.reason, ended.message)
 }
 
 // failLost fails the run: its Pod is gone, and may have started.
@@ -135,29 +178,39 @@ func (s *snapshot) failMissed() Decision {
 		"The command did not start in this cluster by %s, and will not: to run it change spec.schedule, render, commit and sync", s.deadline().Format(time.RFC3339Nano)))
 }
 
+// failForgotten fails a run of which nobody knows whether it was before.
+func (s *snapshot) failForgotten() Decision {
+	return s.fail(s.newConditions(), ReasonMayHaveRun, fmt.Sprintf(
+		"More specs of this At ran than its status can name, one of them due at %s: this one, due by then, may be among them and does not run; to run it change spec.schedule to a later time, render, commit and sync",
+		s.forgotten.UTC().Format(time.RFC3339)))
+}
+
 // fail ends the run: the command failed, or will not run.
 func (s *snapshot) fail(conditions *condition.Conditions, reason, message string) Decision {
 	conditions.Add(Failed, metav1.ConditionTrue, reason, message)
 	conditions.Stalled(reason, message)
-	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
 }
 
 // refuseRerun ends the run of a spec that came back after it ran: its gate stays closed.
 func (s *snapshot) refuseRerun() Decision {
 	conditions := s.newConditions()
 	conditions.Ready(ReasonAlreadyRan, "This spec ran before: to run the command again change spec.schedule, render, commit and sync")
-	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions), Due: s.due}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
 }
 
-// openRefusedStatus is the status of an At whose Pod the API server does not let the
-// controller open. It is of the snapshot that the decision to open was made from.
-func openRefusedStatus(at *cnatv1alpha1.At, pod *corev1.Pod, now time.Time, cause error) cnatv1alpha1.AtStatus {
-	s := newSnapshot(at, nil, now)
+// refusedStatus is the status of an At whose Pod the API server does not let the controller
+// open or hold. The start stays on record.
+func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) cnatv1alpha1.AtStatus {
+	s := newSnapshot(at, nil, m)
 	conditions := s.newConditions()
+	s.addSuspended(conditions)
 	s.addArmed(conditions)
 	conditions.Reconciling(ReasonOpenRefused, fmt.Sprintf(
-		"The API server refuses to open the gate of Pod %s: see to the controller's RBAC and to admission policies: %v", pod.Name, cause))
-	return s.newStatus(cnatv1alpha1.AtPending, conditions)
+		"The API server refuses what the controller asks of the gate of Pod %s: see to the controller's RBAC, to admission policies and to webhooks: %v", pod.Name, cause))
+	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
+	next.Run = at.Status.Run
+	return next
 }
 
 func (s *snapshot) addArmed(conditions *condition.Conditions) {
@@ -182,6 +235,7 @@ func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *condition.C
 		Conditions:         conditions.Sorted(),
 		Run:                &s.run,
 		Ran:                s.ran,
+		ForgottenTime:      s.forgotten,
 	}
 }
 
@@ -191,4 +245,11 @@ func justAfter(t time.Time) time.Time {
 		return t
 	}
 	return t.Add(time.Nanosecond)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -18,14 +18,15 @@ const byOwner = "owner"
 
 // newCache adds a cache of what is rendered to a manager: one for all controllers, so that
 // there is one watch of each type.
-func newCache(mgr ctrl.Manager, controllers []Controller, namespaces map[string]cache.Config) (cache.Cache, error) {
+func newCache(mgr ctrl.Manager, controllers []Controller, options Options) (cache.Cache, error) {
 	rendered, err := cache.New(mgr.GetConfig(), cache.Options{
-		HTTPClient:           mgr.GetHTTPClient(),
-		Scheme:               mgr.GetScheme(),
-		Mapper:               mgr.GetRESTMapper(),
-		DefaultNamespaces:    namespaces,
-		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy}),
-		DefaultTransform:     transform(mgr.GetScheme(), controllers),
+		HTTPClient:               mgr.GetHTTPClient(),
+		Scheme:                   mgr.GetScheme(),
+		Mapper:                   mgr.GetRESTMapper(),
+		DefaultNamespaces:        options.Namespaces,
+		DefaultLabelSelector:     labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy}),
+		DefaultTransform:         transform(mgr.GetScheme(), controllers),
+		DefaultWatchErrorHandler: options.WatchErrorHandler,
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +29,10 @@ type Controller struct {
 	// may change: at the least the label of the kind. Nil for what kind.Observation says.
 	Trim func(client.Object) client.Object
 
+	// TrimOwn takes from an object of the kind, which is of its Go type, what its
+	// controller does not use. Nil for nothing.
+	TrimOwn func(client.Object)
+
 	// Setup adds the controller to a manager. What is rendered from the kind it reads
 	// from rendered alone.
 	Setup func(ctx context.Context, mgr ctrl.Manager, rendered Rendered, options Options) error
@@ -40,6 +45,11 @@ type Options struct {
 	// Grace is for how long what was rendered from a spec may be missing before its
 	// object is stalled.
 	Grace time.Duration
+	// WatchErrorHandler is told of each error of a watch.
+	WatchErrorHandler toolscache.WatchErrorHandlerWithContext
+	// IsFresh reports whether the lease of the leader, which this replica is, has not run
+	// out since it was last renewed.
+	IsFresh func() bool
 }
 
 // AddTo adds controllers to a manager, and one cache of what is rendered for all of them.
@@ -47,7 +57,7 @@ func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) error {
 	controllers = slices.DeleteFunc(slices.Clone(controllers), func(c Controller) bool {
 		return c.Kind.IsConverted() // no cluster has an object of it
 	})
-	rendered, err := newCache(mgr, controllers, options.Namespaces)
+	rendered, err := newCache(mgr, controllers, options)
 	if err != nil {
 		return fmt.Errorf("create the cache of what is rendered: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -67,11 +68,9 @@ func (s *starter) Start(ctx context.Context) error {
 // checkReadable finds whether the objects of a kind and of all types that its status depends
 // on can be listed.
 func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
-	list, err := s.mgr.GetScheme().New(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
-	if err != nil {
-		return err
-	}
-	lists := []client.ObjectList{list.(client.ObjectList)}
+	own := &metav1.PartialObjectMetadataList{} // whatever its objects are
+	own.SetGroupVersionKind(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
+	lists := []client.ObjectList{own}
 	for _, gvk := range ObservedTypes(k) {
 		lists = append(lists, NewList(gvk))
 	}
@@ -109,6 +108,9 @@ func (s *starter) start(ctx context.Context, c Controller) error {
 			return err
 		}
 		s.indexed.Insert(gvk)
+	}
+	if err := s.mgr.Add(c.leftOutGauge(s.mgr.GetCache())); err != nil {
+		return err
 	}
 	return c.Setup(ctx, s.mgr, Rendered{Cache: s.rendered, label: c.Kind.Label}, s.options)
 }

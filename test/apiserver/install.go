@@ -21,7 +21,7 @@ import (
 )
 
 // installed are the manifests that say what the controller may do.
-var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml", "applied-again.yaml"}
+var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml", "gate-policy.yaml", "applied-again.yaml"}
 
 func install(server *Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

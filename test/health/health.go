@@ -29,6 +29,7 @@ var reasons = map[string]string{
 	"Running": Healthy, "Unschedulable": Healthy, "Gated": Healthy, "ImageNotPulled": Healthy, "ContainerNotCreated": Healthy,
 	// of one whose command ended, or will not run
 	"Complete": Healthy, "CommandFailed": Healthy, "ActiveDeadlineExceeded": Healthy, "PodFailed": Healthy, "PodLost": Healthy, "DeadlineMissed": Healthy,
+	"OpenedEarly": Healthy, "MayHaveRun": Healthy,
 
 	// of a Memcached
 	"Ready": Healthy, "RollingOut": Progressing, "PodsNotReady": Progressing, "RolloutFailed": Degraded,

@@ -145,8 +145,9 @@ type AtStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// phase is PENDING before the command starts, RUNNING while it runs, and DONE
-	// afterwards, whatever came of it.
+	// phase is PENDING before the command starts, RUNNING from the moment at which
+	// its start is on record, and DONE afterwards, whatever came of it. That moment is
+	// up to ten seconds before the schedule where hundreds are due at once.
 	// +optional
 	Phase AtPhase `json:"phase,omitempty"`
 
@@ -161,12 +162,17 @@ type AtStatus struct {
 	// +optional
 	Run *AtRun `json:"run,omitempty"`
 
-	// ran are the digests of the earlier specs of this At whose command was
-	// started, or may have been: the newest first, at most 32. A spec that comes
+	// ran are the earlier specs of this At whose command was started, or may have
+	// been: the newest first, at most 32, each as DIGEST@SCHEDULE. A spec that comes
 	// back, as a revert brings it, does not run again.
 	// +optional
 	// +listType=atomic
 	Ran []string `json:"ran,omitempty"`
+
+	// forgottenTime is the latest schedule of the specs that ran and are no longer in
+	// ran. No spec that is due by then runs, as it may have run.
+	// +optional
+	ForgottenTime *metav1.Time `json:"forgottenTime,omitempty"`
 }
 
 // AtRun is the one run of a spec.
@@ -179,8 +185,7 @@ type AtRun struct {
 	// +optional
 	PodName string `json:"podName,omitempty"`
 
-	// podUID is the UID of the Pod that was armed for this run: the only one that
-	// is ever let go.
+	// podUID is the UID of the Pod that was armed for this run.
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
 
@@ -188,7 +193,8 @@ type AtRun struct {
 	// +optional
 	ScheduledTime *metav1.Time `json:"scheduledTime,omitempty"`
 
-	// openedTime is when the gate was opened.
+	// openedTime is when the gate was opened, or is to be: it is on record before
+	// that. Only the Pod of podUID is opened, and only while this is set.
 	// +optional
 	OpenedTime *metav1.Time `json:"openedTime,omitempty"`
 

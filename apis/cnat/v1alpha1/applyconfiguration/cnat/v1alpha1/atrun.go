@@ -16,12 +16,12 @@ type AtRunApplyConfiguration struct {
 	Digest *string `json:"digest,omitempty"`
 	// podName is the name of the Pod that was armed for this run.
 	PodName *string `json:"podName,omitempty"`
-	// podUID is the UID of the Pod that was armed for this run: the only one that
-	// is ever let go.
+	// podUID is the UID of the Pod that was armed for this run.
 	PodUID *types.UID `json:"podUID,omitempty"`
 	// scheduledTime is when the run is due.
 	ScheduledTime *v1.Time `json:"scheduledTime,omitempty"`
-	// openedTime is when the gate was opened.
+	// openedTime is when the gate was opened, or is to be: it is on record before
+	// that. Only the Pod of podUID is opened, and only while this is set.
 	OpenedTime *v1.Time `json:"openedTime,omitempty"`
 	// finishedTime is when the command ended.
 	FinishedTime *v1.Time `json:"finishedTime,omitempty"`

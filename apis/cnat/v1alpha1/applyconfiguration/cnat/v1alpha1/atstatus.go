@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -14,18 +15,22 @@ import (
 type AtStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation that this status is of.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// phase is PENDING before the command starts, RUNNING while it runs, and DONE
-	// afterwards, whatever came of it.
+	// phase is PENDING before the command starts, RUNNING from the moment at which
+	// its start is on record, and DONE afterwards, whatever came of it. That moment is
+	// up to ten seconds before the schedule where hundreds are due at once.
 	Phase *cnatv1alpha1.AtPhase `json:"phase,omitempty"`
 	// conditions are Ready and, where they apply, Reconciling and Stalled, and
 	// those that say what happened: Armed, Complete, Failed, Suspended.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// run is the one run of this spec.
 	Run *AtRunApplyConfiguration `json:"run,omitempty"`
-	// ran are the digests of the earlier specs of this At whose command was
-	// started, or may have been: the newest first, at most 32. A spec that comes
+	// ran are the earlier specs of this At whose command was started, or may have
+	// been: the newest first, at most 32, each as DIGEST@SCHEDULE. A spec that comes
 	// back, as a revert brings it, does not run again.
 	Ran []string `json:"ran,omitempty"`
+	// forgottenTime is the latest schedule of the specs that ran and are no longer in
+	// ran. No spec that is due by then runs, as it may have run.
+	ForgottenTime *metav1.Time `json:"forgottenTime,omitempty"`
 }
 
 // AtStatusApplyConfiguration constructs a declarative configuration of the AtStatus type for use with
@@ -78,5 +83,13 @@ func (b *AtStatusApplyConfiguration) WithRan(values ...string) *AtStatusApplyCon
 	for i := range values {
 		b.Ran = append(b.Ran, values[i])
 	}
+	return b
+}
+
+// WithForgottenTime sets the ForgottenTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ForgottenTime field is set to the value of the last call.
+func (b *AtStatusApplyConfiguration) WithForgottenTime(value metav1.Time) *AtStatusApplyConfiguration {
+	b.ForgottenTime = &value
 	return b
 }

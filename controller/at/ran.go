@@ -1,0 +1,58 @@
+package at
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// longestRan is how many earlier specs a status names. Of the others a bound is left.
+const longestRan = 32
+
+// remember puts an earlier spec in front of those that ran. Those that are pushed out move
+// the bound.
+func (s *snapshot) remember(digest string, scheduled time.Time) {
+	ran := slices.DeleteFunc(slices.Clone(s.ran), func(entry string) bool { return digestOf(entry) == digest })
+	ran = slices.Insert(ran, 0, digest+"@"+scheduled.UTC().Format(time.RFC3339))
+	for _, entry := range ran[min(len(ran), longestRan):] {
+		due := s.scheduleOf(entry)
+		if s.forgotten == nil || s.forgotten.Time.Before(due) {
+			s.forgotten = wholeSeconds(due)
+		}
+	}
+	s.ran = ran[:min(len(ran), longestRan)]
+}
+
+// isForgotten reports whether the current spec is due by the latest schedule that a status
+// names no longer.
+func (s *snapshot) isForgotten() bool {
+	return s.forgotten != nil && !s.due.Truncate(time.Second).After(s.forgotten.Time)
+}
+
+func (s *snapshot) hasRan(digest string) bool {
+	return slices.ContainsFunc(s.ran, func(entry string) bool { return digestOf(entry) == digest })
+}
+
+// isDigest reports whether a text is a digest: whoever creates a Pod may annotate it with
+// whatever is long.
+func isDigest(text string) bool { return digestSyntax.MatchString(text) }
+
+var digestSyntax = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// digestOf returns the digest in an entry of ran.
+func digestOf(entry string) string {
+	digest, _, _ := strings.Cut(entry, "@")
+	return digest
+}
+
+// scheduleOf returns the schedule in an entry of ran. An entry without one is of an earlier
+// version; what ran was due by now.
+func (s *snapshot) scheduleOf(entry string) time.Time {
+	_, schedule, _ := strings.Cut(entry, "@")
+	due, err := time.Parse(time.RFC3339, schedule)
+	if err != nil {
+		return s.now
+	}
+	return due
+}

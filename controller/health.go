@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+const (
+	// deadAfter is how long a watch fails before its cache is taken for dead: others are
+	// served meanwhile, and it may be the API server that restarts.
+	deadAfter = 30 * time.Second
+	// aliveAfter is how long after its last error a watch is taken to work again. One that
+	// fails is tried again at least as often.
+	aliveAfter = 75 * time.Second
+)
+
+// watches knows which watches fail, and since when.
+type watches struct {
+	mu      sync.Mutex
+	failing map[*toolscache.Reflector]failure
+}
+
+type failure struct {
+	since, last time.Time
+	err         error
+}
+
+// handleError is told of each error of a watch.
+func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err error) {
+	toolscache.DefaultWatchErrorHandler(ctx, r, err)
+	if errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return // a watch ends so now and then
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	f := w.failing[r]
+	if now.Sub(f.last) > aliveAfter {
+		f.since = now
+	}
+	f.last, f.err = now, err
+	w.failing[r] = f
+}
+
+// check is the error of a cache that is dead.
+func (w *watches) check(*http.Request) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	for r, f := range w.failing {
+		switch {
+		case now.Sub(f.last) > aliveAfter:
+			delete(w.failing, r)
+		case now.Sub(f.since) > deadAfter:
+			return fmt.Errorf("watch %s: fails since %s: %w", r.TypeDescription(), f.since.UTC().Format(time.RFC3339), f.err)
+		}
+	}
+	return nil
+}
