@@ -277,17 +277,33 @@ func TestAtPodLost(t *testing.T) {
 	at := w.createAt("lost", 1500*time.Millisecond)
 	pod := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonArmed)
+	w.checkGate(pod, false)
+	w.awaitAt(at, running, ReasonRunning)
 	stop()
-	// While no controller is there, the Pod may have been opened, run and been
-	// deleted: who knows.
+	// While no controller is there, the command may end and its Pod be deleted.
+	w.must(w.Delete(w.ctx, pod))
+	second := w.syncPod(at)
+	w.start()
+	w.awaitAt(at, done, ReasonPodLost)
+	w.checkGate(second, true)
+}
+
+// A Pod of which no start is on record did not start, whenever it goes away.
+func TestAtPodIsReplacedWhileNoStartIsOnRecord(t *testing.T) {
+	w := newWorld(t)
+	stop := w.start()
+	at := w.createAt("late", 3*time.Second)
+	pod := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonArmed)
+	stop()
 	due, err := kindat.Schedule(at.Spec)
 	w.must(err)
 	time.Sleep(time.Until(due) + 100*time.Millisecond)
 	w.must(w.Delete(w.ctx, pod))
 	second := w.syncPod(at)
 	w.start()
-	w.awaitAt(at, done, ReasonPodLost)
-	w.checkGate(second, true)
+	w.awaitAt(at, running, ReasonRunning)
+	w.checkGate(second, false)
 }
 
 // An At that is deleted and created again adopts the Pod that runs.
@@ -339,13 +355,10 @@ func TestAtTwoControllers(t *testing.T) {
 	for i := range ats {
 		ats[i] = w.createAt(fmt.Sprint("two-", i), time.Until(due))
 		pods[i] = w.syncPod(ats[i])
-		w.syncPod(ats[i], "b")
 	}
 	for i, at := range ats {
-		running := w.awaitAt(at, running, ReasonRunning)
-		if running.Status.Run.PodUID != pods[i].UID {
-			pods[i].Name = running.Status.Run.PodName
-		}
+		w.awaitAt(at, running, ReasonRunning)
+		w.checkGate(pods[i], false)
 		w.writePodStatus(pods[i], exited(0))
 		w.awaitAt(at, done, ReasonComplete)
 	}
@@ -386,10 +399,6 @@ func TestAtOpensOnlyWhatWasRendered(t *testing.T) {
 		w.must(w.Create(w.ctx, pod))
 		posing = append(posing, pod)
 	}
-	open := expanded.First[corev1.Pod](kindat.Kind, at)
-	open.Name, open.Spec.SchedulingGates = "posed-open", nil
-	w.must(w.Create(w.ctx, open))
-
 	w.start()
 	waiting := w.awaitAt(at, pending, ReasonPodMissing)
 	if message := meta.FindStatusCondition(waiting.Status.Conditions, "Ready").Message; !strings.Contains(message, "has its label but was not rendered from it") {
@@ -408,7 +417,7 @@ func TestAtOpensOnlyWhatWasRendered(t *testing.T) {
 func TestAtOpenRefused(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	at := w.createAt("refused", 2*time.Second)
+	at := w.createAt("refused", 3*time.Second)
 	pod := w.syncPod(at)
 	w.awaitAt(at, pending, ReasonArmed)
 	w.denyGates()

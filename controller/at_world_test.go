@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,14 +54,21 @@ func (w *world) awaitAt(at *cnatv1alpha1.At, phase cnatv1alpha1.AtPhase, reason 
 	return current
 }
 
-// checkGate fails the test unless the gate of a Pod is as it should be.
+// checkGate fails the test if the gate of a Pod that is to be closed is open, or if one that
+// is to be open stays closed: its start is on record a moment before.
 func (w *world) checkGate(pod *corev1.Pod, closed bool) {
 	w.Helper()
 	current := &corev1.Pod{}
-	w.must(w.Get(w.ctx, client.ObjectKeyFromObject(pod), current))
-	if got := len(current.Spec.SchedulingGates) > 0; got != closed {
-		w.Fatalf("gate of Pod %s: closed %t, want %t", pod.Name, got, closed)
-	}
+	w.eventually("gate of Pod "+pod.Name, func() error {
+		w.must(w.Get(w.ctx, client.ObjectKeyFromObject(pod), current))
+		switch got := len(current.Spec.SchedulingGates) > 0; {
+		case got == closed:
+			return nil
+		case closed:
+			w.Fatalf("the gate of Pod %s is open", pod.Name)
+		}
+		return errors.New("is closed")
+	})
 }
 
 func exited(code int32) func(*corev1.PodStatus) {

@@ -33,8 +33,8 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// A replica that stands by has its caches filled, for however long another leads, and
-// takes over when that is gone.
+// A replica that stands by has its caches filled, for however long another leads. It starts
+// what its leader left for some seconds, and writes statuses once it is elected.
 func TestStandbyTakesOver(t *testing.T) {
 	w := newWorld(t)
 	clients, err := kubernetes.NewForConfig(server.Admin)
@@ -52,10 +52,15 @@ func TestStandbyTakesOver(t *testing.T) {
 	const syncTimeout = 5 * time.Second
 	w.options.LeaderElect, w.options.LeaderElectNamespace = true, "gatehouse-system"
 	w.start(func(o *ctrl.Options) { o.Controller.CacheSyncTimeout = syncTimeout })
-	yay := w.createAt("yay", -time.Minute)
+	yay := w.createAt("yay", 3*time.Second)
 	pod := w.syncPod(yay)
-	time.Sleep(syncTimeout + time.Second)
+	time.Sleep(syncTimeout)
 	w.checkGate(pod, true)
-	w.must(leases.Delete(w.ctx, "gatehouse-controller", metav1.DeleteOptions{}))
+	w.checkGate(pod, false)
 	w.awaitAt(yay, running, at.ReasonRunning)
+	w.writePodStatus(pod, exited(0))
+	time.Sleep(time.Second)
+	w.awaitAt(yay, running, at.ReasonRunning)
+	w.must(leases.Delete(w.ctx, "gatehouse-controller", metav1.DeleteOptions{}))
+	w.awaitAt(yay, done, at.ReasonComplete)
 }

@@ -130,12 +130,16 @@ func (w *world) deniedByPolicy(what string, err error) {
 
 // createGatedTwice creates the Pod of an At with a gate of somebody else, a toleration
 // and an init container.
-func (w *world) createGatedTwice(at *cnatv1alpha1.At) *corev1.Pod {
+func (w *world) createGatedTwice(at *cnatv1alpha1.At, changes ...func(*corev1.Pod)) *corev1.Pod {
 	w.Helper()
 	pod := expanded.First[corev1.Pod](kindat.Kind, at)
+	delete(pod.Labels, kindat.Label) // another policy keeps what waits behind the gate
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "other.example/gate"})
 	pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i"}}
 	pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
+	for _, change := range changes {
+		change(pod)
+	}
 	w.must(w.Create(w.ctx, pod))
 	return pod
 }

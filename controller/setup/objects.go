@@ -123,25 +123,29 @@ func untyped(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return u
 }
 
-// transform returns what is cached of an object of the controller's kind.
+// transform returns what is cached of an object of the controller's kind. A client may
+// transform what it listed twice.
 func (c Controller) transform(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok { // it tells of a deletion that was missed
 		return object, nil
+	}
+	if _, ok := u.Object[leftOutKey]; ok {
+		return u, nil
 	}
 	trimmed, reason, err := c.trimOwn(u)
 	if err != nil {
 		ctrl.Log.WithName("cache").Error(err, "Left out an object: its status is not kept", "kind", c.Kind.GVK.Kind,
 			"namespace", u.GetNamespace(), "name", u.GetName())
 		trimmed = nameOnly(u, c.Kind.GVK).(*unstructured.Unstructured)
-		trimmed.Object[leftOutKey] = reason
 	}
+	trimmed.Object[leftOutKey] = reason
 	return trimmed, nil
 }
 
-// leftOutKey is the key of what is cached of an object that is left out, beside what
-// identifies it. Its value is the reason.
-const leftOutKey = "leftOut"
+// leftOutKey is a key of every object of the cache, and of none of the API server. Its value
+// is why the object is left out: of such a one there is only what identifies it.
+const leftOutKey = "gatehouse.example.com/left-out"
 
 // The reasons for which an object is left out.
 const (
