@@ -234,7 +234,7 @@ func (r *renderer) admit(objects []object.Object) {
 	refused, rest := r.checker.Apply(objects, r.problems, r.rendered)
 	r.problems = rest
 	r.reportRefused(refused)
-	r.checker.DropNulls(objects)
+	r.checker.DropNothing(objects)
 	r.reportRefused(check.PodSecurity(objects, func(p object.Problem) string { return r.locate(p).Position() }))
 	if faulty, areAll := r.faulty(); areAll { // policies judge what is otherwise valid
 		r.reportRefused(r.checker.Policies(objects, faulty, r.position))
