@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/advice"
 	"example.com/gatehouse/render/build"
 	"example.com/gatehouse/render/check"
 	"example.com/gatehouse/render/object"
@@ -234,8 +235,9 @@ func (r *renderer) admit(objects []object.Object) {
 	refused, rest := r.checker.Apply(objects, r.problems, r.rendered)
 	r.problems = rest
 	r.reportRefused(refused)
-	r.checker.DropNulls(objects)
+	r.checker.DropNothing(objects)
 	r.reportRefused(check.PodSecurity(objects, func(p object.Problem) string { return r.locate(p).Position() }))
+	r.report(r.checker.PolicyUsers(objects, advice.IsController))
 	if faulty, areAll := r.faulty(); areAll { // policies judge what is otherwise valid
 		r.reportRefused(r.checker.Policies(objects, faulty, r.position))
 	}

@@ -78,6 +78,10 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 		message := fmt.Sprintf("The rollout of Deployment %s makes no progress: see the events of its Pods", m.Name)
 		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolloutFailed, message)
 		conditions.Stalled(ReasonRolloutFailed, message)
+	case isRollingOut(deployment, ready) && deployment.Spec.Paused:
+		message := fmt.Sprintf("Deployment %s is not rolled out: its spec.paused holds the rollout until somebody resumes it", m.Name)
+		conditions.Add(Progressing, metav1.ConditionFalse, ReasonPaused, message)
+		conditions.Reconciling(ReasonPaused, message)
 	case isRollingOut(deployment, ready):
 		message := fmt.Sprintf("Deployment %s is rolling out", m.Name)
 		conditions.Add(Progressing, metav1.ConditionTrue, ReasonRollingOut, message)
@@ -88,7 +92,7 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 			conditions.Reconciling(ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
 			break
 		}
-		conditions.Ready(ReasonReady, "All that the spec asks for is there")
+		conditions.Ready(ReasonReady, fmt.Sprintf("Deployment %s was rendered from this spec, and all its Pods are ready", m.Name))
 	}
 	return time.Time{}
 }
@@ -125,7 +129,7 @@ func isRollingOut(deployment *appsv1.Deployment, ready int32) bool {
 	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < size || status.Replicas > status.UpdatedReplicas {
 		return true
 	}
-	return ready < size && progressingCondition(deployment).Reason != "NewReplicaSetAvailable"
+	return ready < size && !deployment.Spec.Paused && progressingCondition(deployment).Reason != "NewReplicaSetAvailable"
 }
 
 func rolloutFailed(deployment *appsv1.Deployment) bool {

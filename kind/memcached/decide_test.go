@@ -46,6 +46,8 @@ func progress(reason string) func(*appsv1.Deployment) {
 	}
 }
 
+func paused(d *appsv1.Deployment) { d.Spec.Paused = true }
+
 func readyPods(names ...string) (pods []corev1.Pod) {
 	for _, name := range names {
 		pods = append(pods, corev1.Pod{
@@ -81,6 +83,10 @@ func TestDecide(t *testing.T) {
 		"a rollout not observed":           {rolledOut(func(d *appsv1.Deployment) { d.Generation = 2 }), readyPods("a", "b"), ReasonRollingOut, []string{Progressing, Available, condition.Reconciling}},
 		"a rollout with old Pods left":     {rolledOut(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }), readyPods("a", "b", "c"), ReasonRollingOut, []string{Progressing, Available, condition.Reconciling}},
 		"a rollout with few new Pods":      {rolledOut(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }), readyPods("a", "b"), ReasonRollingOut, []string{Progressing, Available, condition.Reconciling}},
+		"a paused rollout":                 {rolledOut(paused, func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }), readyPods("a", "b"), ReasonPaused, []string{Available, condition.Reconciling}},
+		"created and paused":               {rolledOut(paused, func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), nil, ReasonPaused, []string{Degraded, condition.Reconciling}},
+		"a Pod lost while paused":          {rolledOut(paused, progress("DeploymentPaused")), readyPods("a"), ReasonPodsNotReady, []string{Available, Degraded, condition.Reconciling}},
+		"paused when rolled out":           {rolledOut(paused), readyPods("a", "b"), ReasonReady, []string{Available, condition.Ready}},
 		"a failed rollout":                 {rolledOut(progress("ProgressDeadlineExceeded")), readyPods("a"), ReasonRolloutFailed, []string{Available, Degraded, condition.Stalled}},
 		"a Pod lost after the rollout":     {rolledOut(progress("NewReplicaSetAvailable")), readyPods("a"), ReasonPodsNotReady, []string{Available, Degraded, condition.Reconciling}},
 		"a Pod going after the rollout":    {rolledOut(progress("NewReplicaSetAvailable")), append(going, readyPods("a")...), ReasonPodsNotReady, []string{Available, Degraded, condition.Reconciling}},

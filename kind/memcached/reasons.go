@@ -13,10 +13,12 @@ const (
 
 // The reasons of a Memcached's conditions. That of Ready is its Status in kubectl.
 const (
-	// ReasonReady: all that the spec asks for is there.
+	// ReasonReady: the Deployment was rendered from this spec, and all its Pods are ready.
 	ReasonReady = "Ready"
 	// ReasonRollingOut: the Deployment replaces or starts Pods.
 	ReasonRollingOut = "RollingOut"
+	// ReasonPaused: spec.paused of the Deployment holds its rollout.
+	ReasonPaused = "Paused"
 	// ReasonRolledOut: every Pod of the Deployment is of its current template.
 	ReasonRolledOut = "RolledOut"
 	// ReasonRolloutFailed: the Deployment made no progress for its

@@ -39,7 +39,7 @@ type Environment struct {
 // Warnings are those of all rules, to be located.
 func (e Environment) Warnings() (warnings []object.Problem) {
 	for _, rule := range []func(Environment) []object.Problem{
-		missingNamespaces, missingConfiguration, missingController, unpinnedController, lateRuns,
+		missingNamespaces, missingConfiguration, missingController, missingGatePolicy, unpinnedController, lateRuns,
 	} {
 		warnings = append(warnings, rule(e)...)
 	}

@@ -28,6 +28,23 @@ func missingController(e Environment) []object.Problem {
 		"no Gatehouse controller in the environment: without it no At starts: add environments/base/gatehouse or, where something else brings it, annotate the kustomization with %s: %s", ElsewhereAnnotation, controllerID)}
 }
 
+// gatePolicyID is the policy that keeps gates for the controller, as it comes.
+var gatePolicyID = object.ID{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: "gatehouse-gates"}
+
+// missingGatePolicy warns of a controller without the policy that keeps gates for it: all who
+// may change Pods could open them.
+func missingGatePolicy(e Environment) []object.Problem {
+	isIt := func(o object.Object) bool {
+		return o.GetKind() == gatePolicyID.Kind && strings.Contains(o.GetName(), gatePolicyID.Name)
+	}
+	controller := slices.IndexFunc(e.Objects, IsController)
+	if controller < 0 || len(e.Kinds.Gates()) == 0 || slices.ContainsFunc(e.Objects, isIt) || e.isElsewhere(gatePolicyID) {
+		return nil
+	}
+	return []object.Problem{warning(e.Objects[controller], "", nil,
+		"no %s in the environment: without it all who may change Pods open gates: add environments/base/gatehouse/gate-policy.yaml or, where something else brings it, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
+}
+
 // unpinnedController warns of a controller whose image is not pinned to a digest: what a
 // tag names may be replaced, and what replaces it could start whatever waits.
 func unpinnedController(e Environment) (warnings []object.Problem) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"example.com/gatehouse/render/check/apiserver"
 	"example.com/gatehouse/render/object"
 	"example.com/gatehouse/render/parallel"
 )
@@ -74,14 +75,35 @@ func (c *Checker) applyErrors(o object.Object) field.ErrorList {
 	return errs
 }
 
-// DropNulls takes from custom resources the nulls that the API server takes for nothing when
-// it creates an object, and refuses when it applies one. All others mean the same in both.
-func (c *Checker) DropNulls(objects []object.Object) {
+// DropNothing drops what the API server takes for nothing: labels and annotations without a
+// key, which Argo CD would apply for ever, and from custom resources the nulls that the API
+// server drops when it creates an object, and refuses when it applies one. All other nulls and
+// empty maps stay, as they may mean something.
+func (c *Checker) DropNothing(objects []object.Object) {
 	parallel.For(len(objects), func(i int) {
+		dropEmptyMetadata(objects[i])
 		if kind, ok := c.kinds[objects[i].GroupVersionKind()]; ok {
 			defaulting.PruneNonNullableNullsWithoutDefaults(objects[i].Object, kind.structural)
 		}
 	})
+}
+
+// dropEmptyMetadata drops labels and annotations without a key: those of an object and, of a
+// built-in kind, those of its Pod template.
+func dropEmptyMetadata(o object.Object) {
+	paths := [][]string{{"metadata"}}
+	if template, ok := object.PodTemplatePath(o.GetKind()); ok && apiserver.IsGroup(o.GroupVersionKind().Group) {
+		paths = append(paths, append(template, "metadata"))
+	}
+	for _, path := range paths {
+		held, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+		metadata, _ := held.(map[string]any)
+		for _, key := range []string{"labels", "annotations"} {
+			if pairs, _ := metadata[key].(map[string]any); len(pairs) == 0 {
+				delete(metadata, key)
+			}
+		}
+	}
 }
 
 // givenByServer are fields of metadata that only the API server can know. Objects that come

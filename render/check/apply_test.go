@@ -133,17 +133,28 @@ secrets: [{name: a}, {name: b}]`
 	}
 }
 
-// A null that stays means the same, created or applied.
-func TestDropNulls(t *testing.T) {
+// A null that stays means the same, created or applied, and an empty map may mean something.
+func TestDropNothing(t *testing.T) {
 	checker, _ := New(gatehouse.All(), nil)
-	objects := objectsOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null}, spec: {suspend: null, image: null, env: [{name: A, value: null}]}}`+
-		"\n---\n{apiVersion: v1, kind: ConfigMap, data: {a: null}}\n---\n{apiVersion: example.com/v1, kind: Unknown, spec: null}")
-	want := objectsOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null}, spec: {image: null, env: [{name: A}]}}`+
-		"\n---\n{apiVersion: v1, kind: ConfigMap, data: {a: null}}\n---\n{apiVersion: example.com/v1, kind: Unknown, spec: null}")
-	checker.DropNulls(objects)
-	for i, o := range objects {
-		if !reflect.DeepEqual(o.Object, want[i].Object) {
-			t.Errorf("%v, want %v", o.Object, want[i].Object)
+	for _, test := range []struct{ given, want string }{{
+		`{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null, labels: {}}, spec: {suspend: null, image: null, env: [{name: A, value: null}]}}`,
+		`{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null}, spec: {image: null, env: [{name: A}]}}`,
+	}, {
+		`{apiVersion: v1, kind: ConfigMap, metadata: {annotations: {}, labels: null}, data: {a: null}}`,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {}, data: {a: null}}`,
+	}, {
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {a: ""}}, spec: {selector: {}, template: {metadata: {labels: {}, annotations: {}}, spec: {volumes: [{emptyDir: {}}]}}}}`,
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {labels: {a: ""}}, spec: {selector: {}, template: {metadata: {}, spec: {volumes: [{emptyDir: {}}]}}}}`,
+	}, {
+		`{apiVersion: example.com/v1, kind: Deployment, metadata: {labels: {}}, spec: {template: {metadata: {labels: {}}}}}`,
+		`{apiVersion: example.com/v1, kind: Deployment, metadata: {}, spec: {template: {metadata: {labels: {}}}}}`,
+	}, {
+		`{apiVersion: example.com/v1, kind: Unknown, spec: null}`,
+		`{apiVersion: example.com/v1, kind: Unknown, spec: null}`,
+	}} {
+		objects, want := objectsOf(t, test.given), objectsOf(t, test.want)
+		if checker.DropNothing(objects); !reflect.DeepEqual(objects[0].Object, want[0].Object) {
+			t.Errorf("%s is %v, want %v", test.given, objects[0].Object, want[0].Object)
 		}
 	}
 }

@@ -1,7 +1,12 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -26,6 +31,63 @@ func (c *Checker) Policies(objects []object.Object, faulty map[*unstructured.Uns
 		kinds:    c.kinds,
 		versions: sync.OnceValue(c.servedVersions),
 	}, position)
+}
+
+// serviceAccount matches the user that a service account is, in an expression.
+var serviceAccount = regexp.MustCompile(`\bsystem:serviceaccount:[a-z0-9-]+:[a-z0-9.-]+`)
+
+// PolicyUsers finds the expressions of policies on the gates of kinds that name other service
+// accounts than that of the controller: kustomize renames no user in an expression, and what
+// holds the controller, or lets it alone open gates, would do so no more.
+func (c *Checker) PolicyUsers(objects []object.Object, isController func(object.Object) bool) (problems []object.Problem) {
+	for _, controller := range objects {
+		if !isController(controller) {
+			continue
+		}
+		user := userOf(controller)
+		for _, o := range objects {
+			for field, expression := range c.gateExpressions(o) {
+				named := serviceAccount.FindAllString(expression, -1)
+				if len(named) == 0 || slices.Contains(named, user) {
+					continue
+				}
+				problems = append(problems, object.NewProblem(o, field, object.Value{Is: expression}, fmt.Sprintf(
+					"%s: names %s, but %s runs as %s: write that, here or by a JSON patch (namespace: and namePrefix: change no expression), or leave the controller its namespace and name",
+					field, named[0], controller, user)))
+			}
+		}
+	}
+	return problems
+}
+
+// userOf returns the user that the Pods of a workload are to the API server.
+func userOf(workload object.Object) string {
+	field := func(name string) string {
+		value, _, _ := unstructured.NestedString(workload.Object, "spec", "template", "spec", name)
+		return value
+	}
+	return "system:serviceaccount:" + workload.NamespaceOrDefault() + ":" + cmp.Or(field("serviceAccountName"), field("serviceAccount"), "default")
+}
+
+// gateExpressions returns the expressions of a ValidatingAdmissionPolicy on the gate of a kind
+// by their fields; nil for any other object.
+func (c *Checker) gateExpressions(o object.Object) map[string]string {
+	if o.GetKind() != "ValidatingAdmissionPolicy" {
+		return nil
+	}
+	text, _ := json.Marshal(o.Object)
+	if !slices.ContainsFunc(c.written.Gates(), func(gate string) bool { return strings.Contains(string(text), gate) }) {
+		return nil
+	}
+	expressions := map[string]string{}
+	for _, list := range []string{"matchConditions", "variables", "validations"} {
+		items, _, _ := unstructured.NestedSlice(o.Object, "spec", list)
+		for i, item := range items {
+			fields, _ := item.(map[string]any)
+			expressions[fmt.Sprintf("spec.%s[%d].expression", list, i)], _ = fields["expression"].(string)
+		}
+	}
+	return expressions
 }
 
 // admitter has what admission policies are shown of objects.

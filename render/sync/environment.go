@@ -31,8 +31,10 @@ type environment struct {
 	// TargetNamespace is the namespace for all objects where none says its own, else empty.
 	TargetNamespace string
 
-	homeless []object.Object // those that are in a namespace and do not say which
-	isMixed  bool            // whether others do
+	// WithoutNamespace are the objects that are in a namespace and do not say which.
+	WithoutNamespace []object.Object
+
+	isMixed bool // whether others do
 }
 
 // read reads what an environment was rendered to.
@@ -48,7 +50,7 @@ func read(repository *render.Repository, name string) (*environment, error) {
 		return nil, fmt.Errorf("%s has nothing to sync: run render --env %s, and commit it", path.Join(tree.Folder, name), name)
 	}
 	e := &environment{HasSOPS: slices.ContainsFunc(objects, func(o object.Object) bool { return object.IsEncrypted(o.Unstructured) })}
-	e.findHomeless(files, objects)
+	e.findWithoutNamespace(files, objects)
 	return e, e.findElsewhere(repository, name, objects)
 }
 
@@ -69,33 +71,33 @@ func rendered(repository *render.Repository, name string) ([]tree.File, []object
 	return files, objects, errors.Join(errs...)
 }
 
-// findHomeless finds out whether objects do not say their namespace. Render has them in a
-// folder by the name of the one that kubectl would put them in.
-func (e *environment) findHomeless(files []tree.File, objects []object.Object) {
+// findWithoutNamespace finds the objects that do not say their namespace. Render has them in
+// a folder by the name of the one that kubectl would put them in.
+func (e *environment) findWithoutNamespace(files []tree.File, objects []object.Object) {
 	for i, o := range objects {
 		switch {
 		case o.GetNamespace() != "":
 			e.isMixed = true
 		case path.Dir(files[i].Path) == o.NamespaceOrDefault():
-			e.homeless = append(e.homeless, o)
+			e.WithoutNamespace = append(e.WithoutNamespace, o)
 		}
 	}
-	if len(e.homeless) > 0 && !e.isMixed {
-		e.TargetNamespace = e.homeless[0].NamespaceOrDefault()
+	if len(e.WithoutNamespace) > 0 && !e.isMixed {
+		e.TargetNamespace = e.WithoutNamespace[0].NamespaceOrDefault()
 	}
 }
 
 // checkNamespaces is the error of objects without a namespace beside others that have one:
 // Flux creates none of the former, and would move the latter to its targetNamespace.
 func (e *environment) checkNamespaces() error {
-	if len(e.homeless) == 0 || !e.isMixed {
+	if len(e.WithoutNamespace) == 0 || !e.isMixed {
 		return nil
 	}
 	const most = 5
 	names := make([]string, 0, most+1)
-	for i, o := range e.homeless {
+	for i, o := range e.WithoutNamespace {
 		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(e.homeless)-most))
+			names = append(names, fmt.Sprintf("%d more", len(e.WithoutNamespace)-most))
 			break
 		}
 		names = append(names, object.EscapeControls(o.String()))
