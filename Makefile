@@ -101,8 +101,8 @@ generate: ## Generate code, CRDs and the reference from apis/, RBAC from the kin
 	$(MAKE) -C examples/customcluster generate
 
 .PHONY: run
-run: ## Run the controller against the current kubeconfig
-	go run ./cmd/controller --metrics-bind-address=0 --zap-encoder=console
+run: ## Run the controller against the current kubeconfig, as its ServiceAccount
+	go run ./cmd/controller --as=system:serviceaccount:gatehouse-system:gatehouse-controller --metrics-bind-address=0 --zap-encoder=console
 
 # What a release is called, and the image of its controller.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)

@@ -10,8 +10,11 @@ import (
 
 // clientConfig lets many Ats that are due together be opened as fast as the API
 // server takes it: its own priority and fairness is the limit.
-func clientConfig(cfg *rest.Config) *rest.Config {
+func clientConfig(cfg *rest.Config, as string) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
+	if as != "" {
+		cfg.Impersonate = rest.ImpersonationConfig{UserName: as}
+	}
 	cfg.QPS = -1
 	cfg.UserAgent = "gatehouse-controller"
 	return cfg

@@ -31,6 +31,7 @@ func newManager(cfg *rest.Config, controllers []setup.Controller, options Option
 	if _, err := Kinds(controllers); err != nil {
 		return nil, err
 	}
+	cfg = clientConfig(cfg, options.As)
 	scheme, err := Scheme(controllers)
 	if err != nil {
 		return nil, err
@@ -38,11 +39,11 @@ func newManager(cfg *rest.Config, controllers []setup.Controller, options Option
 	lease, watches := &lease{}, &watches{failing: map[*toolscache.Reflector]failure{}}
 	managerOptions := managerOptions(scheme, controllers, options)
 	managerOptions.Cache.DefaultWatchErrorHandler = watches.handleError
-	managerOptions.LeaderElectionConfig = lease.watch(clientConfig(cfg))
+	managerOptions.LeaderElectionConfig = lease.watch(cfg)
 	for _, change := range changes {
 		change(&managerOptions)
 	}
-	mgr, err := ctrl.NewManager(clientConfig(cfg), managerOptions)
+	mgr, err := ctrl.NewManager(cfg, managerOptions)
 	if err != nil {
 		return nil, err
 	}

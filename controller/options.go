@@ -19,6 +19,8 @@ type Options struct {
 	EnableHTTP2 bool
 	// Namespaces are those to watch; none for all.
 	Namespaces []string
+	// As is the user to impersonate; empty for that of the configuration.
+	As string
 	// Concurrency is how many objects of a kind are reconciled at a time.
 	Concurrency int
 	// Grace is for how long what was rendered from a spec may be missing before its

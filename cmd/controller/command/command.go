@@ -63,6 +63,7 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 	flags.BoolVar(&options.EnableHTTP2, "enable-http2", false, "serve metrics over HTTP/2 too")
 	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "watch these `namespaces` only")
 	flags.IntVar(&options.Concurrency, "concurrency", 20, "reconcile this many objects of a kind at a time")
+	flags.StringVar(&options.As, "as", "", "`user` to impersonate: the ServiceAccount of the controller, system:serviceaccount:NAMESPACE:NAME, as the API server lets nobody else open gates (default that of the kubeconfig)")
 	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute, "how long what was rendered from a spec may be missing before its object is stalled")
 	ctrlconfig.RegisterFlags(goFlags)
 	logging.BindFlags(goFlags)

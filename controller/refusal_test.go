@@ -1,0 +1,168 @@
+package controller_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	. "example.com/gatehouse/controller/at"
+	"example.com/gatehouse/kind/condition"
+)
+
+// Whatever the code by which admission refuses that a gate opens, the status has the words
+// of the API server, is not Ready, and the gate opens once nothing refuses any more. A code
+// of a conflict, or of what is not found, is none of the Pod.
+func TestAtOpenRefusedByWebhook(t *testing.T) {
+	for _, code := range []int32{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			w := newWorld(t)
+			refuses := w.refuseUpdates(code)
+			w.start()
+			at := w.createAt("refused", -time.Minute)
+			pod := w.syncPod(at)
+			refused := w.awaitAt(at, pending, ReasonOpenRefused)
+			ready := condition.FindReady(refused.Status.Conditions)
+			if ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, "not today") {
+				t.Errorf("Ready is %+v", ready)
+			}
+			refuses.Store(false)
+			w.awaitAt(at, running, ReasonRunning)
+			w.checkGate(pod, false)
+		})
+	}
+}
+
+// What is refused until its deadline is missed, and what is refused when it is suspended is
+// held once nothing refuses any more.
+func TestAtRefusedGivesUp(t *testing.T) {
+	w := newWorld(t)
+	refuses := w.refuseUpdates(http.StatusConflict)
+	w.start()
+	missed := w.createAt("missed", -time.Second, func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = ptr.To[int64](4) })
+	held := w.createAt("held", -time.Second)
+	missedPod, heldPod := w.syncPod(missed), w.syncPod(held)
+	w.awaitAt(held, pending, ReasonOpenRefused)
+	edit(w, held, func(at *cnatv1alpha1.At) { at.Spec.Suspend = true })
+	w.awaitAt(missed, done, ReasonDeadlineMissed)
+	if current := w.awaitAt(held, pending, ReasonOpenRefused); !meta.IsStatusConditionTrue(current.Status.Conditions, Suspended) {
+		t.Errorf("status is %+v", current.Status)
+	}
+	refuses.Store(false)
+	w.awaitAt(held, pending, ReasonSuspended)
+	w.checkGate(missedPod, true)
+	w.checkGate(heldPod, true)
+	edit(w, held, func(at *cnatv1alpha1.At) { at.Spec.Suspend = false })
+	w.awaitAt(held, running, ReasonRunning)
+	w.checkGate(heldPod, false)
+}
+
+// An At whose Pod is being deleted, or is one of two, is not Ready and starts none.
+func TestAtIsNotReadyWithoutOnePod(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	going, twice := w.createAt("going", 3*time.Second), w.createAt("twice", 3*time.Second)
+	pod, first := w.syncPod(going), w.syncPod(twice)
+	edit(w, pod, func(pod *corev1.Pod) { pod.Finalizers = []string{"a.example/b"} })
+	w.awaitAt(going, pending, ReasonArmed)
+	w.must(w.Delete(w.ctx, pod))
+	second := w.syncPod(twice, "v2")
+	ambiguous := condition.FindReady(w.awaitAt(twice, pending, ReasonPodAmbiguous).Status.Conditions)
+	if !strings.Contains(ambiguous.Message, first.Name) || !strings.Contains(ambiguous.Message, second.Name) {
+		t.Errorf("message %q", ambiguous.Message)
+	}
+	w.awaitAt(going, pending, ReasonPodMissing)
+	time.Sleep(3 * time.Second)
+	w.awaitAt(going, pending, ReasonPodMissing)
+	w.awaitAt(twice, pending, ReasonPodAmbiguous)
+	for _, closed := range []*corev1.Pod{pod, first, second} {
+		w.checkGate(closed, true)
+	}
+	w.must(w.Delete(w.ctx, first))
+	w.awaitAt(twice, running, ReasonRunning)
+	w.checkGate(second, false)
+	edit(w, pod, func(pod *corev1.Pod) { pod.Finalizers = nil })
+	next := w.syncPod(going)
+	w.awaitAt(going, running, ReasonRunning)
+	w.checkGate(next, false)
+}
+
+// refuseUpdates has a webhook refuse every update of a Pod of this namespace with a code, as
+// long as the value that it returns is true.
+func (w *world) refuseUpdates(code int32) *atomic.Bool {
+	w.Helper()
+	refuses := &atomic.Bool{}
+	refuses.Store(true)
+	webhook := httptest.NewTLSServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(request.Body).Decode(&review); err != nil {
+			http.Error(writer, err.Error(), http.StatusBadRequest)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: !refuses.Load()}
+		if refuses.Load() {
+			review.Response.Result = &metav1.Status{Code: code, Reason: reasonOf(code), Message: "not today"}
+		}
+		_ = json.NewEncoder(writer).Encode(review)
+	}))
+	w.Cleanup(webhook.Close)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhook.Certificate().Raw})
+	clients, err := kubernetes.NewForConfig(server.Admin)
+	w.must(err)
+	configurations := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err = configurations.Create(w.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name:                    "refuses.example.com",
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &webhook.URL, CABundle: certificate},
+			NamespaceSelector:       metav1.SetAsLabelSelector(map[string]string{corev1.LabelMetadataName: w.namespace}),
+			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	w.must(err)
+	w.Cleanup(func() { _ = configurations.Delete(context.Background(), w.namespace, metav1.DeleteOptions{}) })
+	w.awaitRefusal()
+	return refuses
+}
+
+// awaitRefusal waits until the API server asks the webhook.
+func (w *world) awaitRefusal() {
+	w.Helper()
+	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	w.must(w.Create(w.ctx, probe))
+	w.eventually("the webhook refuses", func() error {
+		probe.Labels = map[string]string{"tried": fmt.Sprint(time.Now().UnixNano())}
+		err := w.Update(w.ctx, probe)
+		if err == nil || !strings.Contains(err.Error(), "not today") {
+			return fmt.Errorf("it does not: %w", err)
+		}
+		return nil
+	})
+}
+
+func reasonOf(code int32) metav1.StatusReason {
+	return map[int32]metav1.StatusReason{
+		http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusConflict: metav1.StatusReasonConflict,
+		http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
+	}[code]
+}
