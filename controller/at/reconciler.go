@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	m := moment{grace: r.Grace, lead: r.lead(ctx, at), now: r.Clock.Now()}
+	m := moment{grace: r.Grace, lead: r.lead(at), now: r.Clock.Now()}
 
 	decision := decide(at, pods, m)
 
@@ -82,12 +82,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 
 // lead returns how long before an At is due its start is put on record, so that one write
 // is left between due and started. Of many that are due together the records take longer.
-func (r *Reconciler) lead(ctx context.Context, at *cnatv1alpha1.At) time.Duration {
+func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 	const each, most = 10 * time.Millisecond, 10 * time.Second
-	if at.Status.Phase == cnatv1alpha1.AtRunning || at.Status.Phase == cnatv1alpha1.AtDone {
+	if hasStarted(at) {
 		return 0
 	}
-	return min(time.Duration(r.Server.DueTogether(ctx, at))*each, most)
+	return min(time.Duration(r.Server.DueTogether(at))*each, most)
 }
 
 // waits reports whether this replica leaves a decision to another one, and when it looks

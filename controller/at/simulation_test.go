@@ -119,7 +119,7 @@ func (c *simulatedController) Version(_ context.Context, at *cnatv1alpha1.At) (s
 	return current.ResourceVersion, nil
 }
 
-func (c *simulatedController) DueTogether(context.Context, *cnatv1alpha1.At) int {
+func (c *simulatedController) DueTogether(*cnatv1alpha1.At) int {
 	return c.world.together
 }
 
