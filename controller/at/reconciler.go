@@ -167,11 +167,12 @@ func (r *Reconciler) carryOut(ctx context.Context, at *cnatv1alpha1.At, m moment
 	if pod := decision.Hold; pod != nil {
 		if err := r.Server.Hold(ctx, pod, at.ResourceVersion); err != nil {
 			err = fmt.Errorf("hold Pod %s: %w", client.ObjectKeyFromObject(pod), err)
-			// What the API server refuses nobody can open. After its deadline an At need
-			// not wait until it refuses no more.
 			if !r.isRefused(ctx, pod, err) || decision.Status.Phase != cnatv1alpha1.AtDone {
 				return r.reportRefusal(ctx, at, m, pod, err)
 			}
+			// After its deadline an At does not wait until the API server refuses no more.
+			// The start stays on record: a request that was sent before may yet succeed.
+			decision.Status.Run = at.Status.Run
 		}
 	}
 
