@@ -229,8 +229,7 @@ func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m m
 	if !r.isRefused(ctx, pod, refusal) {
 		return refusal
 	}
-	// Whoever tries again begins with what is on record: this is no conflict of versions.
-	refusal = fmt.Errorf("refused: %s", refusal) //nolint:errorlint // it must not be taken for one
+	refusal = errors.New(refusal.Error()) // whatever its code, it is no conflict of versions
 	next := refusedStatus(at, m, pod, refusal)
 	if status.Equal(at.Status, next) {
 		return refusal
