@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/kind"
@@ -21,6 +23,7 @@ import (
 // A failure prints the seed to repeat it with; -rapid.checks and -rapid.steps, on
 // the command line, go further.
 func init() {
+	ctrllog.SetLogger(logr.Discard())
 	for name, value := range map[string]string{"rapid.checks": "10000", "rapid.steps": "100", "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
@@ -489,7 +492,9 @@ func (w *world) proceed(t *rapid.T, c *simulatedController, a answer) {
 	w.goOn(t, c)
 }
 
-func (w *world) fail(t *rapid.T, c *simulatedController, err error) { w.proceed(t, c, answer{err: err}) }
+func (w *world) fail(t *rapid.T, c *simulatedController, err error) {
+	w.proceed(t, c, answer{err: err})
+}
 
 // deliverAny has a request arrive that nobody waits for.
 func (w *world) deliverAny(t *rapid.T) {
@@ -621,14 +626,9 @@ func (w *world) quiesce(t *rapid.T) {
 // checkReady asserts that no At that is late says that there is nothing to wait for.
 func (w *world) checkReady(t *rapid.T) {
 	at := w.now().at
-	instant, err := kindat.Schedule(at.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	isLate := !w.wall().Before(instant) && at.Status.Phase != cnatv1alpha1.AtDone && !at.Spec.Suspend
+	isLate := !w.wall().Before(scheduleOf(at)) && at.Status.Phase != cnatv1alpha1.AtDone && !at.Spec.Suspend
 	isStarted := slices.ContainsFunc(w.now().pods, func(pod *corev1.Pod) bool { return !isGated(pod) })
 	if ready := condition.FindReady(at.Status.Conditions); isLate && !isStarted && ready.Status == metav1.ConditionTrue {
 		t.Fatalf("at %s the At is late and ready: %s", w.wall(), describeStatus(at.Status))
 	}
 }
-

@@ -48,14 +48,13 @@ func without[K comparable, V any](m map[K]V, key K) map[K]V {
 
 // opened judges that a controller opens the gate of a Pod.
 func (h history) opened(c cluster, q *request, pod *corev1.Pod) (history, error) {
-	digest := digestOfPod(pod)
+	digest, at, now := digestOfPod(pod), q.from.at, q.from.Now()
 	var origin types.UID
 	for at, recorded := range h.record {
 		if recorded == pod.UID {
 			origin = at
 		}
 	}
-	due, now := dueOf(pod), q.from.Now()
 	other := slices.IndexFunc(q.from.read, func(other corev1.Pod) bool {
 		return !poses(&other) && !isGated(&other) && digestOfPod(&other) == digest
 	})
@@ -64,8 +63,10 @@ func (h history) opened(c cluster, q *request, pod *corev1.Pod) (history, error)
 		return h, fmt.Errorf("Pod %s is opened again", pod.UID)
 	case poses(pod):
 		return h, fmt.Errorf("Pod %s is opened, which was not rendered", pod.UID)
-	case now.Before(due):
-		return h, fmt.Errorf("Pod %s is opened by a decision at %s, due at %s", pod.UID, now, due)
+	case now.Before(dueOf(pod)):
+		return h, fmt.Errorf("Pod %s is opened by a decision at %s, due at %s", pod.UID, now, dueOf(pod))
+	case at.Spec.Suspend || digest != kindat.Digest(at.Spec) || isPastDeadline(at, now):
+		return h, fmt.Errorf("Pod %s is opened, which is not to start by the At that was decided on", pod.UID)
 	case origin == "" && !h.unheld[pod.UID]:
 		return h, fmt.Errorf("Pod %s is opened, whose start is not on record, or was taken back", pod.UID)
 	case other >= 0:
@@ -110,25 +111,39 @@ func checkClaim(c cluster, q *request, at *cnatv1alpha1.At) error {
 	if !isGated(pod) {
 		return nil
 	}
-	due, err := kindat.Schedule(at.Spec)
-	if err != nil {
-		return err
-	}
 	digest := kindat.Digest(at.Spec)
-	seconds := at.Spec.StartingDeadlineSeconds
+	others := slices.ContainsFunc(q.from.read, func(other corev1.Pod) bool {
+		return other.Name != pod.Name && !poses(&other) && digestOfPod(&other) == digest && other.DeletionTimestamp == nil
+	})
 	switch {
 	case poses(pod):
 		return fmt.Errorf("the start of Pod %s is put on record, which was not rendered", pod.UID)
 	case run.Digest != digest || digestOfPod(pod) != digest:
 		return fmt.Errorf("the start of Pod %s is put on record, of another spec", pod.UID)
+	case others:
+		return fmt.Errorf("the start of Pod %s is put on record, and there is another of its digest", pod.UID)
 	case at.Spec.Suspend:
 		return fmt.Errorf("the start of Pod %s is put on record while the At is suspended", pod.UID)
-	case seconds != nil && now.After(kindat.Deadline(due, *seconds)):
+	case isPastDeadline(at, now):
 		return fmt.Errorf("the start of Pod %s is put on record at %s, past its deadline", pod.UID, now)
-	case now.Before(due.Add(-10 * time.Second)):
+	case now.Before(scheduleOf(at).Add(-10 * time.Second)):
 		return fmt.Errorf("the start of Pod %s is put on record at %s, long before it is due", pod.UID, now)
 	}
 	return nil
+}
+
+// isPastDeadline reports whether it is too late to start an At.
+func isPastDeadline(at *cnatv1alpha1.At, now time.Time) bool {
+	seconds := at.Spec.StartingDeadlineSeconds
+	return seconds != nil && now.After(kindat.Deadline(scheduleOf(at), *seconds))
+}
+
+func scheduleOf(at *cnatv1alpha1.At) time.Time {
+	due, err := kindat.Schedule(at.Spec)
+	if err != nil {
+		panic(err)
+	}
+	return due
 }
 
 // refused notes that admission refuses a request.
