@@ -93,11 +93,13 @@ type world struct {
 	past        []cluster     // the last is the present
 	elapsed     time.Duration // since the start
 	step        time.Duration // by which the wall clock was set
-	together    int           // how many Ats are due in one second
+	wasSetBack  bool
+	together    int // how many Ats are due in one second
 	controllers []*simulatedController
 	late        []*request // sent by who waits for them no more
 	specs       []cnatv1alpha1.AtSpec
 	renderer    int  // version
+	refusals    int  // how many writes of Pods admission refuses after the noise
 	unseen      bool // no cache ever shows a Pod: those say what the At says, that something else manages them
 }
 
@@ -106,6 +108,7 @@ type simulatedController struct {
 	replica
 	at, pods int // the clusters that its caches show
 	run      *run
+	looked   replica       // what it was when its run looked around
 	troubled bool          // its run got an error as an answer
 	queued   bool          // something happened since its last Reconcile began
 	wake     time.Duration // when to reconcile again; zero for never
@@ -317,6 +320,7 @@ func (w *world) passTime(t *rapid.T) {
 func (w *world) setClock(t *rapid.T) {
 	by := time.Duration(rapid.Int64Range(int64(-15*time.Second), int64(15*time.Second)).Draw(t, "step"))
 	w.step += by
+	w.wasSetBack = w.wasSetBack || by < 0
 	for _, c := range w.controllers {
 		c.queued = c.queued || by > clockTolerance
 	}
@@ -330,7 +334,14 @@ func (w *world) drawController(t *rapid.T) *simulatedController {
 
 func (w *world) catchUp(t *rapid.T) {
 	c := w.drawController(t)
-	w.show(c, rapid.IntRange(c.at, len(w.past)-1).Draw(t, "At"), rapid.IntRange(c.pods, len(w.past)-1).Draw(t, "Pods"))
+	w.show(c, w.drawLater(t, "At", c.at), w.drawLater(t, "Pods", c.pods))
+}
+
+// drawLater returns what a cache may show next: what it shows, the present, or anything
+// between them.
+func (w *world) drawLater(t *rapid.T, cache string, shown int) int {
+	present := len(w.past) - 1
+	return rapid.OneOf(rapid.Just(shown), rapid.Just(present), rapid.IntRange(shown, present)).Draw(t, cache)
 }
 
 // show has the caches of a controller show other clusters.
@@ -398,6 +409,7 @@ func (w *world) start(t *rapid.T, c *simulatedController) {
 // goOn lets a run look around where it wants to, and judges what it asks next.
 func (w *world) goOn(t *rapid.T, c *simulatedController) {
 	for c.run.request != nil && c.run.request.verb == look {
+		c.looked = c.replica
 		c.run.proceed(answer{looked: surroundings{now: w.wall(), together: w.together}})
 	}
 	q := c.run.request
@@ -405,23 +417,26 @@ func (w *world) goOn(t *rapid.T, c *simulatedController) {
 		w.end(t, c)
 		return
 	}
-	isLate := q.verb == openGate && !q.from.Now().Before(dueOf(w.podEver(q)).Add(standbyDelay))
+	by := c.replica
 	switch {
-	case q.verb == openGate && c.elected && !c.fresh:
+	case q.verb == apply && c.starts(q):
+		by = c.looked // a lease that runs out later holds up the opening
+	case q.verb != openGate:
+		return
+	}
+	isLate := !q.from.Now().Before(scheduleOf(q.from.at).Add(standbyDelay))
+	switch {
+	case by.elected && !by.fresh:
 		t.Fatalf("a leader whose lease has run out asks to %s", q)
-	case q.verb == openGate && !c.elected && !isLate:
+	case !by.elected && !isLate:
 		t.Fatalf("a replica that stands by asks to %s at %s", q, q.from.Now())
 	}
 }
 
-// podEver returns a Pod, which may be gone, that a request names.
-func (w *world) podEver(q *request) *corev1.Pod {
-	for _, c := range slices.Backward(w.past) {
-		if pod := c.pod(q.name); pod != nil && pod.UID == q.uid {
-			return pod
-		}
-	}
-	panic(fmt.Sprint("no Pod ever was that a controller asks to ", q))
+// starts reports whether a status puts the start of a Pod on record that was seen gated.
+func (c *simulatedController) starts(q *request) bool {
+	return putsOnRecord(q.from.at.Status, *q.status) && q.status.Phase == cnatv1alpha1.AtRunning &&
+		slices.ContainsFunc(q.from.read, func(pod corev1.Pod) bool { return pod.UID == q.status.Run.PodUID && isGated(&pod) })
 }
 
 // end does what follows from what a Reconcile returns.
@@ -452,7 +467,11 @@ func (w *world) proceedAny(t *rapid.T) {
 	c := rapid.SampledFrom(running).Draw(t, "controller")
 	q := c.run.request
 	timeout := rapid.SampledFrom([]error{errTimeout, overload}).Draw(t, "timeout")
-	switch rapid.SampledFrom([]string{"served", "served", "served", "served", "lost", "late", "late", "answer lost", "refused"}).Draw(t, "fate") {
+	fates := []string{"served", "served", "served", "served", "lost", "late", "answer lost", "refused"}
+	if q.verb == openGate {
+		fates = []string{"served", "late", "late", "late", "answer lost", "refused"}
+	}
+	switch rapid.SampledFrom(fates).Draw(t, "fate") {
 	case "served":
 		w.proceed(t, c, w.serve(t, q))
 	case "lost":
@@ -468,9 +487,14 @@ func (w *world) proceedAny(t *rapid.T) {
 			w.fail(t, c, errTimeout)
 			return
 		}
-		w.write(w.now().refused(q))
-		w.fail(t, c, rapid.SampledFrom(refusals).Draw(t, "refusal"))
+		w.refuse(t, c)
 	}
+}
+
+// refuse has admission refuse what a run asks.
+func (w *world) refuse(t *rapid.T, c *simulatedController) {
+	w.write(w.now().refused(c.run.request))
+	w.fail(t, c, rapid.SampledFrom(refusals).Draw(t, "refusal"))
 }
 
 // abandonRequest leaves a write to arrive at any later time, or never.
@@ -528,16 +552,23 @@ func (w *world) deliver(t *rapid.T, i int) {
 // finish serves the requests of a run until it ends.
 func (w *world) finish(t *rapid.T, c *simulatedController) {
 	for c.run != nil {
+		if q := c.run.request; w.refusals > 0 && (q.verb == openGate || q.verb == hold) {
+			w.refusals--
+			w.refuse(t, c)
+			continue
+		}
 		w.proceed(t, c, w.serve(t, c.run.request))
 	}
 }
 
 // settle ends the noise, and asserts that the At goes where it should.
 func (w *world) settle(t *rapid.T) {
+	// Of Pods that nobody sees only a leader finds another one.
+	hasLeader := w.unseen || rapid.IntRange(0, 3).Draw(t, "leader") > 0
 	for i, c := range w.controllers {
 		w.finish(t, c)
 		c.queued = c.queued || i == 0 && !c.elected || !c.fresh // a second later, in truth
-		c.elected, c.fresh = i == 0, true
+		c.elected, c.fresh = i == 0 && hasLeader, true
 	}
 	for len(w.late) > 0 && rapid.Bool().Draw(t, "arrives") {
 		w.deliver(t, 0)
@@ -554,13 +585,19 @@ func (w *world) settle(t *rapid.T) {
 	w.prune(renderedPod(w.now().at.Spec, w.renderer, w.wall()).Name)
 	w.runFor(t, 0)
 	mustStart := w.mayStart()
+	w.refusals = rapid.IntRange(0, 2).Draw(t, "refusals")
 	w.runFor(t, max(due.Add(time.Minute).Sub(w.wall()), 2*lookAgain))
 	at := w.now().at
-	if at.Status.Phase != cnatv1alpha1.AtRunning && at.Status.Phase != cnatv1alpha1.AtDone {
-		t.Fatalf("in the end: %s", describeStatus(at.Status))
-	}
 	if digest := kindat.Digest(at.Spec); mustStart && w.now().starts[digest] == "" {
 		t.Fatalf("nobody starts the At: %s", describeStatus(at.Status))
+	}
+	if !hasLeader {
+		w.controllers[0].elected, w.controllers[0].queued = true, true
+		w.runFor(t, 2*lookAgain)
+		at = w.now().at
+	}
+	if at.Status.Phase != cnatv1alpha1.AtRunning && at.Status.Phase != cnatv1alpha1.AtDone {
+		t.Fatalf("in the end: %s", describeStatus(at.Status))
 	}
 	for _, pod := range w.now().pods {
 		if hasNotEnded(pod) {
@@ -595,7 +632,8 @@ func (w *world) mayStart() bool {
 			}
 		}
 	}
-	return w.now().at.Spec.StartingDeadlineSeconds == nil
+	// Where the clock is set back, a status may look like one from a backup.
+	return w.now().at.Spec.StartingDeadlineSeconds == nil && !w.wasSetBack
 }
 
 // runFor has caches show the present, and reconciles as events, errors and results ask
@@ -643,7 +681,7 @@ func (w *world) checkReady(t *rapid.T) {
 	at := w.now().at
 	isLate := !w.wall().Before(scheduleOf(at)) && at.Status.Phase != cnatv1alpha1.AtDone && !at.Spec.Suspend
 	isStarted := slices.ContainsFunc(w.now().pods, func(pod *corev1.Pod) bool { return !isGated(pod) })
-	if ready := condition.FindReady(at.Status.Conditions); isLate && !isStarted && ready.Status == metav1.ConditionTrue {
+	if ready := condition.FindReady(at.Status.Conditions); w.controllers[0].elected && isLate && !isStarted && ready.Status == metav1.ConditionTrue {
 		t.Fatalf("at %s the At is late and ready: %s", w.wall(), describeStatus(at.Status))
 	}
 }

@@ -24,8 +24,8 @@ import (
 type history struct {
 	// record has, by At, the Pod whose start its latest status has on record.
 	record map[types.UID]types.UID
-	// unheld are the Pods that the API server did not let a controller hold.
-	unheld map[types.UID]bool
+	// unheld are the Pods that the API server did not let a controller hold, each with its At.
+	unheld map[types.UID]types.UID
 	// starts has, by digest, the At for which a controller opened a Pod.
 	starts map[string]types.UID
 }
@@ -49,7 +49,7 @@ func without[K comparable, V any](m map[K]V, key K) map[K]V {
 // opened judges that a controller opens the gate of a Pod.
 func (h history) opened(c cluster, q *request, pod *corev1.Pod) (history, error) {
 	digest, at, now := digestOfPod(pod), q.from.at, q.from.Now()
-	var origin types.UID
+	origin := h.unheld[pod.UID]
 	for at, recorded := range h.record {
 		if recorded == pod.UID {
 			origin = at
@@ -67,7 +67,7 @@ func (h history) opened(c cluster, q *request, pod *corev1.Pod) (history, error)
 		return h, fmt.Errorf("Pod %s is opened by a decision at %s, due at %s", pod.UID, now, dueOf(pod))
 	case at.Spec.Suspend || digest != kindat.Digest(at.Spec) || isPastDeadline(at, now):
 		return h, fmt.Errorf("Pod %s is opened, which is not to start by the At that was decided on", pod.UID)
-	case origin == "" && !h.unheld[pod.UID]:
+	case origin == "":
 		return h, fmt.Errorf("Pod %s is opened, whose start is not on record, or was taken back", pod.UID)
 	case other >= 0:
 		return h, fmt.Errorf("Pod %s is opened after %s of the same digest was seen open", pod.UID, q.from.read[other].UID)
@@ -87,21 +87,27 @@ func (h history) applied(c cluster, q *request, at *cnatv1alpha1.At) (history, e
 		q.isChecked = true
 	}
 	run := at.Status.Run
-	if run == nil || run.OpenedTime == nil || run.PodUID == "" || run.FinishedTime != nil || at.Status.Phase == cnatv1alpha1.AtDone {
+	switch {
+	case run == nil || !isClaimed(*run) || run.PodUID == "" || run.FinishedTime != nil || at.Status.Phase == cnatv1alpha1.AtDone:
 		h.record = without(h.record, at.UID)
-		return h, nil
-	}
-	isNew := h.record[at.UID] != run.PodUID
-	h.record = with(h.record, at.UID, run.PodUID)
-	if isNew {
-		return h, checkClaim(c, q, at)
+	case putsOnRecord(c.at.Status, at.Status):
+		h.record = with(h.record, at.UID, run.PodUID)
+		return h, checkClaim(q, at)
+	case h.record[at.UID] != run.PodUID: // it stays taken back
+		h.record = without(h.record, at.UID)
 	}
 	return h, nil
 }
 
+// putsOnRecord reports whether a status puts a start on record that the one before has not.
+func putsOnRecord(before, next cnatv1alpha1.AtStatus) bool {
+	last := before.Run
+	return next.Run != nil && isClaimed(*next.Run) && (last == nil || !isClaimed(*last) || last.PodUID != next.Run.PodUID)
+}
+
 // checkClaim judges that a controller puts the start of a Pod on record, which it did not
 // see open.
-func checkClaim(c cluster, q *request, at *cnatv1alpha1.At) error {
+func checkClaim(q *request, at *cnatv1alpha1.At) error {
 	run := at.Status.Run
 	i := slices.IndexFunc(q.from.read, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
 	if i < 0 {
@@ -120,6 +126,8 @@ func checkClaim(c cluster, q *request, at *cnatv1alpha1.At) error {
 		return fmt.Errorf("the start of Pod %s is put on record, which was not rendered", pod.UID)
 	case run.Digest != digest || digestOfPod(pod) != digest:
 		return fmt.Errorf("the start of Pod %s is put on record, of another spec", pod.UID)
+	case pod.DeletionTimestamp != nil:
+		return fmt.Errorf("the start of Pod %s is put on record, which is going", pod.UID)
 	case others:
 		return fmt.Errorf("the start of Pod %s is put on record, and there is another of its digest", pod.UID)
 	case at.Spec.Suspend:
@@ -149,7 +157,7 @@ func scheduleOf(at *cnatv1alpha1.At) time.Time {
 // refused notes that admission refuses a request.
 func (c cluster) refused(q *request) cluster {
 	if q.verb == hold {
-		c.unheld = with(c.unheld, q.uid, true)
+		c.unheld = with(c.unheld, q.uid, q.from.at.UID)
 	}
 	return c
 }
