@@ -28,6 +28,10 @@ var exploreSteps = flag.Int("explore.steps", 8, "how many steps long the histori
 //
 // Histories that come to the same state are explored once: what the cluster holds, what it
 // held, and where each run stands. A run that was in a state before is not run again.
+//
+// 8 steps after a new At, or one that is armed, are 436,000 states and 1.8 million transitions
+// with the policy, and 816,000 and 3.0 million without: 36 seconds of one core. Each step more
+// takes five times as long.
 func TestExplore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for name, hasPolicy := range map[string]bool{"with the policy": true, "without": false} {
