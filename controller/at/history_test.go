@@ -312,8 +312,18 @@ func (w *world) endCommand(t *rapid.T) {
 	w.write(w.now().withPod(w.drawPod(t, hasNotEnded), func(pod *corev1.Pod) { pod.Status.Phase = phase }))
 }
 
+// passTime lets any time pass, or until something is due or too late.
 func (w *world) passTime(t *rapid.T) {
-	w.elapsed += time.Duration(rapid.Int64Range(1, int64(8*time.Second)).Draw(t, "time"))
+	steps := []time.Duration{time.Duration(rapid.Int64Range(1, int64(8*time.Second)).Draw(t, "time"))}
+	if at := w.now().at; at != nil {
+		until := scheduleOf(at).Sub(w.wall())
+		steps = append(steps, until-10*time.Millisecond, until, until+standbyDelay)
+		if seconds := at.Spec.StartingDeadlineSeconds; seconds != nil {
+			steps = append(steps, until+time.Duration(*seconds)*time.Second+1)
+		}
+	}
+	steps = slices.DeleteFunc(steps, func(step time.Duration) bool { return step <= 0 })
+	w.elapsed += rapid.SampledFrom(steps).Draw(t, "step")
 }
 
 // setClock sets the clock. Where it is set forward every controller looks at every At.
@@ -367,7 +377,7 @@ func (w *world) restart(t *rapid.T) {
 // renewLease renews a lease, or leaves it to run out.
 func (w *world) renewLease(t *rapid.T) {
 	c := w.drawController(t)
-	c.fresh = !c.fresh
+	c.fresh, c.queued = !c.fresh, true // it looks again a second later, in truth
 }
 
 func (w *world) reconcileAny(t *rapid.T) {

@@ -26,7 +26,8 @@ type history struct {
 	record map[types.UID]types.UID
 	// unheld are the Pods that the API server did not let a controller hold, each with its At.
 	unheld map[types.UID]types.UID
-	// starts has, by digest, the At for which a controller opened a Pod.
+	// starts has, by digest, the At for which a controller opened a Pod, or that got a status
+	// from who saw one open.
 	starts map[string]types.UID
 }
 
@@ -86,6 +87,13 @@ func (h history) applied(c cluster, q *request, at *cnatv1alpha1.At) (history, e
 		}
 		q.isChecked = true
 	}
+	for i := range q.from.read {
+		pod := &q.from.read[i]
+		isKnown := !poses(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
+		if isKnown && h.starts[digestOfPod(pod)] != at.UID {
+			h.starts = with(h.starts, digestOfPod(pod), at.UID)
+		}
+	}
 	run := at.Status.Run
 	switch {
 	case run == nil || !isClaimed(*run) || run.PodUID == "" || run.FinishedTime != nil || at.Status.Phase == cnatv1alpha1.AtDone:
@@ -118,8 +126,8 @@ func checkClaim(q *request, at *cnatv1alpha1.At) error {
 		return nil
 	}
 	digest := kindat.Digest(at.Spec)
-	others := slices.ContainsFunc(q.from.read, func(other corev1.Pod) bool {
-		return other.Name != pod.Name && !poses(&other) && digestOfPod(&other) == digest && other.DeletionTimestamp == nil
+	others := slices.ContainsFunc(q.from.pods, func(other *corev1.Pod) bool {
+		return other.UID != pod.UID && !poses(other) && digestOfPod(other) == digest && other.DeletionTimestamp == nil
 	})
 	switch {
 	case poses(pod):
