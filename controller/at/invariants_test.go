@@ -27,7 +27,7 @@ type history struct {
 	// unheld are the Pods that the API server did not let a controller hold, each with its At.
 	unheld map[types.UID]types.UID
 	// starts has, by digest, the At for which a controller opened a Pod, or that got a status
-	// from who saw one open.
+	// from who saw one of an earlier spec open.
 	starts map[string]types.UID
 }
 
@@ -89,7 +89,8 @@ func (h history) applied(c cluster, q *request, at *cnatv1alpha1.At) (history, e
 	}
 	for i := range q.from.read {
 		pod := &q.from.read[i]
-		isKnown := !poses(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
+		isEarlier := digestOfPod(pod) != kindat.Digest(at.Spec)
+		isKnown := isEarlier && !poses(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
 		if isKnown && h.starts[digestOfPod(pod)] != at.UID {
 			h.starts = with(h.starts, digestOfPod(pod), at.UID)
 		}
