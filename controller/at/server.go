@@ -49,7 +49,7 @@ type Server interface {
 // reader that does not cache.
 type server struct {
 	client   client.Client
-	waiting  *waiting
+	together func(*cnatv1alpha1.At) int
 	rendered setup.Rendered
 	live     client.Reader
 }
@@ -83,7 +83,7 @@ func (s *server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, erro
 	return current.ResourceVersion, nil
 }
 
-func (s *server) DueTogether(at *cnatv1alpha1.At) int { return s.waiting.together(at) }
+func (s *server) DueTogether(at *cnatv1alpha1.At) int { return s.together(at) }
 
 func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
 	patch, err := OpenPatch(pod)
