@@ -31,28 +31,18 @@ type controller struct {
 }
 
 // newController prepares a controller.
-func (s *soak) newController(ctx context.Context, name string, steady bool) (*controller, error) {
-	server, err := url.Parse(s.Config.Host)
-	if err != nil {
-		return nil, err
-	}
-	port := server.Port()
-	if port == "" {
-		port = "443"
-	}
-	c := &controller{name: name, steady: steady, config: filepath.Join(s.dir, name+".kubeconfig")}
-	if c.proxy, err = newProxy(ctx, net.JoinHostPort(server.Hostname(), port)); err != nil {
-		return nil, err
-	}
+func (s *soak) newController(ctx context.Context, name string) (*controller, error) {
+	c := &controller{name: name, config: filepath.Join(s.dir, name+".kubeconfig")}
 	if err := s.ControllerKubeconfig(ctx, c.config); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.network, err = cluster.Reroute(ctx, c.config); err != nil {
 		return nil, err
 	}
 	config, err := clientcmd.LoadFromFile(c.config)
 	if err != nil {
 		return nil, err
-	}
-	for _, cluster := range config.Clusters {
-		cluster.Server, cluster.TLSServerName = "https://"+c.proxy.listener.Addr().String(), server.Hostname()
 	}
 	for _, user := range config.AuthInfos {
 		user.TokenFile, user.Token = s.tokenFile(), ""
