@@ -57,7 +57,8 @@ func (w *world) startCache(c setup.Controller, options setup.Options) client.Rea
 		started <- rendered.Cache
 		return nil
 	}
-	w.must(setup.AddTo(mgr, options, []setup.Controller{c}))
+	_, err = setup.AddTo(mgr, options, []setup.Controller{c})
+	w.must(err)
 	ctx, cancel := context.WithCancel(w.ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
 const (
@@ -22,8 +23,9 @@ const (
 	aliveAfter = 75 * time.Second
 )
 
-// watches knows which watches fail, and since when.
+// watches knows which watches of caches fail, and since when.
 type watches struct {
+	caches  []cache.Cache
 	mu      sync.Mutex
 	failing map[*toolscache.Reflector]failure
 }
@@ -50,8 +52,15 @@ func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err 
 	w.failing[r] = f
 }
 
-// check is the error of a cache that is dead.
-func (w *watches) check(*http.Request) error {
+// check is the error of a cache that is not filled yet, or is dead.
+func (w *watches) check(request *http.Request) error {
+	ctx, cancel := context.WithTimeout(request.Context(), time.Second/2)
+	defer cancel()
+	for _, c := range w.caches {
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("a cache is not filled yet")
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -302,4 +303,30 @@ func (w *world) createMadePod(s *market.Shop) {
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}))
+}
+
+// One object that no Go client can read, and one of a size that nobody should store, are left
+// out alone: by a controller that watches and by one that starts later.
+func TestOneBadObjectIsLeftOutAlone(t *testing.T) {
+	w, _ := newShopWorld(t)
+	w.start()
+	shop := func(name string) *market.Shop {
+		s := &market.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: market.Spec{Pods: 1, Message: "hello"}}
+		w.must(w.Create(w.ctx, s))
+		return s
+	}
+	bad, large := shop(poisoned), shop("large")
+	w.awaitShop(bad, observe.ReasonObjectsMissing, condition.Reconciling)
+	edit(w, large, func(s *market.Shop) { s.Annotations = map[string]string{"a": strings.Repeat("a", 200<<10)} })
+	poison := `{"status":{"conditions":[{"type":"A","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00x5Z"}]}}`
+	object := &unstructured.Unstructured{} // nothing typed reads the answer
+	object.SetGroupVersionKind(market.Kind.GVK)
+	object.SetNamespace(w.namespace)
+	object.SetName(bad.Name)
+	w.must(w.Status().Patch(w.ctx, object, client.RawPatch(types.MergePatchType, []byte(poison))))
+
+	w.awaitShop(shop("after"), observe.ReasonObjectsMissing, condition.Reconciling)
+	w.options.Grace = time.Second
+	w.start()
+	w.awaitShop(shop("last"), observe.ReasonObjectsMissing, condition.Stalled)
 }

@@ -36,6 +36,9 @@ func (w *world) checkEveryVersion(admin client.WithWatch) {
 	}
 }
 
+// poisoned is the name of an object whose status a test makes one that no Go client reads.
+const poisoned = "poisoned"
+
 func (w *world) checkVersion(object *unstructured.Unstructured, last map[string][]metav1.Condition) {
 	var typed struct {
 		Status struct {
@@ -44,7 +47,9 @@ func (w *world) checkVersion(object *unstructured.Unstructured, last map[string]
 		} `json:"status"`
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
-		w.Error(err)
+		if object.GetName() != poisoned {
+			w.Error(err)
+		}
 		return
 	}
 	conditions := typed.Status.Conditions

@@ -51,13 +51,15 @@ func newManager(cfg *rest.Config, controllers []setup.Controller, options Option
 		Namespaces: namespaces(options.Namespaces), Grace: options.Grace, WatchErrorHandler: watches.handleError,
 		IsFresh: func() bool { return !options.LeaderElect || lease.isFresh() },
 	}
-	if err := setup.AddTo(mgr, setupOptions, controllers); err != nil {
+	rendered, err := setup.AddTo(mgr, setupOptions, controllers)
+	if err != nil {
 		return nil, err
 	}
+	watches.caches = []cache.Cache{mgr.GetCache(), rendered}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
 	}
-	return mgr, mgr.AddReadyzCheck("watches", watches.check)
+	return mgr, mgr.AddReadyzCheck("caches", watches.check)
 }
 
 func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, options Options) ctrl.Options {

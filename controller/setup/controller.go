@@ -52,16 +52,17 @@ type Options struct {
 	IsFresh func() bool
 }
 
-// AddTo adds controllers to a manager, and one cache of what is rendered for all of them.
-func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) error {
+// AddTo adds controllers to a manager, and one cache of what is rendered for all of them,
+// which it returns.
+func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) (cache.Cache, error) {
 	controllers = slices.DeleteFunc(slices.Clone(controllers), func(c Controller) bool {
 		return c.Kind.IsConverted() // no cluster has an object of it
 	})
 	rendered, err := newCache(mgr, controllers, options)
 	if err != nil {
-		return fmt.Errorf("create the cache of what is rendered: %w", err)
+		return nil, fmt.Errorf("create the cache of what is rendered: %w", err)
 	}
-	return mgr.Add(&starter{
+	return rendered, mgr.Add(&starter{
 		mgr: mgr, rendered: rendered, options: options,
 		controllers: controllers, indexed: sets.New[schema.GroupVersionKind](),
 	})

@@ -70,8 +70,9 @@ func (s *starter) Start(ctx context.Context) error {
 func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
 	own := &metav1.PartialObjectMetadataList{} // whatever its objects are
 	own.SetGroupVersionKind(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
-	lists := []client.ObjectList{own}
-	for _, gvk := range ObservedTypes(k) {
+	observed := ObservedTypes(k)
+	lists := append(make([]client.ObjectList, 0, 1+len(observed)), own)
+	for _, gvk := range observed {
 		lists = append(lists, NewList(gvk))
 	}
 	for _, list := range lists {
