@@ -154,13 +154,14 @@ func TestKill(t *testing.T) {
 	_ = first.Wait()
 
 	begin := time.Now().Add(10 * time.Second).Truncate(time.Second)
-	due := map[string]time.Time{}
+	due, keys := map[string]time.Time{}, []string{}
 	for i := range ats {
 		name := fmt.Sprintf("at-%d", i)
-		w.countFrom(counter, "e2e-kill."+name)
+		keys = append(keys, "e2e-kill."+name)
 		due[name] = begin.Add(over * time.Duration(i) / ats).Truncate(time.Second)
 		w.createAt("e2e-kill", name, due[name])
 	}
+	w.countFromZero(counter, keys...)
 	w.killControllers(kubeconfig, begin.Add(over))
 	w.controller(kubeconfig)
 	counter = w.forward("shop", node, 11211) // the first did not outlive the API server
@@ -211,10 +212,14 @@ func counting(key string) string {
 	return fmt.Sprintf(`date +%%s; printf 'incr %s 1\r\nquit\r\n' | nc memcached-sample.shop.svc.cluster.local 11211`, key)
 }
 
-// countFrom has a memcached count from zero under a key.
-func (w *world) countFrom(counter, key string) {
+// countFromZero has a memcached count from zero under keys.
+func (w *world) countFromZero(counter string, keys ...string) {
 	w.Helper()
-	w.memcached(counter, "set "+key+" 0 0 1\r\n0\r\n")
+	var commands strings.Builder
+	for _, key := range keys {
+		fmt.Fprintf(&commands, "set %s 0 0 1\r\n0\r\n", key)
+	}
+	w.memcached(counter, commands.String())
 }
 
 // checkStarts checks how often a command started.

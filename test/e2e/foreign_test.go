@@ -35,9 +35,7 @@ func TestForeignPods(t *testing.T) {
 	w.namespace(namespace)
 	counter := w.newCounter()
 	w.controller(w.kubeconfig(), "--namespaces="+namespace)
-	for _, name := range []string{"waits", "ends", "runs"} {
-		w.countFrom(counter, namespace+"."+name)
-	}
+	w.countFromZero(counter, namespace+".waits", namespace+".ends", namespace+".runs")
 
 	_, gated := w.applyAt(namespace, "waits", time.Now().Add(time.Hour))
 	w.awaitReason(namespace, "waits", at.ReasonArmed)

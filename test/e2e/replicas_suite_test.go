@@ -130,14 +130,6 @@ func (r *replicas) watchGates() {
 	}()
 }
 
-// create makes an At and its Pod, and returns the At and the name of the Pod. Its command has
-// not started yet.
-func (r *replicas) create(name string, due time.Time) (*cnatv1alpha1.At, string) {
-	r.Helper()
-	r.countFrom(r.counter, r.namespace+"."+name)
-	return r.createAt(r.namespace, name, due)
-}
-
 // crowd has many Ats due at an instant, which never start: the starts of all that is due by
 // then are put on record earlier, by up to ten seconds.
 func (r *replicas) crowd(due time.Time, size int) {

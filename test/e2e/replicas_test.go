@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,11 @@ func TestLeaderAway(t *testing.T) {
 }
 
 func (r *replicas) testAway(length time.Duration, leave, comeBack func()) {
+	var keys []string
+	for _, what := range slices.Concat(castNames, []string{"edited-again"}) {
+		keys = append(keys, r.namespace+".recorded-"+what, r.namespace+".armed-"+what)
+	}
+	r.countFromZero(r.counter, keys...)
 	due := time.Now().Add(20 * time.Second).Truncate(time.Second)
 	r.crowd(due, 250)
 	recorded := r.newCast("recorded", due)
@@ -88,9 +94,8 @@ func (r *replicas) newCast(name string, due time.Time) *cast {
 	r.Helper()
 	c := &cast{replicas: r, name: name, due: due, ats: map[string]*cnatv1alpha1.At{}, pods: map[string]string{}}
 	for _, what := range castNames {
-		c.ats[what], c.pods[what] = r.create(name+"-"+what, due)
+		c.ats[what], c.pods[what] = r.createAt(r.namespace, name+"-"+what, due)
 	}
-	r.countFrom(r.counter, c.key("edited-again"))
 	return c
 }
 
@@ -133,14 +138,9 @@ func (c *cast) check() {
 // run again.
 func (c *cast) checkReverted() {
 	c.Helper()
-	name := c.name + "-edited"
-	c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key("edited")) })
-	c.awaitReason(c.namespace, name, at.ReasonComplete)
-	for range 2 {
-		c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key("edited-again")) })
-		c.awaitReason(c.namespace, name, at.ReasonAlreadyRan)
-		c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key("edited")) })
-		c.awaitReason(c.namespace, name, at.ReasonAlreadyRan)
+	for _, what := range []string{"edited", "edited-again", "edited"} {
+		c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key(what)) })
+		c.awaitReason(c.namespace, c.name+"-edited", at.ReasonComplete)
 	}
 	c.checkStarts(c.counter, c.key("edited"), 1)
 	c.checkStarts(c.counter, c.key("edited-again"), 1)
@@ -152,11 +152,16 @@ func TestLeaderKilled(t *testing.T) {
 		t.Run(offset.String(), func(t *testing.T) {
 			t.Parallel()
 			r := newReplicas(t, "e2e-killed-"+strings.TrimLeft(offset.String(), "-"))
-			due := time.Now().Add(10 * time.Second).Truncate(time.Second)
-			pods := map[string]string{}
+			var names, keys []string
 			for i := range 8 {
-				name := fmt.Sprintf("at-%d", i)
-				_, pods[name] = r.create(name, due)
+				names = append(names, fmt.Sprintf("at-%d", i))
+				keys = append(keys, r.namespace+"."+names[i])
+			}
+			r.countFromZero(r.counter, keys...)
+			due := time.Now().Add(6 * time.Second).Truncate(time.Second)
+			pods := map[string]string{}
+			for _, name := range names {
+				_, pods[name] = r.createAt(r.namespace, name, due)
 			}
 			for name := range pods {
 				r.awaitReason(r.namespace, name, at.ReasonArmed)

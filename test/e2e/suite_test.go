@@ -95,7 +95,8 @@ func (w *world) start(program, kubeconfig string, args ...string) *exec.Cmd {
 			_ = cmd.Wait()
 		}
 		if w.Failed() {
-			w.Logf("controller %d:\n%s", cmd.Process.Pid, log.String())
+			const most = 64 << 10
+			w.Logf("controller %d:\n%s", cmd.Process.Pid, log.Bytes()[max(0, log.Len()-most):])
 		}
 	})
 	return cmd

@@ -107,8 +107,8 @@ func anyAt(at *cnatv1alpha1.At) *unstructured.Unstructured {
 func (w *world) checkServed(counter, name string) {
 	w.Helper()
 	namespaces := []string{"e2e-undecodable", "e2e-decodable"}
+	w.countFromZero(counter, namespaces[0]+"."+name, namespaces[1]+"."+name)
 	for _, namespace := range namespaces {
-		w.countFrom(counter, namespace+"."+name)
 		w.createAt(namespace, name, time.Now().Add(3*time.Second))
 	}
 	for _, namespace := range namespaces {

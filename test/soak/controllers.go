@@ -159,7 +159,7 @@ func (s *soak) killTime() <-chan time.Time {
 	if rand.N(2) == 0 {
 		return time.After(200*time.Millisecond + rand.N(5*time.Second))
 	}
-	return time.After(20*time.Second + rand.N(2*time.Minute))
+	return time.After(10*time.Second + rand.N(time.Minute))
 }
 
 func (c *controller) set(process *os.Process, began int64) {
