@@ -4,9 +4,12 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,6 +31,7 @@ import (
 
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/controller/gatehouse"
+	"example.com/gatehouse/test/network"
 )
 
 // Cluster is the cluster that KUBECONFIG names, with the rights that it gives.
@@ -132,6 +136,25 @@ func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string) error {
 		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
 		CurrentContext: "x",
 	}, file)
+}
+
+// Reroute has a kubeconfig file reach its API server by way of a network, which it returns.
+func Reroute(ctx context.Context, file string) (*network.Network, error) {
+	config, err := clientcmd.LoadFromFile(file)
+	if err != nil {
+		return nil, err
+	}
+	cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
+	server, err := url.Parse(cluster.Server)
+	if err != nil {
+		return nil, err
+	}
+	route, err := network.New(ctx, net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443")))
+	if err != nil {
+		return nil, err
+	}
+	cluster.Server, cluster.TLSServerName = "https://"+route.Address(), server.Hostname()
+	return route, clientcmd.WriteToFile(*config, file)
 }
 
 // repository is the folder of the repository.

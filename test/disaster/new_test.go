@@ -49,7 +49,7 @@ func testPast(w *world, environment string, ats []string) {
 		for _, at := range ats {
 			w.awaitAt(at, done, ReasonDeadlineMissed)
 		}
-		w.checkGates(true, ats...)
+		w.checkClosed(ats...)
 	}
 	check()
 	stop()
@@ -105,9 +105,9 @@ func testOrders(w *world) {
 	w.sync(ats)
 	w.sync(pods)
 	w.awaitAt("own", running, ReasonRunning)
-	w.checkGates(false, "own")
+	w.awaitOpen("own")
 
-	w.checkGates(true, "at-first", "pod-first", "suspended")
+	w.checkClosed("at-first", "pod-first", "suspended")
 
 	// What the environment says later is for Ats that are there, too.
 	week := strings.Replace(string(deadline), "value: 3600", "value: 604800", 1)
@@ -124,7 +124,7 @@ func testOrders(w *world) {
 	w.sync(ats)
 	w.sync(pods)
 	w.awaitAt("in-time", running, ReasonRunning)
-	w.checkGates(false, "in-time")
+	w.awaitOpen("in-time")
 }
 
 // testMovedNamespace moves Ats to another namespace, where each is another one: it starts there
@@ -138,6 +138,6 @@ func testMovedNamespace(w *world) {
 		w.awaitAt("past", done, ReasonDeadlineMissed)
 		w.awaitAt("soon", running, ReasonRunning)
 		w.awaitAt("future", pending, ReasonArmed)
-		w.checkGates(true, "past", "future")
+		w.checkClosed("past", "future")
 	}
 }

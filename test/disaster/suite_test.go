@@ -4,6 +4,7 @@ package disaster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -163,16 +164,27 @@ func (w *world) pod(at string) *corev1.Pod {
 	return nil
 }
 
-// checkGates fails the test unless each At has a Pod whose gate is as it should be.
-func (w *world) checkGates(areClosed bool, ats ...string) {
+// checkClosed fails the test unless each At has a Pod whose gate is closed.
+func (w *world) checkClosed(ats ...string) {
 	w.Helper()
 	for _, at := range ats {
-		pod := w.pod(at)
-		if pod == nil {
-			w.Errorf("At %s has no Pod", at)
-		} else if isClosed := len(pod.Spec.SchedulingGates) > 0; isClosed != areClosed {
-			w.Errorf("At %s: the gate of Pod %s is closed: %t", at, pod.Name, isClosed)
+		if pod := w.pod(at); pod == nil || len(pod.Spec.SchedulingGates) == 0 {
+			w.Errorf("At %s has no Pod behind its gate", at)
 		}
+	}
+}
+
+// awaitOpen waits until each At has a Pod whose gate is open: its status says before that
+// it starts.
+func (w *world) awaitOpen(ats ...string) {
+	w.Helper()
+	for _, at := range ats {
+		w.eventually("the gate of At "+at+" opens", func() error {
+			if pod := w.pod(at); pod == nil || len(pod.Spec.SchedulingGates) > 0 {
+				return errors.New("it has no Pod without a gate")
+			}
+			return nil
+		})
 	}
 }
 

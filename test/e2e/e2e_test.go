@@ -16,6 +16,7 @@ import (
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,6 +87,21 @@ func (w *world) awaitDone(namespace, name string) *cnatv1alpha1.At {
 	return at
 }
 
+// awaitReason waits until the status of an At has a reason.
+func (w *world) awaitReason(namespace, name, reason string) {
+	w.Helper()
+	at := &cnatv1alpha1.At{}
+	w.eventually(name+" is "+reason, 2*time.Minute, func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, at); err != nil {
+			return err
+		}
+		if ready := meta.FindStatusCondition(at.Status.Conditions, "Ready"); ready == nil || ready.Reason != reason || at.Status.ObservedGeneration != at.Generation {
+			return fmt.Errorf("generation %d, status: %+v", at.Generation, at.Status)
+		}
+		return nil
+	})
+}
+
 // readyMemcached waits until a Memcached is Ready with Pods that are not the one
 // that is gone.
 func (w *world) readyMemcached(name, gone string) *cachev1alpha1.Memcached {
@@ -137,41 +153,41 @@ func TestKill(t *testing.T) {
 	_ = first.Process.Kill()
 	_ = first.Wait()
 
-	var zero strings.Builder
-	for i := range ats {
-		fmt.Fprintf(&zero, "set at-%d 0 0 1\r\n0\r\n", i)
-	}
-	w.memcached(counter, zero.String())
-
 	begin := time.Now().Add(10 * time.Second).Truncate(time.Second)
-	due := map[string]time.Time{}
+	due, keys := map[string]time.Time{}, []string{}
 	for i := range ats {
 		name := fmt.Sprintf("at-%d", i)
+		keys = append(keys, "e2e-kill."+name)
 		due[name] = begin.Add(over * time.Duration(i) / ats).Truncate(time.Second)
 		w.createAt("e2e-kill", name, due[name])
 	}
+	w.countFromZero(counter, keys...)
 	w.killControllers(kubeconfig, begin.Add(over))
 	w.controller(kubeconfig)
 	counter = w.forward("shop", node, 11211) // the first did not outlive the API server
 
 	for name := range due {
 		w.awaitDone("e2e-kill", name)
-		if got := w.memcached(counter, "get "+name+"\r\n"); !strings.Contains(got, "\r\n1\r\n") {
-			t.Errorf("%s did not run exactly once: its counter is %q", name, got)
-		}
+		w.checkStarts(counter, "e2e-kill."+name, 1)
 		w.ranOnceInTime(name, due[name])
 	}
 }
 
-// createAt creates an At and its Pod, whose command counts itself and says when, unless
-// it is changed.
-func (w *world) createAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) {
+// createAt creates an At and its Pod, and returns the At and the name of the Pod.
+func (w *world) createAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) (*cnatv1alpha1.At, string) {
 	w.Helper()
+	at := w.newAt(namespace, name, due, change...)
+	must(w.T, w.Create(w.Context(), at))
+	return at, w.createPod(at)
+}
+
+// newAt returns an At whose command counts itself and says when, unless it is changed.
+func (w *world) newAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) *cnatv1alpha1.At {
 	at := &cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: cnatv1alpha1.AtSpec{
 			Schedule:      due.UTC().Format(time.RFC3339),
-			Command:       fmt.Sprintf(`date +%%s; printf 'incr %s 1\r\nquit\r\n' | nc memcached-sample.shop.svc.cluster.local 11211`, name),
+			Command:       counting(namespace + "." + name),
 			Image:         "busybox:1.37",
 			RestartPolicy: corev1.RestartPolicyNever,
 		},
@@ -179,10 +195,39 @@ func (w *world) createAt(namespace, name string, due time.Time, change ...func(*
 	for _, change := range change {
 		change(&at.Spec)
 	}
-	must(w.T, w.Create(w.Context(), at))
+	return at
+}
+
+// createPod creates the Pod that an At is rendered to, and returns its name.
+func (w *world) createPod(at *cnatv1alpha1.At) string {
+	w.Helper()
 	pods, err := cluster.Rendered(at, w.Scheme(), gatehouse.Kinds)
 	must(w.T, err)
 	must(w.T, w.Create(w.Context(), pods[0]))
+	return pods[0].GetName()
+}
+
+// counting is a command that says when it starts, and counts that under a key.
+func counting(key string) string {
+	return fmt.Sprintf(`date +%%s; printf 'incr %s 1\r\nquit\r\n' | nc memcached-sample.shop.svc.cluster.local 11211`, key)
+}
+
+// countFromZero has a memcached count from zero under keys.
+func (w *world) countFromZero(counter string, keys ...string) {
+	w.Helper()
+	var commands strings.Builder
+	for _, key := range keys {
+		fmt.Fprintf(&commands, "set %s 0 0 1\r\n0\r\n", key)
+	}
+	w.memcached(counter, commands.String())
+}
+
+// checkStarts checks how often a command started.
+func (w *world) checkStarts(counter, key string, want int) {
+	w.Helper()
+	if got := w.memcached(counter, "get "+key+"\r\n"); !strings.Contains(got, fmt.Sprintf("\r\n%d\r\n", want)) {
+		w.Errorf("%s is to start %d times: its counter is %q", key, want, got)
+	}
 }
 
 // killControllers runs two controllers until an instant, and kills each after a

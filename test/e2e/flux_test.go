@@ -210,21 +210,6 @@ func (f *flux) at(namespace, name string) *cnatv1alpha1.At {
 	return at
 }
 
-// awaitReason waits until the status of an At has a reason.
-func (f *flux) awaitReason(namespace, name, reason string) {
-	f.Helper()
-	at := &cnatv1alpha1.At{}
-	f.eventually(name+" is "+reason, 2*time.Minute, func(ctx context.Context) error {
-		if err := f.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, at); err != nil {
-			return err
-		}
-		if ready := meta.FindStatusCondition(at.Status.Conditions, "Ready"); ready == nil || ready.Reason != reason || at.Status.ObservedGeneration != at.Generation {
-			return fmt.Errorf("generation %d, status: %+v", at.Generation, at.Status)
-		}
-		return nil
-	})
-}
-
 // podOf is the Pod that was rendered from an At as it is in the cluster.
 func (f *flux) podOf(name string) *corev1.Pod {
 	f.Helper()

@@ -32,16 +32,16 @@ import (
 type world struct {
 	*testing.T
 	*cluster.Cluster
-	pods *kubernetes.Clientset
+	clients *kubernetes.Clientset
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	c, err := cluster.Connect()
 	must(t, err)
-	pods, err := kubernetes.NewForConfig(c.Config)
+	clients, err := kubernetes.NewForConfig(c.Config)
 	must(t, err)
-	return &world{T: t, Cluster: c, pods: pods}
+	return &world{T: t, Cluster: c, clients: clients}
 }
 
 func must(t *testing.T, err error) {
@@ -77,26 +77,26 @@ func (w *world) kubeconfig() string {
 }
 
 // controller starts a controller of Gatehouse's kinds.
-func (w *world) controller(kubeconfig string) *exec.Cmd {
+func (w *world) controller(kubeconfig string, args ...string) *exec.Cmd {
 	w.Helper()
-	return w.start(cmp.Or(os.Getenv("CONTROLLER"), "../../bin/controller"), kubeconfig)
+	return w.start(cmp.Or(os.Getenv("CONTROLLER"), "../../bin/controller"), kubeconfig, args...)
 }
 
 // start starts a program of a controller; the test ends it if it is not killed before.
-func (w *world) start(program, kubeconfig string) *exec.Cmd {
+func (w *world) start(program, kubeconfig string, args ...string) *exec.Cmd {
 	w.Helper()
-	cmd := exec.Command(program, "--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	cmd := exec.Command(program, append([]string{"--kubeconfig", kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0"}, args...)...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	must(w.T, cmd.Start())
 	w.Cleanup(func() {
-		if cmd.ProcessState != nil {
-			return // killed by the test
+		if cmd.ProcessState == nil { // not killed by the test
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
 		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
 		if w.Failed() {
-			w.Logf("controller %d:\n%s", cmd.Process.Pid, log.String())
+			const most = 64 << 10
+			w.Logf("controller %d:\n%s", cmd.Process.Pid, log.Bytes()[max(0, log.Len()-most):])
 		}
 	})
 	return cmd
@@ -123,7 +123,7 @@ func (w *world) eventually(what string, patience time.Duration, try func(context
 // logs are the lines that a Pod printed.
 func (w *world) logs(namespace, pod string) []string {
 	w.Helper()
-	stream, err := w.pods.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{}).Stream(w.Context())
+	stream, err := w.clients.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{}).Stream(w.Context())
 	must(w.T, err)
 	defer stream.Close()
 	content, err := io.ReadAll(stream)
@@ -136,7 +136,7 @@ func (w *world) forward(namespace, pod string, port int) string {
 	w.Helper()
 	transport, upgrader, err := spdy.RoundTripperFor(w.Config)
 	must(w.T, err)
-	url := w.pods.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("portforward").URL()
+	url := w.clients.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("portforward").URL()
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 	stop, ready := make(chan struct{}), make(chan struct{})
 	w.Cleanup(func() { close(stop) })

@@ -1,58 +1,50 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"example.com/gatehouse/test/cluster"
+	"example.com/gatehouse/test/network"
 )
 
 // controller is one of those that run at a time, each with a network of its own.
 type controller struct {
-	name   string
-	steady bool // never killed
-	proxy  *proxy
-	config string // its kubeconfig
+	name    string
+	config  string // its kubeconfig
+	network *network.Network
 
-	network sync.Mutex // held by whoever cuts it
+	cutting sync.Mutex // held by whoever cuts the network
 
 	mutex   sync.Mutex
 	process *os.Process // nil while there is none
-	began   moment
+	began   int64       // where what it says begins in the log
 }
 
 // newController prepares a controller.
-func (s *soak) newController(ctx context.Context, name string, steady bool) (*controller, error) {
-	server, err := url.Parse(s.Config.Host)
-	if err != nil {
-		return nil, err
-	}
-	port := server.Port()
-	if port == "" {
-		port = "443"
-	}
-	c := &controller{name: name, steady: steady, config: filepath.Join(s.dir, name+".kubeconfig")}
-	if c.proxy, err = newProxy(ctx, net.JoinHostPort(server.Hostname(), port)); err != nil {
-		return nil, err
-	}
+func (s *soak) newController(ctx context.Context, name string) (*controller, error) {
+	c := &controller{name: name, config: filepath.Join(s.dir, name+".kubeconfig")}
 	if err := s.ControllerKubeconfig(ctx, c.config); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.network, err = cluster.Reroute(ctx, c.config); err != nil {
 		return nil, err
 	}
 	config, err := clientcmd.LoadFromFile(c.config)
 	if err != nil {
 		return nil, err
-	}
-	for _, cluster := range config.Clusters {
-		cluster.Server, cluster.TLSServerName = "https://"+c.proxy.listener.Addr().String(), server.Hostname()
 	}
 	for _, user := range config.AuthInfos {
 		user.TokenFile, user.Token = s.tokenFile(), ""
@@ -92,24 +84,28 @@ func (s *soak) keepToken(ctx context.Context) {
 	}
 }
 
-// keepRunning runs a controller, and kills it every now and then unless it is steady
-// or calm has come. It returns when ctx is done and nothing runs.
+// keepRunning runs a controller, and kills it every now and then unless calm has come. Most
+// of the time it is elected or stands by, and else it waits for no other. It returns when
+// ctx is done and nothing runs.
 func (s *soak) keepRunning(ctx context.Context, c *controller) error {
-	log, err := os.Create(filepath.Join(s.dir, c.name+".log"))
+	log, err := os.Create(s.logOf(c))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	for ctx.Err() == nil {
-		elect := !c.steady && rand.N(2) == 0
 		// #nosec G204 -- what is tested
-		cmd := exec.CommandContext(ctx, s.program, "--kubeconfig", c.config, "--namespaces="+namespace, fmt.Sprint("--leader-elect=", elect),
+		cmd := exec.CommandContext(ctx, s.program, "--kubeconfig", c.config, "--namespaces="+namespace, fmt.Sprint("--leader-elect=", rand.N(4) > 0),
 			"--leader-election-namespace=gatehouse-system", "--metrics-bind-address=0", "--health-probe-bind-address=0")
 		cmd.Stdout, cmd.Stderr = log, log
+		began, err := log.Seek(0, io.SeekEnd)
+		if err != nil {
+			return err
+		}
 		if err := cmd.Start(); err != nil {
 			return err
 		}
-		c.set(cmd.Process, s.clock.now())
+		c.set(cmd.Process, began)
 		ended := make(chan struct{})
 		go func() { _ = cmd.Wait(); close(ended) }()
 		s.awaitEnd(ctx, c, ended)
@@ -121,9 +117,26 @@ func (s *soak) keepRunning(ctx context.Context, c *controller) error {
 	return nil
 }
 
+func (s *soak) logOf(c *controller) string { return filepath.Join(s.dir, c.name+".log") }
+
+// leader returns the controller that is elected; another one if there is none.
+func (s *soak) leader() *controller {
+	for _, c := range s.controllers {
+		log, err := os.ReadFile(s.logOf(c))
+		c.mutex.Lock()
+		began := c.began
+		c.mutex.Unlock()
+		// One that loses its Lease ends.
+		if err == nil && int64(len(log)) > began && bytes.Contains(log[began:], []byte("successfully acquired lease")) {
+			return c
+		}
+	}
+	return s.controllers[rand.N(len(s.controllers))]
+}
+
 // awaitEnd waits until a controller ends by itself, is to be killed, or ctx is done.
 func (s *soak) awaitEnd(ctx context.Context, c *controller, ended <-chan struct{}) {
-	killed := s.killTime(c)
+	killed := s.killTime()
 	for {
 		select {
 		case <-ended:
@@ -141,40 +154,27 @@ func (s *soak) awaitEnd(ctx context.Context, c *controller, ended <-chan struct{
 	}
 }
 
-// killTime is when to kill a controller: often at once, sometimes only when it got far.
-func (s *soak) killTime(c *controller) <-chan time.Time {
-	switch {
-	case c.steady:
-		return nil
-	case rand.N(3) > 0:
+// killTime is when to kill a controller: often soon, sometimes only when it got far.
+func (s *soak) killTime() <-chan time.Time {
+	if rand.N(2) == 0 {
 		return time.After(200*time.Millisecond + rand.N(5*time.Second))
-	default:
-		return time.After(10*time.Second + rand.N(time.Minute))
 	}
+	return time.After(10*time.Second + rand.N(time.Minute))
 }
 
-func (c *controller) set(process *os.Process, began moment) {
+func (c *controller) set(process *os.Process, began int64) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.process, c.began = process, began
 }
 
-// memory is what the process holds in MiB, and since when it runs; zero where there is
-// none.
-func (c *controller) memory() (float64, moment) {
+// stop stops the process, and returns what has it go on; nil if none runs.
+func (c *controller) stop() (goOn func()) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.process == nil {
-		return 0, 0
+	process := c.process
+	if process == nil || process.Signal(syscall.SIGSTOP) != nil {
+		return nil
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Pid)) // #nosec G304 -- a number
-	if err != nil {
-		return 0, 0
-	}
-	_, after, _ := strings.Cut(string(status), "VmRSS:")
-	var kib float64
-	if _, err := fmt.Sscan(after, &kib); err != nil {
-		return 0, 0
-	}
-	return kib / 1024, c.began
+	return func() { _ = process.Signal(syscall.SIGCONT) }
 }

@@ -1,10 +1,11 @@
 // Command soak has Ats due all the time on the cluster that KUBECONFIG names, makes
-// trouble all the while, and counts the starts of every command: controllers are killed
-// and cut off from the API server, Pods evicted and deleted, Ats edited, reverted,
-// suspended and removed in a git repository that is rendered, published and synced. In
+// trouble all the while, and counts the starts of every command: controllers are killed,
+// stopped and cut off from the API server, Pods evicted, deleted and created without their
+// gate, Ats edited, reverted, suspended and removed in a git repository that is rendered,
+// published and synced. In
 // the end it compares with what should have been, and fails if a command started twice,
-// too early, against what git says, or not at all, or if a status says otherwise than
-// what happened.
+// too early, against what git says, or not at all, if a status says otherwise than what
+// happened, or if a Pod came without its gate.
 //
 // Two commands, those of the end-to-end tests, have it do more:
 //
@@ -88,7 +89,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	r := judgeAll(s.trials, s.counter.of, s.clock.history(), s.clock.now())
 	s.print(os.Stdout, r)
-	if r.failed() {
+	if r.failed() || s.counts.all()[letIn] > 0 {
 		return errors.New("not everything ran as it should have")
 	}
 	return nil
@@ -103,7 +104,7 @@ func (s *soak) cleanUp(failed bool) error {
 		errs = append(errs, s.delivery.remove(ctx))
 	}
 	for _, c := range s.controllers {
-		c.proxy.close()
+		c.network.Close()
 	}
 	if s.counter != nil {
 		errs = append(errs, s.counter.server.Close())

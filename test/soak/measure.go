@@ -7,29 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 )
 
-// memory is what a controller held at a moment, in MiB.
-type memory struct {
-	controller string
-	at         moment
-	mib        float64
-}
-
-// measure samples the memory of the controllers and what they asked of the API server.
+// measure says how far the soak is, and asks what it costs, until ctx is done.
 func (s *soak) measure(ctx context.Context) {
 	for i := 0; ; i++ {
-		for _, c := range s.controllers {
-			if mib, began := c.memory(); mib > 0 && s.clock.now()-began > 10*time.Second {
-				s.mutex.Lock()
-				s.memories = append(s.memories, memory{c.name, s.clock.now(), mib})
-				s.mutex.Unlock()
-			}
-		}
 		if i%3 == 0 {
 			s.measureWrites(ctx)
 		}
@@ -100,39 +85,8 @@ func (w *writes) add(now map[string]float64) {
 	w.last = now
 }
 
-// slope is by how much values rise an hour, by least squares.
-func slope(samples []memory) float64 {
-	var n, x, y, xx, xy float64
-	for _, s := range samples {
-		h := s.at.Hours()
-		n, x, y, xx, xy = n+1, x+h, y+s.mib, xx+h*h, xy+h*s.mib
-	}
-	if d := n*xx - x*x; d > 0 {
-		return (n*xy - x*y) / d
-	}
-	return 0
-}
-
-// chart draws values as bars, some of them as one where there are many.
-func chart(samples []memory) string {
-	const columns = 60
-	bars := []rune("▁▂▃▄▅▆▇█")
-	if len(samples) == 0 {
-		return ""
-	}
-	byValue := func(a, b memory) int { return int(a.mib*1024) - int(b.mib*1024) }
-	low, high := slices.MinFunc(samples, byValue).mib, slices.MaxFunc(samples, byValue).mib
-	var b strings.Builder
-	for i := range min(columns, len(samples)) {
-		part := samples[i*len(samples)/min(columns, len(samples)) : (i+1)*len(samples)/min(columns, len(samples))]
-		share := (slices.MaxFunc(part, byValue).mib - low) / max(high-low, 1)
-		b.WriteRune(bars[int(share*float64(len(bars)-1))])
-	}
-	return b.String()
-}
-
 // percentile is the value that a part of all are not over.
-func percentile[T float64 | time.Duration](values []T, part float64) T {
+func percentile(values []time.Duration, part float64) time.Duration {
 	if len(values) == 0 {
 		return 0
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"maps"
 	"testing"
-	"time"
 )
 
 func TestWrites(t *testing.T) {
@@ -25,18 +24,5 @@ apiserver_request_total{code="201",component="apiserver",dry_run="",group="",res
 	}
 	if want := map[string]float64{"ats/status APPLY": 22, "pods/ PATCH refused": 6}; !maps.Equal(w.total, want) {
 		t.Errorf("%v, want %v", w.total, want)
-	}
-}
-
-func TestSlope(t *testing.T) {
-	samples := []memory{{at: 0, mib: 40}, {at: 30 * time.Minute, mib: 41}, {at: time.Hour, mib: 42}}
-	if got := slope(samples); got < 1.99 || got > 2.01 {
-		t.Errorf("%f MiB an hour", got)
-	}
-	if got := slope(samples[:1]); got != 0 {
-		t.Errorf("%f MiB an hour of one sample", got)
-	}
-	if got := chart(samples); got != "▁▄█" {
-		t.Errorf("chart %q", got)
 	}
 }

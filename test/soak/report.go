@@ -105,35 +105,11 @@ func (s *soak) print(out io.Writer, r result) {
 		n := s.writes.total[request]
 		row("requests "+request, "%.0f, %.2f an At", n, n/float64(max(1, len(s.trials))))
 	}
-	for _, c := range s.controllers {
-		s.printMemory(out, c)
-	}
 	for _, what := range wrongs {
 		for _, line := range r.wrong[what] {
 			fmt.Fprintf(out, "%s: %s\n", what, line)
 		}
 	}
-}
-
-// printMemory prints the memory of a controller; how it grows only tells of one that
-// is not killed.
-func (s *soak) printMemory(out io.Writer, c *controller) {
-	var samples []memory
-	var values []float64
-	for _, m := range s.memories {
-		if m.controller == c.name {
-			samples, values = append(samples, m), append(values, m.mib)
-		}
-	}
-	if len(samples) == 0 {
-		return
-	}
-	fmt.Fprintf(out, "  memory of %-24s begin %.0f, p50 %.0f, max %.0f, end %.0f MiB", c.name, values[0], percentile(values, 0.5), percentile(values, 1), values[len(values)-1])
-	if c.steady {
-		half := samples[len(samples)/2:]
-		fmt.Fprintf(out, ", %+.1f MiB an hour over the second half\n  %s", slope(half), chart(samples))
-	}
-	fmt.Fprintln(out)
 }
 
 // String says how it delivers.

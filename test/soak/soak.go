@@ -32,11 +32,10 @@ type soak struct {
 	printed     progress
 	counts      tally
 
-	mutex    sync.Mutex
-	trials   []*trial
-	rounds   []time.Duration
-	memories []memory
-	writes   writes
+	mutex  sync.Mutex
+	trials []*trial
+	rounds []time.Duration
+	writes writes
 }
 
 // prepare connects to the cluster and makes ready all that a soak needs there.
@@ -65,8 +64,8 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 	if err := s.refreshToken(ctx); err != nil {
 		return err
 	}
-	for _, name := range []string{"one", "two", "steady"} {
-		c, err := s.newController(ctx, name, name == "steady")
+	for _, name := range []string{"one", "two", "three"} {
+		c, err := s.newController(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -102,6 +101,7 @@ func (s *soak) storm(ctx context.Context) error {
 	defer stop()
 	var group sync.WaitGroup
 	group.Go(func() { s.cutNetworks(trouble) })
+	group.Go(func() { s.stopControllers(trouble) })
 	if s.restart != "" {
 		group.Go(func() { s.restartServer(trouble) })
 	}
@@ -231,6 +231,7 @@ func (s *soak) look(ctx context.Context) {
 	trials := map[string]*trial{}
 	for _, t := range s.trials {
 		t.at = byName[t.name]
+		t.seeSuspended(s.clock.now())
 		for _, pod := range t.pods {
 			pod.gone = true
 		}

@@ -32,7 +32,7 @@ const (
 
 // stories returns all of them. What is random in them is drawn anew.
 func stories() []story {
-	around := pastDue(rand.N(4*time.Second) - 2*time.Second)
+	around, shortly, away := pastDue(rand.N(4*time.Second)-2*time.Second), pastDue(-rand.N(12*time.Second)), after(rand.N(25*time.Second))
 	return []story{
 		{"succeeds", soon, version{}, nil},
 		{"fails", soon, version{does: fails}, nil},
@@ -56,6 +56,13 @@ func stories() []story {
 		{"Pod evicted around due", soon, version{does: lingers}, []turn{{when: around, act: evict}}},
 		{"Pod evicted while it runs", soon, version{does: lingers}, []turn{{when: started, act: evict}}},
 		{"Pod deleted after", soon, version{}, []turn{{when: done, act: deletePod}}},
+		{"suspended around due", soon, version{}, []turn{{when: around, edit: suspend}, {when: after(20 * time.Second), edit: resume}}},
+		{"changed while the leader is stopped", soon, version{}, []turn{{when: shortly, act: stop}, {when: always, edit: change(soon)}, {when: away, act: release}}},
+		{"suspended while the leader is stopped", soon, version{}, []turn{{when: shortly, act: stop}, {when: always, edit: suspend}, {when: away, act: release}, {when: after(20 * time.Second), edit: resume}}},
+		{"removed while the leader is stopped", soon, version{}, []turn{{when: shortly, act: stop}, {when: always, edit: withdraw}, {when: away, act: release}}},
+		{"created open before", soon, version{}, []turn{{when: armed, act: createOpen}}},
+		{"created open while it runs", soon, version{does: lingers}, []turn{{when: started, act: createOpen}}},
+		{"created open after", soon, version{}, []turn{{when: done, act: deletePod}, {when: always, act: createOpen}}},
 		{"opened late again", soon, version{}, []turn{{when: pastDue(-3 * time.Second), act: hold}, {when: done, act: deletePod}, {when: gatedAgain, act: release}}},
 	}
 }
@@ -73,10 +80,10 @@ func (s *soak) tell(number int, now moment) *trial {
 	return t
 }
 
-// newVersion is a version of an At that is due after a time, at a full second.
+// newVersion is a version of an At that is due after a time, together with others.
 func (s *soak) newVersion(t *trial, v version, lead time.Duration) *version {
 	v.command = fmt.Sprintf("%s.%d", t.name, len(t.versions)+1)
-	v.due = time.Now().Add(lead).Truncate(time.Second)
+	v.due = time.Now().Add(lead).Truncate(5 * time.Second)
 	return &v
 }
 
@@ -106,9 +113,17 @@ func pastDue(by time.Duration) func(*soak, *trial) bool {
 	return func(_ *soak, t *trial) bool { return t.isSynced() && time.Since(t.version.due) > by }
 }
 
+func always(*soak, *trial) bool { return true }
+
+// after is true for a while after the turn before.
+func after(by time.Duration) func(*soak, *trial) bool {
+	return func(s *soak, t *trial) bool { return s.clock.now() > t.moved+by }
+}
+
 // What is done in git.
 
 func withdraw(_ *soak, t *trial, from moment) { t.withdraw(from) }
+func suspend(_ *soak, t *trial, from moment)  { t.suspend(from) }
 func resume(_ *soak, t *trial, from moment)   { t.resume(from) }
 func revert(_ *soak, t *trial, from moment)   { t.offer(t.versions[0], from) }
 

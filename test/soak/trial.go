@@ -8,6 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/at"
+	"example.com/gatehouse/kind/condition"
 )
 
 // namespace is where all Ats of a soak are.
@@ -25,7 +27,7 @@ type trial struct {
 
 	at      *cnatv1alpha1.At    // as last seen in the cluster
 	pods    map[string]*seenPod // all that were ever seen, by UID
-	held    *controller         // whose network the trial cut
+	release func()              // has go on what the trial holds
 	moved   moment              // when it was last its turn
 	settled moment              // since when the status says what happened; zero before
 	wrong   string              // what the status says wrong at the end
@@ -55,9 +57,10 @@ type version struct {
 // window is a time during which git had a version.
 type window struct {
 	offered   span
-	held      bool // suspended at first
 	resumed   span
 	withdrawn span
+	held      bool   // suspended at first
+	closed    moment // when the status said that it is suspended after this window; zero before
 }
 
 // span is the time that a change took to get from git to the cluster: it was not there
@@ -131,6 +134,13 @@ func (t *trial) offer(v *version, from moment) {
 	v.windows = append(v.windows, window{offered: span{from: from}, held: v.suspend})
 }
 
+// suspend has git have the same version, suspended.
+func (t *trial) suspend(from moment) {
+	v := t.version
+	v.suspend = true
+	t.offer(v, from)
+}
+
 // resume ends the suspension of the version that git has.
 func (t *trial) resume(from moment) {
 	t.version.suspend = false
@@ -172,6 +182,18 @@ func (t *trial) isSynced() bool { return t.version != nil && t.version.window().
 // isArmed says whether a Pod waits for its time.
 func (t *trial) isArmed() bool {
 	return t.isSynced() && t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtPending && t.at.Status.Run != nil && t.at.Status.Run.PodUID != ""
+}
+
+// seeSuspended takes down that the status says that the version is suspended: its start, if
+// it was on record, is taken back.
+func (t *trial) seeSuspended(now moment) {
+	if t.version == nil || !t.version.suspend || len(t.version.windows) < 2 || !t.isSynced() || t.at == nil ||
+		t.at.Status.ObservedGeneration != t.at.Generation || condition.FindReady(t.at.Status.Conditions).Reason != at.ReasonSuspended {
+		return
+	}
+	if w := &t.version.windows[len(t.version.windows)-2]; w.closed == 0 {
+		w.closed = now
+	}
 }
 
 // see takes down what a Pod looks like.

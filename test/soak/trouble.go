@@ -9,16 +9,21 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/test/cluster"
+	"example.com/gatehouse/test/network"
 )
 
 // cutNetworks cuts one controller off at a time, or all of them, until ctx is done.
 func (s *soak) cutNetworks(ctx context.Context) {
-	cuts := []cut{reset, stall, stallAnswers, stallAsks}
+	cuts := []network.Cut{network.Reset, network.Stall, network.StallAnswers, network.StallAsks}
 	for pause(ctx, rand.N(10*time.Second)) {
 		victims := s.controllers
 		if rand.N(4) > 0 {
@@ -27,18 +32,33 @@ func (s *soak) cutNetworks(ctx context.Context) {
 		}
 		kind := cuts[rand.N(len(cuts))]
 		victims = slices.Clone(victims)
-		victims = slices.DeleteFunc(victims, func(c *controller) bool { return !c.network.TryLock() })
+		victims = slices.DeleteFunc(victims, func(c *controller) bool { return !c.cutting.TryLock() })
 		for _, c := range victims {
-			c.proxy.set(kind)
+			c.network.Set(kind)
 		}
 		s.count("networks cut")
 		pause(ctx, 500*time.Millisecond+rand.N(20*time.Second))
 		for _, c := range victims {
 			if rand.N(2) == 0 {
-				c.proxy.set(reset) // what was on its way is lost
+				c.network.Set(network.Reset) // what was on its way is lost
 			}
-			c.proxy.set(whole)
-			c.network.Unlock()
+			c.network.Set(network.Whole)
+			c.cutting.Unlock()
+		}
+	}
+}
+
+// stopControllers stops one controller at a time, as a rule the leader, until ctx is done.
+func (s *soak) stopControllers(ctx context.Context) {
+	for pause(ctx, rand.N(20*time.Second)) {
+		c := s.leader()
+		if rand.N(4) == 0 {
+			c = s.controllers[rand.N(len(s.controllers))]
+		}
+		if goOn := c.stop(); goOn != nil {
+			s.count("controllers stopped")
+			pause(ctx, time.Second+rand.N(39*time.Second))
+			goOn()
 		}
 	}
 }
@@ -111,24 +131,59 @@ func (s *soak) eachPod(t *trial, do func(context.Context, *corev1.Pod) error) er
 	return nil
 }
 
-// hold keeps what the steady controller asks on its way, unless its network is cut
-// already, and release lets it arrive: a gate that it was to open by then may be that of
-// another Pod of the same name.
+// letIn counts what must not happen.
+const letIn = "Pods without a gate let in"
+
+// createOpen creates the Pod of what git has without its gate, as a tool does that takes over
+// from the cluster that the gate is gone.
+func createOpen(s *soak, t *trial) error {
+	if t.version == nil || t.at == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	pods, err := cluster.Rendered(t.at, s.Scheme(), gatehouse.Kinds)
+	if err != nil {
+		return err
+	}
+	unstructured.RemoveNestedField(pods[0].Object, "spec", "schedulingGates")
+	switch err := s.Create(ctx, pods[0]); {
+	case err == nil:
+		s.count(letIn)
+	case apierrors.IsForbidden(err):
+		s.count("Pods without a gate refused")
+	default:
+		return err
+	}
+	return nil
+}
+
+// hold keeps what the leader asks on its way, unless its network is cut already, and release
+// lets it arrive: a gate that it was to open by then may be that of another Pod of the same
+// name.
 func hold(s *soak, t *trial) error {
-	c := s.controllers[len(s.controllers)-1]
-	if c.network.TryLock() {
-		t.held = c
-		c.proxy.set(stallAsks)
+	c := s.leader()
+	if c.cutting.TryLock() {
+		c.network.Set(network.StallAsks)
+		t.release = func() { c.network.Set(network.Whole); c.cutting.Unlock() }
 		s.count("networks cut")
 	}
 	return nil
 }
 
+// stop stops the leader.
+func stop(s *soak, t *trial) error {
+	if t.release = s.leader().stop(); t.release != nil {
+		s.count("controllers stopped")
+	}
+	return nil
+}
+
+// release has go on what a trial held.
 func release(_ *soak, t *trial) error {
-	if t.held != nil {
-		t.held.proxy.set(whole)
-		t.held.network.Unlock()
-		t.held = nil
+	if t.release != nil {
+		t.release()
+		t.release = nil
 	}
 	return nil
 }

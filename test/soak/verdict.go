@@ -16,8 +16,8 @@ const (
 	// patience is how long whatever happens may keep a command that is due from
 	// starting.
 	patience = 2 * time.Minute
-	// guard is how long before it is due a Pod must be left alone: a controller that
-	// only hears after that time that its Pod is gone cannot know that it did not run.
+	// guard is how long before it is due a Pod must be left alone: a controller that only
+	// hears after that time that its Pod is gone may have put its start on record.
 	guard = time.Minute
 	// slack is for what the clocks of two programs differ by.
 	slack = 50 * time.Millisecond
@@ -76,7 +76,9 @@ func (v *version) mustStart(w window, h history, starts []start, until moment) b
 func (v *version) disturbances() []moment {
 	moments := slices.Clone(v.disturbs)
 	for _, w := range v.windows[1:] {
-		moments = append(moments, w.offered.from)
+		if !w.held { // which leaves the Pod alone
+			moments = append(moments, w.offered.from)
+		}
 	}
 	return moments
 }
@@ -111,7 +113,7 @@ func (v *version) earliest(w window, h history) (_ moment, ever bool) {
 func (v *version) isEarly(s start, pod *seenPod, h history) bool {
 	for _, w := range v.windows {
 		earliest, ever := v.earliest(w, h)
-		if !ever || s.at < earliest-slack {
+		if !ever || s.at < earliest-slack || w.closed != 0 && s.at > w.closed+slack {
 			continue
 		}
 		opened := pod == nil || pod.scheduled.IsZero() || !pod.scheduled.Before(h.wall(earliest).Truncate(time.Second))
@@ -146,6 +148,8 @@ func (v *version) disagreement(s cnatv1alpha1.AtStatus, starts []start) string {
 		return fmt.Sprintf("phase %s with reason %s", s.Phase, reason)
 	case s.Run == nil:
 		return "no run"
+	case reason == at.ReasonPodLost && s.Run.OpenedTime == nil:
+		return "the Pod is said to be lost, and its start was not on record"
 	case reason == at.ReasonComplete && ptr.Deref(s.Run.ExitCode, -1) != 0:
 		return fmt.Sprintf("exit code %d", ptr.Deref(s.Run.ExitCode, -1))
 	case reason == at.ReasonCommandFailed && v.does == fails && ptr.Deref(s.Run.ExitCode, -1) != failure:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,20 +84,22 @@ func TestJudge(t *testing.T) {
 		pod     *seenPod
 		want    string
 	}{
-		"started":                            {version: plain, starts: startedAt(101)},
-		"never started":                      {version: plain, want: lost},
-		"started in two Pods":                {version: plain, starts: []start{{pod: "p", at: sec(101)}, {pod: "q", at: sec(130)}}, want: double},
-		"started twice in a Pod":             {version: plain, starts: startedAt(101, 103), want: double},
-		"restarted":                          {version: version{does: restarts, windows: plain.windows}, starts: startedAt(101, 103)},
-		"early":                              {version: plain, starts: startedAt(99), want: early},
-		"early by elapsed time alone":        {version: plain, history: ahead, starts: startedAt(95)},
-		"early by either":                    {version: plain, history: ahead, starts: startedAt(90), want: early},
-		"started before it was resumed":      {version: version{windows: []window{{offered: two(10), held: true, resumed: two(150)}}}, starts: startedAt(120), want: early},
-		"opened early":                       {version: plain, starts: startedAt(101), pod: &seenPod{scheduled: begin.Add(sec(99))}, want: early},
-		"opened in time":                     {version: plain, starts: startedAt(101), pod: &seenPod{scheduled: begin.Add(sec(100))}},
-		"withdrawn":                          {version: withdrawn},
-		"withdrawn, and started nonetheless": {version: withdrawn, starts: startedAt(101), want: unwanted},
-		"held, and started nonetheless":      {version: version{windows: []window{{offered: two(10), held: true}}}, starts: startedAt(101), want: early},
+		"started":                                {version: plain, starts: startedAt(101)},
+		"never started":                          {version: plain, want: lost},
+		"started in two Pods":                    {version: plain, starts: []start{{pod: "p", at: sec(101)}, {pod: "q", at: sec(130)}}, want: double},
+		"started twice in a Pod":                 {version: plain, starts: startedAt(101, 103), want: double},
+		"restarted":                              {version: version{does: restarts, windows: plain.windows}, starts: startedAt(101, 103)},
+		"early":                                  {version: plain, starts: startedAt(99), want: early},
+		"early by elapsed time alone":            {version: plain, history: ahead, starts: startedAt(95)},
+		"early by either":                        {version: plain, history: ahead, starts: startedAt(90), want: early},
+		"started before it was resumed":          {version: version{windows: []window{{offered: two(10), held: true, resumed: two(150)}}}, starts: startedAt(120), want: early},
+		"opened early":                           {version: plain, starts: startedAt(101), pod: &seenPod{scheduled: begin.Add(sec(99))}, want: early},
+		"opened in time":                         {version: plain, starts: startedAt(101), pod: &seenPod{scheduled: begin.Add(sec(100))}},
+		"withdrawn":                              {version: withdrawn},
+		"withdrawn, and started nonetheless":     {version: withdrawn, starts: startedAt(101), want: unwanted},
+		"suspended when it was to start":         {version: version{windows: []window{{offered: two(10), withdrawn: two(99), closed: sec(110)}, {offered: two(99), held: true}}}, starts: startedAt(105)},
+		"started once its status said suspended": {version: version{windows: []window{{offered: two(10), withdrawn: two(99), closed: sec(110)}, {offered: two(99), held: true, resumed: two(150)}}}, starts: startedAt(115), want: early},
+		"held, and started nonetheless":          {version: version{windows: []window{{offered: two(10), held: true}}}, starts: startedAt(101), want: early},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.history.steps == nil {
@@ -124,6 +127,7 @@ func TestDisagreement(t *testing.T) {
 		exit    *int32
 		agrees  bool
 	}{
+		"lost, with no record":       {version{windows: offered, disturbs: []moment{sec(99)}}, nil, "DONE", "PodLost", nil, false},
 		"ran":                        {version{windows: offered}, startedAt(101), "DONE", "Complete", ptr.To[int32](0), true},
 		"ran, not done":              {version{windows: offered}, startedAt(101), "RUNNING", "Running", nil, false},
 		"ran, no exit code":          {version{windows: offered}, startedAt(101), "DONE", "Complete", nil, false},
@@ -146,6 +150,9 @@ func TestDisagreement(t *testing.T) {
 				Phase:      test.phase,
 				Conditions: []metav1.Condition{{Type: condition.Ready, Reason: test.reason}},
 				Run:        &cnatv1alpha1.AtRun{ExitCode: test.exit},
+			}
+			if !strings.Contains(name, "no record") {
+				said.Run.OpenedTime = ptr.To(metav1.Now())
 			}
 			if got := test.version.disagreement(said, test.starts); (got == "") != test.agrees {
 				t.Errorf("%q", got)

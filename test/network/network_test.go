@@ -1,4 +1,4 @@
-package main
+package network
 
 import (
 	"bufio"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestProxy(t *testing.T) {
+func TestCut(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer func() { _ = server.Close() }()
@@ -28,10 +28,10 @@ func TestProxy(t *testing.T) {
 			}()
 		}
 	}()
-	p, err := newProxy(t.Context(), server.Addr().String())
+	n, err := New(t.Context(), server.Addr().String())
 	must(t, err)
-	defer p.close()
-	client, err := net.Dial("tcp", p.listener.Addr().String())
+	defer n.Close()
+	client, err := net.Dial("tcp", n.Address())
 	must(t, err)
 	defer func() { _ = client.Close() }()
 	answers := bufio.NewReader(client)
@@ -61,11 +61,11 @@ func TestProxy(t *testing.T) {
 	hear("one")
 	answer("one")
 
-	p.set(stallAnswers)
+	n.Set(StallAnswers)
 	say("two")
 	hear("two")
 	noAnswer()
-	p.set(stallAsks) // what was held goes on
+	n.Set(StallAsks) // what was held goes on
 	answer("two")
 	say("three")
 	noAnswer()
@@ -74,11 +74,11 @@ func TestProxy(t *testing.T) {
 		t.Fatalf("the server heard %q", got)
 	default:
 	}
-	p.set(whole)
+	n.Set(Whole)
 	hear("three")
 	answer("three")
 
-	p.set(reset)
+	n.Set(Reset)
 	must(t, client.SetReadDeadline(time.Now().Add(10*time.Second)))
 	if _, err := answers.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("the connection goes on: %v", err)

@@ -1,0 +1,188 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/at"
+	"example.com/gatehouse/test/network"
+)
+
+// TestLeaderAway has the leader stopped or cut off before Ats are due, for less than its lease
+// lasts and for longer. Another replica starts what is due; what is edited meanwhile does not
+// start once the leader is back, whether its start was on record or not.
+func TestLeaderAway(t *testing.T) {
+	for name, test := range map[string]struct {
+		cut    bool
+		length time.Duration
+	}{
+		"stopped":      {false, 8 * time.Second},
+		"stopped-long": {false, 20 * time.Second},
+		"cut":          {true, 8 * time.Second},
+		"cut-long":     {true, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReplicas(t, "e2e-"+name)
+			leave := func() { must(t, r.leader.Process.Signal(syscall.SIGSTOP)) }
+			comeBack := func() { must(t, r.leader.Process.Signal(syscall.SIGCONT)) }
+			if test.cut {
+				leave = func() { r.network.Set(network.Stall) }
+				comeBack = func() { r.network.Set(network.Whole) }
+			}
+			r.testAway(test.length, leave, comeBack)
+		})
+	}
+}
+
+func (r *replicas) testAway(length time.Duration, leave, comeBack func()) {
+	var keys []string
+	for _, what := range slices.Concat(castNames, []string{"edited-again"}) {
+		keys = append(keys, r.namespace+".recorded-"+what, r.namespace+".armed-"+what)
+	}
+	r.countFromZero(r.counter, keys...)
+	due := time.Now().Add(20 * time.Second).Truncate(time.Second)
+	r.crowd(due, 250)
+	recorded := r.newCast("recorded", due)
+	armed := r.newCast("armed", due.Add(2*time.Second))
+	for _, name := range castNames {
+		r.awaitReason(r.namespace, "armed-"+name, at.ReasonArmed)
+	}
+	for _, name := range castNames {
+		r.awaitRecord("recorded-" + name)
+	}
+	leave()
+	left := time.Now()
+	if !left.Before(due) {
+		r.Fatal("the starts were not on record in time")
+	}
+	recorded.change()
+	armed.change()
+	if time.Now().After(due) {
+		r.Fatal("the edits took too long")
+	}
+	recorded.checkKept()
+	armed.checkKept()
+
+	time.Sleep(time.Until(left.Add(length)))
+	comeBack()
+	recorded.check()
+	armed.check()
+	recorded.checkReverted()
+	armed.checkReverted()
+}
+
+// cast is Ats that are due at one instant, each by what becomes of it.
+type cast struct {
+	*replicas
+	name string
+	due  time.Time
+	ats  map[string]*cnatv1alpha1.At
+	pods map[string]string
+}
+
+var castNames = []string{"kept", "edited", "suspended", "removed", "put-off"}
+
+func (r *replicas) newCast(name string, due time.Time) *cast {
+	r.Helper()
+	c := &cast{replicas: r, name: name, due: due, ats: map[string]*cnatv1alpha1.At{}, pods: map[string]string{}}
+	for _, what := range castNames {
+		c.ats[what], c.pods[what] = r.createAt(r.namespace, name+"-"+what, due)
+	}
+	return c
+}
+
+func (c *cast) key(what string) string { return c.namespace + "." + c.name + "-" + what }
+
+// change edits Ats and brings their new Pods. Nobody prunes those from before.
+func (c *cast) change() {
+	c.Helper()
+	c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key("edited-again")) })
+	c.pods["edited again"] = c.createPod(c.ats["edited"])
+	c.edit(c.ats["suspended"], func(spec *cnatv1alpha1.AtSpec) { spec.Suspend = true })
+	must(c.T, c.Delete(c.Context(), c.ats["removed"]))
+	c.edit(c.ats["put-off"], func(spec *cnatv1alpha1.AtSpec) { spec.Schedule = c.due.Add(time.Hour).UTC().Format(time.RFC3339) })
+	c.createPod(c.ats["put-off"])
+}
+
+// checkKept checks that what is to start does in time.
+func (c *cast) checkKept() {
+	c.Helper()
+	for _, what := range []string{"kept", "edited again"} {
+		c.Logf("%s %s: the gate opened %s after it was due", c.name, what, c.checkInTime(c.due, c.pods[what]))
+	}
+}
+
+// check checks what became of the Ats once all replicas are back.
+func (c *cast) check() {
+	c.Helper()
+	c.awaitReason(c.namespace, c.name+"-kept", at.ReasonComplete)
+	c.awaitReason(c.namespace, c.name+"-edited", at.ReasonComplete)
+	c.awaitReason(c.namespace, c.name+"-suspended", at.ReasonSuspended)
+	c.awaitReason(c.namespace, c.name+"-put-off", at.ReasonArmed)
+	time.Sleep(2 * time.Second) // for the replica that is back
+	c.checkGated(c.namespace, c.pods["edited"], c.pods["suspended"], c.pods["removed"], c.pods["put-off"])
+	for what, want := range map[string]int{"kept": 1, "edited": 0, "edited-again": 1, "suspended": 0, "removed": 0, "put-off": 0} {
+		c.checkStarts(c.counter, c.key(what), want)
+	}
+}
+
+// checkReverted reverts an edit: what did not start starts now, once, and what ran does not
+// run again.
+func (c *cast) checkReverted() {
+	c.Helper()
+	for _, what := range []string{"edited", "edited-again", "edited"} {
+		c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key(what)) })
+		c.awaitReason(c.namespace, c.name+"-edited", at.ReasonComplete)
+	}
+	c.checkStarts(c.counter, c.key("edited"), 1)
+	c.checkStarts(c.counter, c.key("edited-again"), 1)
+}
+
+// TestLeaderKilled kills the leader about when Ats are due: another replica starts them soon.
+func TestLeaderKilled(t *testing.T) {
+	for _, offset := range []time.Duration{-100 * time.Millisecond, 0, 20 * time.Millisecond, 60 * time.Millisecond} {
+		t.Run(offset.String(), func(t *testing.T) {
+			t.Parallel()
+			r := newReplicas(t, "e2e-killed-"+strings.TrimLeft(offset.String(), "-"))
+			var names, keys []string
+			for i := range 8 {
+				names = append(names, fmt.Sprintf("at-%d", i))
+				keys = append(keys, r.namespace+"."+names[i])
+			}
+			r.countFromZero(r.counter, keys...)
+			due := time.Now().Add(6 * time.Second).Truncate(time.Second)
+			pods := map[string]string{}
+			for _, name := range names {
+				_, pods[name] = r.createAt(r.namespace, name, due)
+			}
+			for name := range pods {
+				r.awaitReason(r.namespace, name, at.ReasonArmed)
+			}
+			time.Sleep(time.Until(due.Add(offset)))
+			must(t, r.leader.Process.Kill())
+			_ = r.leader.Wait()
+			var early int
+			var latest time.Duration
+			for _, pod := range pods {
+				delay := r.checkInTime(due, pod)
+				latest = max(latest, delay)
+				if delay < time.Second {
+					early++
+				}
+			}
+			t.Logf("%d of %d gates opened within a second, the last one %s after it was due", early, len(pods), latest)
+			for name := range pods {
+				r.awaitReason(r.namespace, name, at.ReasonComplete)
+				r.checkStarts(r.counter, r.namespace+"."+name, 1)
+			}
+		})
+	}
+}
