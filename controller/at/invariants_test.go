@@ -89,8 +89,7 @@ func (h history) applied(c cluster, q *request, at *cnatv1alpha1.At) (history, e
 	}
 	for i := range q.from.read {
 		pod := &q.from.read[i]
-		isEarlier := digestOfPod(pod) != kindat.Digest(at.Spec)
-		isKnown := isEarlier && !poses(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
+		isKnown := !poses(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
 		if isKnown && h.starts[digestOfPod(pod)] != at.UID {
 			h.starts = with(h.starts, digestOfPod(pod), at.UID)
 		}
