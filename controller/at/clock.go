@@ -4,14 +4,13 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	kindat "example.com/gatehouse/kind/at"
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
 // Timers count elapsed time. When the wall clock is set forward, or a machine
@@ -80,19 +79,12 @@ func watchClock(ctx context.Context, every time.Duration, read func() (time.Time
 }
 
 func enqueueAll(ctx context.Context, ats client.Reader, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	list, err := listAll(ctx, ats)
-	if err != nil {
+	var list cnatv1alpha1.AtList
+	if err := ats.List(ctx, &list); err != nil {
 		return err
 	}
 	for i := range list.Items {
 		queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 	}
 	return nil
-}
-
-// listAll lists all Ats of a cache, as it holds them.
-func listAll(ctx context.Context, ats client.Reader) (*unstructured.UnstructuredList, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kindat.Kind.GVK)
-	return list, ats.List(ctx, list, client.UnsafeDisableDeepCopy)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -32,14 +31,14 @@ func init() {
 // phaseGauge counts the Ats of a cache by phase.
 func phaseGauge(ats client.Reader) status.Gauge {
 	return status.Gauge{Desc: phases, Count: func(ctx context.Context) (map[string]int, error) {
-		list, err := listAll(ctx, ats)
-		if err != nil {
+		var list cnatv1alpha1.AtList
+		if err := ats.List(ctx, &list); err != nil {
 			return nil, err
 		}
 		counts := map[string]int{string(cnatv1alpha1.AtPending): 0, string(cnatv1alpha1.AtRunning): 0, string(cnatv1alpha1.AtDone): 0}
 		for i := range list.Items {
-			if phase, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "phase"); phase != "" {
-				counts[phase]++
+			if phase := list.Items[i].Status.Phase; phase != "" {
+				counts[string(phase)]++
 			}
 		}
 		return counts, nil

@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	m := moment{grace: r.Grace, lead: r.lead(ctx, at), now: r.Clock.Now()}
+	m := moment{grace: r.Grace, lead: r.lead(at), now: r.Clock.Now()}
 
 	decision := decide(at, pods, m)
 
@@ -82,12 +82,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 
 // lead returns how long before an At is due its start is put on record, so that one write
 // is left between due and started. Of many that are due together the records take longer.
-func (r *Reconciler) lead(ctx context.Context, at *cnatv1alpha1.At) time.Duration {
+func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 	const each, most = 10 * time.Millisecond, 10 * time.Second
-	if at.Status.Phase == cnatv1alpha1.AtRunning || at.Status.Phase == cnatv1alpha1.AtDone {
+	if hasStarted(at) {
 		return 0
 	}
-	return min(time.Duration(r.Server.DueTogether(ctx, at))*each, most)
+	return min(time.Duration(r.Server.DueTogether(at))*each, most)
 }
 
 // waits reports whether this replica leaves a decision to another one, and when it looks
@@ -167,11 +167,12 @@ func (r *Reconciler) carryOut(ctx context.Context, at *cnatv1alpha1.At, m moment
 	if pod := decision.Hold; pod != nil {
 		if err := r.Server.Hold(ctx, pod, at.ResourceVersion); err != nil {
 			err = fmt.Errorf("hold Pod %s: %w", client.ObjectKeyFromObject(pod), err)
-			// What the API server refuses nobody can open. After its deadline an At need
-			// not wait until it refuses no more.
 			if !r.isRefused(ctx, pod, err) || decision.Status.Phase != cnatv1alpha1.AtDone {
 				return r.reportRefusal(ctx, at, m, pod, err)
 			}
+			// After its deadline an At does not wait until the API server refuses no more.
+			// The start stays on record: a request that was sent before may yet succeed.
+			decision.Status.Run = at.Status.Run
 		}
 	}
 
@@ -228,8 +229,7 @@ func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m m
 	if !r.isRefused(ctx, pod, refusal) {
 		return refusal
 	}
-	// Whoever tries again begins with what is on record: this is no conflict of versions.
-	refusal = fmt.Errorf("refused: %s", refusal) //nolint:errorlint // it must not be taken for one
+	refusal = errors.New(refusal.Error()) // whatever its code, it is no conflict of versions
 	next := refusedStatus(at, m, pod, refusal)
 	if status.Equal(at.Status, next) {
 		return refusal

@@ -2,6 +2,7 @@ package at
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -12,16 +13,18 @@ import (
 // an At lose it.
 func TestReconcileAsksForThePodThatTheCacheLacks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newSimulation(t)
+		w := newWorld(t)
+		defer w.stop()
 		old := len(w.past) - 1
 		w.sync(t)
-		w.reconcileUntilStable(t)
-		w.clock.SetTime(w.dues[w.now().at.Status.Run.Digest])
+		w.runFor(t, 0)
+		w.elapsed += time.Minute
 
 		c := w.controllers[0]
-		c.seesAt, c.seesPods = len(w.past)-1, old
-		c.reconcile(t)
-		w.reconcileUntilStable(t)
+		w.show(c, len(w.past)-1, old)
+		w.start(t, c)
+		w.finish(t, c)
+		w.runFor(t, 0)
 		if status := w.now().at.Status; status.Phase != cnatv1alpha1.AtRunning {
 			t.Fatalf("status is %+v", status)
 		}

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +33,7 @@ type Server interface {
 	Version(ctx context.Context, at *cnatv1alpha1.At) (string, error)
 	// DueTogether returns how many Ats that have not started the cache holds which are due
 	// in the same second as this one.
-	DueTogether(ctx context.Context, at *cnatv1alpha1.At) int
+	DueTogether(at *cnatv1alpha1.At) int
 
 	// Apply makes a status that of an At, and returns the At that has it.
 	Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error)
@@ -50,7 +49,7 @@ type Server interface {
 // reader that does not cache.
 type server struct {
 	client   client.Client
-	cached   client.Reader // of Ats
+	together func(*cnatv1alpha1.At) int
 	rendered setup.Rendered
 	live     client.Reader
 }
@@ -84,14 +83,7 @@ func (s *server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, erro
 	return current.ResourceVersion, nil
 }
 
-func (s *server) DueTogether(ctx context.Context, at *cnatv1alpha1.At) int {
-	var together unstructured.UnstructuredList
-	together.SetGroupVersionKind(kindat.Kind.GVK)
-	if err := s.cached.List(ctx, &together, client.MatchingFields{byDue: dueSecond(at.Spec)}, client.UnsafeDisableDeepCopy); err != nil {
-		return 0 // its start is put on record when it is due
-	}
-	return len(together.Items)
-}
+func (s *server) DueTogether(at *cnatv1alpha1.At) int { return s.together(at) }
 
 func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
 	patch, err := OpenPatch(pod)

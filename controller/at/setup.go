@@ -2,11 +2,9 @@ package at
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -33,14 +31,15 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 	if err := mgr.Add(phaseGauge(mgr.GetCache())); err != nil {
 		return err
 	}
-	if err := mgr.GetCache().IndexField(ctx, anAt(), byDue, indexDue); err != nil {
+	waiting, err := countWaiting(ctx, mgr.GetCache())
+	if err != nil {
 		return err
 	}
 	// However long the API server was away, what became due meanwhile opens soon
 	// after it is back.
 	retries := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
 	reconciler := &Reconciler{
-		Server: &server{client: mgr.GetClient(), cached: mgr.GetCache(), rendered: rendered, live: mgr.GetAPIReader()},
+		Server: &server{client: mgr.GetClient(), together: waiting.together, rendered: rendered, live: mgr.GetAPIReader()},
 		Clock:  clock.RealClock{},
 		Grace:  options.Grace,
 		Events: mgr.GetEventRecorder(string(status.FieldOwner)),
@@ -62,34 +61,6 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 }
 
 func atOnce(context.Context, client.Object, client.ObjectKey) time.Duration { return 0 }
-
-// byDue is the index of Ats that have not started by the second at which they are due.
-const byDue = "due"
-
-func indexDue(object client.Object) []string {
-	at := object.(*unstructured.Unstructured)
-	phase, _, _ := unstructured.NestedString(at.Object, "status", "phase")
-	schedule, _, _ := unstructured.NestedString(at.Object, "spec", "schedule")
-	if phase != "" && phase != string(cnatv1alpha1.AtPending) {
-		return nil
-	}
-	return []string{dueSecond(cnatv1alpha1.AtSpec{Schedule: schedule})}
-}
-
-// dueSecond is the second at which a spec is due, as byDue has it.
-func dueSecond(spec cnatv1alpha1.AtSpec) string {
-	due, err := kindat.Schedule(spec)
-	if err != nil {
-		return ""
-	}
-	return strconv.FormatInt(due.Unix(), 10)
-}
-
-func anAt() *unstructured.Unstructured {
-	at := &unstructured.Unstructured{}
-	at.SetGroupVersionKind(kindat.Kind.GVK)
-	return at
-}
 
 func isClosed(channel <-chan struct{}) bool {
 	select {

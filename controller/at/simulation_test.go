@@ -2,196 +2,299 @@ package at
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"time"
 
-	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/status"
+	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
+	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/kind/condition"
-	"example.com/gatehouse/test/health"
 )
 
-// This is the Server that a simulatedController has: reads from a cache that lags,
-// writes that conflict as those of an API server do, and that fail.
+// A run is one Reconcile under way. It stops at each of its requests until it is given an
+// answer, which may be never. Reconcile, decide and server are those of the program: a run
+// takes the place of the HTTP client, the caches and the clock.
+type run struct {
+	// at and pods are what the caches show.
+	at   *cnatv1alpha1.At
+	pods []*corev1.Pod
+
+	// request is what the run waits for an answer to; nil when it has ended.
+	request *request
+	result  reconcile.Result
+	err     error
+
+	// read are the Pods that it knows of, from a cache or the API server.
+	read []corev1.Pod
+	// looked is what it sees around it, once it looked.
+	looked *surroundings
+
+	answer answer
+	resume func() (*request, bool)
+	stop   func()
+	yield  func(*request) bool
+}
+
+// surroundings are what a run sees beside the API server.
+type surroundings struct {
+	now      time.Time
+	together int // how many Ats are due in one second
+}
+
+// replica is what a Reconcile knows of the process that it runs in.
+type replica struct{ elected, fresh bool }
+
+type verb string
+
+const (
+	look     verb = "look around"
+	getAt    verb = "get the At"
+	getPod   verb = "get a Pod"
+	listPods verb = "list Pods"
+	apply    verb = "apply a status"
+	openGate verb = "open a gate"
+	hold     verb = "hold a Pod"
+)
+
+// request is what a run asks. Its writes are conflicts unless uid and version, where they
+// are set, are those of the object.
+type request struct {
+	verb         verb
+	name         string
+	uid          types.UID
+	version      string
+	holdsVersion string                 // hold
+	status       *cnatv1alpha1.AtStatus // apply
+	from         *run
+
+	isChecked bool // the status is one that kstatus reads as it is meant
+}
+
+func (q *request) isWrite() bool { return q.verb == apply || q.verb == openGate || q.verb == hold }
+
+type answer struct {
+	looked  surroundings
+	at      *cnatv1alpha1.At
+	pod     *corev1.Pod
+	pods    []*corev1.Pod
+	version string
+	err     error
+}
 
 var (
-	ats  = schema.GroupResource{Resource: "ats"}
-	pods = schema.GroupResource{Resource: "pods"}
+	errAbandoned = errors.New("abandoned")
+	errTimeout   = errors.New("timeout")
 )
 
-func (c *simulatedController) Pods(context.Context, types.NamespacedName) ([]corev1.Pod, error) {
-	if c.world.unseen {
-		return nil, nil
+// startRun starts a Reconcile and returns it at its first request.
+func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica) *run {
+	r := &run{at: at, pods: pods}
+	reconciler := &Reconciler{
+		Server: &server{client: wire{run: r}, together: r.together, rendered: setup.Rendered{Cache: rendered{run: r}}, live: wire{run: r}},
+		Clock:  r, Grace: 20 * time.Second, Events: noEvents{},
+		IsElected: func() bool { return by.elected }, IsFresh: func() bool { return by.fresh },
 	}
-	return slices.Collect(maps.Values(c.world.past[c.seesPods].pods)), nil
+	r.resume, r.stop = iter.Pull(func(yield func(*request) bool) {
+		defer func() {
+			if e := recover(); e != nil && e != errAbandoned {
+				panic(e)
+			}
+		}()
+		r.yield = yield
+		cached := at.DeepCopy()
+		trimAt(cached)
+		r.result, r.err = reconciler.Reconcile(context.Background(), cached)
+	})
+	r.request, _ = r.resume()
+	return r
 }
 
-func (c *simulatedController) UnseenPods(context.Context, *cnatv1alpha1.At) ([]corev1.Pod, error) {
-	return slices.Collect(maps.Values(c.world.now().pods)), nil
+// proceed answers the request of a run, which goes on to its next one.
+func (r *run) proceed(a answer) {
+	r.answer = a
+	r.request, _ = r.resume()
 }
 
-func (c *simulatedController) Pod(_ context.Context, key types.NamespacedName) (*corev1.Pod, error) {
-	pod, ok := c.world.now().pods[key.Name]
-	if !ok {
-		return nil, apierrors.NewNotFound(pods, key.Name)
+func (r *run) ask(q *request) answer {
+	q.from = r
+	if !r.yield(q) {
+		panic(errAbandoned)
 	}
-	return &pod, nil
+	return r.answer
 }
 
-// Open asserts what the whole is for.
-func (c *simulatedController) Open(_ context.Context, pod *corev1.Pod) error {
-	w := c.world
-	held, ok := w.now().pods[pod.Name]
-	switch {
-	case c.fails == before:
-		return errTimeout
-	case !ok:
-		return apierrors.NewNotFound(pods, pod.Name)
-	case held.UID != pod.UID || held.ResourceVersion != pod.ResourceVersion:
-		return apierrors.NewConflict(pods, pod.Name, nil)
+func (r *run) look() surroundings {
+	if r.looked == nil {
+		a := r.ask(&request{verb: look})
+		r.looked = &a.looked
 	}
+	return *r.looked
+}
 
-	digest := held.Annotations[kind.DigestAnnotation]
-	if !isGated(&held) {
-		c.t.Fatalf("Pod %s is opened again", held.UID)
+func (r *run) together(*cnatv1alpha1.At) int { return r.look().together }
+
+// Now implements clock.PassiveClock.
+func (r *run) Now() time.Time { return r.look().now }
+
+// Since implements clock.PassiveClock.
+func (r *run) Since(t time.Time) time.Duration { return r.Now().Sub(t) }
+
+// rendered is the cache of Pods that a run reads.
+type rendered struct {
+	cache.Cache
+	run *run
+}
+
+func (c rendered) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	var items []corev1.Pod
+	for _, pod := range c.run.pods {
+		items = append(items, *trimPod(pod))
 	}
-	if poses(&held) {
-		c.t.Fatalf("Pod %s is opened, which was not rendered", held.UID)
-	}
-	if w.clock.Now().Before(w.dues[digest]) {
-		c.t.Fatalf("opened at %s, due at %s", w.clock.Now(), w.dues[digest])
-	}
-	if at := w.now().at; at != nil && (at.Status.Run == nil || at.Status.Run.PodUID != held.UID || at.Status.Run.OpenedTime == nil) {
-		c.t.Fatalf("opened Pod %s, whose start is not on record: %+v", held.UID, at.Status)
-	}
-	if w.starts[digest]++; w.starts[digest] > 1 {
-		c.t.Fatalf("%s starts twice", digest)
-	}
-	if at := w.past[c.seesAt].at; at != nil {
-		w.origin[digest] = at.UID
-	}
-	held.Spec.SchedulingGates = nil
-	w.write(func(s *state) { held.ResourceVersion = w.version(); s.pods[held.Name] = held })
-	if c.fails == after {
-		return errTimeout
-	}
+	c.run.read = append(c.run.read, items...)
+	list.(*corev1.PodList).Items = items
 	return nil
 }
 
-func (c *simulatedController) Hold(_ context.Context, pod *corev1.Pod, version string) error {
-	w := c.world
-	held, ok := w.now().pods[pod.Name]
-	switch {
-	case c.fails == before:
-		return errTimeout
-	case !ok:
-		return apierrors.NewNotFound(pods, pod.Name)
-	case held.UID != pod.UID || held.ResourceVersion != pod.ResourceVersion:
-		return apierrors.NewConflict(pods, pod.Name, nil)
-	case held.Annotations[kind.HeldAnnotation] == version:
-		return nil
-	}
-	held.Annotations = maps.Clone(held.Annotations)
-	held.Annotations[kind.HeldAnnotation] = version
-	w.write(func(s *state) { held.ResourceVersion = w.version(); s.pods[held.Name] = held })
-	if c.fails == after {
-		return errTimeout
-	}
-	return nil
+// wire is the client of a run.
+type wire struct {
+	client.Client
+	run *run
 }
 
-func (c *simulatedController) Version(_ context.Context, at *cnatv1alpha1.At) (string, error) {
-	current := c.world.now().at
-	if current == nil || current.UID != at.UID {
-		return "", nil
-	}
-	return current.ResourceVersion, nil
-}
-
-func (c *simulatedController) DueTogether(context.Context, *cnatv1alpha1.At) int {
-	return c.world.together
-}
-
-func (c *simulatedController) Apply(_ context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
-	w, held := c.world, c.world.now().at
-	switch {
-	case c.fails == before:
-		return nil, errTimeout
-	case held == nil:
-		return nil, apierrors.NewNotFound(ats, at.Name)
-	case held.UID != at.UID || held.ResourceVersion != at.ResourceVersion:
-		return nil, apierrors.NewConflict(ats, at.Name, nil)
-	case status.Equal(held.Status, next):
-		c.t.Fatalf("a write that changes nothing: %+v", next)
-	}
-	written := held.DeepCopy()
-	written.Status = *next.DeepCopy()
-	c.checkStatus(written)
-	if run := next.Run; run != nil && run.PodUID != "" {
-		if strings.HasPrefix(string(run.PodUID), "posing-") {
-			c.t.Fatalf("Pod %s is the run, which was not rendered", run.PodUID)
+func (w wire) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	switch object := object.(type) {
+	case *corev1.Pod:
+		a := w.run.ask(&request{verb: getPod, name: key.Name})
+		if a.err == nil {
+			a.pod.DeepCopyInto(object)
+			// One of the name that has another UID is left out of what is decided on.
+			if armed := w.run.at.Status.Run; armed != nil && armed.PodUID == object.UID {
+				w.run.read = append(w.run.read, *object)
+			}
 		}
-	}
-	w.write(func(s *state) { written.ResourceVersion = w.version(); s.at = written })
-	w.forget()
-	if c.fails == after {
-		return nil, errTimeout
-	}
-	return written.DeepCopy(), nil
-}
-
-// checkStatus asserts that kstatus reads a status as it is meant.
-func (c *simulatedController) checkStatus(at *cnatv1alpha1.At) {
-	conditions := at.Status.Conditions
-	meanings := map[string]kstatus.Status{condition.Ready: kstatus.CurrentStatus, condition.Reconciling: kstatus.InProgressStatus, condition.Stalled: kstatus.FailedStatus}
-	var said []string
-	for conditionType := range meanings {
-		if meta.IsStatusConditionTrue(conditions, conditionType) {
-			said = append(said, conditionType)
+		return a.err
+	default:
+		a := w.run.ask(&request{verb: getAt, name: key.Name})
+		if a.err == nil {
+			object.SetUID(a.at.UID)
+			object.SetResourceVersion(a.at.ResourceVersion)
 		}
-	}
-	if len(said) != 1 {
-		c.t.Fatalf("says %v: %+v", said, at.Status)
-	}
-	object, err := untyped(at)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	computed, err := kstatus.Compute(object)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := health.Check(object); err != nil {
-		c.t.Fatal(err)
-	}
-	if at.Status.ObservedGeneration == at.Generation && computed.Status != meanings[said[0]] {
-		c.t.Fatalf("kstatus computes %s: %+v", computed.Status, at.Status)
-	}
-	if !slices.Contains([]cnatv1alpha1.AtPhase{cnatv1alpha1.AtPending, cnatv1alpha1.AtRunning, cnatv1alpha1.AtDone}, at.Status.Phase) {
-		c.t.Fatalf("phase %q", at.Status.Phase)
+		return a.err
 	}
 }
 
-// untyped is an At as the API server has it.
-func untyped(at *cnatv1alpha1.At) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(at)
-	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))
-	return u, err
+func (w wire) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	a := w.run.ask(&request{verb: listPods})
+	var items []corev1.Pod
+	for _, pod := range a.pods {
+		items = append(items, *pod.DeepCopy())
+	}
+	w.run.read = append(w.run.read, items...)
+	list.(*corev1.PodList).Items = items
+	return a.err
 }
+
+// Patch knows the two patches of Pods that the controller sends.
+func (w wire) Patch(_ context.Context, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	var body struct {
+		Metadata struct {
+			UID             types.UID
+			ResourceVersion string
+			Annotations     map[string]string
+		}
+		Spec *struct{ SchedulingGates []map[string]string }
+	}
+	data, err := patch.Data(object)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		return err
+	}
+	q := &request{verb: hold, name: object.GetName(), uid: body.Metadata.UID, version: body.Metadata.ResourceVersion}
+	if body.Spec != nil {
+		q.verb = openGate
+	}
+	q.holdsVersion = body.Metadata.Annotations[kind.HeldAnnotation]
+	return w.run.ask(q).err
+}
+
+func (w wire) Status() client.SubResourceWriter { return statusWire{run: w.run} }
+
+type statusWire struct {
+	client.SubResourceWriter
+	run *run
+}
+
+func (w statusWire) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
+	configuration := object.(*cnatac.AtApplyConfiguration)
+	data, err := json.Marshal(configuration)
+	if err != nil {
+		return err
+	}
+	var at cnatv1alpha1.At
+	if err := json.Unmarshal(data, &at); err != nil {
+		return err
+	}
+	a := w.run.ask(&request{verb: apply, name: at.Name, uid: at.UID, version: at.ResourceVersion, status: &at.Status})
+	configuration.WithResourceVersion(a.version)
+	return a.err
+}
+
+// refusals are what an API server may answer to a write that it does not make, whatever
+// the object is.
+var refusals = []error{
+	apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "at", errors.New("not allowed")),
+	apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "at", errors.New("admission says so")),
+	apierrors.NewNotFound(schema.GroupResource{Resource: "webhooks"}, "admission"),
+	apierrors.NewInternalError(errors.New("webhook unavailable")),
+}
+
+// overload is what an API server may answer to a write that it makes nevertheless.
+var overload = apierrors.NewGenericServerResponse(http.StatusGatewayTimeout, "patch", schema.GroupResource{}, "at", "timeout", 0, false)
 
 // noEvents is an event recorder that records nothing.
 type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+
+func (q *request) String() string {
+	text := fmt.Sprint(q.verb)
+	if q.isWrite() {
+		text += fmt.Sprintf(" %s %s@%s", q.name, q.uid, q.version)
+	}
+	if q.status != nil {
+		text += " " + describeStatus(*q.status)
+	}
+	return text
+}
+
+// describeStatus is a status in short.
+func describeStatus(status cnatv1alpha1.AtStatus) string {
+	text := string(status.Phase)
+	if run := status.Run; run != nil {
+		text += fmt.Sprintf(" Pod %q", run.PodUID)
+		if run.OpenedTime != nil {
+			text += " on record"
+		}
+	}
+	for _, c := range status.Conditions {
+		if c.Type == "Ready" {
+			text += fmt.Sprintf(" Ready=%s %s", c.Status, c.Reason)
+		}
+	}
+	return text + fmt.Sprintf(" ran %d", len(status.Ran))
+}

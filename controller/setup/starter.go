@@ -110,8 +110,10 @@ func (s *starter) start(ctx context.Context, c Controller) error {
 		}
 		s.indexed.Insert(gvk)
 	}
-	if err := s.mgr.Add(c.leftOutGauge(s.mgr.GetCache())); err != nil {
-		return err
+	if objects, ok := s.mgr.GetCache().(*objects); ok {
+		if err := s.mgr.Add(c.leftOutGauge(objects)); err != nil {
+			return err
+		}
 	}
 	return c.Setup(ctx, s.mgr, Rendered{Cache: s.rendered, label: c.Kind.Label}, s.options)
 }

@@ -1,0 +1,60 @@
+package at
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+)
+
+// A start that admission did not let a controller take back at the deadline may still
+// happen, so its spec does not run again.
+func TestStartThatWasNotTakenBackIsRemembered(t *testing.T) {
+	c := cluster{hasPolicy: true}.withAt(simulatedAt(specs[0], due.Add(-time.Hour)))
+	c = c.withSpec(func(s *cnatv1alpha1.AtSpec) { s.StartingDeadlineSeconds = ptr.To[int64](2) })
+	sync := func() { c = c.withNewPod(renderedPod(c.at.Spec, 0, due)) }
+	var late []*request
+	serve := func(q *request) answer {
+		n, a, err := c.serve(q)
+		t.Logf("%s: %v", q, a.err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c = n
+		return a
+	}
+	reconcile := func(now time.Time, lose, refuse verb) {
+		r := startRun(c.at, c.pods, &replica{elected: true, fresh: true})
+		for r.request != nil {
+			switch q := r.request; q.verb {
+			case look:
+				r.proceed(answer{looked: surroundings{now: now, together: 1}})
+			case lose:
+				late = append(late, q)
+				t.Logf("%s: late", q)
+				r.proceed(answer{err: errTimeout})
+			case refuse:
+				t.Logf("%s: refused", q)
+				c = c.refused(q)
+				r.proceed(answer{err: refusals[0]})
+			default:
+				r.proceed(serve(q))
+			}
+		}
+		t.Logf("  -> %s", describeStatus(c.at.Status))
+	}
+	sync()
+	reconcile(due, openGate, "")
+	reconcile(due.Add(time.Minute), "", hold)
+	serve(late[0])
+	c = c.without(func(*corev1.Pod) bool { return true })
+	c = c.withSpec(func(s *cnatv1alpha1.AtSpec) { s.Command = "b" })
+	reconcile(due.Add(time.Minute), "", "")
+	c = c.withSpec(func(s *cnatv1alpha1.AtSpec) { s.Command = "a"; s.StartingDeadlineSeconds = nil })
+	sync()
+	reconcile(due.Add(time.Minute), "", "")
+	reconcile(due.Add(time.Minute), "", "")
+}
