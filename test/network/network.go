@@ -23,6 +23,7 @@ type Network struct {
 // Cut is what is wrong with a network.
 type Cut string
 
+// The ways in which a network is cut.
 const (
 	Whole        Cut = ""               // nothing
 	Reset        Cut = "reset"          // connections are reset, and new ones too

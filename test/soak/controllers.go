@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -108,7 +107,7 @@ func (s *soak) keepRunning(ctx context.Context, c *controller) error {
 		c.set(cmd.Process, began)
 		ended := make(chan struct{})
 		go func() { _ = cmd.Wait(); close(ended) }()
-		s.awaitEnd(ctx, c, ended)
+		s.awaitEnd(ctx, ended)
 		_ = cmd.Process.Kill()
 		<-ended
 		c.set(nil, 0)
@@ -135,7 +134,7 @@ func (s *soak) leader() *controller {
 }
 
 // awaitEnd waits until a controller ends by itself, is to be killed, or ctx is done.
-func (s *soak) awaitEnd(ctx context.Context, c *controller, ended <-chan struct{}) {
+func (s *soak) awaitEnd(ctx context.Context, ended <-chan struct{}) {
 	killed := s.killTime()
 	for {
 		select {
@@ -173,8 +172,8 @@ func (c *controller) stop() (goOn func()) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	process := c.process
-	if process == nil || process.Signal(syscall.SIGSTOP) != nil {
+	if process == nil || stopProcess(process) != nil {
 		return nil
 	}
-	return func() { _ = process.Signal(syscall.SIGCONT) }
+	return func() { _ = continueProcess(process) }
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
@@ -12,3 +13,8 @@ func setTime(t time.Time) error {
 	value := syscall.NsecToTimeval(t.UnixNano())
 	return syscall.Settimeofday(&value)
 }
+
+// stopProcess stops a process until continueProcess has it go on.
+func stopProcess(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+
+func continueProcess(p *os.Process) error { return p.Signal(syscall.SIGCONT) }

@@ -1,8 +1,0 @@
-package main
-
-import (
-	"errors"
-	"time"
-)
-
-func setTime(time.Time) error { return errors.ErrUnsupported }
