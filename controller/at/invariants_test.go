@@ -48,7 +48,7 @@ func without[K comparable, V any](m map[K]V, key K) map[K]V {
 }
 
 // opened judges that a controller opens the gate of a Pod.
-func (h history) opened(c cluster, q *request, pod *corev1.Pod) (history, error) {
+func (h history) opened(q *request, pod *corev1.Pod) (history, error) {
 	digest, at, now := digestOfPod(pod), q.from.at, q.from.Now()
 	origin := h.unheld[pod.UID]
 	for at, recorded := range h.record {

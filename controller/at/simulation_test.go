@@ -109,7 +109,7 @@ func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica) *run {
 	}
 	r.resume, r.stop = iter.Pull(func(yield func(*request) bool) {
 		defer func() {
-			if e := recover(); e != nil && e != any(errAbandoned) { //nolint:errorlint // it is not wrapped
+			if e := recover(); e != nil && e != any(errAbandoned) {
 				panic(e)
 			}
 		}()
