@@ -67,7 +67,7 @@ func TestAtRuns(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	w.checkGate(second, true)
 	w.awaitAt(at, done, ReasonComplete)
-	w.awaitEvents(at, "Opened", ReasonComplete)
+	w.awaitEvents(at, "Opening", ReasonComplete)
 }
 
 // awaitEvents waits for events about an At in the events.k8s.io API.

@@ -12,14 +12,14 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// reportOpened tells the log, the metrics and the events of a gate that was opened.
+// reportOpened tells the log and the metrics of a gate that was opened. The event was recorded
+// with the start: others may be due as well now.
 func (r *Reconciler) reportOpened(ctx context.Context, at *cnatv1alpha1.At, decision Decision) {
 	delay := r.Clock.Now().Sub(decision.Due)
 	if armed := meta.FindStatusCondition(at.Status.Conditions, Armed); armed != nil && !armed.LastTransitionTime.After(decision.Due) {
 		openDelay.Observe(delay.Seconds()) // others were not to be opened at that instant
 	}
 	ctrl.LoggerFrom(ctx).Info("Opened the gate", "pod", decision.Open.Name, "due", decision.Due, "delay", delay.String())
-	r.Events.Eventf(at, nil, corev1.EventTypeNormal, "Opened", "Open", "The gate of Pod %s is open", decision.Open.Name)
 }
 
 // report tells the log, the metrics and the events of a status that was written.
@@ -30,6 +30,9 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, next cnatv
 	}
 	ctrl.LoggerFrom(ctx).Info("Status changed", "phase", next.Phase, "reason", after.Reason, "message", after.Message)
 
+	if next.Phase == cnatv1alpha1.AtRunning && at.Status.Phase != cnatv1alpha1.AtRunning {
+		r.Events.Eventf(at, nil, corev1.EventTypeNormal, "Opening", "Open", "The gate of Pod %s opens", next.Run.PodName)
+	}
 	ended := next.Phase == cnatv1alpha1.AtDone && after.Reason != ReasonAlreadyRan
 	if ended {
 		runs.WithLabelValues(after.Reason).Inc()
