@@ -91,7 +91,7 @@ func (c cluster) servePatch(q *request) (cluster, answer, error) {
 			pod.Annotations[kind.HeldAnnotation] = q.holdsVersion
 		}), answer{}, nil
 	}
-	h, err := c.opened(c, q, pod)
+	h, err := c.opened(q, pod)
 	c.history = h
 	return c.withPod(pod, open), answer{}, err
 }

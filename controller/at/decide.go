@@ -148,10 +148,11 @@ func (s *snapshot) isCurrent(digest string) bool {
 func isClaimed(run cnatv1alpha1.AtRun) bool { return run.OpenedTime != nil }
 
 // mayHaveStarted reports whether the run of the current spec may have started. A status
-// that is older than its At is from a backup: what happened since is not on record.
+// that is older than its At, by more than clocks differ, is from a backup: what happened
+// since is not on record.
 func (s *snapshot) mayHaveStarted() bool {
 	armed := meta.FindStatusCondition(s.at.Status.Conditions, Armed)
-	isRestored := armed != nil && armed.LastTransitionTime.Before(&s.at.CreationTimestamp)
+	isRestored := armed != nil && armed.LastTransitionTime.Add(time.Minute).Before(s.at.CreationTimestamp.Time)
 	return isClaimed(s.run) || isRestored && s.run.PodUID != "" && !s.now.Before(s.due)
 }
 
@@ -206,7 +207,8 @@ func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
 	for i := range s.pods {
 		pod := &s.pods[i]
 		digest := digestOfPod(pod)
-		if s.isRendered(pod) && !isGated(pod) && isDigest(digest) && !s.isCurrent(digest) && !s.hasRan(digest) {
+		isOnRecord := s.hasRan(digest) || s.isCurrent(digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
+		if s.isRendered(pod) && !isGated(pod) && isDigest(digest) && !isOnRecord {
 			s.remember(digest, s.now)
 		}
 	}

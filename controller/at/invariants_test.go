@@ -48,7 +48,7 @@ func without[K comparable, V any](m map[K]V, key K) map[K]V {
 }
 
 // opened judges that a controller opens the gate of a Pod.
-func (h history) opened(c cluster, q *request, pod *corev1.Pod) (history, error) {
+func (h history) opened(q *request, pod *corev1.Pod) (history, error) {
 	digest, at, now := digestOfPod(pod), q.from.at, q.from.Now()
 	origin := h.unheld[pod.UID]
 	for at, recorded := range h.record {
@@ -89,8 +89,7 @@ func (h history) applied(c cluster, q *request, at *cnatv1alpha1.At) (history, e
 	}
 	for i := range q.from.read {
 		pod := &q.from.read[i]
-		isEarlier := digestOfPod(pod) != kindat.Digest(at.Spec)
-		isKnown := isEarlier && !poses(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
+		isKnown := !poses(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
 		if isKnown && h.starts[digestOfPod(pod)] != at.UID {
 			h.starts = with(h.starts, digestOfPod(pod), at.UID)
 		}

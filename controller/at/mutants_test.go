@@ -24,7 +24,7 @@ func TestMutants(t *testing.T) {
 			overlay := m.overlay(t)
 			var finders []string
 			for _, test := range []string{"TestExplore", "TestHistories"} {
-				output, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-overlay="+overlay, "-run=^"+test+"$", //nolint:gosec // of names in this file
+				output, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-overlay="+overlay, "-run=^"+test+"$",
 					"-explore.steps=6", "-rapid.shrinktime=1s", ".").CombinedOutput()
 				if err == nil {
 					continue

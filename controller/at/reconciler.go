@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -115,43 +117,47 @@ func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, boo
 // asked of the API server: what follows from that cannot be taken back. A Pod that is
 // unseen is not, or may not be, one whose events arrive.
 func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []corev1.Pod, unseen bool, err error) {
-	key := client.ObjectKeyFromObject(at)
+	key, run := client.ObjectKeyFromObject(at), at.Status.Run
 	pods, err = r.Server.Pods(ctx, key)
 	if err != nil {
 		return nil, false, fmt.Errorf("list Pods of At %s: %w", key, err)
 	}
-	run := at.Status.Run
-	switch {
-	case run != nil && run.FinishedTime != nil:
-		return pods, false, nil
-	case run != nil && run.PodUID != "":
-		return r.withArmedPod(ctx, at, pods)
-	case len(pods) > 0 || !hasOtherManager(at):
+	isArmed := run != nil && run.PodUID != ""
+	if isArmed && (run.FinishedTime != nil || hasPod(pods, run.PodUID)) {
 		return pods, false, nil
 	}
-	pods, err = r.Server.UnseenPods(ctx, at)
+	if isArmed {
+		pod, err := r.Server.Pod(ctx, client.ObjectKey{Namespace: at.Namespace, Name: run.PodName})
+		switch {
+		case err == nil:
+			pods, unseen = withPods(pods, *pod), true
+		case !apierrors.IsNotFound(err):
+			return nil, false, fmt.Errorf("read Pod %s of At %s: %w", run.PodName, key, err)
+		}
+	}
+	if !hasOtherManager(at) || isArmed && hasPod(pods, run.PodUID) || !isArmed && len(pods) > 0 {
+		return pods, unseen, nil
+	}
+	others, err := r.Server.UnseenPods(ctx, at)
 	if err != nil {
 		return nil, false, fmt.Errorf("list Pods of At %s that are not watched: %w", key, err)
 	}
-	return pods, true, nil
+	return withPods(pods, others...), true, nil
 }
 
-// withArmedPod adds the Pod of a run to those from the cache, if it is not there.
-func (r *Reconciler) withArmedPod(ctx context.Context, at *cnatv1alpha1.At, pods []corev1.Pod) (_ []corev1.Pod, unseen bool, _ error) {
-	run := at.Status.Run
-	for i := range pods {
-		if pods[i].UID == run.PodUID {
-			return pods, false, nil
+func hasPod(pods []corev1.Pod, uid types.UID) bool {
+	return slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.UID == uid })
+}
+
+// withPods returns Pods of the cache, and those of others that are not among them.
+func withPods(pods []corev1.Pod, others ...corev1.Pod) []corev1.Pod {
+	all := slices.Clone(pods)
+	for _, other := range others {
+		if !hasPod(all, other.UID) {
+			all = append(all, other)
 		}
 	}
-	pod, err := r.Server.Pod(ctx, client.ObjectKey{Namespace: at.Namespace, Name: run.PodName})
-	switch {
-	case apierrors.IsNotFound(err), err == nil && pod.UID != run.PodUID:
-		return pods, hasOtherManager(at), nil
-	case err != nil:
-		return nil, false, fmt.Errorf("read Pod %s of At %s: %w", run.PodName, client.ObjectKeyFromObject(at), err)
-	}
-	return append(pods[:len(pods):len(pods)], *pod), true, nil
+	return all
 }
 
 // hasOtherManager reports whether an At has a label of its own that says what manages it. Its

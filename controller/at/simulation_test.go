@@ -109,7 +109,7 @@ func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica) *run {
 	}
 	r.resume, r.stop = iter.Pull(func(yield func(*request) bool) {
 		defer func() {
-			if e := recover(); e != nil && e != errAbandoned {
+			if e := recover(); e != nil && e != any(errAbandoned) {
 				panic(e)
 			}
 		}()
@@ -180,10 +180,7 @@ func (w wire) Get(_ context.Context, key client.ObjectKey, object client.Object,
 		a := w.run.ask(&request{verb: getPod, name: key.Name})
 		if a.err == nil {
 			a.pod.DeepCopyInto(object)
-			// One of the name that has another UID is left out of what is decided on.
-			if armed := w.run.at.Status.Run; armed != nil && armed.PodUID == object.UID {
-				w.run.read = append(w.run.read, *object)
-			}
+			w.run.read = append(w.run.read, *object)
 		}
 		return a.err
 	default:

@@ -224,8 +224,12 @@ func TestStartedPod(t *testing.T) {
 	w.wantNone(w.compare(text))
 
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "at-0123456789"}}
-	open := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"schedulingGates":null,"activeDeadlineSeconds":5},"metadata":{"labels":{"a":"b"}}}`))
-	w.must(w.Patch(t.Context(), pod, open))
+	controller, err := client.New(server.Controller, client.Options{})
+	w.must(err)
+	open := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"schedulingGates":null}}`))
+	w.must(controller.Patch(t.Context(), pod.DeepCopy(), open))
+	change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"activeDeadlineSeconds":5},"metadata":{"labels":{"a":"b"}}}`))
+	w.must(w.Patch(t.Context(), pod, change))
 	w.wantNone(w.compare(text))
 
 	w.want(w.compare(namespaceText+"---\n"+strings.Replace(gatedPod, "DIGEST", "sha256:2", 1)),

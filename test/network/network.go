@@ -24,6 +24,7 @@ type Network struct {
 type Cut string
 
 // The ways in which a network is cut.
+// The cuts that there are.
 const (
 	Whole        Cut = ""               // nothing
 	Reset        Cut = "reset"          // connections are reset, and new ones too
