@@ -172,5 +172,15 @@ func (w *world) restoreOne(o *unstructured.Unstructured, withStatus bool) error 
 		return nil
 	}
 	restored.Object["status"] = o.Object["status"]
+	age(restored)
 	return w.Status().Update(w.Context(), restored)
+}
+
+// age has the conditions of an object be of an hour ago, as those of a backup are.
+func age(o *unstructured.Unstructured) {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		c.(map[string]any)["lastTransitionTime"] = time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	}
+	_ = unstructured.SetNestedSlice(o.Object, conditions, "status", "conditions")
 }

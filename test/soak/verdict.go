@@ -149,7 +149,7 @@ func (v *version) disagreement(s cnatv1alpha1.AtStatus, starts []start) string {
 	case s.Run == nil:
 		return "no run"
 	case reason == at.ReasonPodLost && s.Run.OpenedTime == nil:
-		return "the Pod is said to be lost, and its start was not on record"
+		return "PodLost, and its start was not on record"
 	case reason == at.ReasonComplete && ptr.Deref(s.Run.ExitCode, -1) != 0:
 		return fmt.Sprintf("exit code %d", ptr.Deref(s.Run.ExitCode, -1))
 	case reason == at.ReasonCommandFailed && v.does == fails && ptr.Deref(s.Run.ExitCode, -1) != failure:
@@ -167,8 +167,8 @@ func (v *version) reasons(starts []start) (reasons []string) {
 		case v.deadline > 0:
 			reasons = append(reasons, at.ReasonDeadlineMissed)
 		}
-		if len(v.disturbs) > 0 {
-			reasons = append(reasons, at.ReasonPodLost)
+		if len(v.disturbs) > 0 { // it may have been killed before it counted itself
+			reasons = append(reasons, at.ReasonPodLost, at.ReasonPodFailed, at.ReasonCommandFailed)
 		}
 		if len(v.windows) > 1 {
 			reasons = append(reasons, at.ReasonAlreadyRan)
@@ -182,7 +182,7 @@ func (v *version) reasons(starts []start) (reasons []string) {
 	if starts[0].at < v.window().offered.from {
 		reasons = append(reasons, at.ReasonAlreadyRan)
 	}
-	if slices.ContainsFunc(v.disturbs, func(d moment) bool { return d > starts[0].at-guard }) {
+	if slices.ContainsFunc(v.disturbances(), func(d moment) bool { return d > starts[0].at-guard }) {
 		reasons = append(reasons, at.ReasonPodLost, at.ReasonPodFailed, at.ReasonCommandFailed)
 	}
 	return reasons

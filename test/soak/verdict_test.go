@@ -139,6 +139,8 @@ func TestDisagreement(t *testing.T) {
 		"failed otherwise":           {version{does: fails, windows: offered}, startedAt(101), "DONE", "CommandFailed", ptr.To[int32](1), false},
 		"evicted":                    {version{windows: offered, disturbs: []moment{sec(102)}}, startedAt(101), "DONE", "PodLost", nil, true},
 		"evicted before it could":    {version{windows: offered, disturbs: []moment{sec(99)}}, nil, "DONE", "PodLost", nil, true},
+		"evicted before it counted":  {version{windows: offered, disturbs: []moment{sec(100)}}, nil, "DONE", "CommandFailed", ptr.To[int32](137), true},
+		"pruned while it ran":        {version{windows: append(slices.Clone(offered), window{offered: two(103)})}, startedAt(101), "DONE", "PodLost", nil, true},
 		"suspended":                  {version{suspend: true, windows: offered}, nil, "PENDING", "Suspended", nil, true},
 		"missed":                     {version{deadline: time.Second, windows: offered}, nil, "DONE", "DeadlineMissed", nil, true},
 		"missed without a deadline":  {version{windows: offered}, nil, "DONE", "DeadlineMissed", nil, false},
