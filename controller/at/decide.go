@@ -152,7 +152,7 @@ func isClaimed(run cnatv1alpha1.AtRun) bool { return run.OpenedTime != nil }
 // since is not on record.
 func (s *snapshot) mayHaveStarted() bool {
 	armed := meta.FindStatusCondition(s.at.Status.Conditions, Armed)
-	isRestored := armed != nil && armed.LastTransitionTime.Add(2 * time.Second).Before(s.at.CreationTimestamp.Time)
+	isRestored := armed != nil && armed.LastTransitionTime.Add(2*time.Second).Before(s.at.CreationTimestamp.Time)
 	return isClaimed(s.run) || isRestored && s.run.PodUID != "" && !s.now.Before(s.due)
 }
 
