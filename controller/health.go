@@ -52,7 +52,7 @@ func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err 
 	w.failing[r] = f
 }
 
-// check is the error of a cache that is not filled yet, or is dead.
+// check returns the error of a cache that is not filled yet, or is dead.
 func (w *watches) check(request *http.Request) error {
 	ctx, cancel := context.WithTimeout(request.Context(), time.Second/2)
 	defer cancel()

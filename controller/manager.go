@@ -106,7 +106,7 @@ func namespaces(names []string) map[string]cache.Config {
 	return configs
 }
 
-// Kinds are the kinds of controllers.
+// Kinds returns the kinds of controllers.
 func Kinds(controllers []setup.Controller) (*registry.Kinds, error) {
 	kinds := make([]kind.Kind, len(controllers))
 	for i, c := range controllers {

@@ -21,10 +21,10 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/kind/rbac"
-	"example.com/gatehouse/test/market"
+	"example.com/gatehouse/test/testkind"
 )
 
-// widget is the definition of a type that a Shop of this test is rendered to.
+// widget is the definition of a type that a Fleet of this test is rendered to.
 var widget = &apiextensionsv1.CustomResourceDefinition{
 	ObjectMeta: metav1.ObjectMeta{Name: "widgets.late.example.com"},
 	Spec: apiextensionsv1.CustomResourceDefinitionSpec{
@@ -44,10 +44,10 @@ var widget = &apiextensionsv1.CustomResourceDefinition{
 // holds up no other, and its own controller starts once it can.
 func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	if err := installShops(); err != nil {
+	if err := installFleets(); err != nil {
 		t.Fatal(err)
 	}
-	late := market.Kind
+	late := testkind.Kind
 	late.Children = append(slices.Clone(late.Children), kind.Child{GVK: schema.GroupVersionKind{Group: "late.example.com", Version: "v1", Kind: "Widget"}})
 	w := newWorldOf(t, slices.Concat([]setup.Controller{observe.Controller(late)}, gatehouse.Controllers))
 	const user = "late-controller"
@@ -61,12 +61,12 @@ func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.syncPod(yay)
 	w.awaitAt(yay, running, at.ReasonRunning)
 
-	s := &market.Shop{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: market.Spec{Pods: 1}}
+	s := &testkind.Fleet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: testkind.Spec{Pods: 1, Message: "hello"}}
 	w.must(w.Create(w.ctx, s))
-	w.allow("shops", user, rbac.ClusterRole(w.kinds()))
+	w.allow("fleets", user, rbac.ClusterRole(w.kinds()))
 	_, err = envtest.InstallCRDs(server.Admin, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{widget}})
 	w.must(err)
-	w.awaitShop(s, observe.ReasonObjectsMissing, condition.Reconciling)
+	w.awaitFleet(s, observe.ReasonObjectsMissing, condition.Reconciling)
 
 	next := w.createAt("next", -time.Minute)
 	w.syncPod(next)

@@ -14,7 +14,7 @@ const (
 	ManagedBy      = "gatehouse"
 )
 
-// RecommendedLabels are those of
+// RecommendedLabels returns those of
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ for what
 // is rendered from an object of a name and kind.
 func RecommendedLabels(name, kind string) map[string]string {
@@ -34,7 +34,7 @@ const DigestAnnotation = "gatehouse.example.com/digest"
 // that of the Pod, so that a request to open the Pod which is still under way is a conflict.
 const HeldAnnotation = "gatehouse.example.com/held"
 
-// DigestOf is the SHA-256 digest of the JSON of plain data, written like an image digest.
+// DigestOf returns the SHA-256 digest of the JSON of plain data, written like an image digest.
 func DigestOf(data any) string {
 	b, err := json.Marshal(data)
 	if err != nil { // a spec is plain data: its fields all marshal

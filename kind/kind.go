@@ -6,8 +6,10 @@ package kind
 
 import (
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -54,6 +56,16 @@ type Definition[T any] struct {
 	// for that, and then the status of T embeds Status.
 	Status func(Snapshot[T]) Decision
 
+	// Review returns what a change of an object in git does to a cluster, for the comment on
+	// a pull request. It depends on nothing else. Nil for a comment that says which children
+	// are added, changed and removed. With Review the comment says nothing else about them,
+	// except which changes the API server refuses, lose data or grant rights.
+	Review func(Change[T]) []Effect
+
+	// ReviewCRD returns what a change of its CustomResourceDefinition does, where an
+	// environment may have defaults of its own. Nil for nothing.
+	ReviewCRD func(before, after *unstructured.Unstructured) []Effect
+
 	// Digest is the digest of what children are rendered from, as a status is decided by it;
 	// nil for one of each child. It is written like that of an image: sha256:<64
 	// hexadecimal digits>.
@@ -63,13 +75,30 @@ type Definition[T any] struct {
 	// has to be one that the admission policies of the cluster let go.
 	Gate string
 
-	// TimeField is the path of a field that is a time and text, like spec.schedule, which
-	// YAML may read as neither; empty for none.
+	// TimeField is the path of a field that holds a time in RFC 3339, such as spec.schedule; empty
+	// for none. The field is text, also where YAML would read something else. The page about an
+	// environment draws these times in a timeline.
 	TimeField string
 
 	// KeepDefaults are paths of fields whose default is written into what is committed, as
 	// an environment may change it and the API server fills it in only once.
 	KeepDefaults []string
+
+	// Page returns what the page about an environment says of the objects of the kind. Nil for
+	// the columns of `kubectl get` that show the spec, and links to what is rendered.
+	Page func(View[T]) Page
+
+	// Warnings returns warnings about the objects of the kind in an environment; nil for none.
+	Warnings func(View[T]) []Warning
+
+	// HealthyPhases are values of status.phase with which an object is healthy to Flux, Argo CD
+	// and `render apply`, whatever its conditions say. With any other it is healthy when it is
+	// Ready.
+	HealthyPhases []string
+
+	// InitPatches are JSON patches of the CustomResourceDefinition, in YAML, by the names of
+	// their files. `render init` writes them to the environment that it makes.
+	InitPatches map[string]string
 }
 
 // Child is a kind of objects that are rendered from another, or made by those.
@@ -113,9 +142,20 @@ type Kind struct {
 	Convert func(Object) (Object, error)
 	Digest  func(Object) string
 
+	// Review and ReviewCRD are as in its Definition. Before and after are objects of its Go
+	// type; one of them may be nil.
+	Review    func(before, after Object, children []ChildChange, now time.Time) []Effect
+	ReviewCRD func(before, after *unstructured.Unstructured) []Effect
+
 	// Decide decides what a status says, of an object of its Go type; nil where that is
 	// Observation.Status.
 	Decide func(Object, Observation) Decision
+
+	// These are as in its Definition.
+	Page          func([]Rendered[Object], Environment) Page
+	Warnings      func([]Rendered[Object], Environment) []Warning
+	HealthyPhases []string
+	InitPatches   map[string]string
 }
 
 // Define returns the kind of a Definition.
@@ -139,13 +179,35 @@ func Define[T any, P interface {
 	if d.Digest != nil {
 		k.Digest = func(o Object) string { return d.Digest(typed(o)) }
 	}
+	k.ReviewCRD = d.ReviewCRD
+	if d.Review != nil {
+		k.Review = func(before, after Object, children []ChildChange, now time.Time) []Effect {
+			was, _ := before.(P) // nil stays nil
+			is, _ := after.(P)
+			return d.Review(Change[T]{(*T)(was), (*T)(is), children, now})
+		}
+	}
 	if d.Status != nil {
 		k.Decide = func(o Object, seen Observation) Decision { return d.Status(Snapshot[T]{typed(o), seen}) }
 	}
+	view := func(objects []Rendered[Object], e Environment) View[T] {
+		v := View[T]{Environment: e}
+		for _, o := range objects {
+			v.Objects = append(v.Objects, Rendered[*T]{typed(o.Object), o.Children})
+		}
+		return v
+	}
+	if d.Page != nil {
+		k.Page = func(objects []Rendered[Object], e Environment) Page { return d.Page(view(objects, e)) }
+	}
+	if d.Warnings != nil {
+		k.Warnings = func(objects []Rendered[Object], e Environment) []Warning { return d.Warnings(view(objects, e)) }
+	}
+	k.HealthyPhases, k.InitPatches = d.HealthyPhases, d.InitPatches
 	return k
 }
 
-// Child is what the kind says of objects of a group and kind; nil where it says nothing.
+// Child returns what the kind says of objects of a group and kind; nil where it says nothing.
 func (k *Kind) Child(gk schema.GroupKind) *Child {
 	for i := range k.Children {
 		if k.Children[i].GVK.GroupKind() == gk {
@@ -155,7 +217,7 @@ func (k *Kind) Child(gk schema.GroupKind) *Child {
 	return nil
 }
 
-// Observes is what the kind says of objects of a group and kind that its status depends on;
+// Observes returns what the kind says of objects of a group and kind that its status depends on;
 // nil where it does not.
 func (k *Kind) Observes(gk schema.GroupKind) *Child {
 	if child := k.Child(gk); child != nil && !child.Unobserved {
@@ -164,7 +226,7 @@ func (k *Kind) Observes(gk schema.GroupKind) *Child {
 	return nil
 }
 
-// Plural is the plural of the kind, as its CustomResourceDefinition has it.
+// Plural returns the plural of the kind, as its CustomResourceDefinition has it.
 func (k *Kind) Plural() string {
 	var crd struct {
 		Spec struct {
@@ -177,5 +239,5 @@ func (k *Kind) Plural() string {
 	return crd.Spec.Names.Plural
 }
 
-// IsConverted says whether the kind is a version that another is rendered in place of.
+// IsConverted reports whether the kind is a version that another is rendered in place of.
 func (k *Kind) IsConverted() bool { return k.Convert != nil }

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"os"
+	"io"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -12,8 +11,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBOM writes what a program is made of, as its linker noted it: the modules, with
-// their checksums in go.sum, and the standard library.
+// writeBOM writes the SBOM of a program: the modules that the linker recorded, with their checksums
+// from go.sum, and the standard library.
 func writeBOM(file string, p program, version string) error {
 	whole := cdx.Component{
 		BOMRef:     p.name,
@@ -36,14 +35,12 @@ func writeBOM(file string, p program, version string) error {
 	bom.Metadata = &cdx.Metadata{Timestamp: p.time().Format(time.RFC3339), Component: &whole}
 	bom.Components = &components
 	bom.Dependencies = &[]cdx.Dependency{{Ref: whole.BOMRef, Dependencies: &refs}}
-	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
-		return err
-	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	return create(file, func(w io.Writer) error {
+		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
+	})
 }
 
-// componentOf is a module, or the one in its place.
+// componentOf returns the component for a module, or for its replacement.
 func componentOf(m *debug.Module) cdx.Component {
 	if m.Replace != nil {
 		m = m.Replace
@@ -57,7 +54,7 @@ func componentOf(m *debug.Module) cdx.Component {
 	return c
 }
 
-// packageURL is how the world names a version of a module.
+// packageURL returns the package URL of a version of a module.
 // https://github.com/package-url/purl-spec
 func packageURL(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")

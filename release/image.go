@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -22,16 +23,16 @@ import (
 	spec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// nonroot is a user that is nobody on a node.
+// nonroot is a user without rights on a node.
 const nonroot = "65532:65532"
 
-// newImage is an image that has one file, the program, and runs that.
+// newImage returns an image whose only file is the program, which it runs.
 func (r *release) newImage(p program) (v1.Image, error) {
-	files, err := tarred([]packed{{p.name, 0o555, p.content}}, time.Unix(0, 0))
-	if err != nil {
+	var files bytes.Buffer
+	if err := writeTar(&files, fstest.MapFS{p.name: {Data: p.content, Mode: 0o555, ModTime: time.Unix(0, 0)}}); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files)), nil },
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil },
 		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (r *release) newImage(p program) (v1.Image, error) {
 	return annotated, nil
 }
 
-// labels are what an image says about itself.
+// labels returns the labels and annotations of an image.
 // https://github.com/opencontainers/image-spec/blob/main/annotations.md
 func (r *release) labels(p program) map[string]string {
 	labels := map[string]string{
@@ -74,8 +75,7 @@ func (r *release) labels(p program) map[string]string {
 	return labels
 }
 
-// writeLayout writes one image for several platforms as an OCI image layout, and returns
-// its digest.
+// writeLayout writes an image for several platforms as an OCI image layout, and returns its digest.
 func (r *release) writeLayout(programs []program) (string, error) {
 	path, err := layout.Write(filepath.Join(r.out, programs[0].name), empty.Index)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *release) writeLayout(programs []program) (string, error) {
 		}
 		index.Manifests = append(index.Manifests, manifest)
 	}
-	// As skopeo writes it: where it copies one that is written otherwise, the digest changes.
+	// skopeo writes an index like this; a copy of one that is written otherwise has another digest.
 	content, err := json.Marshal(index)
 	if err != nil {
 		return "", err
@@ -101,15 +101,15 @@ func (r *release) writeLayout(programs []program) (string, error) {
 	if err := path.WriteBlob(hash, io.NopCloser(bytes.NewReader(content))); err != nil {
 		return "", err
 	}
-	// Tools find an image of a layout by its tag, and containerd by its name.
+	// containerd finds an image of a layout by its name, and other tools by its tag.
 	err = path.AppendDescriptor(v1.Descriptor{MediaType: types.OCIImageIndex, Digest: hash, Size: size, Annotations: map[string]string{
 		spec.AnnotationRefName:     r.image.TagStr(),
 		"io.containerd.image.name": strings.Replace(r.image.Name(), "index.docker.io/", "docker.io/", 1),
 	}})
-	return hash.String(), errors.Join(err, readable(string(path)))
+	return hash.String(), errors.Join(err, makeReadable(string(path)))
 }
 
-// writeImage writes an image to a layout, and returns what an index has of it.
+// writeImage writes an image to a layout, and returns its entry in an index.
 func (r *release) writeImage(path layout.Path, p program) (spec.Descriptor, error) {
 	image, err := r.newImage(p)
 	if err != nil {
@@ -127,8 +127,8 @@ func (r *release) writeImage(path layout.Path, p program) (spec.Descriptor, erro
 	return spec.Descriptor{MediaType: spec.MediaTypeImageManifest, Digest: digest.Digest(hash.String()), Size: size, Platform: &platform}, err
 }
 
-// readable gives the files of a folder the mode that downloads have.
-func readable(folder string) error {
+// makeReadable lets everybody read the files of a folder.
+func makeReadable(folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Command release builds what a release has, below dist/: render for each platform, the
-// controller as an image, what they are made of, and checksums. The same sources make the
-// same bytes. `make release` and `make image` run it.
+// Command release builds a release in dist/: render for each platform, the image of the controller,
+// their SBOMs, and checksums. The same sources make the same bytes. `make release` and `make image`
+// run it.
 package main
 
 import (
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -24,7 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The platforms that programs are built for.
+// The platforms of each program.
 var (
 	renderPlatforms = []v1.Platform{
 		{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"},
@@ -34,19 +33,19 @@ var (
 	controllerPlatforms = renderPlatforms[:2]
 )
 
-// The variables of render that its linker sets: its version, and the controller's image, which
-// render init writes into new repositories.
+// The variables of render that the linker sets: its version, and the image of the controller, which
+// `render init` writes into new repositories.
 const (
 	versionVariable = "example.com/gatehouse/cmd/render/command.release"
-	imageVariable   = "example.com/gatehouse/render/scaffold.Image"
+	imageVariable   = "example.com/gatehouse/render/verbs/setup.Image"
 )
 
-// release is what is built.
+// release is a release to build.
 type release struct {
 	root    string   // the folder of this repository
-	out     string   // the folder that everything is written to
-	version string   // as in the names of files
-	image   name.Tag // what the image of the controller is called
+	out     string   // the folder to write
+	version string   // part of the names of files
+	image   name.Tag // of the controller
 }
 
 func main() {
@@ -62,35 +61,35 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("release", flag.ExitOnError)
 	root := flags.String("root", "..", "the `folder` of the repository")
-	out := flags.String("out", "dist", "the `folder` there to write a release to, which is removed first")
+	out := flags.String("out", "dist", "the `folder` there to write the release to; what it holds is removed first")
 	version := flags.String("version", "", "the version of the release")
-	image := flags.String("image", "", "the `name:tag` of the controller's image")
-	archive := flags.String("archive", "", "write the image alone, for this machine, to a `file` for docker load")
+	image := flags.String("image", "", "the `name:tag` of the image of the controller")
+	archive := flags.String("archive", "", "write only the image, for this machine, to a `file` for docker load")
 	_ = flags.Parse(args)
 	r, err := newRelease(*root, *out, *version, *image)
 	if err != nil {
 		return err
 	}
 	if *archive != "" {
-		return r.writeArchive(ctx, within(r.root, *archive))
+		return r.writeArchive(ctx, resolve(r.root, *archive))
 	}
 	return r.write(ctx)
 }
 
-// within is a file of a folder, unless its path is absolute.
-func within(folder, file string) string {
+// resolve returns the path of a file, which is relative to a folder unless it is absolute.
+func resolve(folder, file string) string {
 	if filepath.IsAbs(file) {
 		return file
 	}
 	return filepath.Join(folder, file)
 }
 
-// versions are those that can be part of the name of a file.
-var versions = regexp.MustCompile(`^[A-Za-z0-9][-+.\w]*$`)
+// fileNamePart matches versions that can be part of the name of a file.
+var fileNamePart = regexp.MustCompile(`^[A-Za-z0-9][-+.\w]*$`)
 
 func newRelease(root, out, version, image string) (*release, error) {
 	var errs []error
-	if !versions.MatchString(version) {
+	if !fileNamePart.MatchString(version) {
 		errs = append(errs, fmt.Errorf("version %q cannot be part of the name of a file: write one like VERSION=v1.2.3", version))
 	}
 	tag, err := name.NewTag(image)
@@ -102,7 +101,7 @@ func newRelease(root, out, version, image string) (*release, error) {
 	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag}, errors.Join(errs...)
 }
 
-// write writes all of a release. The checksums come last: a release that has them is whole.
+// write writes a release. The checksums come last: a release that has them is complete.
 func (r *release) write(ctx context.Context) error {
 	if err := os.RemoveAll(r.out); err != nil {
 		return err
@@ -133,8 +132,8 @@ func (r *release) write(ctx context.Context) error {
 		return err
 	}
 	for _, p := range renders {
-		if !p.has(digest) { // a linker sets no variable that there is not, without a word
-			return fmt.Errorf("there is no variable %s: what it is called is written in release/main.go", imageVariable)
+		if !p.has(digest) { // the linker ignores variables that do not exist
+			return fmt.Errorf("the variable %s does not exist: correct its name in release/main.go", imageVariable)
 		}
 		if err := r.pack(p); err != nil {
 			return err
@@ -149,7 +148,7 @@ func (r *release) write(ctx context.Context) error {
 	return writeChecksums(r.out)
 }
 
-// writeArchive writes an image of the controller that runs on this machine's architecture.
+// writeArchive writes the image of the controller for the architecture of this machine.
 func (r *release) writeArchive(ctx context.Context, file string) error {
 	work, err := os.MkdirTemp("", "release-")
 	if err != nil {
@@ -170,7 +169,7 @@ func (r *release) writeArchive(ctx context.Context, file string) error {
 	return tarball.WriteToFile(file, r.image, image)
 }
 
-// buildAll builds a program for platforms, two at a time: a linker uses one core.
+// buildAll builds a program for several platforms, two at a time: a linker uses one core.
 func (r *release) buildAll(ctx context.Context, work, name string, platforms []v1.Platform, linked string) ([]program, error) {
 	programs := make([]program, len(platforms))
 	group, ctx := errgroup.WithContext(ctx)
@@ -184,12 +183,12 @@ func (r *release) buildAll(ctx context.Context, work, name string, platforms []v
 	return programs, group.Wait()
 }
 
-// fileName is the name, without its suffix, of a file about a program.
+// fileName returns the name of a file of a program, without its suffix.
 func (r *release) fileName(p program) string {
 	return strings.Join([]string{p.name, r.version, p.platform.OS, p.platform.Architecture}, "_")
 }
 
-// writeChecksums writes SHA256SUMS of all files in a folder, as sha256sum checks it.
+// writeChecksums writes SHA256SUMS of all files in a folder, in the format of sha256sum.
 func writeChecksums(folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -201,14 +200,8 @@ func writeChecksums(folder string) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		file, err := root.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		hash := sha256.New()
-		_, err = io.Copy(hash, file)
-		fmt.Fprintf(&sums, "%x  %s\n", hash.Sum(nil), name)
+		content, err := root.ReadFile(name)
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), name)
 		return err
 	})
 	if err != nil {

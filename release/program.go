@@ -7,16 +7,20 @@ import (
 	"compress/gzip"
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing/fstest"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// program is a program that was built.
+// program is a built program.
 type program struct {
 	name     string
 	platform v1.Platform
@@ -24,14 +28,14 @@ type program struct {
 	info     *buildinfo.BuildInfo
 }
 
-// build builds a program of cmd/ that needs no file beside it, with flags for its linker.
+// build builds a program of cmd/, statically linked, with some flags for the linker.
 func (r *release) build(ctx context.Context, work, name string, platform v1.Platform, linked string) (program, error) {
 	file := filepath.Join(work, name+"-"+platform.OS+"-"+platform.Architecture)
 	fmt.Fprintf(os.Stderr, "building %s for %s\n", name, platform)
-	// #nosec G204 -- the flags are those of who runs this
+	// #nosec G204 -- the user names the flags
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w "+linked, "-o", file, "./cmd/"+name)
 	cmd.Dir = r.root
-	// What somebody prefers elsewhere is not part of a release.
+	// The settings of a machine do not change a release.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-trimpath", "GOEXPERIMENT=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -48,10 +52,10 @@ func (r *release) build(ctx context.Context, work, name string, platform v1.Plat
 	return program{name, platform, content, info}, os.Remove(file)
 }
 
-// has says whether a text is in the program.
+// has reports whether the program contains a text.
 func (p program) has(text string) bool { return bytes.Contains(p.content, []byte(text)) }
 
-// setting is a setting that the program was built with, empty where it is not known.
+// setting returns a setting of the build, or nothing if it is unknown.
 func (p program) setting(key string) string {
 	for _, s := range p.info.Settings {
 		if s.Key == key {
@@ -61,7 +65,7 @@ func (p program) setting(key string) string {
 	return ""
 }
 
-// revision is the commit that the program was built from, if it was built from one.
+// revision returns the commit that the program was built from, or nothing if it is unknown.
 func (p program) revision() string {
 	if p.setting("vcs.modified") == "true" {
 		return p.setting("vcs.revision") + "-dirty"
@@ -69,7 +73,7 @@ func (p program) revision() string {
 	return p.setting("vcs.revision")
 }
 
-// time is that of the revision. No file has any other.
+// time returns the time of the revision, which is that of every file.
 func (p program) time() time.Time {
 	at, err := time.Parse(time.RFC3339, p.setting("vcs.time"))
 	if err != nil {
@@ -78,81 +82,46 @@ func (p program) time() time.Time {
 	return at.UTC()
 }
 
-// packed is a file in an archive.
-type packed struct {
-	name    string
-	mode    os.FileMode
-	content []byte
-}
-
-// pack writes the archive that people download, of a program and what they read about it.
+// pack writes the archive that people download: a program, its license and the README.
 func (r *release) pack(p program) error {
-	files := []packed{{p.name, 0o755, p.content}}
-	if p.platform.OS == "windows" {
-		files[0].name += ".exe"
+	file := func(content []byte, mode fs.FileMode) *fstest.MapFile {
+		return &fstest.MapFile{Data: content, Mode: mode, ModTime: p.time()}
 	}
+	files := fstest.MapFS{}
 	for _, name := range []string{"LICENSE", "README.md"} {
 		content, err := os.ReadFile(filepath.Join(r.root, name))
 		if err != nil {
 			return err
 		}
-		files = append(files, packed{name, 0o644, content})
+		files[name] = file(content, 0o644)
 	}
-	archive, suffix := tarGz, ".tar.gz"
+	archive := filepath.Join(r.out, r.fileName(p))
 	if p.platform.OS == "windows" {
-		archive, suffix = zipped, ".zip"
+		files[p.name+".exe"] = file(p.content, 0o755)
+		return create(archive+".zip", func(w io.Writer) error { return writeZip(w, files) })
 	}
-	content, err := archive(files, p.time())
+	files[p.name] = file(p.content, 0o755)
+	return create(archive+".tar.gz", func(w io.Writer) error {
+		compressed := gzip.NewWriter(w)
+		return errors.Join(writeTar(compressed, files), compressed.Close())
+	})
+}
+
+// create creates a file with what write writes.
+func create(name string, write func(io.Writer) error) error {
+	file, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.out, r.fileName(p)+suffix), content, 0o644)
+	return errors.Join(write(file), file.Close())
 }
 
-// tarred is a tar archive of files that belong to root.
-func tarred(files []packed, at time.Time) ([]byte, error) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: int64(f.mode), Size: int64(len(f.content)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Close()
-	return b.Bytes(), err
+func writeTar(w io.Writer, files fs.FS) error {
+	archive := tar.NewWriter(w)
+	return errors.Join(archive.AddFS(files), archive.Close())
 }
 
-func tarGz(files []packed, at time.Time) ([]byte, error) {
-	content, err := tarred(files, at)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write(content); err != nil {
-		return nil, err
-	}
-	err = w.Close()
-	return b.Bytes(), err
-}
-
-func zipped(files []packed, at time.Time) ([]byte, error) {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	for _, f := range files {
-		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: at}
-		header.SetMode(f.mode)
-		file, err := w.CreateHeader(header)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := file.Write(f.content); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Close()
-	return b.Bytes(), err
+func writeZip(w io.Writer, files fs.FS) error {
+	archive := zip.NewWriter(w)
+	return errors.Join(archive.AddFS(files), archive.Close())
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// built is a program as if it had been built.
+// built returns a program with a content that nobody built.
 func built(name, goos, arch string) program {
 	return program{name, v1.Platform{OS: goos, Architecture: arch}, []byte("program for " + arch), &buildinfo.BuildInfo{
 		GoVersion: "go1.26.8",
@@ -46,7 +46,7 @@ func newTestRelease(t *testing.T) *release {
 	return r
 }
 
-// files are those below a folder, with their contents.
+// files returns those below a folder, with their contents.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
@@ -64,8 +64,7 @@ func files(t *testing.T, folder string) map[string]string {
 	return contents
 }
 
-// A layout has one image, for both platforms, which tools find without being told which.
-func TestLayout(t *testing.T) {
+func TestLayoutHasOneImageForAllPlatforms(t *testing.T) {
 	r := newTestRelease(t)
 	digest, err := r.writeLayout([]program{built("controller", "linux", "amd64"), built("controller", "linux", "arm64")})
 	if err != nil {
@@ -103,7 +102,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// checkImage wants the program alone, which runs as nobody.
+// checkImage checks that an image has only the program, and runs it without rights.
 func checkImage(t *testing.T, image v1.Image, arch string) {
 	t.Helper()
 	config, err := image.ConfigFile()
@@ -136,8 +135,7 @@ func checkImage(t *testing.T, image v1.Image, arch string) {
 	}
 }
 
-// The same programs make the same bytes.
-func TestSameBytes(t *testing.T) {
+func TestSameProgramsMakeSameBytes(t *testing.T) {
 	var first map[string]string
 	for range 2 {
 		r := newTestRelease(t)
@@ -168,8 +166,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// An archive has the program, as one that can be run, and what people read.
-func TestArchives(t *testing.T) {
+func TestArchiveHasExecutableAndTexts(t *testing.T) {
 	r := newTestRelease(t)
 	for _, goos := range []string{"linux", "windows"} {
 		if err := r.pack(built("render", goos, "amd64")); err != nil {
@@ -190,19 +187,17 @@ func TestArchives(t *testing.T) {
 		got = append(got, header.FileInfo().Mode().String()+" "+header.Name+" "+header.ModTime.UTC().String())
 	}
 	const at = " 2026-11-21 20:58:12 +0000 UTC"
-	if want := []string{"-rwxr-xr-x render" + at, "-rw-r--r-- LICENSE" + at, "-rw-r--r-- README.md" + at}; !slices.Equal(got, want) {
+	if want := []string{"-rw-r--r-- LICENSE" + at, "-rw-r--r-- README.md" + at, "-rwxr-xr-x render" + at}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	zipped := content["render_v1.2.3_windows_amd64.zip"]
 	windows, err := zip.NewReader(strings.NewReader(zipped), int64(len(zipped)))
-	if err != nil || len(windows.File) != 3 || windows.File[0].Name != "render.exe" {
+	if err != nil || len(windows.File) != 3 || windows.File[2].Name != "render.exe" {
 		t.Errorf("error %v: %+v", err, windows)
 	}
 }
 
-// A bill has each module that was linked, by the name under which it is known, and the
-// standard library.
-func TestBOM(t *testing.T) {
+func TestBOMListsLinkedModules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bom")
 	if err := writeBOM(file, built("render", "linux", "amd64"), "v1.2.3"); err != nil {
 		t.Fatal(err)
@@ -241,21 +236,20 @@ func TestBOM(t *testing.T) {
 	}
 }
 
-// What cannot be released is said at once, with what to write.
-func TestWrongNames(t *testing.T) {
+func TestNewReleaseReportsAllWrongNames(t *testing.T) {
 	_, err := newRelease("..", "dist", "release/1", "Registry/Image:v1")
 	if err == nil || !strings.Contains(err.Error(), `version "release/1" cannot be part`) || !strings.Contains(err.Error(), `image "Registry/Image:v1": `) {
 		t.Error(err)
 	}
 }
 
-func TestWithin(t *testing.T) {
+func TestResolve(t *testing.T) {
 	absolute, err := filepath.Abs("controller.tar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{filepath.Join("bin", "c.tar"): filepath.Join("folder", "bin", "c.tar"), absolute: absolute} {
-		if got := within("folder", file); got != want {
+		if got := resolve("folder", file); got != want {
 			t.Errorf("%s is %s, want %s", file, got, want)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A linker says nothing where it is to set a variable that there is not.
-func TestVariables(t *testing.T) {
+// The linker ignores variables that do not exist.
+func TestLinkedVariablesExist(t *testing.T) {
 	for _, variable := range []string{versionVariable, imageVariable} {
 		within, _ := strings.CutPrefix(variable, "example.com/gatehouse/")
 		folder, name, _ := strings.Cut(within, ".")
@@ -24,7 +24,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// declare says whether files have a string variable that a linker can set.
+// declare reports whether files have a string variable that a linker can set.
 func declare(t *testing.T, files []string, name string) bool {
 	t.Helper()
 	for _, file := range files {
@@ -33,11 +33,11 @@ func declare(t *testing.T, files []string, name string) bool {
 			t.Fatal(err)
 		}
 		for _, declaration := range parsed.Decls {
-			of, ok := declaration.(*ast.GenDecl)
-			if !ok || of.Tok != token.VAR {
+			variables, ok := declaration.(*ast.GenDecl)
+			if !ok || variables.Tok != token.VAR {
 				continue
 			}
-			for _, spec := range of.Specs {
+			for _, spec := range variables.Specs {
 				v := spec.(*ast.ValueSpec)
 				if kind, ok := v.Type.(*ast.Ident); ok && kind.Name == "string" && v.Names[0].Name == name && len(v.Values) == 0 {
 					return true

@@ -17,7 +17,7 @@ func bomb(head string, levels int) string {
 	return text
 }
 
-// repeated is the text that each of some numbers gives.
+// repeated returns the text that each of some numbers gives.
 func repeated(count int, text func(i int) string) string {
 	var all strings.Builder
 	for i := range count {
@@ -51,33 +51,33 @@ func TestBounds(t *testing.T) {
 		want  string
 	}{
 		"resource": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": bomb(ok, 9)},
-			"a.yaml:8: the document is over 4 MiB larger"},
+			"a.yaml:9: the files of the environment stand for over 16 MiB more"},
 		"path of a PatchTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb(ok, 9),
-			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "path: p.yaml")}, "p.yaml:8: the document is over 4 MiB larger"},
+			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "path: p.yaml")}, "p.yaml:9: the files of the environment stand for over 16 MiB more"},
 		"paths of a PatchStrategicMergeTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb(ok, 9),
-			"t.yaml": fmt.Sprintf(transformer, "PatchStrategicMergeTransformer", "paths: [p.yaml]")}, "p.yaml:8: the document is over 4 MiB larger"},
+			"t.yaml": fmt.Sprintf(transformer, "PatchStrategicMergeTransformer", "paths: [p.yaml]")}, "p.yaml:9: the files of the environment stand for over 16 MiB more"},
 		"path of a ReplacementTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb("", 9),
-			"t.yaml": fmt.Sprintf(transformer, "ReplacementTransformer", "replacements: [{path: p.yaml}]")}, "p.yaml:5: the document is over 4 MiB larger"},
+			"t.yaml": fmt.Sprintf(transformer, "ReplacementTransformer", "replacements: [{path: p.yaml}]")}, "p.yaml:6: the files of the environment stand for over 16 MiB more"},
 		"text of a transformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok,
-			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "patch: |\n"+inBlock(bomb(ok, 9)))}, "t.yaml:12: the document is over 4 MiB larger"},
+			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "patch: |\n"+inBlock(bomb(ok, 9)))}, "t.yaml:13: the files of the environment stand for over 16 MiB more"},
 		"text in a patch of a transformer": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ntransformers: [t]\n", "a.yaml": ok,
 			"t/kustomization.yaml": "resources: [t.yaml]\npatches: [{path: p.yaml}]\n",
 			"t/t.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: x"),
-			"t/p.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: |\n"+inBlock(bomb(ok, 9)))}, "t/p.yaml:12: the document is over 4 MiB larger"},
+			"t/p.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: |\n"+inBlock(bomb(ok, 9)))}, "t/p.yaml:13: the files of the environment stand for over 16 MiB more"},
 		"path of a transformer in a folder": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\ntransformers: [t]\n", "a.yaml": ok, "p.yaml": bomb(ok, 9),
 			"t/kustomization.yaml": "resources: [t.yaml]\npatches: [{path: p.yaml}]\n",
 			"t/t.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: x"),
-			"t/p.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: null\npath: p.yaml\n")}, "p.yaml:8: the document is over 4 MiB larger"},
-		"openapi":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: o.yaml}\n", "a.yaml": ok, "o.yaml": bomb("", 9)}, "o.yaml:5: the document is over 4 MiB larger"},
-		"long text":  {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 10_000) + "]\n"}, "a.yaml:5: the document is over 4 MiB larger"},
-		"merge keys": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: &a {" + repeated(1000, func(i int) string { return fmt.Sprintf("k%d: v, ", i) }) + "}\nb: {<<: [" + strings.Repeat("*a,", 1000) + "]}\n"}, "a.yaml:5: the document is over 4 MiB larger"},
+			"t/p.yaml":             fmt.Sprintf(transformer, "PatchTransformer", "patch: null\npath: p.yaml\n")}, "p.yaml:9: the files of the environment stand for over 16 MiB more"},
+		"openapi":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: o.yaml}\n", "a.yaml": ok, "o.yaml": bomb("", 9)}, "o.yaml:6: the files of the environment stand for over 16 MiB more"},
+		"long text":  {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 10_000) + "]\n"}, "a.yaml:5: the files of the environment stand for over 16 MiB more"},
+		"merge keys": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: &a {" + repeated(1000, func(i int) string { return fmt.Sprintf("k%d: v, ", i) }) + "}\nb: {<<: [" + strings.Repeat("*a,", 1000) + "]}\n"}, "a.yaml:5: the files of the environment stand for over 16 MiB more"},
 		"many small ones": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n",
-			"a.yaml": repeated(1000, func(i int) string { return bomb(named(i)[:len(named(i))-len("---\n")], 4) + "---\n" })}, "a.yaml:257: with this document, what is read is over 16 MiB larger"},
+			"a.yaml": repeated(1000, func(i int) string { return bomb(named(i)[:len(named(i))-len("---\n")], 4) + "---\n" })}, "a.yaml:257: the files of the environment stand for over 16 MiB more"},
 		"deep flow":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: " + strings.Repeat("{a: ", 9000) + strings.Repeat("}", 9000) + "\n"}, "a.yaml:4: nested over 200 levels deep"},
 		"deep block":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + repeated(1000, func(i int) string { return strings.Repeat(" ", i) + "a:\n" })}, "a.yaml:204: nested over 200 levels deep"},
-		"deep and wide": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: " + strings.Repeat("[", 190) + strings.Repeat("a,", 50_000) + strings.Repeat("]", 190) + "\n"}, "a.yaml:4: the document is over 4 MiB larger"},
-		"many keys":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: {" + repeated(20_000, func(i int) string { return fmt.Sprintf("k%d: v, ", i) }) + "}\n"}, "a.yaml:4: a mapping of over 10000 keys"},
-		"diamond":       {diamond, "l21a would be loaded 2097152 times"},
+		"deep and wide": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: " + strings.Repeat("[", 190) + strings.Repeat("a,", 50_000) + strings.Repeat("]", 190) + "\n"}, "a.yaml:4: the files of the environment stand for over 16 MiB more"},
+		"many keys":     {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + "a: {" + repeated(20_000, func(i int) string { return fmt.Sprintf("k%d: v, ", i) }) + "}\n"}, "a.yaml:4: the files of the environment stand for over 16 MiB more"},
+		"diamond":       {diamond, "l21a/a.yaml would be loaded 2097152 times"},
 		"many copies": {func() map[string]string {
 			files := map[string]string{"kustomization.yaml": "resources:\n" + repeated(200, func(i int) string { return fmt.Sprintf("- f%d\n", i) }),
 				"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": repeated(100, named)}

@@ -10,7 +10,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 )
 
-// twoEnvironments are dev and prod, each with a ConfigMap that stays, one that changes
+// twoEnvironments returns dev and prod, each with a ConfigMap that stays, one that changes
 // with the version and one that is of a version.
 func twoEnvironments(version string) string {
 	var b strings.Builder
@@ -123,7 +123,7 @@ render again to complete it`, err.Error())
 	equal(t, "rendered/", fresh(t, "v2"), rendered(t, root))
 }
 
-// fresh is what is rendered of a version where nothing was before.
+// fresh returns what is rendered of a version where nothing was before.
 func fresh(t *testing.T, version string) string {
 	t.Helper()
 	root := write(t, twoEnvironments(version))

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -156,7 +156,7 @@ func (library outcome) compare(rendered outcome, refused string) string {
 	return udiff.Unified("kustomize build", "render", strings.Join(library.objects, ""), strings.Join(rendered.objects, ""))
 }
 
-const environment = "/environments/prod"
+const prodFolder = "/environments/prod"
 
 // kustomizeBuild builds the environment of an archive, which is below root, as
 // `kustomize build` does.
@@ -166,9 +166,9 @@ func kustomizeBuild(archive *txtar.Archive, root string) outcome {
 		if bytes.Contains(f.Data, []byte("openapi")) {
 			defer openapi.ResetOpenAPI() // the schemas belong to the process
 		}
-		sorts = sorts || path.Join("/", path.Dir(f.Name)) == environment && bytes.Contains(f.Data, []byte("sortOptions"))
+		sorts = sorts || path.Join("/", path.Dir(f.Name)) == prodFolder && bytes.Contains(f.Data, []byte("sortOptions"))
 	}
-	resources, err := runKustomize(filepath.Join(root, environment))
+	resources, err := runKustomize(filepath.Join(root, prodFolder))
 	if err != nil {
 		return outcome{failure: err.Error()}
 	}
@@ -176,7 +176,7 @@ func kustomizeBuild(archive *txtar.Archive, root string) outcome {
 	if err != nil {
 		return outcome{failure: err.Error()}
 	}
-	var all []built
+	var all []builtObject
 	for _, r := range resources.Resources() {
 		content, err := r.AsYAML()
 		if err != nil {
@@ -208,21 +208,21 @@ func runKustomize(folder string) (resources resmap.ResMap, err error) {
 	return resources, err
 }
 
-// built is an object that was built.
-type built struct {
+// builtObject is an object that was built.
+type builtObject struct {
 	resid.ResId
 	json string
 }
 
-func (b built) isSpec() bool {
+func (b builtObject) isSpec() bool {
 	return gatehouse.All().Find(schema.GroupVersionKind{Group: b.Group, Version: b.Version, Kind: b.Kind}) != nil
 }
 
 // newBuilt reads YAML as an API server does.
-func newBuilt(content []byte) (b built) {
+func newBuilt(content []byte) (b builtObject) {
 	asJSON, err := yaml.YAMLToJSON(content)
 	if err != nil {
-		return built{json: err.Error()}
+		return builtObject{json: err.Error()}
 	}
 	var metadata struct {
 		APIVersion, Kind string
@@ -230,7 +230,7 @@ func newBuilt(content []byte) (b built) {
 	}
 	_ = json.Unmarshal(asJSON, &metadata) // what has no names is compared without
 	b.ResId = resid.ResId{Name: metadata.Metadata.Name, Namespace: metadata.Metadata.Namespace}
-	b.Group, b.Version, b.Kind = object.Group(metadata.APIVersion), path.Base(metadata.APIVersion), metadata.Kind
+	b.Group, b.Version, b.Kind = manifest.Group(metadata.APIVersion), path.Base(metadata.APIVersion), metadata.Kind
 	b.json = indented(asJSON)
 	return b
 }
@@ -250,9 +250,9 @@ func indented(content []byte) string {
 	return string(content) + "\n"
 }
 
-// compareBuilt is the order in which objects are rendered: by kind as kustomize applies
+// compareBuilt returns the order in which objects are rendered: by kind as kustomize applies
 // them, then by namespace and name.
-func compareBuilt(a, b built) int {
+func compareBuilt(a, b builtObject) int {
 	kindA, kindB := resid.Gvk{Group: a.Group, Kind: a.Kind}, resid.Gvk{Group: b.Group, Kind: b.Kind}
 	switch {
 	case kindA.IsLessThan(kindB):
@@ -263,7 +263,7 @@ func compareBuilt(a, b built) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func newOutcome(all []built) (o outcome) {
+func newOutcome(all []builtObject) (o outcome) {
 	for _, b := range all {
 		o.objects = append(o.objects, b.json)
 		if !b.isSpec() {
@@ -281,17 +281,17 @@ func renderFolder(t *testing.T, root string) outcome {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := Render(repository, path.Base(environment), func(string) {})
+	rendering, problems := Render(repository, path.Base(prodFolder), func(string) {})
 	return newRendered(rendering, problems)
 }
 
-// newRendered is the outcome of what people wrote, as it is in files.
-func newRendered(rendering *Rendering, problems []object.Problem) outcome {
+// newRendered returns the outcome of what people wrote, as it is in files.
+func newRendered(rendering *Rendering, problems []manifest.Problem) outcome {
 	if rendering == nil {
-		errors, _ := object.SplitProblems(problems)
+		errors, _ := manifest.SplitProblems(problems)
 		return outcome{failure: errors[0].String()}
 	}
-	var all []built
+	var all []builtObject
 	for i, o := range rendering.Objects {
 		if !o.IsRendered() {
 			all = append(all, fromFile(o, rendering.Files[i]))
@@ -301,11 +301,11 @@ func newRendered(rendering *Rendering, problems []object.Problem) outcome {
 }
 
 // fromFile reads an object from its file.
-func fromFile(o object.Object, file tree.File) built {
+func fromFile(o manifest.Object, file tree.File) builtObject {
 	inFile := newBuilt(file.Content)
 	content, err := json.Marshal(o.Object)
 	if err != nil {
-		return built{json: err.Error()}
+		return builtObject{json: err.Error()}
 	}
 	if asJSON := indented(content); inFile.json != asJSON {
 		inFile.json = notInFile + asJSON + "\n" + inFile.json
@@ -328,9 +328,9 @@ func withSpecs(t *testing.T, archive *txtar.Archive, count int) *txtar.Archive {
 	for i := range count {
 		fmt.Fprintf(&specs, oneMemcached+oneAt, i, i)
 	}
-	with := &txtar.Archive{Files: []txtar.File{{Name: environment[1:] + "/beside.yaml", Data: []byte(specs.String())}}}
+	with := &txtar.Archive{Files: []txtar.File{{Name: prodFolder[1:] + "/beside.yaml", Data: []byte(specs.String())}}}
 	for _, f := range archive.Files {
-		if folder, name := path.Split("/" + f.Name); path.Clean(folder) == environment && strings.HasPrefix(strings.ToLower(name), "kustomization") {
+		if folder, name := path.Split("/" + f.Name); path.Clean(folder) == prodFolder && strings.HasPrefix(strings.ToLower(name), "kustomization") {
 			f.Data = addResource(t, f.Data, "beside.yaml")
 		}
 		with.Files = append(with.Files, f)

@@ -28,7 +28,7 @@ func writeWithDefinitions(t *testing.T, kustomization, ats string) (root string)
 	return root
 }
 
-// patched is a kustomization with the patch that a warning has, for how late is too late.
+// patched returns a kustomization with the patch that a warning has, for how late is too late.
 func patched(patch string) string {
 	return "resources: [../../crds, ats.yaml]\npatches:\n- target: {kind: CustomResourceDefinition, name: ats.cnat.programming-kubernetes.info}\n  patch: |\n    - " + patch
 }

@@ -8,7 +8,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/testkind"
+	"example.com/gatehouse/test/testkind"
 )
 
 // What is wrong with what a kind makes of a spec is said of the spec, once, and with the line

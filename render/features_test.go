@@ -103,7 +103,7 @@ func (d *draft) folder(name string, loaded, components []string) {
 	d.files["environments/"+name+"/kustomization.yaml"] = k.String()
 }
 
-// new is the name of an object that, mostly, no other has.
+// new returns the name of an object that, mostly, no other has.
 func (d *draft) new(kind string) string {
 	name := fmt.Sprintf("%s%d", strings.ToLower(kind[:1]), len(d.names[kind]))
 	if d.maybe(16) {
@@ -113,7 +113,7 @@ func (d *draft) new(kind string) string {
 	return name
 }
 
-// old is the name of an object that there is, mostly.
+// old returns the name of an object that there is, mostly.
 func (d *draft) old(kind string) string {
 	if len(d.names[kind]) == 0 {
 		return strings.ToLower(kind[:1]) + "0"
@@ -161,7 +161,7 @@ func (d *draft) podSpec() string {
 	return "{serviceAccountName: '" + d.old("ServiceAccount") + "', containers: [{name: a, image: '" + d.pick("memcached:1", "busybox", "a/b@sha256:00") + "', envFrom: [{configMapRef: {name: '" + d.old("ConfigMap") + "'}}]}]}"
 }
 
-// value is a text, in quotes where it would be something else.
+// value returns a text, in quotes where it would be something else.
 func (d *draft) value() string {
 	return d.pick("v", "'1'", "'true'", "''", "'*'", `"a\nb"`, `"a\n\n b\n"`, "'2027-01-01'", "'a: b'", "'# a'", `"\t"`, "é", "'null'")
 }
@@ -242,7 +242,7 @@ func (d *draft) target() string {
 		"namespace: one", "kind: Deployment, name: d.*", "version: v1, kind: Pod", "name: '"+d.old("Widget")+"'", "kind: None", "kind: .*")
 }
 
-// patch is one that needs a target.
+// patch returns one that needs a target.
 func (d *draft) patch() string {
 	switch d.number(7) {
 	case 0:
@@ -257,7 +257,7 @@ func (d *draft) patch() string {
 	return "apiVersion: any\nkind: any\nmetadata: {name: any}\n" + d.change()
 }
 
-// change is what a strategic merge patch changes.
+// change returns what a strategic merge patch changes.
 func (d *draft) change() string {
 	return d.pick("data: {more: "+d.value()+"}", "data: {k: null}", "spec: {size: 3}", "spec: {image: 'memcached:3'}",
 		"spec: {list: [{name: b}]}", "spec: {template: {spec: {containers: [{name: a, image: 'memcached:4'}, {name: b, image: b}]}}}", "$patch: delete", "spec: {suspend: true}") + "\n"

@@ -152,7 +152,7 @@ func (h *harness) check(t *testing.T, files map[string]string) {
 	case len(first.problems) == 0:
 		h.compareWithLibrary(t, first)
 	case strings.Contains(first.problems[0], ": kustomize: "):
-		if _, err := libraryObjects(filepath.Join(h.root, environment)); err == nil {
+		if _, err := libraryObjects(filepath.Join(h.root, prodFolder)); err == nil {
 			t.Errorf("kustomize builds what it is said not to: %s", first)
 		}
 	}
@@ -215,7 +215,7 @@ func (h *harness) render(t *testing.T) attempt {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := Render(repository, path.Base(environment), func(string) {})
+	rendering, problems := Render(repository, path.Base(prodFolder), func(string) {})
 	r := attempt{Rendering: rendering}
 	for _, p := range problems {
 		if !p.Warning {
@@ -273,7 +273,7 @@ func checkProblems(t *testing.T, r attempt, files map[string]string) {
 // builds.
 func (h *harness) compareWithLibrary(t *testing.T, r attempt) {
 	t.Helper()
-	want, err := libraryObjects(filepath.Join(h.root, environment))
+	want, err := libraryObjects(filepath.Join(h.root, prodFolder))
 	switch {
 	case h.differsOnPurpose(err):
 		return

@@ -1,16 +1,17 @@
-// Package render turns the environments of a repository, environments/<name>,
-// into plain Kubernetes manifests, rendered/<name>. What it writes depends on the
-// files of the repository alone: on no cluster, clock, network or other program.
+// Package render turns the environments of a repository, environments/<name>, into plain
+// Kubernetes manifests, rendered/<name>. What it writes depends on the files of the
+// repository alone: on no cluster, clock, network or other program.
+//
+// Rendering is a row of stages: read, build, judge, expand, override, judge, lay out. Each is
+// a function from values to values and problems. A stage reports all problems that it sees;
+// where one of them is an error, no later stage runs.
 package render
 
 import (
-	"path"
 	"slices"
 
-	"example.com/gatehouse/render/check"
-	"example.com/gatehouse/render/object"
-	"example.com/gatehouse/render/overview"
-	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/page"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -18,70 +19,100 @@ import (
 type Rendering struct {
 	// Environment is its name.
 	Environment string
-	// Objects are what was written and what was rendered from it, in apply order.
-	Objects []object.Object
-	// Files have one object each, in the same order.
+	// Objects are what people wrote and what was rendered from it, in apply order.
+	Objects []manifest.Object
+	// Files hold one object each, in the same order.
 	Files []tree.File
-	// Page is about the environment, for people.
+	// Page is the Markdown page about the environment.
 	Page []byte
-	// IsSorted says whether it is the environment that says the order, by sortOptions.
+	// IsSorted reports whether the environment sets the order itself, by sortOptions.
 	IsSorted bool
 	// Sources are the files that it was made from, relative to the root.
 	Sources []string
 }
 
-// overridesFolder is the folder of an environment with a component that overrides
-// what was rendered.
-const overridesFolder = "overrides"
-
-// Render renders an environment: build, check, expand, override, check, lay out. Its
-// problems are in the order of files. There is no Rendering if one of them is an error.
-// Progress is told what is being done.
-func Render(repository *Repository, environment string, progress func(step string)) (*Rendering, []object.Problem) {
-	files := repository.fileSystem()
-	folder, _, err := files.Resolve(path.Join("/", environmentsFolder, environment))
+// Render renders an environment. It returns its problems in the order of files, and no
+// Rendering if one of them is an error. It calls progress with the name of each stage.
+func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
+	s := runStages(repository, name, progress)
+	if manifest.HasErrors(s.problems) {
+		return nil, manifest.SortProblems(s.problems)
+	}
+	files, problems := s.layOut()
+	if s.refused(problems) {
+		return nil, manifest.SortProblems(s.problems)
+	}
+	text, err := page.Page(repository.kinds, name, s.objects, files)
 	if err != nil {
-		return nil, []object.Problem{{File: path.Join(environmentsFolder, environment), Message: err.Error()}}
+		s.problems = append(s.problems, manifest.Problem{Message: err.Error()})
 	}
-	r := &renderer{kinds: repository.kinds, folder: folder}
-	objects := r.render(files, progress)
-	rendering := &Rendering{Environment: environment, Sources: files.FilesRead()}
-	if !object.HasErrors(r.problems) {
-		rendering.Objects, rendering.Files = r.files(objects)
-		rendering.IsSorted = r.isSorted()
-		rendering.Page = overview.Page(repository.kinds, environment, rendering.Objects, rendering.Files)
-		r.advise(rendering.Objects, repository.Now)
+	s.refused(s.warnings(repository.Now))
+	if manifest.HasErrors(s.problems) {
+		return nil, manifest.SortProblems(s.problems)
 	}
-	problems := object.SortProblems(r.problems)
-	if object.HasErrors(problems) {
-		return nil, problems
-	}
-	return rendering, problems
+	return &Rendering{
+		Environment: name,
+		Objects:     s.objects,
+		Files:       files,
+		Page:        text,
+		IsSorted:    s.isSorted(),
+		Sources:     s.sources.FS.FilesRead(),
+	}, manifest.SortProblems(s.problems)
 }
 
-// render returns what was written and what is rendered from it: all of it, unless there are
-// errors.
-func (r *renderer) render(files *source.FileSystem, progress func(step string)) []object.Object {
-	go check.Prepare(r.kinds)
+// stages holds what the stages made of an environment. Where one of them refused it, what the
+// later ones would make is missing.
+type stages struct {
+	*environment
+	built
+	// objects are the written ones, followed by what was rendered from them.
+	objects  []manifest.Object
+	problems []manifest.Problem
+	// expanded is what was rendered before overrides.
+	expanded []manifest.Object
+}
 
-	progress("reading")
-	r.read(files)
-
-	progress("building")
-	built := r.build(files)
-
-	progress("validating")
-	written, stored := r.check(built)
-	r.keepDefaults(stored)
-	r.convert(stored)
-
-	progress("expanding")
-	r.stored = stored
-	rendered := r.override(r.expand(stored))
-	if r.overrides == "" { // which may mend it
-		r.reportBehind(written)
+// refused notes the problems of a stage, with their files and lines, and reports whether any
+// of them is an error.
+func (s *stages) refused(problems []manifest.Problem) bool {
+	for _, p := range problems {
+		s.problems = append(s.problems, s.locate(p))
 	}
-	objects := slices.Concat(written, rendered)
-	r.admit(objects)
-	return objects
+	return manifest.HasErrors(problems)
+}
+
+// runStages runs all stages but the last, which lays out files.
+func runStages(repository *Repository, name string, progress func(step string)) *stages {
+	progress("reading")
+	environment, problems := read(repository, name)
+	s := &stages{environment: environment}
+	if s.refused(problems) {
+		return s
+	}
+	progress("building")
+	s.built, problems = s.build()
+	if s.refused(problems) {
+		return s
+	}
+	progress("validating")
+	stored, problems := s.judge(s.built)
+	s.objects = s.built.objects
+	if s.refused(problems) {
+		return s
+	}
+	progress("expanding")
+	s.expanded, problems = s.expand(s.checker, stored)
+	if s.refused(problems) {
+		return s
+	}
+	overridden, problems := s.override(s.built, s.expanded)
+	if s.refused(problems) {
+		return s
+	}
+	s.objects = slices.Concat(s.objects, overridden.objects)
+	if s.refused(s.judgeRendered(s.checker, overridden)) {
+		return s
+	}
+	s.refused(s.admit(s.checker, s.objects))
+	return s
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // write writes the files of an archive below a new folder, or below dir.
@@ -88,13 +88,13 @@ func mustRun(t *testing.T, root string) *Update {
 	return u
 }
 
-// problemsOf are the errors of all environments.
+// problemsOf returns the errors of all environments.
 func problemsOf(u *Update) []string {
-	return texts(u, func(p object.Problem) bool { return !p.Warning })
+	return texts(u, func(p manifest.Problem) bool { return !p.Warning })
 }
 
-// texts are those of some problems of all environments.
-func texts(u *Update, some func(object.Problem) bool) (texts []string) {
+// texts returns those of some problems of all environments.
+func texts(u *Update, some func(manifest.Problem) bool) (texts []string) {
 	for _, e := range u.Environments {
 		for _, p := range e.Problems {
 			if some(p) {
@@ -105,7 +105,7 @@ func texts(u *Update, some func(object.Problem) bool) (texts []string) {
 	return texts
 }
 
-// snapshot is what is in a folder, as an archive: the target of each link, the
+// snapshot returns what is in a folder, as an archive: the target of each link, the
 // content of each file.
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()

@@ -74,7 +74,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 // Close closes the repository.
 func (r *Repository) Close() { _ = r.root.Close() }
 
-// With is the repository as it would be if files had that content. Their paths are from
+// With returns the repository as it would be if files had that content. Their paths are from
 // the root, with a slash first and without links, in folders that there are.
 func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
@@ -82,7 +82,7 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 	return &with
 }
 
-// Kinds are those that people may write in it.
+// Kinds returns those that people may write in it.
 func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
 
 // Dir is its folder on disk, without links.
@@ -109,7 +109,7 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 	return unlock, err
 }
 
-// fileSystem is the repository as it is on disk now.
+// fileSystem returns the repository as it is on disk now.
 func (r *Repository) fileSystem() *source.FileSystem {
 	files := source.NewFileSystem(r.root, r.dir)
 	files.Tell(r.Look)
@@ -133,7 +133,7 @@ func (r *Repository) lookBelow(folder string) {
 	}
 }
 
-// FindRoot is the folder at or above dir that holds environments/.
+// FindRoot returns the folder at or above dir that holds environments/.
 func FindRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -150,7 +150,7 @@ func FindRoot(dir string) (string, error) {
 	}
 }
 
-// rootAbove is the hint at the folder above dir that holds environments/; empty where none
+// rootAbove returns the hint at the folder above dir that holds environments/; empty where none
 // does.
 func rootAbove(dir string) string {
 	root, err := FindRoot(dir)
@@ -160,7 +160,7 @@ func rootAbove(dir string) string {
 	return ": did you mean " + root + "?"
 }
 
-// Environments are the names of the environments: the folders of environments/ with a
+// Environments returns the names of the environments: the folders of environments/ with a
 // kustomization, but for base and components.
 func (r *Repository) Environments() ([]string, error) {
 	r.look(environmentsFolder + "/")
@@ -178,7 +178,7 @@ func (r *Repository) Environments() ([]string, error) {
 	return names, nil
 }
 
-// isBuildable says whether a folder has a kustomization that is not a component.
+// isBuildable reports whether a folder has a kustomization that is not a component.
 func isBuildable(files *source.FileSystem, folder string) bool {
 	file := files.KustomizationFile(folder)
 	if file == "" {
@@ -201,7 +201,7 @@ type Selection struct {
 
 var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// IsEnvironmentName says whether an environment can have a name.
+// IsEnvironmentName reports whether an environment can have a name.
 func IsEnvironmentName(name string) bool {
 	return environmentName.MatchString(name) && name != baseFolder
 }
@@ -238,7 +238,7 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	return slices.Compact(names), errors.Join(errs...)
 }
 
-// hasEnvironment says whether there is a folder for an environment, or anything else of
+// hasEnvironment reports whether there is a folder for an environment, or anything else of
 // its name: gone is only what does not exist.
 func (r *Repository) hasEnvironment(name string) bool {
 	return r.fileSystem().Exists(path.Join("/", environmentsFolder, name))

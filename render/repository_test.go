@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // The environments of this repository are rendered, and kustomize builds what was
@@ -22,7 +22,7 @@ func TestRepository(t *testing.T) {
 	}
 	defer u.Close()
 	for _, e := range u.Environments {
-		if object.HasErrors(e.Problems) {
+		if manifest.HasErrors(e.Problems) {
 			t.Fatal(e.Problems)
 		}
 		if diff := e.Plan.Diff(); diff != "" {

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// Instead is the hint at what to write for a text that is not the name of an environment:
+// Instead returns the hint at what to write for a text that is not the name of an environment:
 // the environments of which it has the names, in any case, as environments/prod and
 // prod,staging have, or the one whose name is nearest; empty where there is none.
 func Instead(text string, environments []string) string {
@@ -27,14 +27,14 @@ func Instead(text string, environments []string) string {
 	case len(meant) > 0:
 		return ": write " + strings.Join(meant, " ")
 	case len(words) > 0:
-		return object.DidYouMean("--env "+words[len(words)-1], flags)
+		return manifest.DidYouMean("--env "+words[len(words)-1], flags)
 	}
 	return ""
 }
 
 const nameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-// notAName is the error of a name that no environment can have.
+// notAName returns the error of a name that no environment can have.
 func (r *Repository) notAName(name string) error {
 	if all, _ := r.Environments(); slices.Contains(all, name) {
 		return fmt.Errorf("%s/%s: %q is not the name of an environment: rename the folder, with up to 63 lower case letters, digits and '-'", environmentsFolder, name, name)
@@ -42,7 +42,7 @@ func (r *Repository) notAName(name string) error {
 	return fmt.Errorf("%q is not the name of an environment%s", name, r.unknown(name))
 }
 
-// CheckEnvironment is the error of a name that is not that of an environment.
+// CheckEnvironment returns the error of a name that is not that of an environment.
 func (r *Repository) CheckEnvironment(name string) error {
 	_, err := r.Select(Selection{Names: []string{name}})
 	if err == nil && !r.hasEnvironment(name) {
@@ -51,7 +51,7 @@ func (r *Repository) CheckEnvironment(name string) error {
 	return err
 }
 
-// unknown is the hint for the name of an environment that there is not.
+// unknown returns the hint for the name of an environment that there is not.
 func (r *Repository) unknown(name string) string {
 	environments, _ := r.Environments()
 	environments = slices.DeleteFunc(environments, func(name string) bool { return !environmentName.MatchString(name) })
@@ -67,7 +67,7 @@ func (r *Repository) unknown(name string) string {
 	return hint
 }
 
-// ThereAre is the hint at the environments that there are; empty where there are none.
+// ThereAre returns the hint at the environments that there are; empty where there are none.
 func ThereAre(environments []string) string {
 	const most = 12
 	switch n := len(environments); {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // The indexes say in which order objects are applied. Where sortOptions say it too, it
@@ -69,13 +69,13 @@ func testOrder(t *testing.T, root, environment string) {
 	if rendering == nil {
 		t.Fatal(problems)
 	}
-	isRendered := func(o object.Object) bool { return o.Written == nil || o.IsRendered() }
+	isRendered := func(o manifest.Object) bool { return o.Written == nil || o.IsRendered() }
 	written := slices.DeleteFunc(slices.Clone(rendering.Objects), isRendered)
 	equal(t, environment+": what was written", orderOfKustomize(t, filepath.Join(root, "environments", environment)), names(written))
 	equal(t, environment+": what is rendered", orderOfKustomize(t, filepath.Join(root, "rendered", environment)), names(rendering.Objects))
 }
 
-func names(objects []object.Object) string {
+func names(objects []manifest.Object) string {
 	var all []string
 	for _, o := range objects {
 		all = append(all, o.GetAPIVersion()+" "+o.String())
@@ -83,7 +83,7 @@ func names(objects []object.Object) string {
 	return strings.Join(all, "\n")
 }
 
-// orderOfKustomize is the order of what `kustomize build` makes of a folder.
+// orderOfKustomize returns the order of what `kustomize build` makes of a folder.
 func orderOfKustomize(t *testing.T, folder string) string {
 	t.Helper()
 	options := krusty.MakeDefaultOptions()
@@ -94,7 +94,7 @@ func orderOfKustomize(t *testing.T, folder string) string {
 	}
 	var all []string
 	for _, r := range resources.Resources() {
-		all = append(all, r.GetApiVersion()+" "+object.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}.String())
+		all = append(all, r.GetApiVersion()+" "+manifest.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}.String())
 	}
 	return strings.Join(all, "\n")
 }

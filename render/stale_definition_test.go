@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/testkind"
+	"example.com/gatehouse/test/testkind"
 )
 
 // An environment that has an older CustomResourceDefinition than the program does not get

@@ -68,7 +68,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// listing is the names of what is in a folder.
+// listing returns the names of what is in a folder.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var names []string

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -18,7 +18,7 @@ type Update struct {
 	// Orphans are the files below rendered/ that no index lists, and that stay: warnings, in
 	// the order of files. Where all environments are rendered, those of no environment are
 	// among them.
-	Orphans []object.Problem
+	Orphans []manifest.Problem
 }
 
 // EnvironmentUpdate is what rendering one environment changes, or why it cannot be
@@ -30,7 +30,7 @@ type EnvironmentUpdate struct {
 	Sources []string
 	Plan    *tree.Plan
 	// Problems are errors, without which there is a plan, and warnings.
-	Problems []object.Problem
+	Problems []manifest.Problem
 }
 
 // NewUpdate renders environments and plans what to write. An error is for what keeps
@@ -51,22 +51,22 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		e := EnvironmentUpdate{Name: name}
 		e.plan(repository, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
 		update.Environments = append(update.Environments, e)
-		if e.Plan != nil && !slices.ContainsFunc(e.Problems, func(p object.Problem) bool { return !p.Warning }) {
+		if e.Plan != nil && !slices.ContainsFunc(e.Problems, func(p manifest.Problem) bool { return !p.Warning }) {
 			update.Orphans = append(update.Orphans, e.Plan.Orphans()...)
 		}
 	}
 	if selection.All {
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
-	update.Orphans = object.SortProblems(update.Orphans)
+	update.Orphans = manifest.SortProblems(update.Orphans)
 	for _, p := range update.problems() { // below rendered/, too
 		repository.look(p.File)
 	}
 	return update, nil
 }
 
-// problems are those of all environments, and orphans.
-func (u *Update) problems() []object.Problem {
+// problems returns those of all environments, and orphans.
+func (u *Update) problems() []manifest.Problem {
 	problems := slices.Clone(u.Orphans)
 	for _, e := range u.Environments {
 		problems = append(problems, e.Problems...)
@@ -85,7 +85,7 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	progress("comparing")
 	e.Objects, e.Sources = len(rendering.Objects), rendering.Sources
 	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.Page, rendering.IsSorted)
-	if object.HasErrors(problems) {
+	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}
 	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
@@ -93,12 +93,12 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 
 // RenderOrGone renders an environment. One that is gone, and was not asked for, is rendered to
 // nothing.
-func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step string)) (*Rendering, []object.Problem) {
+func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step string)) (*Rendering, []manifest.Problem) {
 	switch {
 	case r.hasEnvironment(name):
 		return Render(r, name, progress)
 	case askedFor:
-		return nil, []object.Problem{{File: environmentsFolder + "/" + name, Message: "no such environment" + r.unknown(name)}}
+		return nil, []manifest.Problem{{File: environmentsFolder + "/" + name, Message: "no such environment" + r.unknown(name)}}
 	}
 	return &Rendering{Environment: name}, nil
 }
@@ -116,12 +116,12 @@ func (u *Update) Strict(check bool) {
 	}
 }
 
-// Failed says whether there are errors. Then nothing is to be staged.
+// Failed reports whether there are errors. Then nothing is to be staged.
 func (u *Update) Failed() bool {
-	return object.HasErrors(u.Orphans) || slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return object.HasErrors(e.Problems) })
+	return manifest.HasErrors(u.Orphans) || slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return manifest.HasErrors(e.Problems) })
 }
 
-// Changes says whether there is anything to write or prune.
+// Changes reports whether there is anything to write or prune.
 func (u *Update) Changes() bool {
 	return slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return e.Plan != nil && e.Plan.Changes() })
 }

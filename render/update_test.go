@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// configMaps is an environment of n ConfigMaps, each with a version in it.
+// configMaps returns an environment of n ConfigMaps, each with a version in it.
 func configMaps(n int, version string) string {
 	var b strings.Builder
 	b.WriteString("-- environments/prod/kustomization.yaml --\nresources: [all.yaml]\n-- environments/prod/all.yaml --\n")

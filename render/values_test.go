@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settings is an object of a kind that holds anything, with a value.
+// settings returns an object of a kind that holds anything, with a value.
 func settings(value string) string {
 	return "apiVersion: example.com/v1\nkind: Settings\nmetadata: {name: a, namespace: shop}\nvalue: " + value + "\n"
 }
@@ -43,7 +43,7 @@ func kustomizeSettings(value string) (string, error) {
 	return string(content), err
 }
 
-// jsonOf is the JSON that kubectl makes of YAML and the API server gets.
+// jsonOf returns the JSON that kubectl makes of YAML and the API server gets.
 func jsonOf(t *testing.T, content string) string {
 	t.Helper()
 	b, err := yaml.YAMLToJSONStrict([]byte(content))

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // warningsAt renders all environments below root at an instant, and returns what they are
@@ -26,7 +26,7 @@ func warningsAt(t *testing.T, root string, now time.Time) (warnings string, upda
 		t.Fatal(err)
 	}
 	t.Cleanup(update.Close)
-	return strings.Join(texts(update, func(p object.Problem) bool { return p.Warning }), "\n") + "\n", update
+	return strings.Join(texts(update, func(p manifest.Problem) bool { return p.Warning }), "\n") + "\n", update
 }
 
 func TestWarnings(t *testing.T) {

@@ -35,7 +35,7 @@ func trimAt(at *cnatv1alpha1.At) {
 	}
 }
 
-// digests are the digests that a run or a Pod of an At may have, which is trimmed: first that
+// digests returns the digests that a run or a Pod of an At may have, which is trimmed: first that
 // of this version.
 func digests(at *cnatv1alpha1.At) []string {
 	return strings.Fields(at.Annotations[kind.DigestAnnotation])

@@ -20,7 +20,7 @@ const (
 	clockTolerance = 10 * time.Millisecond
 )
 
-// clockSteps is a source that enqueues every At when the wall clock has got ahead
+// clockSteps returns a source that enqueues every At when the wall clock has got ahead
 // of elapsed time.
 func clockSteps(ats client.Reader) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -33,7 +33,7 @@ func clockSteps(ats client.Reader) source.Source {
 	})
 }
 
-// election is a source that enqueues every At once this replica is elected: it has left to
+// election returns a source that enqueues every At once this replica is elected: it has left to
 // the leader before it whatever was to be done.
 func election(ats client.Reader, elected <-chan struct{}) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {

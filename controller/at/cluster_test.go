@@ -178,7 +178,7 @@ func (c cluster) withoutAt() cluster {
 	return c.forget()
 }
 
-// simulatedAt is a new At.
+// simulatedAt returns a new At.
 func simulatedAt(spec cnatv1alpha1.AtSpec, now time.Time) cnatv1alpha1.At {
 	return cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "at", CreationTimestamp: *wholeSeconds(now)},
@@ -187,12 +187,12 @@ func simulatedAt(spec cnatv1alpha1.AtSpec, now time.Time) cnatv1alpha1.At {
 	}
 }
 
-// simulatedSpec is the spec of an At that is due at a time.
+// simulatedSpec returns the spec of an At that is due at a time.
 func simulatedSpec(command string, at time.Time) cnatv1alpha1.AtSpec {
 	return cnatv1alpha1.AtSpec{Schedule: at.Format(time.RFC3339Nano), Command: command, RestartPolicy: corev1.RestartPolicyNever}
 }
 
-// renderedPod is the Pod that a version of render makes of a spec.
+// renderedPod returns the Pod that a version of render makes of a spec.
 func renderedPod(spec cnatv1alpha1.AtSpec, version int, now time.Time) *corev1.Pod {
 	digest := kindat.Digest(spec)
 	if renderedPods[digest] == nil {

@@ -44,7 +44,7 @@ type moment struct {
 	lead time.Duration
 }
 
-// decide is the life of an At: arm, record, open. A run is one digest, and whatever dies
+// decide decides how the life of an At goes on: arm, record, open. A run is one digest, and whatever dies
 // when, it starts at most once, because
 //
 //   - no gate is opened before the API server holds a status that says so: written at the
@@ -110,6 +110,9 @@ type snapshot struct {
 	pods []corev1.Pod // oldest first
 	due  time.Time
 
+	// digests are those that the current spec is known by.
+	digests []string
+
 	// run and phase are those of the current spec: at their start where the status
 	// is of another.
 	run   cnatv1alpha1.AtRun
@@ -122,7 +125,7 @@ type snapshot struct {
 
 func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
 	s := &snapshot{
-		moment: m, at: at, pods: slices.Clone(pods), phase: cnatv1alpha1.AtPending,
+		moment: m, at: at, pods: slices.Clone(pods), digests: digests(at), phase: cnatv1alpha1.AtPending,
 		ran: at.Status.Ran, forgotten: at.Status.ForgottenTime,
 	}
 	// Two controllers that see the same Pods choose the same one.
@@ -132,7 +135,7 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
-	s.run.Digest = digests(at)[0]
+	s.run.Digest = s.digests[0]
 	if last := at.Status.Run; last != nil && s.isCurrent(last.Digest) {
 		s.run, s.phase = *last.DeepCopy(), at.Status.Phase
 	}
@@ -141,7 +144,7 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
 
 // isCurrent reports whether a digest, or what ran has of it, is of the current spec.
 func (s *snapshot) isCurrent(digest string) bool {
-	return slices.Contains(digests(s.at), digestOf(digest))
+	return slices.Contains(s.digests, digestOf(digest))
 }
 
 // isClaimed reports whether a start is on record, so that a Pod may have been opened.
@@ -208,7 +211,8 @@ func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
 		pod := &s.pods[i]
 		digest := digestOfPod(pod)
 		isOnRecord := s.hasRan(digest) || s.isCurrent(digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
-		if s.isRendered(pod) && !isGated(pod) && isDigest(digest) && !isOnRecord {
+		// Whoever creates a Pod may annotate it with whatever is long.
+		if s.isRendered(pod) && !isGated(pod) && registry.IsDigest(digest) && !isOnRecord {
 			s.remember(digest, s.now)
 		}
 	}
@@ -250,7 +254,7 @@ func (s *snapshot) isRendered(pod *corev1.Pod) bool {
 	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && registry.IsHashName(pod.Name, s.at.Name)
 }
 
-// deadline is the last instant at which the command may start; zero for none.
+// deadline returns the last instant at which the command may start; zero for none.
 func (s *snapshot) deadline() time.Time {
 	if s.at.Spec.StartingDeadlineSeconds == nil {
 		return time.Time{}
@@ -285,12 +289,12 @@ func isGated(pod *corev1.Pod) bool {
 
 func digestOfPod(pod *corev1.Pod) string { return pod.Annotations[kind.DigestAnnotation] }
 
-// wholeSeconds is a time as the API server stores it.
+// wholeSeconds returns a time as the API server stores it.
 func wholeSeconds(t time.Time) *metav1.Time {
 	return ptr.To(metav1.NewTime(t.Truncate(time.Second)))
 }
 
-// earliest is the earliest of the times that are not zero.
+// earliest returns the earliest of the times that are not zero.
 func earliest(times ...time.Time) time.Time {
 	times = slices.DeleteFunc(times, time.Time.IsZero)
 	if len(times) == 0 {

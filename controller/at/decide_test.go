@@ -36,7 +36,7 @@ func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 	return at
 }
 
-// podFor is a gated Pod of an At; its UID is a hexadecimal digit.
+// podFor returns a gated Pod of an At; its UID is a hexadecimal digit.
 func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := expanded.First[corev1.Pod](kindat.Kind, at)
 	pod.Name, pod.UID = podName(uid), uid
@@ -110,7 +110,7 @@ func restored(at *cnatv1alpha1.At) {
 	at.Status.Conditions = []metav1.Condition{{Type: Armed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(due.Add(-time.Hour))}}
 }
 
-// trimmed are Pods as the cache holds them.
+// trimmed returns Pods as the cache holds them.
 func trimmed(pods []corev1.Pod) []corev1.Pod {
 	var list []corev1.Pod
 	for _, pod := range pods {

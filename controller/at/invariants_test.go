@@ -246,7 +246,7 @@ func checkStatus(at *cnatv1alpha1.At) error {
 	return nil
 }
 
-// untyped is an At as the API server has it.
+// untyped returns an At as the API server has it.
 func untyped(at *cnatv1alpha1.At) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(at)
 	u := &unstructured.Unstructured{Object: content}

@@ -16,12 +16,12 @@ var testMutants = flag.Bool("mutants", false, "run the simulations on code with 
 // TestMutants puts one fault at a time into the code, and asserts that TestHistories or
 // TestExplore fails by it.
 func TestMutants(t *testing.T) {
-	if !*testMutants {
-		t.Skip("it takes minutes: -mutants")
-	}
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.fault, " ", "_"), func(t *testing.T) {
-			overlay := m.overlay(t)
+			overlay := m.overlay(t) // which fails where the code has moved on
+			if !*testMutants {
+				t.Skip("it takes minutes: -mutants")
+			}
 			var finders []string
 			for _, test := range []string{"TestExplore", "TestHistories"} {
 				output, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-overlay="+overlay, "-run=^"+test+"$",
@@ -114,12 +114,12 @@ var mutants = []mutant{
 	{"what is forgotten may run again", "decide.go", []string{"	case !isClaimed(s.run) && s.isForgotten():\n		return s.failForgotten()\n", ""}},
 	{"what is pushed out is not remembered", "ran.go", []string{"s.forgotten = wholeSeconds(due)", "_ = due"}},
 	{"an open Pod of another spec is ignored", "decide.go", []string{
-		"		if s.isRendered(pod) && !isGated(pod) && isDigest(digest) && ", "		if false && s.isRendered(pod) && !isGated(pod) && isDigest(digest) && ",
+		"		if s.isRendered(pod) && !isGated(pod) && registry.IsDigest(digest) && ", "		if false && s.isRendered(pod) && !isGated(pod) && registry.IsDigest(digest) && ",
 	}},
 	{"an open Pod of the spec is ignored", "decide.go", []string{"!isGated(&s.pods[i]) {", "!isGated(&s.pods[i]) && false {"}},
 	{"of two Pods the oldest is opened", "decide.go", []string{"	case len(candidates) > 1:\n		return s.awaitPrune(candidates)\n", ""}},
 	{"a lost Pod is replaced", "decide.go", []string{"	case s.mayHaveStarted() && s.findPod(s.run) == nil:\n		return s.failLost()\n", ""}},
-	{"a Pod that the cache lacks is gone", "reconciler.go", []string{"		return r.withArmedPod(ctx, at, pods)\n", "		return pods, false, nil\n"}},
+	{"a Pod that the cache lacks is gone", "reconciler.go", []string{"	if isArmed {\n", "	if false {\n"}},
 	{"a replica that stands by starts at once", "reconciler.go", []string{"	case starts && late <= 0:", "	case starts:"}},
 	{"a replica that stands by never starts", "reconciler.go", []string{"	case starts && late <= 0:\n		return 0, false\n", ""}},
 	{"a stale lease starts", "reconciler.go", []string{"return time.Second, starts && !r.IsFresh()", "return 0, false"}},

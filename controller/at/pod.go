@@ -25,7 +25,7 @@ type outcome struct {
 	finished time.Time
 }
 
-// podOutcome is how a started Pod ended; nil while it has not.
+// podOutcome returns how a started Pod ended; nil while it has not.
 func podOutcome(pod *corev1.Pod, now time.Time) *outcome {
 	ended := outcome{finished: now}
 	terminated := commandStatus(pod).State.Terminated
@@ -61,7 +61,7 @@ func endOfLog(log string) string {
 	return ": " + log
 }
 
-// podProgress is the reason and message of a Pod that was started and has not
+// podProgress returns the reason and message of a Pod that was started and has not
 // ended. What comes and goes while a Pod starts or restarts is not told apart.
 func podProgress(pod *corev1.Pod) (reason, message string) {
 	for _, gate := range pod.Spec.SchedulingGates {
@@ -83,7 +83,7 @@ func podProgress(pod *corev1.Pod) (reason, message string) {
 	return ReasonRunning, fmt.Sprintf("The start of Pod %s is on record, and nothing holds it up", pod.Name)
 }
 
-// openedTime is when the gate of a started Pod was opened: the scheduler takes a
+// openedTime returns when the gate of a started Pod was opened: the scheduler takes a
 // Pod within moments of it.
 func openedTime(pod *corev1.Pod, now time.Time) time.Time {
 	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionTrue {

@@ -1,7 +1,6 @@
 package at
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,12 +32,6 @@ func (s *snapshot) isForgotten() bool {
 func (s *snapshot) hasRan(digest string) bool {
 	return slices.ContainsFunc(s.ran, func(entry string) bool { return digestOf(entry) == digest })
 }
-
-// isDigest reports whether a text is a digest: whoever creates a Pod may annotate it with
-// whatever is long.
-func isDigest(text string) bool { return digestSyntax.MatchString(text) }
-
-var digestSyntax = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // digestOf returns the digest in an entry of ran.
 func digestOf(entry string) string {

@@ -173,7 +173,10 @@ func (r *Reconciler) carryOut(ctx context.Context, at *cnatv1alpha1.At, m moment
 	if pod := decision.Hold; pod != nil {
 		if err := r.Server.Hold(ctx, pod, at.ResourceVersion); err != nil {
 			err = fmt.Errorf("hold Pod %s: %w", client.ObjectKeyFromObject(pod), err)
-			if !r.isRefused(ctx, pod, err) || decision.Status.Phase != cnatv1alpha1.AtDone {
+			switch {
+			case !r.isRefused(ctx, pod, err):
+				return err
+			case decision.Status.Phase != cnatv1alpha1.AtDone:
 				return r.reportRefusal(ctx, at, m, pod, err)
 			}
 			// After its deadline an At does not wait until the API server refuses no more.
@@ -223,6 +226,9 @@ func (r *Reconciler) open(ctx context.Context, at *cnatv1alpha1.At, justRecorded
 	}
 	if err := r.Server.Open(ctx, pod); err != nil {
 		err = fmt.Errorf("open gate of Pod %s: %w", client.ObjectKeyFromObject(pod), err)
+		if !r.isRefused(ctx, pod, err) {
+			return err
+		}
 		return r.reportRefusal(ctx, at, m, pod, err)
 	}
 	r.reportOpened(ctx, at, decision)
@@ -232,9 +238,6 @@ func (r *Reconciler) open(ctx context.Context, at *cnatv1alpha1.At, justRecorded
 // reportRefusal says in the status of an At what the API server refuses, and returns the
 // error by which it is tried again.
 func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m moment, pod *corev1.Pod, refusal error) error {
-	if !r.isRefused(ctx, pod, refusal) {
-		return refusal
-	}
 	refusal = errors.New(refusal.Error()) // whatever its code, it is no conflict of versions
 	next := refusedStatus(at, m, pod, refusal)
 	if status.Equal(at.Status, next) {

@@ -96,7 +96,7 @@ func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
 	return s.client.Patch(ctx, target, patch, status.FieldOwner)
 }
 
-// OpenPatch is the patch that removes the gate of a Pod. It is a conflict unless the
+// OpenPatch returns the patch that removes the gate of a Pod. It is a conflict unless the
 // server holds the very version of the Pod that it is given.
 func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	patch, err := json.Marshal(map[string]any{
@@ -155,7 +155,7 @@ func statusConfiguration(next cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfig
 	return configuration
 }
 
-// nilIfEmpty is a pointer to a value; nil where it is empty.
+// nilIfEmpty returns a pointer to a value; nil where it is empty.
 func nilIfEmpty[T ~string](value T) *T {
 	if value == "" {
 		return nil

@@ -279,7 +279,7 @@ func (q *request) String() string {
 	return text
 }
 
-// describeStatus is a status in short.
+// describeStatus returns a status in short.
 func describeStatus(status cnatv1alpha1.AtStatus) string {
 	text := string(status.Phase)
 	if run := status.Run; run != nil {

@@ -67,7 +67,7 @@ func (s *snapshot) await(reason, message string) Decision {
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: earliest(ends, justAfter(s.deadline()))}
 }
 
-// newestRendered is the newest Pod that was rendered from any spec of the At.
+// newestRendered returns the newest Pod that was rendered from any spec of the At.
 func (s *snapshot) newestRendered() *corev1.Pod {
 	for i := range slices.Backward(s.pods) {
 		if s.isRendered(&s.pods[i]) {
@@ -199,7 +199,7 @@ func (s *snapshot) refuseRerun() Decision {
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
 }
 
-// refusedStatus is the status of an At whose Pod the API server does not let the controller
+// refusedStatus returns the status of an At whose Pod the API server does not let the controller
 // open or hold. The start stays on record.
 func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) cnatv1alpha1.AtStatus {
 	s := newSnapshot(at, nil, m)
@@ -239,7 +239,7 @@ func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *condition.C
 	}
 }
 
-// justAfter is the first instant after a time that is not zero.
+// justAfter returns the first instant after a time that is not zero.
 func justAfter(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

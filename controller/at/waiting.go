@@ -62,7 +62,7 @@ func hasStarted(at *cnatv1alpha1.At) bool {
 	return at.Status.Phase == cnatv1alpha1.AtRunning || at.Status.Phase == cnatv1alpha1.AtDone
 }
 
-// dueSecond is the second in which an At is due; that of the zero time where its schedule is
+// dueSecond returns the second in which an At is due; that of the zero time where its schedule is
 // invalid.
 func dueSecond(at *cnatv1alpha1.At) int64 {
 	due, _ := kindat.Schedule(at.Spec)

@@ -162,7 +162,7 @@ func list(objects []string) string {
 	return strings.Join(objects, ", ")
 }
 
-// oneLine is the text of an error of whatever form, as far as it is not too long.
+// oneLine returns the text of an error of whatever form, as far as it is not too long.
 func oneLine(err error) string {
 	const most = 1024
 	message := strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -172,7 +172,7 @@ func oneLine(err error) string {
 	return strings.ToValidUTF8(message[:most], "") + "…"
 }
 
-// earliest is the earlier of two times that are not zero.
+// earliest returns the earlier of two times that are not zero.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

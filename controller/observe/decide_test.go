@@ -21,15 +21,15 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/test/market"
+	"example.com/gatehouse/test/testkind"
 )
 
 var now = time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
 
-func newShop(changes ...func(*market.Shop)) *market.Shop {
-	s := &market.Shop{
+func newFleet(changes ...func(*testkind.Fleet)) *testkind.Fleet {
+	s := &testkind.Fleet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", Generation: 7},
-		Spec:       market.Spec{Pods: 2, Replicas: ptr.To[int32](3), Message: "hello"},
+		Spec:       testkind.Spec{Pods: 2, FrontImage: "front", Message: "hello", Loud: true},
 	}
 	for _, change := range changes {
 		change(s)
@@ -37,15 +37,15 @@ func newShop(changes ...func(*market.Shop)) *market.Shop {
 	return s
 }
 
-func says(message string) func(*market.Shop) {
-	return func(s *market.Shop) { s.Spec.Message = message }
+func says(message string) func(*testkind.Fleet) {
+	return func(s *testkind.Fleet) { s.Spec.Message = message }
 }
 
-func pods(count int32) func(*market.Shop) { return func(s *market.Shop) { s.Spec.Pods = count } }
+func pods(count int32) func(*testkind.Fleet) { return func(s *testkind.Fleet) { s.Spec.Pods = count } }
 
-// synced is what a cluster has of a Shop, all of it ready.
-func synced(s *market.Shop, changes ...func(kind.Object)) (children []kind.Object) {
-	rendered, err := registry.Expand(&market.Kind, s)
+// synced returns what a cluster has of a Fleet, all of it ready.
+func synced(s *testkind.Fleet, changes ...func(kind.Object)) (children []kind.Object) {
+	rendered, err := registry.Expand(&testkind.Kind, s)
 	if err != nil {
 		panic(err)
 	}
@@ -60,6 +60,7 @@ func synced(s *market.Shop, changes ...func(kind.Object)) (children []kind.Objec
 		case "Deployment":
 			deployment := typed[appsv1.Deployment](u)
 			deployment.Generation = 1
+			deployment.Spec.Replicas = ptr.To[int32](3)
 			deployment.Status = appsv1.DeploymentStatus{
 				ObservedGeneration: 1, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3,
 				Conditions: []appsv1.DeploymentCondition{
@@ -143,7 +144,7 @@ func restarted(ago time.Duration) func(kind.Object) {
 	})
 }
 
-// made is as something that a controller made.
+// made returns an object as something that a controller made.
 func made(o kind.Object) {
 	o.SetName("made")
 	o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r", Controller: ptr.To(true)}})
@@ -156,9 +157,9 @@ func and(children []kind.Object, others ...kind.Object) []kind.Object {
 
 func TestDecide(t *testing.T) {
 	const grace = time.Minute
-	all, older := synced(newShop()), synced(newShop(says("hi")))
+	all, older := synced(newFleet()), synced(newFleet(says("hi")))
 	for name, test := range map[string]struct {
-		shop     *market.Shop
+		fleet    *testkind.Fleet
 		children []kind.Object
 		reason   string
 		state    string
@@ -168,47 +169,47 @@ func TestDecide(t *testing.T) {
 		avail    string   // of condition Available
 		wake     time.Duration
 	}{
-		"nothing there":    {newShop(), nil, ReasonObjectsMissing, condition.Reconciling, 0, "no Deployment s, Pod s-0, Pod s-1:", []string{"s Missing", "s-0 Missing", "s-1 Missing"}, "", grace},
-		"a Pod missing":    {newShop(), all[1:], ReasonObjectsMissing, condition.Reconciling, 2, "no Pod s-0: render the environment, commit and sync", []string{"s-0 Missing"}, "True", grace},
-		"all ready":        {newShop(), all, ReasonReady, condition.Ready, 3, "", nil, "True", 0},
-		"nothing expected": {newShop(pods(0), func(s *market.Shop) { s.Spec.Replicas = nil }), nil, ReasonReady, condition.Ready, 0, "", nil, "", 0},
+		"nothing there":    {newFleet(), nil, ReasonObjectsMissing, condition.Reconciling, 0, "no Deployment s-front, Pod s-0, Pod s-1:", []string{"s-front Missing", "s-0 Missing", "s-1 Missing"}, "", grace},
+		"a Pod missing":    {newFleet(), all[1:], ReasonObjectsMissing, condition.Reconciling, 2, "no Pod s-0: render the environment, commit and sync", []string{"s-0 Missing"}, "True", grace},
+		"all ready":        {newFleet(), all, ReasonReady, condition.Ready, 3, "", nil, "True", 0},
+		"nothing expected": {newFleet(pods(0), func(s *testkind.Fleet) { s.Spec.FrontImage = "" }), nil, ReasonReady, condition.Ready, 0, "", nil, "", 0},
 
-		"stale":                 {newShop(), older, ReasonRenderingStale, condition.Reconciling, 0, "Deployment s, Pod s-0-0000000002, Pod s-1-0000000002: render", []string{"s RenderingStale", "s-0-0000000002 RenderingStale", "s-1-0000000002 RenderingStale"}, "True", grace},
-		"half synced":           {newShop(), and(all[:2], older[2]), ReasonRenderingStale, condition.Reconciling, 2, "Deployment s:", []string{"s RenderingStale"}, "True", grace},
-		"not pruned":            {newShop(), and(all, older[0]), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0-0000000002: prune", nil, "True", grace},
-		"one less, not pruned":  {newShop(pods(1)), all, ReasonObjectsLeftOver, condition.Reconciling, 2, "Pod s-1-0000000005: prune", nil, "True", grace},
-		"not rendered":          {newShop(), and(all, &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "s-0"}}), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0:", nil, "True", grace},
-		"pruning":               {newShop(), and(all, synced(newShop(says("hi")), deleted)...), ReasonObjectsNotReady, condition.Reconciling, 3, "deleted: Deployment s, Pod s-0-0000000002", nil, "True", 0},
-		"made by others":        {newShop(), and(all, synced(newShop(says("hi")), made)...), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
-		"being deleted":         {newShop(), synced(newShop(), firstPod(func(p *corev1.Pod) { deleted(p) })), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-0000000005", []string{"s-0-0000000005 Terminating"}, "True", 0},
-		"replaced by its equal": {newShop(), and(synced(newShop(), firstPod(func(p *corev1.Pod) { deleted(p) })), synced(newShop(), firstPod(func(p *corev1.Pod) { p.Name = "s-0-00000000ff" }))[0]), ReasonObjectsNotReady, condition.Reconciling, 3, "deleted: Pod s-0-0000000005", nil, "True", 0},
+		"stale":                 {newFleet(), older, ReasonRenderingStale, condition.Reconciling, 0, "Deployment s-front, Pod s-0-0000000002, Pod s-1-0000000002: render", []string{"s-front RenderingStale", "s-0-0000000002 RenderingStale", "s-1-0000000002 RenderingStale"}, "True", grace},
+		"half synced":           {newFleet(), and(all[:2], older[2]), ReasonRenderingStale, condition.Reconciling, 2, "Deployment s-front:", []string{"s-front RenderingStale"}, "True", grace},
+		"not pruned":            {newFleet(), and(all, older[0]), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0-0000000002: prune", nil, "True", grace},
+		"one less, not pruned":  {newFleet(pods(1)), all, ReasonObjectsLeftOver, condition.Reconciling, 2, "Pod s-1-0000000005: prune", nil, "True", grace},
+		"not rendered":          {newFleet(), and(all, &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "s-0"}}), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0:", nil, "True", grace},
+		"pruning":               {newFleet(), and(all, synced(newFleet(says("hi")), deleted)...), ReasonObjectsNotReady, condition.Reconciling, 3, "deleted: Deployment s-front, Pod s-0-0000000002", nil, "True", 0},
+		"made by others":        {newFleet(), and(all, synced(newFleet(says("hi")), made)...), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
+		"being deleted":         {newFleet(), synced(newFleet(), firstPod(func(p *corev1.Pod) { deleted(p) })), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-0000000005", []string{"s-0-0000000005 Terminating"}, "True", 0},
+		"replaced by its equal": {newFleet(), and(synced(newFleet(), firstPod(func(p *corev1.Pod) { deleted(p) })), synced(newFleet(), firstPod(func(p *corev1.Pod) { p.Name = "s-0-00000000ff" }))[0]), ReasonObjectsNotReady, condition.Reconciling, 3, "deleted: Pod s-0-0000000005", nil, "True", 0},
 
-		"pending":           {newShop(), synced(newShop(), waiting(corev1.PodPending, "ContainerCreating")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 PodPending"}, "True", 0},
-		"no image":          {newShop(), synced(newShop(), waiting(corev1.PodPending, "ImagePullBackOff")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 ImageNotPulled"}, "True", 0},
-		"no container":      {newShop(), synced(newShop(), waiting(corev1.PodPending, "CreateContainerConfigError")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 ContainerNotCreated"}, "True", 0},
-		"killed":            {newShop(), synced(newShop(), terminated(corev1.PodFailed, "OOMKilled")), ReasonObjectsFailed, condition.Stalled, 2, "(OOMKilled)", []string{"s-0-0000000005 OOMKilled"}, "True", 0},
-		"exited":            {newShop(), synced(newShop(), terminated(corev1.PodFailed, "Error")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
-		"restarted":         {newShop(), synced(newShop(), restarted(9*time.Second)), ReasonObjectsNotReady, condition.Reconciling, 2, "Not ready: Pod s-0-0000000005 (ContainerRestarted)", []string{"s-0-0000000005 ContainerRestarted"}, "True", time.Second},
-		"stays up":          {newShop(), synced(newShop(), restarted(10*time.Second)), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
-		"crashes":           {newShop(), synced(newShop(), waiting(corev1.PodRunning, "CrashLoopBackOff")), ReasonObjectsFailed, condition.Stalled, 2, "Pod s-0-0000000005 (ContainerCrashLooping)", []string{"s-0-0000000005 ContainerCrashLooping"}, "True", 0},
-		"not scheduled yet": {newShop(), synced(newShop(), unschedulable(5*time.Second)), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 PodNotScheduled"}, "True", 10 * time.Second},
-		"not scheduled":     {newShop(), synced(newShop(), unschedulable(15*time.Second)), ReasonObjectsFailed, condition.Stalled, 2, "(PodUnschedulable)", []string{"s-0-0000000005 PodUnschedulable"}, "True", 0},
-		"succeeded":         {newShop(), synced(newShop(), ended(corev1.PodSucceeded, "")), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
-		"failed":            {newShop(), synced(newShop(), ended(corev1.PodFailed, "")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
-		"evicted":           {newShop(), synced(newShop(), ended(corev1.PodFailed, "Evicted")), ReasonObjectsFailed, condition.Stalled, 2, "(Evicted)", []string{"s-0-0000000005 Evicted"}, "True", 0},
-		"of no word":        {newShop(), synced(newShop(), ended(corev1.PodFailed, "\x1b[31m")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
-		"of no phase known": {newShop(), synced(newShop(), ended("Odd", "")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 Unknown"}, "True", 0},
+		"pending":           {newFleet(), synced(newFleet(), waiting(corev1.PodPending, "ContainerCreating")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 PodPending"}, "True", 0},
+		"no image":          {newFleet(), synced(newFleet(), waiting(corev1.PodPending, "ImagePullBackOff")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 ImageNotPulled"}, "True", 0},
+		"no container":      {newFleet(), synced(newFleet(), waiting(corev1.PodPending, "CreateContainerConfigError")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 ContainerNotCreated"}, "True", 0},
+		"killed":            {newFleet(), synced(newFleet(), terminated(corev1.PodFailed, "OOMKilled")), ReasonObjectsFailed, condition.Stalled, 2, "(OOMKilled)", []string{"s-0-0000000005 OOMKilled"}, "True", 0},
+		"exited":            {newFleet(), synced(newFleet(), terminated(corev1.PodFailed, "Error")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
+		"restarted":         {newFleet(), synced(newFleet(), restarted(9*time.Second)), ReasonObjectsNotReady, condition.Reconciling, 2, "Not ready: Pod s-0-0000000005 (ContainerRestarted)", []string{"s-0-0000000005 ContainerRestarted"}, "True", time.Second},
+		"stays up":          {newFleet(), synced(newFleet(), restarted(10*time.Second)), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
+		"crashes":           {newFleet(), synced(newFleet(), waiting(corev1.PodRunning, "CrashLoopBackOff")), ReasonObjectsFailed, condition.Stalled, 2, "Pod s-0-0000000005 (ContainerCrashLooping)", []string{"s-0-0000000005 ContainerCrashLooping"}, "True", 0},
+		"not scheduled yet": {newFleet(), synced(newFleet(), unschedulable(5*time.Second)), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 PodNotScheduled"}, "True", 10 * time.Second},
+		"not scheduled":     {newFleet(), synced(newFleet(), unschedulable(15*time.Second)), ReasonObjectsFailed, condition.Stalled, 2, "(PodUnschedulable)", []string{"s-0-0000000005 PodUnschedulable"}, "True", 0},
+		"succeeded":         {newFleet(), synced(newFleet(), ended(corev1.PodSucceeded, "")), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
+		"failed":            {newFleet(), synced(newFleet(), ended(corev1.PodFailed, "")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
+		"evicted":           {newFleet(), synced(newFleet(), ended(corev1.PodFailed, "Evicted")), ReasonObjectsFailed, condition.Stalled, 2, "(Evicted)", []string{"s-0-0000000005 Evicted"}, "True", 0},
+		"of no word":        {newFleet(), synced(newFleet(), ended(corev1.PodFailed, "\x1b[31m")), ReasonObjectsFailed, condition.Stalled, 2, "(PodFailed)", []string{"s-0-0000000005 PodFailed"}, "True", 0},
+		"of no phase known": {newFleet(), synced(newFleet(), ended("Odd", "")), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-", []string{"s-0-0000000005 Unknown"}, "True", 0},
 
-		"rolls out":       {newShop(), synced(newShop(), rollingOut(1)), ReasonObjectsNotReady, condition.Reconciling, 2, "Not ready: Deployment s (ReplicasNotReady)", []string{"s ReplicasNotReady"}, "False", 0},
-		"does not go on":  {newShop(), synced(newShop(), deployment(func(d *appsv1.Deployment) { d.Status.Conditions[1].Reason = "ProgressDeadlineExceeded" })), ReasonObjectsFailed, condition.Stalled, 2, "Deployment s (ProgressDeadlineExceeded)", []string{"s ProgressDeadlineExceeded"}, "True", 0},
-		"cannot render":   {newShop(says("fail")), all, ReasonExpandFailed, condition.Stalled, -1, "nobody says fail", nil, "", 0},
-		"panics":          {newShop(says("panic")), all, ReasonExpandFailed, condition.Stalled, -1, "nobody says panic", nil, "", 0},
-		"many that fail":  {newShop(pods(12)), synced(newShop(pods(12)), func(o kind.Object) { ended(corev1.PodFailed, "")(o); failEvery(o) }), ReasonObjectsFailed, condition.Stalled, 1, "Pod s-0-0000000005 (PodFailed), Pod s-1-0000000005 (PodFailed), Pod s-10-0000000005 (PodFailed) and others:", tenFailed(), "True", 0},
-		"failed and gone": {newShop(), synced(newShop(), ended(corev1.PodFailed, ""))[1:], ReasonObjectsMissing, condition.Reconciling, 2, "no Pod s-0", []string{"s-0 Missing"}, "True", grace},
+		"rolls out":       {newFleet(), synced(newFleet(), rollingOut(1)), ReasonObjectsNotReady, condition.Reconciling, 2, "Not ready: Deployment s-front (ReplicasNotReady)", []string{"s-front ReplicasNotReady"}, "False", 0},
+		"does not go on":  {newFleet(), synced(newFleet(), deployment(func(d *appsv1.Deployment) { d.Status.Conditions[1].Reason = "ProgressDeadlineExceeded" })), ReasonObjectsFailed, condition.Stalled, 2, "Deployment s-front (ProgressDeadlineExceeded)", []string{"s-front ProgressDeadlineExceeded"}, "True", 0},
+		"cannot render":   {newFleet(says("fail")), all, ReasonExpandFailed, condition.Stalled, -1, "nobody says fail", nil, "", 0},
+		"panics":          {newFleet(says("panic")), all, ReasonExpandFailed, condition.Stalled, -1, "nobody says panic", nil, "", 0},
+		"many that fail":  {newFleet(pods(12)), synced(newFleet(pods(12)), func(o kind.Object) { ended(corev1.PodFailed, "")(o); failEvery(o) }), ReasonObjectsFailed, condition.Stalled, 1, "Pod s-0-0000000005 (PodFailed), Pod s-1-0000000005 (PodFailed), Pod s-10-0000000005 (PodFailed) and others:", tenFailed(), "True", 0},
+		"failed and gone": {newFleet(), synced(newFleet(), ended(corev1.PodFailed, ""))[1:], ReasonObjectsMissing, condition.Reconciling, 2, "no Pod s-0", []string{"s-0 Missing"}, "True", grace},
 	} {
 		t.Run(name, func(t *testing.T) {
-			next, wake := decide(snapshot{kind: market.Kind, owner: test.shop, children: test.children, now: now, grace: grace})
-			checkStatus(t, test.shop, next)
+			next, wake := decide(snapshot{kind: testkind.Kind, owner: test.fleet, children: test.children, now: now, grace: grace})
+			checkStatus(t, test.fleet, next)
 			ready := condition.FindReady(next.Conditions)
 			if ready.Reason != test.reason || !meta.IsStatusConditionTrue(next.Conditions, test.state) || !strings.Contains(ready.Message, test.says) {
 				t.Errorf("conditions are %+v", next.Conditions)
@@ -255,16 +256,16 @@ var meanings = map[string]kstatus.Status{
 }
 
 // checkStatus checks what holds for every status.
-func checkStatus(t *testing.T, s *market.Shop, next kind.Status) {
+func checkStatus(t *testing.T, s *testkind.Fleet, next kind.Status) {
 	t.Helper()
-	after := s.DeepCopyObject().(*market.Shop)
+	after := s.DeepCopyObject().(*testkind.Fleet)
 	after.Status.Status = next
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
 	if err != nil {
 		t.Fatal(err)
 	}
 	object := &unstructured.Unstructured{Object: content}
-	object.SetGroupVersionKind(market.Kind.GVK)
+	object.SetGroupVersionKind(testkind.Kind.GVK)
 	computed, err := kstatus.Compute(object)
 	if err != nil {
 		t.Fatal(err)
@@ -283,11 +284,11 @@ func checkStatus(t *testing.T, s *market.Shop, next kind.Status) {
 // then, and begins anew with another spec.
 func TestDecideOverTime(t *testing.T) {
 	const grace = time.Minute
-	s, all := newShop(), synced(newShop())
+	s, all := newFleet(), synced(newFleet())
 	step := func(after time.Duration, generation int64, children []kind.Object) kind.Status {
 		t.Helper()
 		s.Generation = generation
-		next, _ := decide(snapshot{kind: market.Kind, owner: s, last: s.Status.Conditions, children: children, now: now.Add(after), grace: grace})
+		next, _ := decide(snapshot{kind: testkind.Kind, owner: s, last: s.Status.Conditions, children: children, now: now.Add(after), grace: grace})
 		checkStatus(t, s, next)
 		s.Status.Status = next
 		return next
@@ -304,7 +305,7 @@ func TestDecideOverTime(t *testing.T) {
 		{time.Minute, 1, all[:2], ReasonObjectsMissing, condition.Reconciling, "False"}, // the Deployment had the condition
 		{time.Minute + 59*time.Second, 1, nil, ReasonObjectsMissing, condition.Reconciling, "False"},
 		{2 * time.Minute, 1, nil, ReasonObjectsMissing, condition.Stalled, "False"},
-		{3 * time.Minute, 1, and(all, synced(newShop(says("hi")))...), ReasonObjectsLeftOver, condition.Stalled, "True"},
+		{3 * time.Minute, 1, and(all, synced(newFleet(says("hi")))...), ReasonObjectsLeftOver, condition.Stalled, "True"},
 		{4 * time.Minute, 2, nil, ReasonObjectsMissing, condition.Reconciling, "False"},
 		{5 * time.Minute, 2, all, ReasonReady, condition.Ready, "True"},
 	} {
@@ -318,11 +319,11 @@ func TestDecideOverTime(t *testing.T) {
 
 // A status says the same however far a rollout is, and in whatever order a cache lists.
 func TestStatusDoesNotChurn(t *testing.T) {
-	first, _ := decide(snapshot{kind: market.Kind, owner: newShop(), children: synced(newShop(), rollingOut(1)), now: now})
+	first, _ := decide(snapshot{kind: testkind.Kind, owner: newFleet(), children: synced(newFleet(), rollingOut(1)), now: now})
 	for available := range int32(3) {
-		children := synced(newShop(), rollingOut(available))
+		children := synced(newFleet(), rollingOut(available))
 		slices.Reverse(children)
-		next, _ := decide(snapshot{kind: market.Kind, owner: newShop(), last: first.Conditions, children: children, now: now.Add(time.Hour)})
+		next, _ := decide(snapshot{kind: testkind.Kind, owner: newFleet(), last: first.Conditions, children: children, now: now.Add(time.Hour)})
 		if !equality.Semantic.DeepEqual(first, next) {
 			t.Errorf("was %+v, is %+v", first, next)
 		}

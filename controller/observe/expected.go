@@ -106,7 +106,7 @@ func newestFirst(a, b kind.Object) int {
 	return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
 }
 
-// beforeHash is the name that an object had before it got one with a hash; empty for a name
+// beforeHash returns the name that an object had before it got one with a hash; empty for a name
 // without a hash.
 func beforeHash(name string) string {
 	before := name[:max(strings.LastIndexByte(name, '-'), 0)]

@@ -25,7 +25,7 @@ type state struct {
 	wake time.Time
 }
 
-// stateOf is what kstatus computes of an object, but that
+// stateOf returns what kstatus computes of an object, but that
 //
 //   - a Job is ready once it is complete, as it is for Flux and Argo CD: who waits for one
 //     waits for its end;
@@ -78,7 +78,7 @@ func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 	}
 }
 
-// staysUp is when the containers of a Pod that were restarted have run for long enough to
+// staysUp returns when the containers of a Pod that were restarted have run for long enough to
 // say that they stay up: one that crashes again and again is ready for a moment each time.
 // It is zero where none was restarted.
 func staysUp(pod *corev1.Pod) (stays time.Time) {
@@ -152,7 +152,7 @@ func availability(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// reasonOf is the reason of what kstatus computed. Messages have counts, which change with
+// reasonOf returns the reason of what kstatus computed. Messages have counts, which change with
 // every Pod. A reason may be that of an object of whatever kind: what is not a word is
 // replaced.
 func reasonOf(result *kstatus.Result) string {

@@ -15,7 +15,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// conditionsOf are the conditions of an object of a kind, wherever in its status they are
+// conditionsOf returns the conditions of an object of a kind, wherever in its status they are
 // embedded.
 func conditionsOf(owner kind.Object) []metav1.Condition {
 	field := reflect.Indirect(reflect.ValueOf(owner)).FieldByName("Status")
@@ -50,7 +50,7 @@ func contentOf(status any) (content, error) {
 	return c, nil
 }
 
-// lastContent is the content of the status that an object has.
+// lastContent returns the content of the status that an object has.
 func lastContent(owner kind.Object) (content, error) {
 	var object struct {
 		Status json.RawMessage `json:"status"`
@@ -65,13 +65,13 @@ func lastContent(owner kind.Object) (content, error) {
 	return contentOf(object.Status)
 }
 
-// says says whether two statuses say the same. Their conditions may be in whatever order:
+// says reports whether two statuses say the same. Their conditions may be in whatever order:
 // the API server keeps that in which they were first written.
 func (c content) says(other content) bool {
 	return reflect.DeepEqual(c.sorted(), other.sorted())
 }
 
-// sorted is the status with its conditions sorted by type.
+// sorted returns the status with its conditions sorted by type.
 func (c content) sorted() map[string]any {
 	conditions, ok := c["conditions"].([]any)
 	if !ok {
@@ -90,7 +90,7 @@ func typeOf(condition any) string {
 	return name
 }
 
-// conditions are those of a status that can be read as such.
+// conditions returns those of a status that can be read as such.
 func (c content) conditions() (conditions []metav1.Condition) {
 	if b, err := json.Marshal(c["conditions"]); err == nil {
 		_ = json.Unmarshal(b, &conditions)

@@ -9,7 +9,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
-	"example.com/gatehouse/test/market"
+	"example.com/gatehouse/test/testkind"
 )
 
 func TestStatusesSayTheSame(t *testing.T) {
@@ -36,7 +36,7 @@ func TestStatusesSayTheSame(t *testing.T) {
 		"null":                 {kind.Status{}, map[string]any{"names": nil}, true},
 		"a field more":         {kind.Status{}, map[string]any{"names": []string{"a"}}, false},
 	} {
-		before, err := lastContent(&market.Shop{Status: market.ShopStatus{Status: test.last}})
+		before, err := lastContent(&testkind.Fleet{Status: testkind.FleetStatus{Status: test.last}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -149,12 +149,6 @@ func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []r
 	return all, left, err
 }
 
-func untyped(gvk schema.GroupVersionKind) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	return u
-}
-
 // leftOut is in the place of an object that is left out.
 type leftOut struct {
 	metav1.PartialObjectMetadata

@@ -31,7 +31,7 @@ func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Events is a source that, some time after each event of an object of a type, requests
+// Events returns a source that, some time after each event of an object of a type, requests
 // what the object was rendered from.
 func (r Rendered) Events(object client.Object, delay func(ctx context.Context, object client.Object, from client.ObjectKey) time.Duration) source.Source {
 	enqueue := func(ctx context.Context, object client.Object, q queue) {

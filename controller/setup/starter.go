@@ -91,7 +91,7 @@ func (s *starter) list(ctx context.Context, list client.ObjectList, namespace st
 	return s.mgr.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1))
 }
 
-// namespaces are those to watch; the empty one for all.
+// namespaces returns those to watch; the empty one for all.
 func (s *starter) namespaces() []string {
 	if len(s.options.Namespaces) == 0 {
 		return []string{""}

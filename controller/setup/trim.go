@@ -138,7 +138,7 @@ var (
 	marshaler      = reflect.TypeFor[json.Marshaler]()
 )
 
-// isScalar says whether a type of a field is neither a list nor a mapping in JSON. The
+// isScalar reports whether a type of a field is neither a list nor a mapping in JSON. The
 // types of Kubernetes that write their JSON themselves, like quantities and times, are
 // neither.
 func isScalar(t reflect.Type) bool {

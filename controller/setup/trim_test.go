@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/test/market"
+	"example.com/gatehouse/test/testkind"
 )
 
 var created = metav1.NewTime(time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC))
@@ -47,7 +47,7 @@ func trimmed(labels map[string]string) metav1.ObjectMeta {
 	}
 }
 
-func shopLabel() map[string]string { return map[string]string{market.Label: "s"} }
+func fleetLabel() map[string]string { return map[string]string{testkind.Label: "s"} }
 
 func TestTrim(t *testing.T) {
 	running := corev1.ContainerStatus{Name: "runs", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
@@ -56,7 +56,7 @@ func TestTrim(t *testing.T) {
 	for name, test := range map[string]struct{ object, want client.Object }{
 		"Pod": {
 			&corev1.Pod{
-				ObjectMeta: full(shopLabel()),
+				ObjectMeta: full(fleetLabel()),
 				Spec:       corev1.PodSpec{NodeName: "n", HostNetwork: true, Containers: []corev1.Container{{Name: "c"}}},
 				Status: corev1.PodStatus{
 					Phase: corev1.PodRunning, Reason: "r", Message: "m", PodIP: "10.0.0.1", ObservedGeneration: 2,
@@ -68,7 +68,7 @@ func TestTrim(t *testing.T) {
 				},
 			},
 			&corev1.Pod{
-				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: trimmed(shopLabel()),
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: trimmed(fleetLabel()),
 				Spec: corev1.PodSpec{NodeName: "n", HostNetwork: true},
 				Status: corev1.PodStatus{
 					Phase: corev1.PodRunning, Reason: "r", ObservedGeneration: 2,
@@ -79,7 +79,7 @@ func TestTrim(t *testing.T) {
 		},
 		"StatefulSet": {
 			&appsv1.StatefulSet{
-				ObjectMeta: full(shopLabel()),
+				ObjectMeta: full(fleetLabel()),
 				Spec: appsv1.StatefulSetSpec{
 					Replicas: ptr.To[int32](3), ServiceName: "s", Selector: &metav1.LabelSelector{},
 					UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
@@ -87,7 +87,7 @@ func TestTrim(t *testing.T) {
 				Status: appsv1.StatefulSetStatus{Replicas: 3},
 			},
 			&appsv1.StatefulSet{
-				TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: trimmed(shopLabel()),
+				TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: trimmed(fleetLabel()),
 				Spec: appsv1.StatefulSetSpec{
 					Replicas: ptr.To[int32](3), ServiceName: "s",
 					UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
@@ -97,35 +97,35 @@ func TestTrim(t *testing.T) {
 		},
 		"PodDisruptionBudget": {
 			&policyv1.PodDisruptionBudget{
-				ObjectMeta: full(shopLabel()),
+				ObjectMeta: full(fleetLabel()),
 				Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{}},
 			},
 			&policyv1.PodDisruptionBudget{
-				TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: trimmed(shopLabel()),
+				TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: trimmed(fleetLabel()),
 				Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: ptr.To(intstr.FromInt32(1))},
 			},
 		},
 		"ConfigMap": {
-			&corev1.ConfigMap{ObjectMeta: full(shopLabel()), Data: map[string]string{"a": "b"}},
-			&corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: trimmed(shopLabel())},
+			&corev1.ConfigMap{ObjectMeta: full(fleetLabel()), Data: map[string]string{"a": "b"}},
+			&corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: trimmed(fleetLabel())},
 		},
 		"Widget": {
 			&unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "a.example/v1", "kind": "Widget", "data": "d",
-				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{market.Label: "s", "other": "label"}, "finalizers": []any{"f"}},
+				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{testkind.Label: "s", "other": "label"}, "finalizers": []any{"f"}},
 				"spec":     map[string]any{"size": int64(3), "list": []any{"a"}, "map": map[string]any{"a": "b"}},
 				"status":   map[string]any{"conditions": []any{}},
 			}},
 			&unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "a.example/v1", "kind": "Widget",
-				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{market.Label: "s", kind.ManagedByLabel: kind.ManagedBy}},
+				"metadata": map[string]any{"name": "a", "namespace": "ns", "labels": map[string]any{testkind.Label: "s", kind.ManagedByLabel: kind.ManagedBy}},
 				"spec":     map[string]any{"size": int64(3)},
 				"status":   map[string]any{"conditions": []any{}},
 			}},
 		},
 	} {
 		gvk := test.want.GetObjectKind().GroupVersionKind()
-		c := Controller{Kind: kind.Kind{Label: market.Label, Children: []kind.Child{{GVK: gvk}}}}
+		c := Controller{Kind: kind.Kind{Label: testkind.Label, Children: []kind.Child{{GVK: gvk}}}}
 		for range 2 { // client-go may trim again what was trimmed
 			got, err := transform(clientgoscheme.Scheme, []Controller{c})(test.object)
 			if err != nil || !equality.Semantic.DeepEqual(got, test.want) {

@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Types are the types of rendered objects that controllers read, each once.
+// Types returns the types of rendered objects that controllers read, each once.
 func Types(controllers []Controller) (types []schema.GroupVersionKind) {
 	for _, c := range controllers {
 		for _, gvk := range ObservedTypes(c.Kind) {
@@ -23,7 +23,7 @@ func Types(controllers []Controller) (types []schema.GroupVersionKind) {
 	return types
 }
 
-// ObservedTypes are the types of objects that the status of a kind depends on.
+// ObservedTypes returns the types of objects that the status of a kind depends on.
 func ObservedTypes(k kind.Kind) (types []schema.GroupVersionKind) {
 	for _, child := range k.Children {
 		if !child.Unobserved {
@@ -39,6 +39,10 @@ func NewObject(gvk schema.GroupVersionKind) client.Object {
 	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {
 		return known.(client.Object)
 	}
+	return untyped(gvk)
+}
+
+func untyped(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(gvk)
 	return object

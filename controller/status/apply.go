@@ -20,14 +20,14 @@ func Apply(ctx context.Context, c client.Client, configuration runtime.ApplyConf
 	return c.Status().Apply(ctx, configuration, FieldOwner, client.ForceOwnership)
 }
 
-// IsOutdated says whether a write failed because the server holds something newer
-// than the cache that it was decided from. Nothing is to be done: the event of what is
-// newer is on its way.
+// IsOutdated reports whether a write failed as it does where the server holds something
+// newer than the cache that it was decided from: the event of what is newer is on its way.
+// Admission may answer so, too.
 func IsOutdated(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 }
 
-// ConditionConfigurations are conditions as server-side apply takes them.
+// ConditionConfigurations returns conditions as server-side apply takes them.
 func ConditionConfigurations(conditions []metav1.Condition) []*metav1ac.ConditionApplyConfiguration {
 	configurations := make([]*metav1ac.ConditionApplyConfiguration, len(conditions))
 	for i, c := range conditions {

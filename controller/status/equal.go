@@ -8,7 +8,7 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// Equal says whether two statuses of one kind say the same. Their conditions may be
+// Equal reports whether two statuses of one kind say the same. Their conditions may be
 // in whatever order: the API server keeps that in which they were first written.
 func Equal[S any](a, b S) bool {
 	return statusEquality.DeepEqual(a, b)

@@ -11,31 +11,31 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// documented is a type of Kubernetes, and what it says of its fields.
+// documented is a type of Kubernetes.
 type documented struct {
 	name   string
-	fields map[string]string
+	fields map[string]string // the description of each
 }
 
-// kubernetesType is the name of the type of Kubernetes that an object is of, which is told by
-// what is said of its fields; empty where it is of none.
+// kubernetesType returns the name of the type of Kubernetes whose fields have the descriptions that
+// a schema has, or nothing if there is none.
 func kubernetesType(schema apiextensionsv1.JSONSchemaProps) string {
 	if len(schema.Properties) == 0 {
 		return ""
 	}
 	for _, t := range kubernetesTypes() {
-		isOf := true
+		same := true
 		for name, property := range schema.Properties {
-			isOf = isOf && property.Description != "" && t.fields[name] == words(property.Description)
+			same = same && property.Description != "" && t.fields[name] == joinLines(property.Description)
 		}
-		if isOf {
+		if same {
 			return t.name
 		}
 	}
 	return ""
 }
 
-// kubernetesTypes are all structs of Kubernetes' APIs, by name.
+// kubernetesTypes returns all structs of Kubernetes' APIs, those with the fewest fields first.
 var kubernetesTypes = sync.OnceValue(func() (types []documented) {
 	seen := map[reflect.Type]bool{}
 	var visit func(t reflect.Type)
@@ -51,7 +51,7 @@ var kubernetesTypes = sync.OnceValue(func() (types []documented) {
 			if d, ok := reflect.Zero(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
 				fields := map[string]string{}
 				for name, description := range d.SwaggerDoc() {
-					fields[name] = words(description)
+					fields[name] = joinLines(description)
 				}
 				types = append(types, documented{t.Name(), fields})
 			}
@@ -69,5 +69,5 @@ var kubernetesTypes = sync.OnceValue(func() (types []documented) {
 	return types
 })
 
-// words are those of a text, whose lines are broken anywhere.
-func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+// joinLines returns a text without its line breaks.
+func joinLines(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,5 +1,5 @@
-// Command reference prints the reference of kinds, in Markdown, from the files of their
-// CustomResourceDefinitions; without arguments that of Gatehouse's own.
+// Command reference prints a reference of kinds, in Markdown. Its arguments are the files of their
+// CustomResourceDefinitions; without arguments, it prints the reference of Memcached and At.
 package main
 
 import (
@@ -26,16 +26,22 @@ func main() {
 	}
 }
 
-// run writes the reference of the kinds in files, all of it or nothing.
+const head = `# Reference
+
+For people who write these objects or read their status: each field, with its type, default and bounds.
+Generated from the CustomResourceDefinitions; ` + "`kubectl explain`" + ` prints the same.
+`
+
+// run writes the reference of the kinds in files, or nothing if there is an error.
 func run(out io.Writer, files []string) error {
 	var page bytes.Buffer
-	page.WriteString("# Reference\n\nGenerated from the CustomResourceDefinitions; `kubectl explain` says the same.\n")
+	page.WriteString(head)
 	var errs []error
 	if len(files) == 0 {
 		errs = append(errs, writeKind(&page, crds.Memcached), writeKind(&page, crds.At))
 	}
 	for _, file := range files {
-		definition, err := os.ReadFile(file) //nolint:gosec // whoever runs it says which
+		definition, err := os.ReadFile(file) //nolint:gosec // the user names the files
 		if err != nil {
 			errs = append(errs, err)
 		} else if err := writeKind(&page, definition); err != nil {
@@ -49,13 +55,14 @@ func run(out io.Writer, files []string) error {
 	return err
 }
 
+// writeKind writes a section for each version of a kind.
 func writeKind(page *bytes.Buffer, definition []byte) error {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(definition, &crd); err != nil {
 		return err
 	}
 	if crd.Kind != "CustomResourceDefinition" {
-		return errors.New("it is no CustomResourceDefinition: give the files that controller-gen writes, one for each kind")
+		return errors.New("not a CustomResourceDefinition: name the files that controller-gen writes, one for each kind")
 	}
 	for _, version := range crd.Spec.Versions {
 		if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
@@ -77,12 +84,12 @@ func writeKind(page *bytes.Buffer, definition []byte) error {
 	return nil
 }
 
-// writeFields writes a row for each field, and those of what it holds, unless that is a type
-// of Kubernetes, which is named.
+// writeFields writes a row for each field of a schema, and for the fields in it, unless its type is
+// one of Kubernetes.
 func writeFields(page *bytes.Buffer, prefix string, schema apiextensionsv1.JSONSchemaProps) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		field := schema.Properties[name]
-		fmt.Fprintf(page, "| `%s%s` | %s | %s |\n", prefix, name, shape(field, slices.Contains(schema.Required, name)), oneLine(field.Description))
+		fmt.Fprintf(page, "| `%s%s` | %s | %s |\n", prefix, name, describeType(field, slices.Contains(schema.Required, name)), oneLine(field.Description))
 		switch items := itemsOf(field); {
 		case items == nil && kubernetesType(field) == "":
 			writeFields(page, prefix+name+".", field)
@@ -92,8 +99,8 @@ func writeFields(page *bytes.Buffer, prefix string, schema apiextensionsv1.JSONS
 	}
 }
 
-// shape is the type of a field, whether it must be there, its default and bounds.
-func shape(field apiextensionsv1.JSONSchemaProps, required bool) string {
+// describeType returns the type of a field, whether it is required, its default and bounds.
+func describeType(field apiextensionsv1.JSONSchemaProps, required bool) string {
 	parts := []string{typeOf(field)}
 	if required {
 		parts = append(parts, "required")
@@ -115,6 +122,7 @@ func shape(field apiextensionsv1.JSONSchemaProps, required bool) string {
 
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
+// typeOf returns the name of the type of a field.
 func typeOf(field apiextensionsv1.JSONSchemaProps) string {
 	if name := kubernetesType(field); name != "" {
 		return name
@@ -134,7 +142,7 @@ func typeOf(field apiextensionsv1.JSONSchemaProps) string {
 	return field.Type
 }
 
-// itemsOf is the schema of the items of a list; nil of anything else.
+// itemsOf returns the schema of the items of a list, or nil if a field is no list.
 func itemsOf(field apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
 	if field.Items == nil {
 		return nil
@@ -142,6 +150,7 @@ func itemsOf(field apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaP
 	return field.Items.Schema
 }
 
+// oneLine returns a description as it can be in a table.
 func oneLine(description string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(description), " "), "|", `\|`)
+	return strings.ReplaceAll(joinLines(description), "|", `\|`)
 }

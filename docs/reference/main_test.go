@@ -34,8 +34,7 @@ spec:
                   optional: {type: boolean, description: "Specify whether the Secret or its key\n must be defined"}
 `
 
-// Types of Kubernetes are named, and all others listed.
-func TestReference(t *testing.T) {
+func TestReferenceListsFieldsExceptThoseOfKubernetes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "thing.yaml")
 	if err := os.WriteFile(file, []byte(thing), 0o600); err != nil {
 		t.Fatal(err)
@@ -56,7 +55,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-func TestWrongFiles(t *testing.T) {
+func TestWrongFilesPrintNothing(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other.yaml")
 	if err := os.WriteFile(other, []byte("kind: Pod\n"), 0o600); err != nil {
@@ -67,7 +66,7 @@ func TestWrongFiles(t *testing.T) {
 		want  string
 	}{
 		{[]string{filepath.Join(dir, "none.yaml")}, "none.yaml: no such file"},
-		{[]string{other, other}, "other.yaml: it is no CustomResourceDefinition"},
+		{[]string{other, other}, "other.yaml: not a CustomResourceDefinition"},
 	} {
 		var out bytes.Buffer
 		if err := run(&out, test.files); err == nil || !strings.Contains(err.Error(), test.want) || out.Len() > 0 {

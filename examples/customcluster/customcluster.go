@@ -29,6 +29,7 @@ var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster]{
 	Children:    []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
 	Expand:      expand,
 	Status:      status,
+	Page:        page,
 })
 
 // expand returns as many Pods as are wanted; none depends on how many there are. A Pod that is
@@ -67,4 +68,16 @@ func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision {
 		next.Message = s.Object.Spec.Message
 	}
 	return kind.Decision{Status: next, Wake: s.Wake}
+}
+
+// page shows how many Pods echo which message.
+func page(v kind.View[v1alpha1.Customcluster]) kind.Page {
+	p := kind.Page{Columns: []kind.Column{{Name: "Pods", IsNumber: true}, {Name: "Message"}}}
+	for _, c := range v.Objects {
+		p.Rows = append(p.Rows, kind.Row{Cells: []kind.Cell{
+			{kind.Plain(fmt.Sprint(len(c.Children)))},
+			{kind.Code(c.Object.Spec.Message)},
+		}})
+	}
+	return p
 }

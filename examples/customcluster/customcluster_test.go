@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/kindtest"
 )
 
 func cluster(count int32, message string) *v1alpha1.Customcluster {
@@ -43,6 +44,11 @@ func TestExpand(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The Go type is that of the CustomResourceDefinition, and expanding is repeatable.
+func TestKind(t *testing.T) {
+	kindtest.Check(t, Kind, cluster(3, "hello"))
 }
 
 // open opens this repository, with other content of the file of the Customcluster.

@@ -28,10 +28,17 @@ var Kind = kind.Define(kind.Definition[cnatv1alpha1.At]{
 	Fields:       crds.AtFields,
 	Children:     []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
 	Expand:       expand,
+	Review:       review,
+	ReviewCRD:    reviewCRD,
 	Digest:       func(at *cnatv1alpha1.At) string { return Digest(at.Spec) },
 	Gate:         Gate,
 	TimeField:    "spec.schedule",
 	KeepDefaults: []string{strings.Join(StartingDeadline, ".")},
+	Page:         page,
+	Warnings:     warnings,
+	// The result of a command is not the health of a delivery.
+	HealthyPhases: []string{string(cnatv1alpha1.AtRunning), string(cnatv1alpha1.AtDone)},
+	InitPatches:   initPatches,
 })
 
 const (
@@ -61,7 +68,7 @@ var podAnnotations = map[string]string{
 	"kustomize.toolkit.fluxcd.io/ssa":       "IfNotPresent",
 }
 
-// Schedule is the instant at which an At is due, in UTC. It takes what the
+// Schedule returns the instant at which an At is due, in UTC. It takes what the
 // CustomResourceDefinition takes.
 func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
 	due, err := time.Parse(time.RFC3339, spec.Schedule)
@@ -85,7 +92,7 @@ var (
 	endOfSchedules = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Digest is the digest of what a defaulted spec would run, and when. It leaves
+// Digest returns the digest of what a defaulted spec would run, and when. It leaves
 // out what only the controller acts on and may change while a Pod waits: suspend
 // and startingDeadlineSeconds.
 func Digest(spec cnatv1alpha1.AtSpec) string {
@@ -95,7 +102,7 @@ func Digest(spec cnatv1alpha1.AtSpec) string {
 	return spelledDigest(spec)
 }
 
-// Digests are the digests that a run or a Pod of a defaulted spec may have: Digest,
+// Digests returns the digests that a run or a Pod of a defaulted spec may have: Digest,
 // and the one that earlier versions gave the spec, which differed with the spelling of
 // a value. What is on record under that must not run again.
 func Digests(spec cnatv1alpha1.AtSpec) []string {

@@ -16,21 +16,21 @@ import (
 // late is too late by a default for StartingDeadline there.
 const Definition = "ats.cnat.programming-kubernetes.info"
 
-// Deadline is the last instant at which an At may start that is due at an instant and may be so
-// many seconds late. An environment may let it be later than a time can tell.
+// Deadline returns the last instant at which an At may start that is due at an instant and may be
+// so many seconds late. A number of seconds that no time.Duration holds counts as the longest.
 func Deadline(due time.Time, seconds int64) time.Time {
 	const most = int64(math.MaxInt64 / time.Second)
 	return due.Add(time.Duration(min(seconds, most)) * time.Second)
 }
 
-// IsDefinition says whether an object is the CustomResourceDefinition of Ats.
+// IsDefinition reports whether an object is the CustomResourceDefinition of Ats.
 func IsDefinition(o *unstructured.Unstructured) bool {
 	gvk := o.GroupVersionKind()
 	return gvk.Group == "apiextensions.k8s.io" && gvk.Kind == "CustomResourceDefinition" && o.GetName() == Definition
 }
 
-// DefaultDeadline is the default of StartingDeadline, in seconds, in a
-// CustomResourceDefinition of Ats; 0 for none, and in any other object.
+// DefaultDeadline returns the default of StartingDeadline, in seconds, in a
+// CustomResourceDefinition of Ats; 0 where there is none, and for any other object.
 func DefaultDeadline(o *unstructured.Unstructured) int64 {
 	if !IsDefinition(o) {
 		return 0
@@ -40,14 +40,14 @@ func DefaultDeadline(o *unstructured.Unstructured) int64 {
 	return int64(seconds)
 }
 
-// DefaultDeadlinePatch is an operation of a JSON patch that gives a CustomResourceDefinition
-// of Ats a default of StartingDeadline.
-func DefaultDeadlinePatch(definition *unstructured.Unstructured, seconds int64) string {
+// deadlinePatch returns an operation of a JSON patch that gives a CustomResourceDefinition of Ats
+// a default of StartingDeadline.
+func deadlinePatch(definition *unstructured.Unstructured, seconds int64) string {
 	_, index := atVersion(definition)
 	return fmt.Sprintf("{op: add, path: /spec/versions/%d/%s, value: %d}", index, strings.Join(defaultDeadline(), "/"), seconds)
 }
 
-// defaultDeadline is where a version of a CustomResourceDefinition has the default.
+// defaultDeadline returns the path of the default in a version of a CustomResourceDefinition.
 func defaultDeadline() []string {
 	path := []string{"schema", "openAPIV3Schema"}
 	for _, key := range StartingDeadline {
@@ -56,7 +56,7 @@ func defaultDeadline() []string {
 	return append(path, "default")
 }
 
-// atVersion is the version of Ats that Gatehouse reads, and its index.
+// atVersion returns the version of Ats that Gatehouse reads, and its index.
 func atVersion(definition *unstructured.Unstructured) (version map[string]any, index int) {
 	versions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "spec", "versions")
 	list, _ := versions.([]any)

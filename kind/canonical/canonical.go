@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Quantity is a quantity in one spelling: 1Gi for 1073741824, 500m for 0.5,
+// Quantity returns a quantity in one spelling: 1Gi for 1073741824, 500m for 0.5,
 // 1k for 1E3. Of the families it is the one with the fewest digits that has a suffix
 // for it.
 func Quantity(q resource.Quantity) (canonical resource.Quantity) {
@@ -28,7 +28,7 @@ func Quantity(q resource.Quantity) (canonical resource.Quantity) {
 	return canonical
 }
 
-// Resources are compute resources in one spelling: what is empty is left out.
+// Resources returns compute resources in one spelling: what is empty is left out.
 func Resources(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	canonical := corev1.ResourceRequirements{
 		Limits:   resourceList(resources.Limits),
@@ -91,7 +91,7 @@ func EnvFrom(sources []corev1.EnvFromSource) []corev1.EnvFromSource {
 	return canonical
 }
 
-// divisorOrNone is a divisor, where none is 1.
+// divisorOrNone returns a divisor, where none is 1.
 func divisorOrNone(divisor resource.Quantity) resource.Quantity {
 	if divisor.CmpInt64(1) == 0 {
 		return resource.Quantity{}

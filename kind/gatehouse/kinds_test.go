@@ -143,7 +143,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// expand is what an object of a kind is rendered to. It has a name where it has none.
+// expand returns what an object of a kind is rendered to. It has a name where it has none.
 func expand(t rapid.TB, k kind.Kind, owner kind.Object) []*unstructured.Unstructured {
 	t.Helper()
 	owner.SetName(cmp.Or(owner.GetName(), "a"))
@@ -154,7 +154,7 @@ func expand(t rapid.TB, k kind.Kind, owner kind.Object) []*unstructured.Unstruct
 	return objects
 }
 
-// podOf is the Pod, or the template of Pods, that an object is; nil where it is neither.
+// podOf returns the Pod, or the template of Pods, that an object is; nil where it is neither.
 func podOf(t rapid.TB, object *unstructured.Unstructured) *corev1.PodTemplateSpec {
 	t.Helper()
 	pod := object.Object

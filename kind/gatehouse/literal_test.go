@@ -15,7 +15,7 @@ import (
 	"example.com/gatehouse/kind/memcached"
 )
 
-// kubeletExpand is what the kubelet makes of a container's command and args: Expand of
+// kubeletExpand returns what the kubelet makes of a container's command and args: Expand of
 // k8s.io/kubernetes/third_party/forked/golang/expansion, where every variable has one
 // value.
 func kubeletExpand(text, value string) string {

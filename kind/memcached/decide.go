@@ -35,7 +35,7 @@ func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision {
 	return kind.Decision{Status: next, Wake: wake}
 }
 
-// deploymentOf is the Deployment of a name among objects; nil where there is none that stays.
+// deploymentOf returns the Deployment of a name among objects; nil where there is none that stays.
 func deploymentOf(name string, objects []kind.Object) *appsv1.Deployment {
 	for _, o := range objects {
 		if deployment, ok := o.(*appsv1.Deployment); ok && deployment.Name == name && deployment.DeletionTimestamp == nil {
@@ -97,7 +97,7 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 	return time.Time{}
 }
 
-// readyNodes are the names of the Pods among objects that are ready, sorted.
+// readyNodes returns the names of the Pods among objects that are ready, sorted.
 func readyNodes(objects []kind.Object) []string {
 	var nodes []string
 	for _, o := range objects {
@@ -122,7 +122,7 @@ func replicas(deployment *appsv1.Deployment) int32 {
 	return ptr.Deref(deployment.Spec.Replicas, 1)
 }
 
-// isRollingOut says whether a Deployment is on its way to its current template: it
+// isRollingOut reports whether a Deployment is on its way to its current template: it
 // has Pods of another one, or has never had all of this one.
 func isRollingOut(deployment *appsv1.Deployment, ready int32) bool {
 	size, status := replicas(deployment), deployment.Status

@@ -29,7 +29,7 @@ func newMemcached() *cachev1alpha1.Memcached {
 	}
 }
 
-// rolledOut is the Deployment of newMemcached with all its Pods.
+// rolledOut returns the Deployment of newMemcached with all its Pods.
 func rolledOut(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := expanded.First[appsv1.Deployment](Kind, newMemcached())
 	d.Generation = 1

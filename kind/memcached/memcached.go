@@ -35,6 +35,8 @@ var Kind = kind.Define(kind.Definition[cachev1alpha1.Memcached]{
 	},
 	Expand: expand,
 	Status: decide,
+	Review: review,
+	Page:   page,
 	Digest: func(m *cachev1alpha1.Memcached) string { return Digest(m.Spec) },
 })
 
@@ -56,7 +58,7 @@ const (
 	metricsPort   = "metrics"
 )
 
-// Digest is the digest of a defaulted spec.
+// Digest returns the digest of a defaulted spec.
 func Digest(spec cachev1alpha1.MemcachedSpec) string {
 	spec.Resources = canonical.Resources(spec.Resources)
 	if spec.MemoryLimit != nil {
@@ -190,7 +192,7 @@ func service(m *cachev1alpha1.Memcached, selector map[string]string) *corev1.Ser
 
 const mebi = 1 << 20
 
-// memcachedResources are the container's resources: derived memory, unless the
+// memcachedResources returns the container's resources: derived memory, unless the
 // spec names memory, and whatever else the spec names.
 func memcachedResources(spec cachev1alpha1.MemcachedSpec) corev1.ResourceRequirements {
 	resources := *spec.Resources.DeepCopy()
@@ -214,7 +216,7 @@ func has(list corev1.ResourceList, name corev1.ResourceName) bool {
 	return ok
 }
 
-// memcachedMemory is what a memcached that is full needs, in whole MiB. Measured
+// memcachedMemory returns what a memcached that is full needs, in whole MiB. Measured
 // with memcached 1.6.18, caches of 2 to 2,330 MiB and items of 10 B to 500 KiB:
 //   - a sixth of the items' memory, while the hash table of the smallest items
 //     grows, and a little for page headers;

@@ -9,7 +9,7 @@ func Literal(text string) string {
 	return strings.ReplaceAll(text, "$", "$$")
 }
 
-// Literals are texts that are each a Literal.
+// Literals returns texts that are each a Literal.
 func Literals(texts []string) []string {
 	written := make([]string, len(texts))
 	for i, text := range texts {

@@ -25,7 +25,7 @@ const (
 	Namespace = "gatehouse-system"
 )
 
-// ClusterRole is what the controllers of kinds may do in all namespaces.
+// ClusterRole returns what the controllers of kinds may do in all namespaces.
 func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 	r := rights{}
 	// Who may read the metrics is asked of the API server.
@@ -52,7 +52,7 @@ func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 	}
 }
 
-// Role is what the controllers may do in their own namespace: to choose the one that leads.
+// Role returns what the controllers may do in their own namespace: to choose the one that leads.
 func Role() *rbacv1.Role {
 	r := rights{}
 	r.allow("coordination.k8s.io", "leases", "create", "get", "update")
@@ -78,7 +78,7 @@ func Manifest(kinds *registry.Kinds) ([]byte, error) {
 	return manifest.Bytes(), nil
 }
 
-// resource is what the API server calls objects of a kind: its plural, as Kubernetes and
+// resource returns what the API server calls objects of a kind: its plural, as Kubernetes and
 // kubebuilder form it.
 func resource(kind string) string {
 	name := strings.ToLower(kind)
@@ -109,7 +109,7 @@ func (r rights) allow(group, resource string, verbs ...string) {
 	r[key] = append(r[key], verbs...)
 }
 
-// rules are the rights, each resource with its verbs once, sorted.
+// rules returns the rights, each resource with its verbs once, sorted.
 func (r rights) rules() (rules []rbacv1.PolicyRule) {
 	byGroup := func(a, b schema.GroupResource) int {
 		return slices.Compare([]string{a.Group, a.Resource}, []string{b.Group, b.Resource})

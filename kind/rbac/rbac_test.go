@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/test/market"
+	"example.com/gatehouse/test/testkind"
 )
 
 func TestManifestIsThatOfTheController(t *testing.T) {
@@ -28,7 +28,7 @@ func TestManifestIsThatOfTheController(t *testing.T) {
 // Nobody but the controller of a kind with a gate may change anything but a status, and what
 // is not observed is not read.
 func TestClusterRole(t *testing.T) {
-	kinds, err := registry.New(market.Kind, market.StallKind)
+	kinds, err := registry.New(testkind.Kind, testkind.ConvoyKind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,14 +38,14 @@ func TestClusterRole(t *testing.T) {
 		})
 	}
 	for _, verb := range []string{"get", "list", "watch"} {
-		for _, on := range [][2]string{{"", "pods"}, {"apps", "deployments"}, {"shop.example.com", "shops"}, {"shop.example.com", "stalls"}} {
+		for _, on := range [][2]string{{"", "pods"}, {"apps", "deployments"}, {"testing.example.com", "fleets"}, {"testing.example.com", "convoys"}} {
 			if !may(verb, on[0], on[1]) {
 				t.Errorf("may not %s %s", verb, on[1])
 			}
 		}
 	}
 	for _, rule := range ClusterRole(kinds).Rules {
-		isStatus := slices.Equal(rule.APIGroups, []string{"shop.example.com"}) && len(rule.Resources) == 1 && (rule.Resources[0] == "shops/status" || rule.Resources[0] == "stalls/status")
+		isStatus := slices.Equal(rule.APIGroups, []string{"testing.example.com"}) && len(rule.Resources) == 1 && (rule.Resources[0] == "fleets/status" || rule.Resources[0] == "convoys/status")
 		isEvents := slices.Equal(rule.Resources, []string{"events"})
 		if slices.Contains(rule.Verbs, "patch") && !isStatus && !isEvents {
 			t.Errorf("may patch %v", rule.Resources)
@@ -58,7 +58,7 @@ func TestClusterRole(t *testing.T) {
 
 // A kind says the plurals that are not English.
 func TestPlural(t *testing.T) {
-	odd := market.Kind
+	odd := testkind.Kind
 	odd.Children = []kind.Child{{GVK: schema.GroupVersionKind{Group: "sheep.example.com", Version: "v1", Kind: "Sheep"}, Resource: "sheep"}}
 	kinds, err := registry.New(odd)
 	if err != nil {

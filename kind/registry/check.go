@@ -23,7 +23,7 @@ func check(all []kind.Kind) error {
 	for i := range all {
 		found := problems{}
 		crds[i] = entry{&all[i]}.check(all, &found)
-		errs = append(errs, found.of(entry{&all[i]}.title(i))...)
+		errs = append(errs, found.errorsOf(entry{&all[i]}.title(i))...)
 	}
 	return errors.Join(append(errs, clashes(all, crds)...)...)
 }
@@ -35,8 +35,8 @@ func (p *problems) add(format string, args ...any) {
 	*p = append(*p, fmt.Sprintf(format, args...))
 }
 
-// of are the problems as errors that name what they are of.
-func (p *problems) of(title string) []error {
+// errorsOf returns the problems as errors that begin with a title.
+func (p *problems) errorsOf(title string) []error {
 	errs := make([]error, len(*p))
 	for i, problem := range *p {
 		errs[i] = fmt.Errorf("%s: %s", title, problem)
@@ -44,7 +44,7 @@ func (p *problems) of(title string) []error {
 	return errs
 }
 
-// title is what errors call the kind at an index of a list.
+// title returns what errors call the kind at an index of a list.
 func (k entry) title(index int) string {
 	if k.GVK.Kind == "" {
 		return fmt.Sprintf("kind %d of the list", index+1)
@@ -66,7 +66,7 @@ func (k entry) check(all []kind.Kind, found *problems) *apiextensionsv1.CustomRe
 	} else {
 		k.checkExpansion(all, found)
 	}
-	crd, err := readCRD(k.CRD)
+	crd, err := ReadCRD(k.CRD)
 	if err != nil {
 		found.add("CRD: %v", err)
 		return nil
@@ -75,9 +75,8 @@ func (k entry) check(all []kind.Kind, found *problems) *apiextensionsv1.CustomRe
 	if root == nil {
 		return nil
 	}
-	matchType(reflect.TypeOf(k.New()).Elem(), root, found)
 	if !k.IsConverted() {
-		k.checkStatus(root, found)
+		checkStatus(root, found)
 	}
 	k.checkFields(all, root, found)
 	k.checkPaths(root, found)
@@ -92,7 +91,7 @@ func (k entry) checkExpansion(all []kind.Kind, found *problems) {
 	k.checkChildren(all, found)
 }
 
-// checkConverted finds what a version says that is rendered as another.
+// checkConverted finds what is wrong with a version that is rendered as another.
 func (k entry) checkConverted(all []kind.Kind, found *problems) {
 	isRendered := func(other kind.Kind) bool { return other.GVK.GroupKind() == k.GVK.GroupKind() && !other.IsConverted() }
 	if !slices.ContainsFunc(all, isRendered) {
@@ -158,7 +157,7 @@ func (k entry) checkScheme(found *problems) {
 	}
 }
 
-// addSafely is an AddToScheme that cannot panic, as schemes do.
+// addSafely calls an AddToScheme and returns its panic as an error.
 func addSafely(add func(*runtime.Scheme) error, scheme *runtime.Scheme) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -168,7 +167,7 @@ func addSafely(add func(*runtime.Scheme) error, scheme *runtime.Scheme) (err err
 	return add(scheme)
 }
 
-// written is a kind with its version, as a manifest has them.
+// written returns a kind with its version, as a manifest has them.
 func written(gvk schema.GroupVersionKind) string {
 	version, kind := gvk.ToAPIVersionAndKind()
 	return version + " " + kind

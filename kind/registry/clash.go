@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// clashes are errors that name two kinds of a list of which there cannot be both. Crds are
+// clashes returns errors that name two kinds of a list of which there cannot be both. Crds are
 // their CustomResourceDefinitions, nil where one is wrong by itself.
 func clashes(all []kind.Kind, crds []*apiextensionsv1.CustomResourceDefinition) (errs []error) {
 	for i := range all {
@@ -24,7 +24,7 @@ func clashes(all []kind.Kind, crds []*apiextensionsv1.CustomResourceDefinition) 
 	return errs
 }
 
-// fullName is the kind at an index of a list, with its group and version.
+// fullName returns the kind at an index of a list, with its group and version.
 func (k entry) fullName(index int) string {
 	if k.GVK.Kind == "" {
 		return k.title(index)

@@ -37,7 +37,7 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 	delete(content, "status")
 	found := problems{}
 	if checkText("Convert", content, &found); len(found) > 0 {
-		return nil, errors.Join(found.of(title)...)
+		return nil, errors.Join(found.errorsOf(title)...)
 	}
 	content["metadata"] = object.Object["metadata"]
 	u := &unstructured.Unstructured{Object: content}
@@ -46,23 +46,18 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 }
 
 func (k entry) convertSafely(object *unstructured.Unstructured) (converted kind.Object, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%s %s: Convert panics%s: %v", k.GVK.Kind, object.GetName(), panicSite(), cause)
-		}
-	}()
+	defer reportPanic(k.GVK.Kind+" "+object.GetName()+": Convert", &err)
 	from := k.New()
 	if err := read(object, from); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
 	}
-	converted, err = callTwice("Convert", k.Convert, from, func(first, second kind.Object) (string, bool) { return "", !isSame(first, second) })
-	if err != nil {
+	if converted, err = k.Convert(from); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", k.GVK.Kind, object.GetName(), err)
 	}
 	return converted, nil
 }
 
-// ofType is the kind of the Go type of an object that is rendered; nil where there is none.
+// ofType returns the kind of the Go type of an object that is rendered; nil where there is none.
 func (k *Kinds) ofType(o kind.Object) *kind.Kind {
 	for i := range k.All {
 		if !k.All[i].IsConverted() && reflect.TypeOf(k.All[i].New()) == reflect.TypeOf(o) {

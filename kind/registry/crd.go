@@ -1,73 +1,27 @@
 package registry
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
-
-	"example.com/gatehouse/kind"
 )
 
-// readCRD returns the CustomResourceDefinition that is in YAML.
-func readCRD(text []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
-	content, err := oneDocument(text)
-	if err != nil {
-		return nil, err
+// ReadCRD reads the YAML of the CustomResourceDefinition of a kind.
+func ReadCRD(text []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(text, crd); err != nil {
+		return nil, fmt.Errorf("embed the file that controller-gen writes: %w", err)
 	}
-	var meta metav1.TypeMeta
-	if err := json.Unmarshal(content, &meta); err != nil {
-		return nil, fmt.Errorf("it is no CustomResourceDefinition: embed the file that controller-gen writes: %w", err)
-	}
-	gvk := meta.GroupVersionKind()
-	if gvk != apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition") {
+	if gvk := crd.GroupVersionKind(); gvk != apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition") {
 		return nil, fmt.Errorf("it is %q, not %s CustomResourceDefinition: embed the file that controller-gen writes",
 			strings.TrimSpace(written(gvk)), apiextensionsv1.SchemeGroupVersion)
 	}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := json.Unmarshal(content, crd); err != nil {
-		return nil, fmt.Errorf("run controller-gen again: %w", err)
-	}
 	return crd, nil
-}
-
-// oneDocument is the one document of a YAML file, as JSON.
-func oneDocument(text []byte) (document []byte, err error) {
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	for {
-		part, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		content, err := yaml.YAMLToJSON(part)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("it is not YAML: %w", err)
-		case string(content) == "null": // nothing but comments
-			continue
-		case document != nil:
-			return nil, errors.New("it has several documents: give the CustomResourceDefinition of this kind alone")
-		}
-		document = content
-	}
-	if document == nil {
-		return nil, errors.New("it is empty: embed the file that controller-gen writes")
-	}
-	return document, nil
 }
 
 // checkCRD finds what is wrong with a CustomResourceDefinition, and returns the schema of
@@ -88,7 +42,7 @@ func (k entry) checkCRD(crd *apiextensionsv1.CustomResourceDefinition, found *pr
 	return k.checkVersion(crd, found)
 }
 
-// checkApproval finds whether the API server lets a kind be in a group of Kubernetes.
+// checkApproval finds a kind in a group of Kubernetes that nobody approved.
 func checkApproval(crd *apiextensionsv1.CustomResourceDefinition, found *problems) {
 	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {
 		return
@@ -132,9 +86,8 @@ func orNone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkStatus finds whether the schema of a status has what kstatus goes by, and what the
-// controller writes of a kind that does not decide its status by itself.
-func (k entry) checkStatus(root *apiextensionsv1.JSONSchemaProps, found *problems) {
+// checkStatus finds whether the schema of a status has what kstatus goes by.
+func checkStatus(root *apiextensionsv1.JSONSchemaProps, found *problems) {
 	status, ok := root.Properties["status"]
 	if !ok {
 		found.add("status: the CustomResourceDefinition has none: give the Go type a field Status and run controller-gen")
@@ -146,37 +99,13 @@ func (k entry) checkStatus(root *apiextensionsv1.JSONSchemaProps, found *problem
 	if status.Properties["observedGeneration"].Type != "integer" {
 		found.add(`status: observedGeneration is no integer in the CustomResourceDefinition: give the type of Status a field ObservedGeneration int64 and run controller-gen`)
 	}
-	if k.Decide == nil && k.Gate == "" {
-		checkStatusFields(&status, found)
-	}
 }
 
-// isNotObserved says whether a default is that of a status that nobody wrote yet.
+// isNotObserved reports whether a default says that nobody has written the status yet.
 func isNotObserved(value *apiextensionsv1.JSON) bool {
 	var status struct {
 		ObservedGeneration *int64 `json:"observedGeneration"`
 	}
 	return value != nil && json.Unmarshal(value.Raw, &status) == nil &&
 		status.ObservedGeneration != nil && *status.ObservedGeneration == -1
-}
-
-// checkStatusFields finds the fields of Status that a status has not.
-func checkStatusFields(status *apiextensionsv1.JSONSchemaProps, found *problems) {
-	var missing []string
-	wanted := reflect.TypeFor[kind.Status]()
-	match := matcher{wanted.String(), found}
-	for _, field := range fieldsOf(wanted) {
-		property, ok := status.Properties[field.name]
-		switch {
-		case field.name == "observedGeneration":
-		case !ok:
-			missing = append(missing, field.name)
-		default:
-			match.value("status."+field.name, field.Type, &property)
-		}
-	}
-	if len(missing) > 0 {
-		found.add("status: Definition.Status is nil, so that the controller writes %s, which the CustomResourceDefinition has not: embed kind.Status with `json:\",inline\"` in the type of Status and run controller-gen, or set Definition.Status",
-			strings.Join(missing, ", "))
-	}
 }

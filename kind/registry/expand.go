@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,18 +47,25 @@ func Expand(k *kind.Kind, owner kind.Object) ([]*unstructured.Unstructured, erro
 	return entry{k}.expandAmong([]kind.Kind{*k}, owner)
 }
 
+// maxObjects is how many objects one may be rendered to: more is a mistake, and no reviewer
+// reads it.
+const maxObjects = 1000
+
 // expandAmong returns what an object of a kind of a list is rendered to. Its error has all
 // that is wrong with that, and names the object.
 func (k entry) expandAmong(all []kind.Kind, owner kind.Object) (expanded []*unstructured.Unstructured, err error) {
 	title, function := k.GVK.Kind+" "+owner.GetName(), "Expand"
 	defer func() {
 		if cause := recover(); cause != nil {
-			expanded, err = nil, fmt.Errorf("%s: %s panics%s: %v", title, function, panicSite(), cause)
+			expanded, err = nil, fmt.Errorf("%s: %s panics: %v", title, function, cause)
 		}
 	}()
-	objects, err := callTwice("Expand", k.expandFew, owner, differ)
-	if err != nil {
+	objects, err := k.Expand(owner.DeepCopyObject().(kind.Object))
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", title, err)
+	case len(objects) > maxObjects:
+		return nil, fmt.Errorf("%s: Expand returns %d objects: at most %d are rendered from one", title, len(objects), maxObjects)
 	}
 	if k.Digest != nil {
 		function = "Digest"
@@ -76,12 +84,12 @@ func (k entry) expandAmong(all []kind.Kind, owner kind.Object) (expanded []*unst
 	}
 	k.checkExpanded(all, expanded, &found)
 	if len(found) > 0 {
-		return nil, errors.Join(found.of(title)...)
+		return nil, errors.Join(found.errorsOf(title)...)
 	}
 	return expanded, nil
 }
 
-// unstructuredFrom is an object that Expand returned, with its apiVersion and kind, where
+// unstructuredFrom returns an object that Expand returned, with its apiVersion and kind, where
 // they are known, and without what a Go struct writes though nobody set it.
 func unstructuredFrom(o kind.Object) (*unstructured.Unstructured, error) {
 	if isNil(o) {
@@ -103,7 +111,16 @@ func unstructuredFrom(o kind.Object) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// contentOf is an object as JSON has it. It shares nothing with the object: who wrote an
+// isNil reports whether an object is nil, or a pointer that is.
+func isNil(o kind.Object) bool {
+	if o == nil {
+		return true
+	}
+	v := reflect.ValueOf(o)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// contentOf returns an object as JSON has it. It shares nothing with the object: who wrote an
 // untyped one may have put in it what only JSON makes plain, like an int.
 func contentOf(o kind.Object) (content map[string]any, err error) {
 	untyped, ok := o.(*unstructured.Unstructured)
@@ -161,7 +178,7 @@ func dropEmpty(content map[string]any) {
 	}
 }
 
-// digestOf is the digest of an object that Expand returned, empty where no status depends on
+// digestOf returns the digest of an object that Expand returned, empty where no status depends on
 // it: that of what the kind says that it is rendered from, or else of the object as Expand
 // made it, which no label or annotation of its owner changes.
 func (k entry) digestOf(u *unstructured.Unstructured, owner kind.Object) string {

@@ -3,7 +3,6 @@ package registry
 import (
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,8 +15,8 @@ import (
 // maxName is how long the name of an object may be.
 const maxName = validation.DNS1123SubdomainMaxLength
 
-// ofServer are the fields of metadata that Expand does not set: the API server or whoever
-// deletes an object does. A nameless object would be another one each time it is applied.
+// ofServer are the fields of metadata that Expand must not set: the API server sets them, or a
+// client that deletes the object. A nameless object would be another one each time it is applied.
 var ofServer = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName", "generation",
 	"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
@@ -81,7 +80,7 @@ func checkText(title string, value any, found *problems) {
 	}
 }
 
-// titleOf is what errors call an object that is rendered from owner.
+// titleOf returns what errors call an object that is rendered from owner.
 func titleOf(u *unstructured.Unstructured, owner kind.Object) string {
 	name := u.GetName()
 	if name == "" {
@@ -140,7 +139,7 @@ func (k entry) checkDigest(u *unstructured.Unstructured, found *problems) {
 		return
 	}
 	digest, _, _ := unstructured.NestedString(u.Object, "metadata", "annotations", kind.DigestAnnotation)
-	if digits, ok := strings.CutPrefix(digest, "sha256:"); !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+	if !IsDigest(digest) {
 		found.add("%s %s: Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", u.GetKind(), u.GetName(), digest)
 	}
 }

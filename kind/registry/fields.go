@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind"
@@ -20,81 +19,65 @@ type fieldSpec struct {
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
 	Create  bool   `json:"create"`
-}
 
-// nameReference are the fields that hold the name of an object of a kind.
-type nameReference struct {
-	Group      string      `json:"group"`
-	Version    string      `json:"version"`
-	Kind       string      `json:"kind"`
+	// FieldSpecs are the fields that hold the name of an object of the kind, in an entry of
+	// nameReference.
 	FieldSpecs []fieldSpec `json:"fieldSpecs"`
 }
 
-// kustomizeConfig is a file of `configurations:`:
+// configured are the lists that a file of `configurations:` may have:
 // https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/configurations/
-type kustomizeConfig struct {
-	NamePrefix                []fieldSpec     `json:"namePrefix"`
-	NameSuffix                []fieldSpec     `json:"nameSuffix"`
-	Namespace                 []fieldSpec     `json:"namespace"`
-	CommonLabels              []fieldSpec     `json:"commonLabels"`
-	Labels                    []fieldSpec     `json:"labels"`
-	TemplateLabels            []fieldSpec     `json:"templateLabels"`
-	VolumeClaimTemplateLabels []fieldSpec     `json:"volumeClaimTemplateLabels"`
-	CommonAnnotations         []fieldSpec     `json:"commonAnnotations"`
-	NameReference             []nameReference `json:"nameReference"`
-	VarReference              []fieldSpec     `json:"varReference"`
-	Images                    []fieldSpec     `json:"images"`
-	Replicas                  []fieldSpec     `json:"replicas"`
-}
-
-// specs are all fields of a configuration, by where it has them. Of the fields that hold
-// the name of an object of a kind, those of all other kinds are left out.
-func (c *kustomizeConfig) specs(gk schema.GroupKind) map[string][]fieldSpec {
-	specs := map[string][]fieldSpec{
-		"namePrefix": c.NamePrefix, "nameSuffix": c.NameSuffix, "namespace": c.Namespace,
-		"commonLabels": c.CommonLabels, "labels": c.Labels, "templateLabels": c.TemplateLabels,
-		"volumeClaimTemplateLabels": c.VolumeClaimTemplateLabels, "commonAnnotations": c.CommonAnnotations,
-		"varReference": c.VarReference, "images": c.Images, "replicas": c.Replicas,
-	}
-	for i, reference := range c.NameReference {
-		if reference.Kind != gk.Kind || reference.Group != gk.Group {
-			specs[fmt.Sprintf("nameReference[%d].fieldSpecs", i)] = reference.FieldSpecs
-		}
-	}
-	return specs
+var configured = []string{
+	"namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "templateLabels", "volumeClaimTemplateLabels",
+	"commonAnnotations", "nameReference", "varReference", "images", "replicas",
 }
 
 // checkFields finds what is wrong with the Fields of a kind of a list.
 func (k entry) checkFields(all []kind.Kind, root *apiextensionsv1.JSONSchemaProps, found *problems) {
-	var config kustomizeConfig
+	var config map[string][]fieldSpec
 	if err := yaml.UnmarshalStrict(k.Fields, &config); err != nil {
 		found.add("Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: %v", err)
 		return
 	}
-	specs := config.specs(k.GVK.GroupKind())
-	for _, where := range slices.Sorted(maps.Keys(specs)) {
-		for i, spec := range specs[where] {
-			at := fmt.Sprintf("Fields: %s[%d]", where, i)
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if !slices.Contains(configured, name) {
+			found.add("Fields: kustomize has no %s: write one of %s", name, strings.Join(configured, ", "))
+			continue
+		}
+		for i, spec := range config[name] {
+			at := fmt.Sprintf("%s[%d]", name, i)
 			switch {
-			case spec.Path == "":
-				found.add("%s has no path: write that of a field, like spec/image", at)
-			case !slices.ContainsFunc(all, spec.isOf):
-				found.add("%s is of %s in group %q, which is no kind of the list: correct the kind and the group", at, spec.Kind, spec.Group)
-			case spec.isOf(*k.Kind) && !hasPath(withMetadata(root), segments(spec.Path), true):
-				found.add("%s: the CustomResourceDefinition has no field %s: correct the path", at, spec.Path)
+			case name != "nameReference":
+				k.checkField(at, spec, all, root, found)
+			case spec.Kind != k.GVK.Kind || spec.Group != k.GVK.Group: // others may refer to this kind
+				for j, referrer := range spec.FieldSpecs {
+					k.checkField(fmt.Sprintf("%s.fieldSpecs[%d]", at, j), referrer, all, root, found)
+				}
 			}
 		}
 	}
 }
 
-// isOf says whether a field is of objects of a kind. What is left out is any.
+// checkField finds what is wrong with one of the Fields.
+func (k entry) checkField(at string, spec fieldSpec, all []kind.Kind, root *apiextensionsv1.JSONSchemaProps, found *problems) {
+	switch {
+	case spec.Path == "":
+		found.add("Fields: %s has no path: write that of a field, like spec/image", at)
+	case !slices.ContainsFunc(all, spec.isOf):
+		found.add("Fields: %s is of %s in group %q, which is no kind of the list: correct the kind and the group", at, spec.Kind, spec.Group)
+	case spec.isOf(*k.Kind) && !hasPath(withMetadata(root), segments(spec.Path), true):
+		found.add("Fields: %s: the CustomResourceDefinition has no field %s: correct the path", at, spec.Path)
+	}
+}
+
+// isOf reports whether objects of a kind have a field. A part that is left out matches any.
 func (f fieldSpec) isOf(k kind.Kind) bool {
 	return (f.Group == "" || f.Group == k.GVK.Group) &&
 		(f.Version == "" || f.Version == k.GVK.Version) &&
 		(f.Kind == "" || f.Kind == k.GVK.Kind)
 }
 
-// withMetadata is the schema of an object with the fields that all have.
+// withMetadata returns the schema of an object with the fields that all have.
 func withMetadata(root *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
 	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
 	properties := map[string]apiextensionsv1.JSONSchemaProps{"apiVersion": text, "kind": text}
@@ -103,8 +86,8 @@ func withMetadata(root *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSc
 	return &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: properties, XPreserveUnknownFields: root.XPreserveUnknownFields}
 }
 
-// segments are the names in a path of kustomize. A slash that is part of one follows a
-// backslash, and what is a list may say so.
+// segments returns the names in a path of kustomize. A backslash precedes a slash that is part
+// of a name, and [] may follow the name of a list.
 func segments(path string) []string {
 	const slash = "\x00"
 	parts := strings.Split(strings.ReplaceAll(strings.Trim(path, "/"), `\/`, slash), "/")
@@ -126,7 +109,7 @@ func (k entry) checkPaths(root *apiextensionsv1.JSONSchemaProps, found *problems
 	}
 }
 
-// hasText says whether a schema has a field that is a string.
+// hasText reports whether a schema has a field that is a string.
 func hasText(s *apiextensionsv1.JSONSchemaProps, path []string) bool {
 	for _, name := range path {
 		property, ok := s.Properties[name]
@@ -136,4 +119,22 @@ func hasText(s *apiextensionsv1.JSONSchemaProps, path []string) bool {
 		s = &property
 	}
 	return s.Type == "string"
+}
+
+// hasPath reports whether a schema has a field. With throughLists, a path goes on in the items
+// of a list.
+func hasPath(s *apiextensionsv1.JSONSchemaProps, path []string, throughLists bool) bool {
+	for throughLists && s.Type == "array" && s.Items != nil && s.Items.Schema != nil {
+		s = s.Items.Schema
+	}
+	if len(path) == 0 || s.Type == "" && !s.XIntOrString {
+		return true
+	}
+	if property, ok := s.Properties[path[0]]; ok {
+		return hasPath(&property, path[1:], throughLists)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		return hasPath(s.AdditionalProperties.Schema, path[1:], throughLists)
+	}
+	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 }

@@ -26,7 +26,7 @@ func New(all ...kind.Kind) (*Kinds, error) {
 	return &Kinds{all}, check(all)
 }
 
-// String is how people say any of the kinds: "an At or a Memcached".
+// String returns how people say any of the kinds: "an At or a Memcached".
 func (k *Kinds) String() string {
 	var names []string
 	for i := range k.All {
@@ -52,7 +52,7 @@ func (k *Kinds) String() string {
 	return b.String()
 }
 
-// GVKs are those of the kinds.
+// GVKs returns those of the kinds.
 func (k *Kinds) GVKs() []schema.GroupVersionKind {
 	gvks := make([]schema.GroupVersionKind, len(k.All))
 	for i := range k.All {
@@ -82,7 +82,7 @@ func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 	return nil
 }
 
-// IsImmutable says whether an object was rendered from a kind to what nobody can change,
+// IsImmutable reports whether an object was rendered from a kind to what nobody can change,
 // and so has a name that HashName gave it.
 func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
 	kind := k.RenderedFrom(object)
@@ -93,7 +93,7 @@ func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
 	return child != nil && child.Immutable
 }
 
-// Gates are the scheduling gates that the controllers of kinds open.
+// Gates returns the scheduling gates that the controllers of kinds open.
 func (k *Kinds) Gates() (gates []string) {
 	for i := range k.All {
 		if k.All[i].Gate != "" {
@@ -103,7 +103,7 @@ func (k *Kinds) Gates() (gates []string) {
 	return gates
 }
 
-// KustomizeConfig is what kustomize has to know of the fields of all kinds, as a file of
+// KustomizeConfig returns what kustomize has to know of the fields of all kinds, as a file of
 // `configurations:` has it.
 func (k *Kinds) KustomizeConfig() []byte {
 	all := map[string][]any{}

@@ -30,7 +30,7 @@ var deployTools = []string{
 	"werf.io",
 }
 
-// isForDeployTool says whether the key of a label or annotation is of a domain of a
+// isForDeployTool reports whether the key of a label or annotation is of a domain of a
 // tool that applies objects, or below it.
 func isForDeployTool(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")

@@ -58,10 +58,18 @@ const hashedWave = "1000"
 // hashLength is how many hexadecimal digits a name has of a hash.
 const hashLength = 10
 
-// IsHashName says whether a name has the form of those that HashName gives to what had
+// IsHashName reports whether a name has the form of those that HashName gives to what had
 // another name before. In a cluster the form is all that can be told: the
 // hash is of the manifest, and the API server and admission added to that.
 func IsHashName(name, before string) bool {
-	digits, ok := strings.CutPrefix(name, before+"-")
-	return ok && len(digits) == hashLength && strings.Trim(digits, "0123456789abcdef") == ""
+	return isHash(name, before+"-", hashLength)
+}
+
+// IsDigest reports whether a text has the form of a kind.DigestOf.
+func IsDigest(text string) bool { return isHash(text, "sha256:", 64) }
+
+// isHash reports whether a text is a prefix and so many hexadecimal digits.
+func isHash(text, prefix string, length int) bool {
+	digits, ok := strings.CutPrefix(text, prefix)
+	return ok && len(digits) == length && strings.Trim(digits, "0123456789abcdef") == ""
 }

@@ -1,174 +1,162 @@
-// Package decoding finds all that cannot be decoded of some content, as decoding itself
-// stops at the first value that it cannot read, and often does not say which one that is.
+// Package decoding finds what of a document does not fit the Go type that it is decoded into.
+// A decoder stops at the first value that it cannot read, and often does not say which one.
 package decoding
 
 import (
+	"cmp"
 	"encoding/json"
-	"maps"
+	"errors"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Value is a value that cannot be decoded.
-type Value struct {
+// Misfit is a value that does not fit its place in a Go type.
+type Misfit struct {
 	Path  []string // keys, and indexes in brackets
 	Value any
-	Err   error
-	Types []string // the JSON types of values that can be decoded in its place, where that is what is wrong
-	Other any      // a value that can be decoded in its place, the one that was meant where that is plain; nil where none is known
+
+	// Unknown reports whether the type has no such field; Siblings are those that it has.
+	Unknown  bool
+	Siblings []string
+
+	// Wants are the types that fit: object, array, string, bool, number, or an exact type of
+	// number, like int32. Form says what the text has to look like, where that is known.
+	Wants []string
+	Form  string
 }
 
-// Find returns the values in content that decode refuses. An object of nothing but such a
-// value, at its place, and of what each object has, is refused in the same way. So it
-// halves what is refused until it has the values: one takes a time that is linear in the
-// size of the content.
-func Find(content, each map[string]any, decode func(content []byte) error) []Value {
-	s := &search{decode: decode, known: map[string]alternatives{}}
-	s.in(content, nil, func(content any) any {
-		object, _ := content.(map[string]any)
-		object = maps.Clone(object)
-		maps.Copy(object, each)
-		return object
-	})
+// Find returns the values of content that do not fit a Go type, as encoding/json decodes it.
+// Null fits every type. The names of fields count in their own case, unless foldCase is set.
+func Find(content any, t reflect.Type, foldCase bool) []Misfit {
+	s := &search{foldCase: foldCase}
+	s.visit(content, t, nil)
+	slices.SortFunc(s.found, func(a, b Misfit) int { return slices.Compare(a.Path, b.Path) })
 	return s.found
 }
 
-// search is for all values that cannot be decoded.
+// search collects what does not fit.
 type search struct {
-	decode func(content []byte) error
-	found  []Value
-	known  map[string]alternatives // of the fields of Go types
+	foldCase bool
+	found    []Misfit
 }
 
-// alternatives are what can be decoded in the place of a value.
-type alternatives struct {
-	types []string
-	other any
+func (s *search) add(path []string, m Misfit) {
+	m.Path = slices.Clone(path)
+	s.found = append(s.found, m)
 }
 
-// fails returns why content cannot be decoded.
-func (s *search) fails(content any) error { return Try(content, s.decode) }
-
-// Try returns the error of decoding content.
-func Try(content any, decode func(content []byte) error) error {
-	encoded, err := json.Marshal(content)
-	if err != nil {
-		return err
+// visit compares the value at a path with a Go type.
+func (s *search) visit(value any, t reflect.Type, path []string) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	return decode(encoded)
-}
-
-// in finds what cannot be decoded in the value at a path. Function object returns an object
-// of nothing but other content at that path.
-func (s *search) in(value any, path []string, object func(content any) any) {
-	err := s.fails(object(value))
-	if err == nil {
+	types := Types(t)
+	if value == nil || types == nil {
 		return
 	}
-	before := len(s.found)
-	switch value := value.(type) {
+	if !slices.Contains(types, TypeOf(value)) {
+		s.add(path, Misfit{Value: value, Wants: exact(types, t), Form: forms[t]})
+		return
+	}
+	switch content := value.(type) {
 	case map[string]any:
-		if s.fails(object(map[string]any{})) != nil {
-			break
-		}
-		keys := slices.Sorted(maps.Keys(value))
-		s.among(0, len(keys), func(from, to int) any {
-			part := map[string]any{}
-			for _, key := range keys[from:to] {
-				part[key] = value[key]
-			}
-			return object(part)
-		}, func(i int) {
-			s.in(value[keys[i]], append(slices.Clip(path), keys[i]), func(content any) any { return object(map[string]any{keys[i]: content}) })
-		})
+		s.visitObject(content, t, path)
 	case []any:
-		if s.fails(object([]any{})) != nil {
-			break
+		for i, item := range content {
+			s.visit(item, t.Elem(), append(path, "["+strconv.Itoa(i)+"]"))
 		}
-		s.among(0, len(value), func(from, to int) any { return object(value[from:to]) }, func(i int) {
-			s.in(value[i], append(slices.Clip(path), "["+strconv.Itoa(i)+"]"), func(content any) any { return object([]any{content}) })
-		})
-	}
-	if len(s.found) == before {
-		instead := s.alternatives(err, object)
-		if m := meant(value); m != nil && s.fails(object(m)) == nil {
-			instead.other = m
-		}
-		s.found = append(s.found, Value{path, value, err, instead.types, instead.other})
-	}
-}
-
-// among calls one with those of some values that may not be decoded. Function part
-// returns an object of nothing but a part of them.
-func (s *search) among(from, to int, part func(from, to int) any, one func(i int)) {
-	if to-from == 1 {
-		one(from)
-		return
-	}
-	middle := (from + to) / 2
-	for _, half := range [][2]int{{from, middle}, {middle, to}} {
-		if half[0] < half[1] && s.fails(part(half[0], half[1])) != nil {
-			s.among(half[0], half[1], part, one)
+	default:
+		if wants, form := refusal(value, t); wants != nil || form != "" {
+			s.add(path, Misfit{Value: value, Wants: wants, Form: form})
 		}
 	}
 }
 
-// meant is the number or truth value that a text is, and the text that one of those is;
-// nil of other values.
-func meant(value any) any {
-	switch value := value.(type) {
-	case nil, map[string]any, []any:
-		return nil
-	case string:
-		var scalar any
-		_ = json.Unmarshal([]byte(value), &scalar) // what is no JSON is nothing else
-		switch scalar.(type) {
-		case float64, bool:
-			return scalar
-		}
-		return nil
-	}
-	encoded, _ := json.Marshal(value) // it was JSON
-	return string(encoded)
-}
-
-// samples are values of each JSON type, those of text in all that fields ask of it. None is
-// what a field has that is left out, where there is another.
-var samples = []struct {
-	name  string
-	value any
-}{
-	{"object", map[string]any{"1": "1"}}, {"object", map[string]any{}},
-	{"array", []any{map[string]any{}}}, {"array", []any{"1"}}, {"array", []any{}},
-	{"string", "1"}, {"string", "1s"}, {"string", "2027-01-01T00:00:00.000000Z"}, {"string", "MQ=="},
-	{"number", int64(1)}, {"bool", true},
-}
-
-// alternatives are what can be decoded at the place of a value that cannot, and why that
-// cannot. Text is preferred, as most fields are text.
-func (s *search) alternatives(err error, object func(content any) any) (instead alternatives) {
-	_, field, isType := strings.Cut(err.Error(), " into Go ")
-	if known, ok := s.known[field]; ok && isType {
-		return known
-	}
-	for _, sample := range samples {
-		if slices.Contains(instead.types, sample.name) || s.fails(object(sample.value)) != nil {
+func (s *search) visitObject(content map[string]any, t reflect.Type, path []string) {
+	for key, value := range content {
+		path := append(path, key)
+		if t.Kind() == reflect.Map {
+			s.visit(value, t.Elem(), path)
 			continue
 		}
-		if instead.types = append(instead.types, sample.name); instead.other == nil || sample.name == "string" {
-			instead.other = sample.value
+		if field, ok := s.field(t, key); ok {
+			s.visit(value, field.Type, path)
+			continue
 		}
+		unknown := Misfit{Value: value, Unknown: true}
+		for _, f := range Fields(t) {
+			unknown.Siblings = append(unknown.Siblings, f.Name)
+		}
+		s.add(path, unknown)
 	}
-	if isType {
-		s.known[field] = instead
-	} else {
-		instead.types = nil
-	}
-	return instead
 }
 
-// At is the value at a path in content; nil where there is none.
+// field returns the field of a struct that decodes a key.
+func (s *search) field(t reflect.Type, key string) (Field, bool) {
+	fields := Fields(t)
+	i := slices.IndexFunc(fields, func(f Field) bool {
+		return f.Name == key || s.foldCase && strings.EqualFold(f.Name, key)
+	})
+	if i < 0 {
+		return Field{}, false
+	}
+	return fields[i], true
+}
+
+// hugeExponent matches quantities such as 1e99999, which take minutes to parse.
+var hugeExponent = regexp.MustCompile(`^[+-]?[0-9.]+[eE][+-]?[0-9]{4,}$`)
+
+// IsHugeQuantity reports whether a text is a quantity that takes minutes to parse.
+func IsHugeQuantity(text string) bool { return hugeExponent.MatchString(text) }
+
+var quantity = reflect.TypeFor[resource.Quantity]()
+
+// QuantityForm says what a quantity looks like, and TimeForm what a time does.
+const (
+	QuantityForm = "must be a quantity, like 64Mi or 500m"
+	TimeForm     = "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
+)
+
+// forms say what the text of some types looks like.
+var forms = map[reflect.Type]string{
+	quantity:                            QuantityForm,
+	reflect.TypeFor[[]byte]():           "must be base64",
+	reflect.TypeFor[metav1.Time]():      TimeForm,
+	reflect.TypeFor[metav1.MicroTime](): TimeForm,
+	reflect.TypeFor[metav1.Duration]():  "must be a duration, like 90s or 1h30m",
+}
+
+// refusal returns why a Go type does not take a scalar of a JSON type that fits it: what it
+// wants, or the form of its text. Both are empty where it takes the scalar.
+func refusal(scalar any, t reflect.Type) (wants []string, form string) {
+	text, _ := scalar.(string)
+	switch {
+	case t == quantity && IsHugeQuantity(text):
+		return nil, QuantityForm
+	case (t.Kind() == reflect.String || t.Kind() == reflect.Bool) && !decodesItself(t):
+		return nil, ""
+	}
+	encoded, err := json.Marshal(scalar)
+	if err == nil {
+		err = json.Unmarshal(encoded, reflect.New(t).Interface())
+	}
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil, ""
+	case errors.As(err, &wrongType):
+		return []string{wrongType.Type.Kind().String()}, forms[t]
+	}
+	return nil, cmp.Or(forms[t], err.Error())
+}
+
+// At returns the value at a path in content; nil where there is none.
 func At(content any, path []string) any {
 	for _, key := range path {
 		switch parent := content.(type) {
@@ -185,27 +173,4 @@ func At(content any, path []string) any {
 		}
 	}
 	return content
-}
-
-// Replace puts another value in the place of the one at a path. Nil takes it out of an
-// object, and is null in a list.
-func Replace(content any, path []string, value any) {
-	for i, key := range path {
-		last := i == len(path)-1
-		switch c := content.(type) {
-		case map[string]any:
-			content = c[key]
-			if last {
-				c[key] = value
-			}
-			if last && value == nil {
-				delete(c, key)
-			}
-		case []any:
-			index, _ := strconv.Atoi(strings.Trim(key, "[]"))
-			if content = c[index]; last {
-				c[index] = value
-			}
-		}
-	}
 }

@@ -3,56 +3,100 @@ package decoding_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
 )
 
-// decodingsOf returns how many values are decoded until all of them that are numbers, not
-// text, were found.
-func decodingsOf(t *testing.T, values, numbers int) (decodings int) {
-	t.Helper()
-	data := map[string]any{}
-	for i := range values {
-		data[fmt.Sprintf("key-%d", i)] = "text"
-	}
-	for i := range numbers {
-		data[fmt.Sprintf("key-%d", i*values/numbers)] = int64(i)
-	}
-	found := decoding.Find(map[string]any{"data": data}, nil, func(content []byte) error {
-		decodings += strings.Count(string(content), `"key-`)
-		return json.Unmarshal(content, &struct{ Data map[string]string }{})
-	})
-	if len(found) != numbers {
-		t.Errorf("%d were found of %d", len(found), numbers)
-	}
-	return decodings
+type embedded struct {
+	Name string `json:"name"`
+	Both string `json:"both"`
 }
 
-// However many values are wrong, each is decoded a few times.
-func TestFindCost(t *testing.T) {
-	const values = 4096
-	for numbers, most := range map[int]int{1: 8, 64: 24, values: 40} {
-		if decodings := decodingsOf(t, values, numbers) / values; decodings > most {
-			t.Errorf("with %d wrong ones of %d, each value is decoded %d times, want at most %d", numbers, values, decodings, most)
+type document struct {
+	embedded `json:",inline"`
+	Both     int                            `json:"both"`
+	Small    int8                           `json:"small"`
+	Count    *uint                          `json:"count"`
+	Ratio    float64                        `json:"ratio"`
+	Bytes    []byte                         `json:"bytes"`
+	Any      any                            `json:"any"`
+	Hidden   string                         `json:"-"`
+	Nested   map[string][]document          `json:"nested"`
+	Since    metav1.MicroTime               `json:"since"`
+	Limits   corev1.ResourceList            `json:"limits"`
+	Spec     *appsv1.RollingUpdateDaemonSet `json:"spec"`
+}
+
+func TestFind(t *testing.T) {
+	for content, want := range map[string]string{
+		"{name: a, both: 1, small: 127, count: 1, ratio: 0.5, bytes: YQ==, any: {a: [b]}}":                              "",
+		"{name: null, nested: {a: [null, {nested: null}]}, since: null, limits: {cpu: null}}":                           "",
+		"{limits: {cpu: 1, memory: 1Gi}, spec: {maxSurge: 25%, maxUnavailable: 1}, since: 2027-01-01T00:00:00.000000Z}": "",
+		"{Name: a, Hidden: a}":                            "Hidden ?, Name ?",
+		"{name: 1, both: a, small: 128, count: -1}":       "both int, count uint, name string, small int8",
+		"{ratio: a, small: 1.5, count: 1e30}":             "count uint, ratio float64, small int8",
+		"{bytes: '*', nested: {a: [{bytes: 1}, {b: c}]}}": "bytes must be base64, nested.a.[0].bytes must be base64, nested.a.[1].b ?",
+		"{nested: []}":                                         "nested object",
+		"{nested: {a: {}, b: [[]]}}":                           "nested.a array, nested.b.[0] object",
+		"{limits: {cpu: x, memory: {}}}":                       "limits.cpu must be a quantity, limits.memory must be a quantity",
+		"{limits: {cpu: '1e-999999999'}}":                      "limits.cpu must be a quantity",
+		"{spec: {maxSurge: true, maxUnavailable: 4000000000}}": "spec.maxSurge string or number, spec.maxUnavailable int32",
+		"{since: noon}":                                        "since must be an RFC 3339 time",
+	} {
+		var value any
+		if err := yaml.Unmarshal([]byte(content), &value); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range decoding.Find(value, reflect.TypeFor[document](), false) {
+			form, _, _ := strings.Cut(m.Form, ",")
+			if form == "" {
+				form = strings.Join(m.Wants, " or ")
+			}
+			if m.Unknown {
+				form = "?"
+			}
+			got = append(got, strings.Join(m.Path, ".")+" "+form)
+		}
+		if slices.Sort(got); strings.Join(got, ", ") != want {
+			t.Errorf("%s: %s, want %s", content, strings.Join(got, ", "), want)
 		}
 	}
 }
 
-// What is found of a value is a value that can be decoded in its place.
-func TestFindOther(t *testing.T) {
-	content := map[string]any{"text": 1, "number": "x", "list": map[string]any{}, "time": "noon"}
-	type target struct {
-		Text   string
-		Number int
-		List   []string
+// With the case of names folded, Find knows the fields that encoding/json does.
+func TestFindFolded(t *testing.T) {
+	found := decoding.Find(map[string]any{"NAME": "a", "nme": "b"}, reflect.TypeFor[document](), true)
+	if len(found) != 1 || found[0].Path[0] != "nme" || !slices.Contains(found[0].Siblings, "name") {
+		t.Errorf("%v", found)
 	}
-	found := decoding.Find(content, nil, func(content []byte) error { return json.Unmarshal(content, &target{}) })
-	for _, value := range found {
-		decoding.Replace(content, value.Path, value.Other)
+}
+
+// What Find takes, encoding/json decodes, and what it does not take, encoding/json refuses.
+func FuzzFind(f *testing.F) {
+	for _, seed := range []string{`{"name": "a"}`, `{"small": 1e2, "bytes": "YQ"}`, `{"nested": {"a": [{"count": 1.0}]}}`, `{"bytes": [1, 256]}`, `{"spec": {"maxSurge": {}}}`} {
+		f.Add(seed)
 	}
-	if err := decoding.Try(content, func(content []byte) error { return json.Unmarshal(content, &target{}) }); err != nil || len(found) != 3 {
-		t.Errorf("%d values were found, and others in their place: %v", len(found), err)
-	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var value map[string]any
+		if json.Unmarshal([]byte(text), &value) != nil || strings.ContainsAny(text, "eE") {
+			return
+		}
+		encoded, _ := json.Marshal(value) // it was JSON
+		decoder := json.NewDecoder(strings.NewReader(string(encoded)))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&document{})
+		if found := decoding.Find(value, reflect.TypeFor[document](), true); (len(found) == 0) != (err == nil) {
+			t.Errorf("%s: %s, but %v", encoded, fmt.Sprint(found), err)
+		}
+	})
 }

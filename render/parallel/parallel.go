@@ -1,4 +1,4 @@
-// Package parallel does on every processor what is done to each of many things.
+// Package parallel calls a function for many values, on every processor.
 package parallel
 
 import (
@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// For calls do once for each i from 0 to n-1, several at a time, and returns when all
-// have returned.
+// For calls do for each i from 0 to n-1, several at a time, and returns when all calls have.
 func For(n int, do func(i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup

@@ -12,8 +12,8 @@ import (
 // MaxSize bounds what is read of one file, in bytes.
 const MaxSize = 64 << 20
 
-// ReadFile returns the content of a regular file below root. It does not wait for
-// whoever writes to a pipe.
+// ReadFile returns the content of a regular file below root. It does not wait for the writer of
+// a pipe.
 func ReadFile(root *os.Root, name string) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

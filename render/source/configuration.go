@@ -9,28 +9,27 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ConfigurationFile is where a kustomization finds the configuration that is not its
-// own (see Read). There is no such file on disk, and what is there is not read.
+// ConfigurationFile is the path, in the folder of a kustomization, of the configuration of the
+// Kinds. It is never read from disk.
 const ConfigurationFile = ".gatehouse-kustomizeconfig.yaml"
 
-// configuration is what kustomize is told of fields.
+// configuration tells kustomize about fields of kinds that it does not know.
 type configuration struct {
 	Images        []types.FieldSpec `json:"images"`
 	Replicas      []types.FieldSpec `json:"replicas"`
 	NameReference []nameReference   `json:"nameReference"`
 }
 
-// nameReference is of the fields that hold the name of a kind.
+// nameReference lists the fields that hold the name of an object of a kind.
 type nameReference struct {
 	resid.Gvk  `json:",inline"`
 	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
 }
 
-// ImageFields are the fields of kinds that `images:` of a kustomization changes.
+// ImageFields returns the fields of the Kinds that `images:` of a kustomization changes.
 func (s *Sources) ImageFields() []types.FieldSpec { return s.fields.Images }
 
-// scaleFields are the fields that `replicas:` of a kustomization may set, like
-// spec.size.
+// scaleFields returns the fields that `replicas:` of a kustomization may set, like spec.size.
 func (c configuration) scaleFields() []string {
 	fields := make([]string, len(c.Replicas))
 	for i, spec := range c.Replicas {
@@ -39,9 +38,8 @@ func (c configuration) scaleFields() []string {
 	return fields
 }
 
-// configure has kustomize know the configuration wherever it matters: for `images:` and
-// `replicas:` of any kustomization, and for the names in references, which the
-// outermost one puts right.
+// configure adds the configuration to a kustomization for which it matters: one with `images:`
+// or `replicas:`, and the outermost one, which completes the names in references.
 func (s *Sources) configure(k *Kustomization) error {
 	for _, entry := range k.Configurations {
 		s.yieldTo(k.Paths[entry])
@@ -56,11 +54,11 @@ func (s *Sources) configure(k *Kustomization) error {
 	return err
 }
 
-// yieldTo has a configuration of the repository say what it says of the same fields.
+// yieldTo drops what a configuration of the repository says about the same fields.
 func (s *Sources) yieldTo(file string) {
 	var theirs configuration
 	if content, err := s.FS.ReadFile(file); err != nil || yaml.Unmarshal(content, &theirs) != nil {
-		return // which kustomize says
+		return // kustomize reports it
 	}
 	ours := &s.configuration
 	ours.Images = yield(ours.Images, theirs.Images)
@@ -74,9 +72,8 @@ func (s *Sources) yieldTo(file string) {
 	}
 }
 
-// yield returns what is left of our fields beside theirs: kustomize takes no two answers to
-// whether a field is made, and drops what selects more kinds where it meets what selects
-// one of them.
+// yield returns our fields that theirs leave: kustomize refuses two answers to whether a field
+// is created, and drops a field of more kinds beside one of a single kind.
 func yield(ours, theirs []types.FieldSpec) (left []types.FieldSpec) {
 	for _, our := range ours {
 		covered := false

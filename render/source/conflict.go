@@ -3,76 +3,42 @@ package source
 import (
 	"bytes"
 	"regexp"
-	"slices"
-	"strings"
 )
 
-// conflictMark matches a line that git leaves in a file that it could not merge. In YAML no
-// line is like that: text is indented there.
-var conflictMark = regexp.MustCompile(`^(?:<{7}|\|{7}|={7}|>{7})(?:[ \t]|\r?\n?$)`)
+var (
+	// conflictMark matches a line that git leaves in a file that it could not merge. YAML has no
+	// such line, as text is indented.
+	conflictMark = regexp.MustCompile(`(?m)^(?:<{7}|\|{7}|={7}|>{7})(?:[ \t].*)?\r?$`)
 
-// conflict is a merge that nobody finished, by its lines, from 1. The other marks are
-// missing where it was finished in part.
-type conflict struct {
-	mark             string // the first
-	line, last       int
-	isSplit, isWhole bool   // whether both sides are there, and the end
-	unless           string // what to do where it is none
-}
+	// wholeConflict matches all lines of a conflict. In text that is not YAML a line of ======= may
+	// be a heading.
+	wholeConflict = regexp.MustCompile(`(?ms)^<{7}(?:[ \t][^\n]*)?\r?$.*?^={7}(?:[ \t][^\n]*)?\r?$.*?^>{7}(?:[ \t][^\n]*)?\r?$`)
+)
 
-// conflicts are those in a file.
-func conflicts(content []byte) (found []conflict) {
-	number, isOpen := 0, false
-	for line := range bytes.Lines(content) {
-		number++
-		if !strings.ContainsRune("<|=>", rune(line[0])) || !conflictMark.Match(line) {
-			continue
-		}
-		mark := line[:len("<<<<<<<")]
-		if mark[0] == '<' || !isOpen {
-			found = append(found, conflict{mark: string(mark), line: number})
-			isOpen = mark[0] == '<'
-		}
-		c := &found[len(found)-1]
-		c.last = number
-		switch {
-		case !isOpen:
-		case mark[0] == '=':
-			c.isSplit = true
-		case mark[0] == '>':
-			c.isWhole, isOpen = c.isSplit, false
+// conflictLines returns the lines, from 1, on which conflicts start: the first mark, and each
+// <<<<<<< after it.
+func conflictLines(content []byte) (lines []int) {
+	for _, at := range conflictMark.FindAllIndex(content, -1) {
+		if content[at[0]] == '<' || len(lines) == 0 {
+			lines = append(lines, 1+bytes.Count(content[:at[0]], []byte("\n")))
 		}
 	}
-	return found
+	return lines
 }
 
-// reportConflicts notes the conflicts in a file, and says whether there are any.
-func (s *Sources) reportConflicts(file string, found []conflict) bool {
-	for _, c := range found {
-		if c.last == c.line {
-			s.problem(file, c.line, "%s is left of a merge conflict: remove the line, and see whether what is around it is right", c.mark)
-			continue
-		}
-		s.problem(file, c.line, "an unresolved merge conflict, to line %d: keep what is right of it, and remove the lines of <<<<<<<, ======= and >>>>>>>%s", c.last, c.unless)
+// reportConflicts reports the conflicts in a file, and returns whether there are any.
+func (s *Sources) reportConflicts(file string, content []byte) bool {
+	lines := conflictLines(content)
+	for _, line := range lines {
+		s.report(file, line, "an unresolved merge conflict: keep what is right of it, and remove the lines of <<<<<<<, ======= and >>>>>>>")
 	}
-	return len(found) > 0
+	return len(lines) > 0
 }
 
-// isConflicted says whether a file that a generator reads has conflicts, and notes them. In
-// what may be any text a line of ======= is a heading: there a conflict is all that git
-// writes, one after the other.
-func (s *Sources) isConflicted(file string, l loads) bool {
+// checkConflicts reports the conflicts in a file that a generator reads.
+func (s *Sources) checkConflicts(file string, l loads) {
 	content, err := s.FS.content(file)
-	if err != nil {
-		return false // the build says so
+	if err == nil && (l.key != "files" || wholeConflict.Match(content)) { // kustomize reports the error
+		s.reportConflicts(file, content)
 	}
-	found := conflicts(content)
-	if l.key != "files" {
-		return s.reportConflicts(file, found)
-	}
-	found = slices.DeleteFunc(found, func(c conflict) bool { return !c.isWhole })
-	for i := range found {
-		found[i].unless = "; a text that is to have them goes into the manifest of a ConfigMap, where it is indented"
-	}
-	return s.reportConflicts(file, found)
 }

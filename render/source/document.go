@@ -2,16 +2,15 @@ package source
 
 import (
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // Document is one object, or patch of an object, in a file.
 type Document struct {
-	object.ID
+	manifest.ID
 
 	// File is the file, from the root.
 	File string
@@ -26,25 +25,24 @@ type Document struct {
 	inline bool // a patch within a kustomization
 }
 
-// IsInline says whether the document is a patch within a kustomization.
+// IsInline reports whether the document is a patch within a kustomization.
 func (d Document) IsInline() bool { return d.inline }
 
-// line is the line of a node of the document in its file.
+// line returns the line of a node of the document in its file.
 func (d Document) line(n *yaml.Node) int { return d.place.line(n.Line) }
 
-// Position is the file, relative to the root, and line at which the document starts.
+// Position returns the file, relative to the root, and the line at which the document starts.
 func (d Document) Position() (file string, line int) {
 	return Relative(d.File), d.line(d.Node)
 }
 
-// At is the position as people write it: file:line.
+// At returns the position as people write it: file:line.
 func (d Document) At() string {
 	file, line := d.Position()
-	return object.Problem{File: file, Line: line}.Position()
+	return manifest.Problem{File: file, Line: line}.Position()
 }
 
-// documents returns the objects and patches of a piece of a file, and by how much it
-// grows, see measure.
+// documents returns the objects and patches of a piece of a file, and its growth, see measure.
 func (p piece) documents(file string) (documents []Document, growth int, err error) {
 	node, growth, err := p.parse()
 	if err != nil || node == nil {
@@ -57,13 +55,13 @@ func (p piece) documents(file string) (documents []Document, growth int, err err
 // a kustomization, or itself.
 func splitDocument(d Document) []Document {
 	d.APIVersion = textAt(d.Node, "apiVersion")
-	d.ID = object.ID{
-		Group:     object.Group(d.APIVersion),
+	d.ID = manifest.ID{
+		Group:     manifest.Group(d.APIVersion),
 		Kind:      textAt(d.Node, "kind"),
 		Namespace: textAt(d.Node, "metadata", "namespace"),
 		Name:      textAt(d.Node, "metadata", "name"),
 	}
-	if _, items := mappingEntry(d.Node, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(d.Kind, "List") {
+	if _, items := mappingEntry(d.Node, "items"); items != nil && items.Kind == yaml.SequenceNode && manifest.IsListKind(d.Kind) {
 		documents := make([]Document, 0, len(items.Content))
 		for _, item := range items.Content {
 			documents = append(documents, splitDocument(Document{File: d.File, Node: dereferenced(item), Listed: true, place: d.place})...)
@@ -73,7 +71,7 @@ func splitDocument(d Document) []Document {
 	return slices.Concat([]Document{d}, generated(d), inlinePatches(d))
 }
 
-// generated are the objects that a kustomization generates.
+// generated returns the objects that a kustomization generates.
 func generated(kustomization Document) (documents []Document) {
 	for _, generator := range []struct{ field, kind string }{{"configMapGenerator", "ConfigMap"}, {"secretGenerator", "Secret"}} {
 		_, entries := mappingEntry(kustomization.Node, generator.field)
@@ -82,14 +80,14 @@ func generated(kustomization Document) (documents []Document) {
 		}
 		for _, entry := range entries.Content {
 			d := Document{File: kustomization.File, Node: dereferenced(entry), place: kustomization.place}
-			d.ID = object.ID{Kind: generator.kind, Namespace: textAt(entry, "namespace"), Name: textAt(entry, "name")}
+			d.ID = manifest.ID{Kind: generator.kind, Namespace: textAt(entry, "namespace"), Name: textAt(entry, "name")}
 			documents = append(documents, d)
 		}
 	}
 	return documents
 }
 
-// inlinePatches are the patches that a kustomization holds as text.
+// inlinePatches returns the patches that a kustomization holds as text.
 func inlinePatches(kustomization Document) (documents []Document) {
 	for _, field := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
 		_, patches := mappingEntry(kustomization.Node, field)
@@ -109,7 +107,7 @@ func inlinePatches(kustomization Document) (documents []Document) {
 	return documents
 }
 
-// inlinePatch are the documents of the text of a patch.
+// inlinePatch returns the documents of the text of a patch.
 func inlinePatch(kustomization Document, entry, text *yaml.Node) (documents []Document) {
 	for _, piece := range textPieces(text, kustomization.place) {
 		parsed, _, err := piece.documents(kustomization.File)
@@ -143,10 +141,10 @@ func textPieces(text *yaml.Node, at place) []piece {
 	return pieces
 }
 
-// Annotations are those of the object, as they are written.
+// Annotations returns the annotations of the object, as they are written.
 func (d Document) Annotations() map[string]string { return d.metadata("annotations") }
 
-// Labels are those of the object, as they are written.
+// Labels returns the labels of the object, as they are written.
 func (d Document) Labels() map[string]string { return d.metadata("labels") }
 
 func (d Document) metadata(field string) map[string]string {

@@ -19,38 +19,34 @@ import (
 	"example.com/gatehouse/render/regular"
 )
 
-// errReadOnly is what kustomize gets for anything but reading.
-var errReadOnly = errors.New("the file system of a build is read-only")
-
 // FileSystem is the file system that kustomize builds from. Its root, "/", is the
 // folder that holds environments/: what is outside does not exist for it, and no
 // link leads there. What was read once stays as it was read. Its methods may be
 // called concurrently.
 type FileSystem struct {
+	filesys.FileSystem // an empty one, for the methods that a build does not call
+
 	disk *disk
 
-	// standIns stand in for files on disk, or beside them.
+	// standIns replace files on disk, or add to them.
 	standIns map[string][]byte
-	// folders are those that hold standIns.
+	// folders hold standIns.
 	folders map[string]bool
-
-	reads *reads // nil where nobody counts
 }
 
 // NewFileSystem returns the file system below root, whose path on disk, without
 // links, is dir.
 func NewFileSystem(root *os.Root, dir string) *FileSystem {
-	return &FileSystem{disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, growths: map[string]growth{}}}
+	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]*TooLargeError{}}}
 }
 
-// Tell has look told of each path below the root, with slashes, before it is looked at for
-// the first time. Look may be called while another call is under way.
+// Tell has look called with each path below the root, with slashes, before it is read for
+// the first time. Look may be called concurrently.
 func (f *FileSystem) Tell(look func(name string)) { f.disk.look = look }
 
-// With returns a file system in which files stand in for those on disk, or beside
-// them.
+// With returns a file system in which files replace those on disk, or add to them.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
-	with := &FileSystem{disk: f.disk, standIns: maps.Clone(f.standIns), folders: maps.Clone(f.folders)}
+	with := &FileSystem{FileSystem: f.FileSystem, disk: f.disk, standIns: maps.Clone(f.standIns), folders: maps.Clone(f.folders)}
 	if with.standIns == nil {
 		with.standIns, with.folders = map[string][]byte{}, map[string]bool{}
 	}
@@ -63,8 +59,8 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	return with
 }
 
-// Overlay has files be read as if they were on disk with that content. Nothing was read
-// before.
+// Overlay makes files read as if they were on disk with that content. Call it before
+// anything is read.
 func (f *FileSystem) Overlay(files map[string][]byte) {
 	for file, content := range files {
 		f.disk.resolved[file] = resolution{path: file}
@@ -83,7 +79,7 @@ func (f *FileSystem) FilesRead() []string {
 	return files
 }
 
-// KustomizationFile is the kustomization of a folder, or "" where there is none.
+// KustomizationFile returns the path of the kustomization of a folder, "" if it has none.
 func (f *FileSystem) KustomizationFile(dir string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if file := path.Join(dir, name); f.Exists(file) {
@@ -93,8 +89,8 @@ func (f *FileSystem) KustomizationFile(dir string) string {
 	return ""
 }
 
-// Resolve follows the links of an absolute path and says whether it is a folder.
-// The error wraps fs.ErrNotExist where there is nothing.
+// Resolve follows the links of an absolute path and reports whether it leads to a folder.
+// The error wraps fs.ErrNotExist if it leads to nothing.
 func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err error) {
 	name = path.Clean("/" + filepath.ToSlash(name))
 	if _, ok := f.standIns[name]; ok {
@@ -106,18 +102,14 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 	return f.disk.resolve(name)
 }
 
-// ReadFile returns the content of a file, if it is not YAML that is too large to be read:
-// kustomize expands it.
+// ReadFile returns the content of a file for kustomize to expand. The error wraps a
+// TooLargeError where that would take too much.
 func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 	resolved, content, err := f.find(name)
 	if _, ok := f.standIns[resolved]; ok || err != nil {
-		return content, err // what stands in is made of what was read
+		return content, err // what stands in is made of what was measured
 	}
-	growth, err := f.disk.vet(resolved, content)
-	if err == nil {
-		err = f.reads.count(resolved, len(content), growth)
-	}
-	if err != nil {
+	if err := f.disk.measureFile(resolved, content); err != nil {
 		return nil, err
 	}
 	return content, nil
@@ -158,63 +150,37 @@ func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, erro
 	return filesys.ConfirmedDir(filepath.FromSlash(path.Dir(resolved))), path.Base(resolved), nil
 }
 
-// Exists says whether there is a file or folder, though it may be one that cannot be
-// read.
+// Exists reports whether there is a file or folder. It may be one that cannot be read.
 func (f *FileSystem) Exists(name string) bool {
 	_, _, err := f.Resolve(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// IsDir says whether there is a folder.
+// IsDir reports whether there is a folder.
 func (f *FileSystem) IsDir(name string) bool {
 	_, isDir, err := f.Resolve(name)
 	return err == nil && isDir
 }
 
-// A build from a kustomization neither lists folders nor writes.
-
-// Create implements filesys.FileSystem.
-func (f *FileSystem) Create(string) (filesys.File, error) { return nil, errReadOnly }
-
-// Mkdir implements filesys.FileSystem.
-func (f *FileSystem) Mkdir(string) error { return errReadOnly }
-
-// MkdirAll implements filesys.FileSystem.
-func (f *FileSystem) MkdirAll(string) error { return errReadOnly }
-
-// RemoveAll implements filesys.FileSystem.
-func (f *FileSystem) RemoveAll(string) error { return errReadOnly }
-
-// WriteFile implements filesys.FileSystem.
-func (f *FileSystem) WriteFile(string, []byte) error { return errReadOnly }
-
-// Open implements filesys.FileSystem.
-func (f *FileSystem) Open(string) (filesys.File, error) { return nil, errReadOnly }
-
-// ReadDir implements filesys.FileSystem.
-func (f *FileSystem) ReadDir(string) ([]string, error) { return nil, errReadOnly }
-
-// Glob implements filesys.FileSystem.
-func (f *FileSystem) Glob(string) ([]string, error) { return nil, errReadOnly }
-
-// Walk implements filesys.FileSystem.
-func (f *FileSystem) Walk(string, filepath.WalkFunc) error { return errReadOnly }
-
-// Relative is an absolute path of a FileSystem as people write it.
+// Relative returns an absolute path of a FileSystem as people write it.
 func Relative(name string) string {
 	return strings.TrimPrefix(name, "/")
 }
 
-// disk is what was read from disk.
+// disk keeps what was read from disk.
 type disk struct {
 	root *os.Root
 	dir  string
-	look func(name string) // nil where nobody is to be told
+	look func(name string) // see Tell
 
 	mu       sync.Mutex
 	resolved map[string]resolution
 	files    map[string][]byte
-	growths  map[string]growth
+
+	// See admit.
+	growth     int
+	isMeasured map[string]bool
+	refused    map[string]*TooLargeError
 }
 
 type resolution struct {
@@ -254,8 +220,8 @@ func (d *disk) follow(name string) (resolved string, isDir bool, err error) {
 	return path.Clean("/" + filepath.ToSlash(inside)), info.IsDir(), nil
 }
 
-// followError is why a path leads nowhere. It wraps fs.ErrNotExist only where there is
-// nothing: a link to nothing is something.
+// followError returns why a path leads nowhere. The error wraps fs.ErrNotExist only if
+// nothing is there: a link to nothing is something.
 func (d *disk) followError(name string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
@@ -278,7 +244,7 @@ func (d *disk) followError(name string, err error) error {
 		}
 		target, err := filepath.EvalSymlinks(prefix)
 		if err != nil {
-			return fmt.Errorf("%s is a link to nothing: mend or remove it", Relative(name[:i]))
+			return fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name[:i]))
 		}
 		if inside, err := filepath.Rel(d.dir, target); err != nil || !filepath.IsLocal(inside) {
 			return leadsOut(name[:i])

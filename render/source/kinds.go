@@ -6,20 +6,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kinds are the kinds that something is rendered from.
+// Kinds are the kinds that people write and that something is rendered from.
 type Kinds struct {
 	GVKs []schema.GroupVersionKind
-	// Configuration is what kustomize is told of their fields, as a file of
-	// `configurations:`, beside what kustomizations tell it.
+	// Configuration is a file of `configurations:` that tells kustomize about their fields.
 	Configuration []byte
 }
 
-// Has says whether an object of a kind is one that something is rendered from.
+// Has reports whether something is rendered from objects of a kind.
 func (k Kinds) Has(apiVersion, kind string) bool {
 	return slices.Contains(k.GVKs, schema.FromAPIVersionAndKind(apiVersion, kind))
 }
 
-// Names are the names of the kinds, whatever their groups.
+// Names returns the names of the kinds without their groups.
 func (k Kinds) Names() []string {
 	names := make([]string, len(k.GVKs))
 	for i, gvk := range k.GVKs {

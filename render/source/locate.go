@@ -11,17 +11,16 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// test says whether a node may be what a problem is about. Nil is a test that every
-// node passes.
+// test reports whether a node may be the one that a problem is about. Every node passes nil.
 type test func(*yaml.Node) bool
 
 func (t test) passes(node *yaml.Node) bool { return node != nil && (t == nil || t(node)) }
 
-// testOf is the test for what is known of a value.
-func testOf(value object.Value) test {
+// testOf returns the test for what is known of a value.
+func testOf(value manifest.Value) test {
 	if value.Type != "" {
 		tags, ok := jsonTypes[value.Type]
 		if !ok {
@@ -38,29 +37,28 @@ func testOf(value object.Value) test {
 	return nil
 }
 
-// jsonTypes are the YAML tags of the values of each JSON type.
+// jsonTypes has the YAML tags of the values of each JSON type.
 var jsonTypes = map[string]string{
 	"string": "!!str", "integer": "!!int", "number": "!!int !!float", "bool": "!!bool", "boolean": "!!bool",
 	"object": "!!map", "array": "!!seq", "null": "!!null",
 }
 
-// Locate gives a problem with a built object the file and line that gave the field
-// its value: of the object itself, which comes from the file origin, or of a patch or
-// entry of a kustomization. Where there is no such line, it is that of what would hold the
-// field.
-func (s *Sources) Locate(p object.Problem, origin string) object.Problem {
+// Locate returns a problem with a built object with the file and line that gave the field its
+// value: those of the object, which comes from the file origin, or of a patch or entry of a
+// kustomization. Without such a line, it returns that of the mapping that would hold the field.
+func (s *Sources) Locate(p manifest.Problem, origin string) manifest.Problem {
 	if p.Subject.Unstructured == nil {
 		p.File = Relative(origin)
 		return p
 	}
 	id := p.Subject.ID()
-	p.File, p.Line = s.position(id, origin, writtenKeys(id, object.SplitField(p.Field)), testOf(p.Value))
+	p.File, p.Line = s.position(id, origin, writtenKeys(id, manifest.SplitField(p.Field)), testOf(p.Value))
 	return p
 }
 
-// writtenKeys are the keys at which people write a field. What all versions of a
-// CustomResourceDefinition have in common, the API server has apart from them.
-func writtenKeys(id object.ID, keys []string) []string {
+// writtenKeys returns the keys at which people write a field. The API server keeps what all
+// versions of a CustomResourceDefinition have in common apart from them.
+func writtenKeys(id manifest.ID, keys []string) []string {
 	if id.Group != "apiextensions.k8s.io" || len(keys) < 2 || keys[0] != "spec" {
 		return keys
 	}
@@ -73,7 +71,7 @@ func writtenKeys(id object.ID, keys []string) []string {
 	return keys
 }
 
-func (s *Sources) position(id object.ID, origin string, keys []string, is test) (file string, line int) {
+func (s *Sources) position(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
 	own, found := s.documentOf(id, origin)
 	if found {
 		if key, value := walkKeys(own.Node, keys, is); is.passes(value) {
@@ -94,9 +92,9 @@ func (s *Sources) position(id object.ID, origin string, keys []string, is test) 
 	return own.Position()
 }
 
-// documentOf finds an object where it was written, also if its name was changed
-// since: then it is one of the same kind whose name the new one contains.
-func (s *Sources) documentOf(id object.ID, origin string) (Document, bool) {
+// documentOf returns the document that an object was written as. If kustomize changed the name
+// since, that is one of the same kind whose name the new one contains.
+func (s *Sources) documentOf(id manifest.ID, origin string) (Document, bool) {
 	var renamed *Document
 	documents := s.Documents(origin)
 	for i := range documents {
@@ -120,10 +118,10 @@ func (s *Sources) documentOf(id object.ID, origin string) (Document, bool) {
 	return *renamed, true
 }
 
-// changeOf finds the node of a patch or replicas: entry that gave a field of an
-// object its value: of several, that with the longest name in common with the object. Where
-// the value is known, it may be in a patch with another name: with a target, nobody reads it.
-func (s *Sources) changeOf(id object.ID, keys []string, is test) (by Document, at *yaml.Node) {
+// changeOf returns the node of a patch or replicas: entry that gave a field of an object its
+// value: of several, that with the longest name in common with the object. If the value is
+// known, the patch may have another name: kustomize does not read that of one with a target.
+func (s *Sources) changeOf(id manifest.ID, keys []string, is test) (by Document, at *yaml.Node) {
 	if len(keys) == 0 {
 		return by, nil
 	}
@@ -149,13 +147,13 @@ func (s *Sources) changeOf(id object.ID, keys []string, is test) (by Document, a
 	return by, at
 }
 
-// isNameOf says whether a patch may name an object, whose name may have been changed since.
-func isNameOf(patch Document, id object.ID) bool {
+// isNameOf reports whether a patch may name an object, whose name may have changed since.
+func isNameOf(patch Document, id manifest.ID) bool {
 	return strings.Contains(id.Name, patch.Name) && (patch.Namespace == "" || patch.Namespace == id.Namespace)
 }
 
-// changingFiles are the files that were read and may change objects: kustomizations,
-// patches and the like, but no manifests.
+// changingFiles returns the files that may change objects: kustomizations, patches and the
+// like, but no manifests.
 func (s *Sources) changingFiles() []string {
 	if s.changers == nil {
 		for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
@@ -167,9 +165,9 @@ func (s *Sources) changingFiles() []string {
 	return s.changers
 }
 
-// changeBy returns the node of a document that gives a field of an object its value,
-// if the document is a patch or a kustomization that does.
-func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *yaml.Node {
+// changeBy returns the node of a patch or kustomization that gives a field of an object its
+// value, or nil.
+func (s *Sources) changeBy(d Document, id manifest.ID, keys []string, is test) *yaml.Node {
 	if isKustomization(d.File) && !d.inline {
 		if field := strings.Join(keys, "."); field == "spec.replicas" || slices.Contains(s.fields.scaleFields(), field) {
 			return replicasEntry(d.Node, id.Name, is)
@@ -191,8 +189,8 @@ func (s *Sources) changeBy(d Document, id object.ID, keys []string, is test) *ya
 	return nil
 }
 
-// jsonPatchNode returns the operation of a JSON 6902 patch that sets or removes a
-// field, or else the last one of what is in it.
+// jsonPatchNode returns the operation of a JSON 6902 patch that sets or removes a field, or else
+// the last operation within the field.
 func jsonPatchNode(operations *yaml.Node, keys []string, is test) (node *yaml.Node) {
 	for _, operation := range operations.Content {
 		prefix := JSONPointer(textAt(operation, "path"))
@@ -223,7 +221,7 @@ func jsonPatchNode(operations *yaml.Node, keys []string, is test) (node *yaml.No
 	return node
 }
 
-// pointsAt says whether a part of the path of an operation stands for a key: - is the item
+// pointsAt reports whether a part of the path of an operation stands for a key: - is the item
 // that the operation appends to a list.
 func pointsAt(part, key string) bool {
 	_, err := strconv.Atoi(key)
@@ -269,8 +267,8 @@ func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 	return key, value
 }
 
-// spelledEntry is the entry of a mapping with a key or, as the API server spells some fields
-// like those of its code, with that key in another case.
+// spelledEntry returns the entry of a mapping with a key, in any case: the API server names some
+// fields as its code does.
 func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	key, value = mappingEntry(mapping, name)
 	if mapping = dereferenced(mapping); value != nil || mapping.Kind != yaml.MappingNode {
@@ -284,7 +282,7 @@ func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// walkItems is walkKeys for the items of a list, and at least one key.
+// walkItems does what walkKeys does for the items of a list. There is at least one key.
 func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 	first, rest := keys[0], keys[1:]
 	index, err := strconv.Atoi(first)
@@ -306,7 +304,8 @@ func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Nod
 	return nil, nil
 }
 
-// Line is the line of a field of the first document of a file, or of what would hold it.
+// Line returns the line of a field of the first document of a file, or of the mapping that would
+// hold it.
 func (s *Sources) Line(file string, keys ...string) int {
 	documents := s.Documents(file)
 	if len(documents) == 0 {
@@ -317,22 +316,6 @@ func (s *Sources) Line(file string, keys ...string) int {
 			return documents[0].line(key)
 		}
 	}
-}
-
-// VariablePosition is where a kustomization defines a variable; empty where none does.
-func (s *Sources) VariablePosition(name string) (file string, line int) {
-	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
-		k := s.Kustomizations[folder]
-		for _, d := range s.Documents(k.File) {
-			_, vars := mappingEntry(d.Node, "vars")
-			for _, entry := range contentOf(vars) {
-				if textAt(entry, "name") == name {
-					return Relative(k.File), d.line(entry)
-				}
-			}
-		}
-	}
-	return "", 0
 }
 
 func isKustomization(file string) bool {

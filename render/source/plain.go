@@ -11,22 +11,22 @@ import (
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// What has no quotes is for each YAML tool to read. Kustomize has read it once when an
-// object is built: what it was is only in the files.
+// Each YAML tool reads a scalar without quotes in its own way, and kustomize has done so once
+// when an object is built. Only the files tell what people wrote.
 
-// TimeProblems are of times without quotes that manifests and patches give a field of a
-// kind whose times are text.
-func (s *Sources) TimeProblems(group, kind, field string) (problems []object.Problem) {
+// TimeProblems reports times without quotes that manifests and patches give to a field of a kind
+// whose times are text.
+func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.Problem) {
 	keys := strings.Split(field, ".")
 	report := func(d Document) {
 		node := timeIn(d.Node, keys)
 		if node == nil {
 			return
 		}
-		p := object.Problem{File: Relative(d.File), Line: d.line(node), Field: field, Message: field + `: is a time without quotes, which tools may write another way: put it in quotes, like "2027-01-31T09:00:00Z"`}
+		p := manifest.Problem{File: Relative(d.File), Line: d.line(node), Field: field, Message: field + `: is a time without quotes, which tools may write another way: put it in quotes, like "2027-01-31T09:00:00Z"`}
 		if d.Name != "" {
 			p.Object = d.String()
 		}
@@ -47,7 +47,7 @@ func (s *Sources) TimeProblems(group, kind, field string) (problems []object.Pro
 	return problems
 }
 
-// timeIn returns the node that gives a field a time without quotes, nil where none does.
+// timeIn returns the node that gives a field a time without quotes, or nil.
 func timeIn(node *yaml.Node, keys []string) *yaml.Node {
 	isTime := test(func(node *yaml.Node) bool { return node.ShortTag() == "!!timestamp" })
 	if node.Kind == yaml.SequenceNode {
@@ -70,7 +70,7 @@ func timeIn(node *yaml.Node, keys []string) *yaml.Node {
 	return nil
 }
 
-// patchesOf are the documents of the patches of a kustomization that may be of a kind.
+// patchesOf returns the documents of the patches of a kustomization that may change a kind.
 func (s *Sources) patchesOf(k *Kustomization, kind string) (documents []Document) {
 	for _, d := range s.Documents(k.File) {
 		if d.inline && mayBe(d.Kind, kind) {
@@ -91,18 +91,18 @@ func (s *Sources) patchesOf(k *Kustomization, kind string) (documents []Document
 	return documents
 }
 
-// mayBe says whether a pattern of kinds selects a kind. One of them that is empty is any.
+// mayBe reports whether a pattern of kinds may select a kind. An empty one stands for any.
 func mayBe(pattern, kind string) bool {
 	selects, err := regexp.MatchString("^(?:"+pattern+")$", kind)
 	return pattern == "" || kind == "" || err == nil && selects
 }
 
-// NumberProblems are of numbers in manifests and patches that the API server would get
-// rounded, or not at all.
-func (s *Sources) NumberProblems() (problems []object.Problem) {
+// NumberProblems reports numbers in manifests and patches that the API server would get rounded,
+// or not at all.
+func (s *Sources) NumberProblems() (problems []manifest.Problem) {
 	report := func(d Document, node *yaml.Node, keys []string) {
 		inexactScalars(node, keys, func(node *yaml.Node, keys []string, reason string) {
-			p := object.InexactProblem(d.ID, keys, node.Value, reason)
+			p := manifest.InexactProblem(d.ID, keys, node.Value, reason)
 			p.File, p.Line = Relative(d.File), d.line(node)
 			problems = append(problems, p)
 		})
@@ -128,14 +128,14 @@ func (s *Sources) NumberProblems() (problems []object.Problem) {
 	return problems
 }
 
-// inexactScalars reports the scalars in a node that the API server would not get as they
-// are written, with the keys that lead to them.
+// inexactScalars calls report with the scalars in a node that the API server would not get as
+// they are written, and the keys that lead to them.
 func inexactScalars(node *yaml.Node, keys []string, report func(node *yaml.Node, keys []string, reason string)) {
 	switch node.Kind {
 	case yaml.ScalarNode:
 		if isHuge(node) {
 			report(node, keys, "is larger than a number can be: write a smaller one, or text in quotes")
-		} else if reason := object.Inexact(node); reason != "" {
+		} else if reason := manifest.Inexact(node); reason != "" {
 			report(node, keys, reason)
 		}
 	case yaml.SequenceNode:
@@ -151,8 +151,8 @@ func inexactScalars(node *yaml.Node, keys []string, report func(node *yaml.Node,
 
 var scientific = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$`)
 
-// isHuge says whether a scalar is a number that is so large that some tools take it for
-// text, and others for infinite.
+// isHuge reports whether a scalar is a number so large that some tools take it for text, and
+// others for infinite.
 func isHuge(node *yaml.Node) bool {
 	if node.Style != 0 || node.Tag != "!!str" || !scientific.MatchString(node.Value) {
 		return false

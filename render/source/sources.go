@@ -1,6 +1,6 @@
 // Package source reads what people wrote: the kustomizations and manifests that an
-// environment is built from. It finds what kustomize would stop at or hang on, and
-// the file and line that a problem of a built object comes from.
+// environment is built from. It reports what kustomize would stop at or hang on, and
+// locates the file and line that a problem of a built object comes from.
 package source
 
 import (
@@ -14,20 +14,19 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // Sources are the kustomizations and manifests that an environment is built from.
 type Sources struct {
-	// FS is what kustomize builds from. What cannot be built is left out of it, so
-	// that the build finds the problems of the rest.
+	// FS is the file system that kustomize builds from.
 	FS *FileSystem
 	// Kustomizations are those that were found, by folder.
 	Kustomizations map[string]*Kustomization
 	// Manifests are the files of objects, in the order of the walk, each once.
 	Manifests []*Manifest
-	// Problems are those found so far.
-	Problems []object.Problem
+	// Problems are why kustomize could not build what was read, or not as it was meant.
+	Problems []manifest.Problem
 	// Kinds are those that something is rendered from.
 	Kinds Kinds
 
@@ -35,21 +34,16 @@ type Sources struct {
 	configuration configuration     // what kustomizations are told of them, see yieldTo
 	root          string            // the folder of the outermost kustomization
 	standIns      map[string][]byte // for kustomizations, while they are walked
-	unbuildable   map[string]bool   // folders
-	isHuge        bool              // something is too large to build anything
-	growth        int               // of all documents that were read, see measure
 	loads         []load
-	isLoaded      map[listed]bool
 	loading       []load   // that are being followed
 	texts         []string // files whose content is the value of a key
 	isManifest    map[string]bool
-	documents     map[string][]Document // of every file that was asked for
-	changers      []string              // see changingFiles
-	only          map[object.ID]string  // see OnlyFile
+	documents     map[string][]Document  // of every file that was asked for
+	changers      []string               // see changingFiles
+	only          map[manifest.ID]string // see OnlyFile
 }
 
-// Kustomization is a kustomization as kustomize takes it, less the entries that
-// cannot be loaded.
+// Kustomization is a kustomization as kustomize takes it.
 type Kustomization struct {
 	types.Kustomization
 
@@ -57,13 +51,15 @@ type Kustomization struct {
 	Folder, File string
 	// Paths are what the paths in it resolve to.
 	Paths map[string]string
+
+	weight int // see weightOf
 }
 
-// IsEmpty says whether kustomize would refuse a kustomization as one that says nothing.
+// IsEmpty reports whether kustomize would refuse a kustomization as it says nothing.
 func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
 
-// Read reads the kustomization in a folder, those in folders that are built on top of
-// it, and all that they build on. Folders without a kustomization are problems.
+// Read reads the kustomization in a folder, those in folders that are built on top of it,
+// and all that they build on. Folders without a kustomization are problems.
 func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *Sources {
 	s := &Sources{
 		FS:             fileSystem,
@@ -71,15 +67,15 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 		Kustomizations: map[string]*Kustomization{},
 		root:           folder,
 		standIns:       map[string][]byte{},
-		unbuildable:    map[string]bool{},
-		isLoaded:       map[listed]bool{},
 		isManifest:     map[string]bool{},
 		documents:      map[string][]Document{},
 	}
+	fileSystem.disk.growth = 0
 	err := yaml.Unmarshal(kinds.Configuration, &s.fields)
 	s.configuration = s.fields
-	for _, folder := range append([]string{folder}, onTop...) {
-		s.unbuildable[folder] = !s.walk(folder)
+	roots := append([]string{folder}, onTop...)
+	for _, root := range roots {
+		s.walk(root)
 	}
 	if err = errors.Join(err, s.writeConfiguration()); err != nil {
 		panic(err) // it comes with the program
@@ -87,16 +83,17 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 	s.FS = s.FS.With(s.standIns)
 	s.readManifests()
 	s.checkConfigs()
-	s.trustTexts()
-	for _, folder := range append([]string{folder}, onTop...) {
-		s.isHuge = s.isLoadedTooOften(folder) || s.isHuge
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		s.checkReplacements(s.Kustomizations[folder])
 	}
-	s.isHuge = s.copiesTooMuch() || s.isHuge
+	if len(s.Problems) == 0 { // nothing loads itself
+		s.checkCopies(roots)
+	}
 	return s
 }
 
-// CanBuild says whether kustomize can build a folder that was read.
-func (s *Sources) CanBuild(folder string) bool { return !s.unbuildable[folder] && !s.isHuge }
+// CanBuild reports whether kustomize can build what was read.
+func (s *Sources) CanBuild(string) bool { return len(s.Problems) == 0 }
 
 // Documents returns the documents of a file that are well formed.
 func (s *Sources) Documents(file string) []Document {
@@ -112,8 +109,8 @@ func (s *Sources) Documents(file string) []Document {
 }
 
 // Find returns the documents of an object, or patches of it, in the order of files.
-// It may be in any namespace where the ID or the document names none.
-func (s *Sources) Find(id object.ID) (found []Document) {
+// An ID or document without a namespace matches any.
+func (s *Sources) Find(id manifest.ID) (found []Document) {
 	for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
 		for _, d := range s.Documents(file) {
 			if d.Kind == id.Kind && d.Name == id.Name && (id.Namespace == "" || d.Namespace == "" || d.Namespace == id.Namespace) {
@@ -124,9 +121,9 @@ func (s *Sources) Find(id object.ID) (found []Document) {
 	return found
 }
 
-// OnlyFile is the file of the only document that is of the kind and name of an object, or
-// the only one in its namespace; empty where none or several are.
-func (s *Sources) OnlyFile(id object.ID) string {
+// OnlyFile returns the file of the only document with the ID of an object, or with its kind
+// and name; "" if there are none or several.
+func (s *Sources) OnlyFile(id manifest.ID) string {
 	if s.only == nil {
 		s.only = s.onlyFiles()
 	}
@@ -137,11 +134,11 @@ func (s *Sources) OnlyFile(id object.ID) string {
 	return s.only[id]
 }
 
-// onlyFiles are the files of documents by IDs, with and without namespaces, that no other
-// document has.
-func (s *Sources) onlyFiles() map[object.ID]string {
-	only := map[object.ID]string{}
-	add := func(id object.ID, file string) {
+// onlyFiles returns the files of documents by ID, with and without namespace, "" where several
+// documents have one ID.
+func (s *Sources) onlyFiles() map[manifest.ID]string {
+	only := map[manifest.ID]string{}
+	add := func(id manifest.ID, file string) {
 		if _, ok := only[id]; ok {
 			file = ""
 		}
@@ -152,7 +149,7 @@ func (s *Sources) onlyFiles() map[object.ID]string {
 			for _, d := range text.Objects {
 				add(d.ID, m.File)
 				if d.Namespace != "" {
-					add(object.ID{Group: d.Group, Kind: d.Kind, Name: d.Name}, m.File)
+					add(manifest.ID{Group: d.Group, Kind: d.Kind, Name: d.Name}, m.File)
 				}
 			}
 		}
@@ -160,10 +157,10 @@ func (s *Sources) onlyFiles() map[object.ID]string {
 	return only
 }
 
-// Written returns the documents that an object is built from, or generators that make it,
-// in the order of files: if it can, as many as there have to be. kustomize may have changed
-// its name and namespace since.
-func (s *Sources) Written(id object.ID, atLeast int) []Document {
+// Written returns the documents that an object may be built from, and generators that may make
+// it, in the order of files: those that match best, of which there are atLeast so many if that
+// can be. kustomize may have changed the name and namespace since.
+func (s *Sources) Written(id manifest.ID, atLeast int) []Document {
 	files := make([]string, 0, len(s.Manifests)+len(s.Kustomizations))
 	for _, m := range s.Manifests {
 		files = append(files, m.File)
@@ -172,7 +169,7 @@ func (s *Sources) Written(id object.ID, atLeast int) []Document {
 		files = append(files, k.File)
 	}
 	slices.Sort(files)
-	var of [4][]Document // the better the match, the earlier
+	var matching [4][]Document // the better the match, the earlier
 	for _, file := range slices.Compact(files) {
 		for _, d := range s.Documents(file) {
 			if d.inline || d.Kind != id.Kind || d.Name == "" || !strings.Contains(id.Name, d.Name) {
@@ -181,13 +178,13 @@ func (s *Sources) Written(id object.ID, atLeast int) []Document {
 			isNamed, isIn := d.Name == id.Name, cmp.Or(d.Namespace, "default") == cmp.Or(id.Namespace, "default")
 			for i, matches := range []bool{isNamed && isIn, isNamed, isIn, true} {
 				if matches {
-					of[i] = append(of[i], d)
+					matching[i] = append(matching[i], d)
 				}
 			}
 		}
 	}
 	for least := atLeast; least > 0; least-- {
-		for _, found := range of {
+		for _, found := range matching {
 			if len(found) >= least {
 				return found
 			}
@@ -196,6 +193,6 @@ func (s *Sources) Written(id object.ID, atLeast int) []Document {
 	return nil
 }
 
-func (s *Sources) problem(file string, line int, format string, args ...any) {
-	s.Problems = append(s.Problems, object.Problem{File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
+func (s *Sources) report(file string, line int, format string, args ...any) {
+	s.Problems = append(s.Problems, manifest.Problem{File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
 }

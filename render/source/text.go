@@ -6,15 +6,12 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // byteOrderMark may start a file.
 const byteOrderMark = "\ufeff"
 
-// checkText finds characters that YAML takes for something else than who wrote them, or
-// not at all.
+// checkText returns an error for a character that YAML refuses, or reads as something else.
 func (p piece) checkText() error {
 	content := p.content
 	if p.offset == 0 && !p.fixed {
@@ -40,7 +37,7 @@ func (p piece) checkText() error {
 	return nil
 }
 
-// wrongCharacter says what is wrong with a character and what follows it.
+// wrongCharacter returns what is wrong with a character and the bytes after it, or "".
 func wrongCharacter(r rune, size int, next []byte) string {
 	switch {
 	case r == '\u0085' || r == '\u2028' || r == '\u2029':
@@ -60,13 +57,13 @@ func wrongCharacter(r rune, size int, next []byte) string {
 var (
 	documentEnd = regexp.MustCompile(`(?m)^\.\.\.(?:[ \t\r].*)?$`)
 
-	// badSeparator is what kustomize takes for the separator of documents, and YAML not.
+	// badSeparator matches what kustomize takes for a separator of documents, and YAML does not.
 	badSeparator = regexp.MustCompile(`(?m)^---[^ \t\r\n].*$`)
 )
 
 const afterEnd = "what follows ... is not read: start a document with ---"
 
-// checkMarkers finds what markers of documents hide from kustomize.
+// checkMarkers returns an error for text that markers of documents hide from kustomize.
 func (p piece) checkMarkers() error {
 	if first, _, _ := bytes.Cut(p.content, []byte("\n")); p.isAfterOther && !isBlank(first) {
 		return lineError{line: 1, message: "a document starts on the line after ---: write what follows --- there"}
@@ -92,40 +89,19 @@ func (p piece) checkMarkers() error {
 	return nil
 }
 
-// checkList finds a character in the objects of a list that does not survive how kustomize
-// takes them from there.
-func checkList(list *yaml.Node) error {
-	if _, items := mappingEntry(list, "items"); items == nil || !strings.HasSuffix(textAt(list, "kind"), "List") {
-		return nil
-	}
-	var check func(node *yaml.Node) error
-	check = func(node *yaml.Node) error {
-		if strings.ContainsRune(node.Value, '\u0085') {
-			return lineError{line: node.Line, message: "the character U+0085 does not survive in a list: write the object as a document of its own"}
-		}
-		for _, child := range node.Content {
-			if err := check(child); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return check(list)
-}
-
-// lineOf is the line of a byte of the piece, from 1.
+// lineOf returns the line of a byte of the piece, from 1.
 func (p piece) lineOf(offset int) int { return 1 + bytes.Count(p.content[:offset], []byte("\n")) }
 
-// isBlank says whether a line is empty, or a comment.
+// isBlank reports whether a line is empty, or a comment.
 func isBlank(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#'
 }
 
-// directive is a line like %YAML 1.2 before a document.
+// directive matches a line like %YAML 1.2 before a document.
 var directive = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%`)
 
-// explain makes of an error of the library one that says what to write, where it can.
+// explain replaces an error of the library by one that says what to write, where it can.
 func (p piece) explain(err error) error {
 	if at := directive.FindIndex(p.content); at != nil {
 		return lineError{line: p.lineOf(at[1]), message: "a directive like %YAML is not read: remove the line"}
@@ -133,7 +109,7 @@ func (p piece) explain(err error) error {
 	return err
 }
 
-// clip is a text, or the start of one that is too long for a message.
+// clip returns a text, or the start of one that is too long for a message.
 func clip(text string) string {
 	const most = 60
 	text = strings.TrimSpace(text)

@@ -2,8 +2,11 @@ package source
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +21,7 @@ type place struct {
 	fixed bool
 }
 
-// line is the line in the file of a line of the text, from 1.
+// line returns the line in the file of a line of the text, from 1.
 func (p place) line(line int) int {
 	if p.fixed || line == 0 {
 		return p.offset
@@ -37,12 +40,9 @@ type piece struct {
 type lineError struct {
 	line    int
 	message string
-	isHuge  bool // what is there cannot be built, or even read
 }
 
 func (e lineError) Error() string { return e.message }
-
-func hugeError(line int, message string) error { return lineError{line, message, true} }
 
 var separator = regexp.MustCompile(`(?m)^---([ \t\r].*)?$`)
 
@@ -67,8 +67,8 @@ func splitDocuments(content []byte) []piece {
 	return pieces
 }
 
-// parse returns the node of the document, nil where there is none, and by how many bytes
-// it grows where its aliases are expanded.
+// parse returns the node of the document, nil if it is empty, and by how many bytes it grows
+// where its aliases are expanded.
 func (p piece) parse() (node *yaml.Node, growth int, err error) {
 	if err := p.checkText(); err != nil {
 		return nil, 0, err
@@ -83,30 +83,64 @@ func (p piece) parse() (node *yaml.Node, growth int, err error) {
 	if len(root.Content) == 0 {
 		return nil, 0, nil
 	}
-	if growth, err = measure(root.Content[0], len(p.content)); err == nil {
-		err = checkList(root.Content[0])
-	}
-	return root.Content[0], growth, err
-}
-
-// bomb parses what may be YAML, or anything else, and returns an error only where it is
-// YAML that is too large to be read. What else is wrong kustomize says.
-func (p piece) bomb() (node *yaml.Node, growth int, err error) {
-	var root yaml.Node
-	err = yaml.Unmarshal(p.content, &root)
-	if err == nil && len(root.Content) > 0 {
-		node = root.Content[0]
-		growth, err = measure(node, len(p.content))
-	}
-	var at lineError
-	if err != nil && (!errors.As(err, &at) || !at.isHuge) {
-		return nil, 0, nil
+	node = root.Content[0]
+	if growth, err = measure(node, len(p.content)); err == nil {
+		err = checkKeys(node)
 	}
 	return node, growth, err
 }
 
-// where is the line in the file of an error of a piece, and what it says.
-func (p piece) where(err error) (line int, message string) {
+// checkKeys returns an error for a key that a mapping has twice, or that is not text.
+func checkKeys(node *yaml.Node) error {
+	isThere := make(map[string]bool, len(node.Content)/2)
+	for i, child := range node.Content {
+		if err := checkKeys(child); err != nil {
+			return err
+		}
+		if node.Kind != yaml.MappingNode || i%2 == 1 {
+			continue
+		}
+		switch key := dereferenced(child); {
+		case key.Kind != yaml.ScalarNode:
+			return lineError{child.Line, "malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
+		case key.ShortTag() == "!!null":
+			return lineError{child.Line, fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value)}
+		case isThere[key.Value]:
+			return lineError{child.Line, fmt.Sprintf("malformed YAML: mapping key %q already defined", key.Value)}
+		default:
+			isThere[key.Value] = true
+		}
+	}
+	return nil
+}
+
+// isTabbedJSON reports whether the text is JSON that YAML does not take, as it has tabs.
+func (p piece) isTabbedJSON() bool {
+	return bytes.ContainsRune(p.content, '\t') && json.Valid(p.content) && yaml.Unmarshal(p.content, &yaml.Node{}) != nil
+}
+
+// parse returns the node of a piece of a file, nil if it is empty. It reports what is wrong
+// with it.
+func (s *Sources) parse(file string, p piece) *yaml.Node {
+	node, growth, err := p.parse()
+	if err == nil && node != nil {
+		err = s.FS.disk.admit(file, growth, node.Line)
+	}
+	if err != nil {
+		s.reportMalformed(file, p, err)
+		return nil
+	}
+	return node
+}
+
+// reportMalformed reports why a piece of a file cannot be read.
+func (s *Sources) reportMalformed(file string, p piece, err error) {
+	line, message := p.position(err)
+	s.report(file, line, "%s", message)
+}
+
+// position returns the line in the file of an error of a piece, and its message.
+func (p piece) position(err error) (line int, message string) {
 	var at lineError
 	if errors.As(err, &at) {
 		return p.line(at.line), at.message
@@ -116,8 +150,8 @@ func (p piece) where(err error) (line int, message string) {
 
 var unknownAnchor = regexp.MustCompile(`unknown anchor '([^']+)' referenced`)
 
-// errorLine is the line of an error of the YAML library, from 1, also where it names none:
-// for an alias of nothing, and for the first line.
+// errorLine returns the line of an error of the YAML library, from 1. The library names none for
+// an alias of nothing, and for the first line.
 func (p piece) errorLine(err error) int {
 	if line := yamlLine(err); line > 0 {
 		return line
@@ -131,8 +165,23 @@ func (p piece) errorLine(err error) int {
 	return 1
 }
 
-// mappingEntry returns the key and value nodes of a key, or nil. The value is what an
-// alias stands for.
+// dereferenced returns a node, or the one that it is an alias of.
+func dereferenced(node *yaml.Node) *yaml.Node {
+	if node != nil && node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+// contentOf returns the content of a node, none of nil.
+func contentOf(node *yaml.Node) []*yaml.Node {
+	if node == nil {
+		return nil
+	}
+	return node.Content
+}
+
+// mappingEntry returns the key and value nodes of a key, aliases followed, or nil.
 func mappingEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
 	k, v = writtenEntry(dereferenced(node), key)
 	return k, dereferenced(v)
@@ -151,7 +200,7 @@ func writtenEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
 	return nil, nil
 }
 
-// textAt returns the text of the scalar at keys; empty where there is none.
+// textAt returns the text of the scalar at keys, "" if there is none.
 func textAt(node *yaml.Node, keys ...string) string {
 	for _, key := range keys {
 		_, node = mappingEntry(node, key)
@@ -164,7 +213,7 @@ func textAt(node *yaml.Node, keys ...string) string {
 
 var yamlPosition = regexp.MustCompile(`line (\d+)(: |, column \d+: )?`)
 
-// yamlLine is the line that a YAML error names, from 1; 0 where it names none.
+// yamlLine returns the line that a YAML error names, from 1, or 0.
 func yamlLine(err error) int {
 	if match := yamlPosition.FindStringSubmatch(err.Error()); match != nil {
 		line, _ := strconv.Atoi(match[1])
@@ -173,10 +222,10 @@ func yamlLine(err error) int {
 	return 0
 }
 
-// otherLine is a second position in a YAML error, which is not the file's either.
+// otherLine matches a second position in a YAML error, which is not the file's either.
 var otherLine = regexp.MustCompile(` at line \d+$`)
 
-// yamlMessage is a YAML error without its position, which is not the file's.
+// yamlMessage returns a YAML error without its position, which is not the file's.
 func yamlMessage(err error) string {
 	var typeError *yaml.TypeError
 	message := err.Error()
@@ -190,8 +239,18 @@ func yamlMessage(err error) string {
 	return otherLine.ReplaceAllString(message, "")
 }
 
-// Field returns the value of a key of a mapping, nil where it has none.
+// Field returns the value of a key of a mapping, or nil.
 func Field(node *yaml.Node, key string) *yaml.Node {
 	_, value := mappingEntry(node, key)
 	return value
+}
+
+// expanded returns a copy of a node without aliases.
+func expanded(node *yaml.Node) *yaml.Node {
+	whole := *dereferenced(node)
+	whole.Anchor, whole.Content = "", slices.Clone(whole.Content)
+	for i, child := range whole.Content {
+		whole.Content[i] = expanded(child)
+	}
+	return &whole
 }

@@ -15,14 +15,14 @@ import (
 // change is a change of one file that is ready to be made.
 type change struct {
 	name   string
-	staged string // the temporary file beside it that takes its place; empty where it is removed
+	staged string // the temporary file that replaces it; empty if the file is removed
 }
 
-// temporary are the names of staged files.
+// temporary matches the names of staged files.
 var temporary = regexp.MustCompile(`^\.render-[A-Z2-7]{26}$`)
 
-// stage writes the new content of a file beside it: what keeps files from being
-// written there shows before any is.
+// stage writes the new content of a file to a temporary file beside it, so that an error shows
+// before any file is replaced.
 func (f *folder) stage(name string, content []byte) (change, error) {
 	c := change{name: name, staged: ".render-" + rand.Text()}
 	dir, err := f.make(name)
@@ -35,7 +35,7 @@ func (f *folder) stage(name string, content []byte) (change, error) {
 	return c, f.failure("write", name, err)
 }
 
-// try finds out whether the folder of a file takes changes.
+// try returns an error if files in the folder of a file cannot be removed.
 func (f *folder) try(name string) error {
 	c, err := f.stage(name, nil)
 	f.discard(c)
@@ -64,7 +64,7 @@ func (f *folder) commit(c change) error {
 	return f.failure("write", c.name, err)
 }
 
-// remove removes a file, and its folder where that is empty then.
+// remove removes a file, and its folder if that is empty then.
 func (f *folder) remove(name string) error {
 	dir, err := f.open(name)
 	if dir != nil {
@@ -77,7 +77,7 @@ func (f *folder) remove(name string) error {
 	return nil
 }
 
-// failure is the error of a change. It names the file, not the temporary one.
+// failure returns the error of a change. It names the file, not the temporary one.
 func (f *folder) failure(verb, name string, err error) error {
 	var ofPath *fs.PathError
 	var ofLink *os.LinkError
@@ -109,9 +109,8 @@ func (f *folder) removeMade() {
 	}
 }
 
-// clean removes what runs that were killed left unfinished. Nothing depends on that: a
-// folder that cannot be read is somebody else's. The caller holds the lock, so nobody
-// else is writing.
+// clean removes the temporary files of runs that were killed. It skips a folder that it cannot
+// read, as that is somebody else's. The caller holds the lock, so nobody else is writing.
 func (f *folder) clean() {
 	for _, entry := range f.entries(IndexFile) {
 		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
@@ -130,7 +129,7 @@ func (f *folder) cleanBeside(name string) {
 	}
 }
 
-// entries are what is in the folder of a file.
+// entries returns the entries of the folder of a file.
 func (f *folder) entries(name string) []fs.DirEntry {
 	dir, err := f.open(name)
 	if dir == nil || err != nil {

@@ -20,7 +20,7 @@ func (p *Plan) Diff() string {
 	return b.String()
 }
 
-// noFile is the name that diff and git give to a file that there is not, on every system.
+// noFile is the name that diff and git give to a missing file, on every system.
 const noFile = "/dev/null"
 
 func (p *Plan) fileDiff(name string, before, after []byte) string {

@@ -18,10 +18,10 @@ type folder struct {
 
 	mu   sync.Mutex
 	subs map[string]*sub
-	made []string // folders that were not there, each after the one that holds it
+	made []string // the folders that were made, each after the one that holds it
 }
 
-// sub is a folder in it, or itself: nil where it does not exist.
+// sub is an open folder. Its root is nil if the folder does not exist.
 type sub struct {
 	root *os.Root
 	err  error
@@ -44,17 +44,17 @@ func (s *sub) close() {
 	}
 }
 
-// full is a path in the folder, from the root.
+// full returns the path of a file of the folder, from the root.
 func (f *folder) full(name string) string { return path.Join(f.path, name) }
 
-// open opens the folder of a file, nil where there is none. It follows no links.
+// open opens the folder of a file; it returns nil if there is none. It follows no links.
 func (f *folder) open(name string) (*os.Root, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.openOnce(f.full(path.Dir(name)))
 }
 
-// make opens the folder of a file, and makes it where there is none.
+// make opens the folder of a file, and makes it if there is none.
 func (f *folder) make(name string) (*os.Root, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *folder) make(name string) (*os.Root, error) {
 	return f.openOnce(dir)
 }
 
-// makeAll makes a folder and those that hold it, and notes which were not there.
+// makeAll makes a folder and those that hold it, and records which it made.
 func (f *folder) makeAll(dir string) error {
 	for i, c := range dir + "/" {
 		if c != '/' {
@@ -97,7 +97,7 @@ func (f *folder) openOnce(dir string) (*os.Root, error) {
 	return opened.root, opened.err
 }
 
-// openReal opens a folder that no link leads to, nil where there is none.
+// openReal opens a folder that no link leads to; it returns nil if there is none.
 func openReal(root *os.Root, dir string) (*os.Root, error) {
 	for i, c := range dir + "/" {
 		if c != '/' {
@@ -114,8 +114,8 @@ func openReal(root *os.Root, dir string) (*os.Root, error) {
 	return root.OpenRoot(dir)
 }
 
-// lstat looks at a file or folder, nil where there is none, that must not be a link.
-// The error names it in full.
+// lstat returns the info of a file or folder, nil if there is none. A link is an error, which
+// names the file in full.
 func lstat(root *os.Root, name, full string) (fs.FileInfo, error) {
 	info, err := root.Lstat(name)
 	switch {
@@ -129,7 +129,7 @@ func lstat(root *os.Root, name, full string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// read returns the content of a file of the folder, nil where there is none.
+// read returns the content of a file of the folder, nil if there is none.
 func (f *folder) read(name string) ([]byte, error) {
 	dir, err := f.open(name)
 	if dir == nil {

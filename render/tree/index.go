@@ -28,8 +28,8 @@ const IndexFile = "kustomization.yaml"
 // indexHeader tells an index from a kustomization that a person wrote.
 const indexHeader = "# Written by gatehouse render, which owns the files listed here: do not edit.\n"
 
-// newIndex lists files in apply order. If that is not the order in which kustomize
-// applies kinds, it says that kustomize is to keep it.
+// newIndex lists files in apply order. With keepOrder it tells kustomize to keep that
+// order.
 func newIndex(names []string, keepOrder bool) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader)
@@ -43,11 +43,11 @@ func newIndex(names []string, keepOrder bool) []byte {
 	return b.Bytes()
 }
 
-// isIndex says whether a kustomization is one that render wrote.
+// isIndex reports whether render wrote a kustomization.
 func isIndex(content []byte) bool { return startsWith(content, indexHeader) }
 
-// startsWith says whether a file starts with the header of what render writes, also if a
-// merge left its marks before it, or git the line ends of another system.
+// startsWith reports whether a file starts with a header. Marks of a merge may be before it, and
+// lines may end as on another system.
 func startsWith(content []byte, header string) bool {
 	for line := range bytes.Lines(content) {
 		if string(bytes.TrimRight(line, "\r\n")) == strings.TrimRight(header, "\n") {
@@ -60,7 +60,7 @@ func startsWith(content []byte, header string) bool {
 	return false
 }
 
-// mergeMark is a line that git writes between the sides of a merge.
+// mergeMark matches a line that git writes between the sides of a merge.
 var mergeMark = regexp.MustCompile(`^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( |\r?\n|$)`)
 
 // readIndex returns the files that an index lists. It reads line by line, so that
@@ -76,8 +76,7 @@ func readIndex(content []byte) map[string]bool {
 	return names
 }
 
-// Read returns the files that were rendered of an environment below root, none where it was
-// not.
+// Read returns the rendered files of an environment below root, none if it was not rendered.
 func Read(root *os.Root, environment string) ([]File, error) {
 	folder := newFolder(root, path.Join(Folder, environment))
 	defer folder.close()
@@ -94,8 +93,7 @@ func Read(root *os.Root, environment string) ([]File, error) {
 	return slices.DeleteFunc(files, func(file File) bool { return file.Content == nil }), errors.Join(errs...)
 }
 
-// Listed returns the files that an index lists, sorted; none where it is not one that render
-// wrote.
+// Listed returns the files that an index lists, sorted; none if render did not write it.
 func Listed(index []byte) []string {
 	if !isIndex(index) {
 		return nil
@@ -103,15 +101,15 @@ func Listed(index []byte) []string {
 	return slices.Sorted(maps.Keys(readIndex(index)))
 }
 
-// IsOwnable says whether a path is one that render might have written: whoever
-// edits an index must not have other files removed.
+// IsOwnable reports whether render might have written a file of some path: an edited index must
+// not make render remove other files.
 func IsOwnable(name string) bool {
 	folder, base, ok := strings.Cut(name, "/")
 	return ok && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) &&
 		!strings.HasPrefix(folder, ".") && !strings.Contains(base, "/") && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".yaml")
 }
 
-// Environments are the names of the environments that were rendered below root.
+// Environments returns the names of the environments that were rendered below root.
 func Environments(root *os.Root) (names []string, err error) {
 	dir, err := openReal(root, Folder)
 	if dir == nil {

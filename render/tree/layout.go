@@ -12,34 +12,33 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// Scope says whether objects of a kind are in a namespace, and whether the kind is
-// known.
+// Scope reports whether objects of a kind are in a namespace, and whether the kind is known.
 type Scope func(schema.GroupVersionKind) (namespaced, known bool)
 
 // Placed is an object and its file, <namespace or _cluster>/<kind>-<name>.yaml.
 type Placed struct {
-	object.Object
+	manifest.Object
 	Path string // relative to the folder of the environment, with slashes
-	// Taken, if not nil, is the object whose file it is already: the two are one
-	// object in a cluster, or no two files of some file systems.
-	Taken *object.Object
+	// Taken, if not nil, is another object with that path: the two are one object in a
+	// cluster, or would be one file on some file systems.
+	Taken *manifest.Object
 
-	id object.ID
+	id manifest.ID
 }
 
 // Layout gives each object its file. The result is in the order in which kustomize
 // applies kinds.
-func Layout(objects []object.Object, scope Scope) []Placed {
+func Layout(objects []manifest.Object, scope Scope) []Placed {
 	placed := make([]Placed, len(objects))
 	for i, o := range objects {
 		placed[i] = Placed{Object: o, id: o.ID()}
 	}
 	slices.SortStableFunc(placed, comparePlaced)
 	shared := sharedKinds(placed)
-	owners := make(map[string]*object.Object, len(objects))
+	owners := make(map[string]*manifest.Object, len(objects))
 	for i := range placed {
 		p := &placed[i]
 		p.Path = path.Join(folderOf(p, scope), baseName(p.id, shared[strings.ToLower(p.id.Kind)]))
@@ -64,7 +63,7 @@ func comparePlaced(a, b Placed) int {
 	return cmp.Or(cmp.Compare(a.id.Namespace, b.id.Namespace), cmp.Compare(a.id.Name, b.id.Name))
 }
 
-// sharedKinds are the kinds, in lower case, that objects of two groups have.
+// sharedKinds returns the kinds, in lower case, that objects of two groups have.
 func sharedKinds(placed []Placed) map[string]bool {
 	groups := map[string]string{}
 	shared := map[string]bool{}
@@ -78,8 +77,7 @@ func sharedKinds(placed []Placed) map[string]bool {
 	return shared
 }
 
-// ClusterFolder is the folder of objects that are in no namespace. No namespace
-// can have its name.
+// ClusterFolder is the folder of objects without a namespace. No namespace can have its name.
 const ClusterFolder = "_cluster"
 
 func folderOf(p *Placed, scope Scope) string {
@@ -99,7 +97,7 @@ func folderOf(p *Placed, scope Scope) string {
 // first, within the 255 bytes that file systems allow.
 const maxBaseName = 220
 
-func baseName(id object.ID, withGroup bool) string {
+func baseName(id manifest.ID, withGroup bool) string {
 	kind := strings.ToLower(id.Kind)
 	if withGroup && id.Group != "" {
 		kind += "." + id.Group
@@ -111,10 +109,9 @@ func baseName(id object.ID, withGroup bool) string {
 	return name + ".yaml"
 }
 
-// escape writes what is not a lower-case letter, a digit, '-' or '.' as %xx: a
-// ClusterRole may be named system:View, and no two names may meet on a file
-// system that folds case. Nor may a name be one of a device: Windows has no files of
-// those, whatever follows a dot.
+// escape writes all but lower-case letters, digits, '-' and '.' as %xx: a ClusterRole may be
+// named system:View, and some file systems fold case. It escapes the name of a device too:
+// Windows has no such files, whatever follows a dot.
 func escape(name string) string {
 	var escaped strings.Builder
 	device := devices.MatchString(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockPoll is how often a run that waits for another looks again.
+// lockPoll is the time between two attempts to take a lock.
 const lockPoll = 100 * time.Millisecond
 
 // Lock waits until no other run holds the lock of a folder, and keeps others out
@@ -22,7 +22,7 @@ func Lock(ctx context.Context, folder string) (unlock func(), err error) {
 	return lock(ctx, folder, (*flock.Flock).TryLockContext)
 }
 
-// RLock is Lock for those who only read: they keep writers out, but not each other.
+// RLock does what Lock does for readers, which keep writers out, but not each other.
 func RLock(ctx context.Context, folder string) (unlock func(), err error) {
 	return lock(ctx, folder, (*flock.Flock).TryRLockContext)
 }
@@ -35,8 +35,8 @@ func lock(ctx context.Context, folder string, wait func(*flock.Flock, context.Co
 	return func() { _ = l.Unlock() }, nil
 }
 
-// newLock is the lock of a folder: on the folder itself or, on Windows, which locks files
-// alone, on an empty file of the user's temporary folder that is named after it.
+// newLock returns the lock of a folder: on the folder or, on Windows, which locks only files, on
+// an empty file in the user's temporary folder that is named after it.
 func newLock(folder string) *flock.Flock {
 	if runtime.GOOS != "windows" {
 		return flock.New(folder, flock.SetFlag(os.O_RDONLY))

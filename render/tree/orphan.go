@@ -10,35 +10,35 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// An orphan is a file below rendered/ that no index lists: what syncs the index misses it,
-// and what syncs the whole folder takes it. Render leaves it, as it is somebody else's, and
-// says so.
+// An orphan is a file below rendered/ that no index lists: a tool that syncs the index misses
+// it, and one that syncs the whole folder applies it. Render leaves it, as it is somebody else's,
+// and reports it.
 
-// manifest matches the names of files that some tool applies when it is given a folder, but
-// for those that Emacs and macOS put beside others.
-var manifest = regexp.MustCompile(`(?i)^([^.]|\.[^#_]).*\.(ya?ml|json)$`)
+// manifestName matches the names of files that a tool applies that is given a folder, except
+// those that Emacs and macOS put beside others.
+var manifestName = regexp.MustCompile(`(?i)^([^.]|\.[^#_]).*\.(ya?ml|json)$`)
 
-// harmless matches the names of files that no tool applies and that people, git and editors
-// put anywhere: hidden ones, those of owners and readers, backups and rejects.
+// harmless matches the names of files that no tool applies and that people, git and editors put
+// anywhere: hidden files, owners, documentation, backups and rejects.
 var harmless = regexp.MustCompile(`(?i)^\.|^(readme|owners|codeowners|thumbs\.db|desktop\.ini)$|\.(md|orig|rej|bak|swp)$|~$|^#.*#$`)
 
-// isOrphan says whether a file that no index lists is worth a word.
+// isOrphan reports whether a file that no index lists matters.
 func isOrphan(base string) bool {
-	return manifest.MatchString(base) || !harmless.MatchString(base)
+	return manifestName.MatchString(base) || !harmless.MatchString(base)
 }
 
-// IsOrphan says whether a file in the folder of an environment, of which the index does not
-// list it, is worth a word. Hidden folders are left to those who hide them.
+// IsOrphan reports whether a file in the folder of an environment matters that the index does
+// not list. Files in hidden folders do not.
 func IsOrphan(name string) bool {
 	return !strings.Contains(path.Dir("/"+name), "/.") && isOrphan(path.Base(name))
 }
 
-// Orphans are the files in the folder of the environment that the plan leaves and that are
-// not rendered.
-func (p *Plan) Orphans() (problems []object.Problem) {
+// Orphans returns a warning for each file in the folder of the environment that is not rendered
+// and that the plan leaves.
+func (p *Plan) Orphans() (problems []manifest.Problem) {
 	kept := map[string]bool{IndexFile: true}
 	for _, name := range slices.Concat(p.unchanged, p.prune) {
 		kept[name] = true
@@ -53,15 +53,14 @@ func (p *Plan) Orphans() (problems []object.Problem) {
 	}
 	for _, name := range files(p.folder.root, p.folder.path) {
 		if !kept[strings.TrimPrefix(name, p.folder.path+"/")] {
-			problems = append(problems, object.Problem{File: name, Message: message, Warning: true})
+			problems = append(problems, manifest.Problem{File: name, Message: message, Warning: true})
 		}
 	}
 	return problems
 }
 
-// Orphans are the files in rendered/ that are in the folder of none of some environments,
-// and the folders that have any.
-func Orphans(root *os.Root, environments []string) (problems []object.Problem) {
+// Orphans returns a warning for each file and folder in rendered/ of no environment.
+func Orphans(root *os.Root, environments []string) (problems []manifest.Problem) {
 	entries, _ := fs.ReadDir(root.FS(), Folder)
 	for _, entry := range entries {
 		name := path.Join(Folder, entry.Name())
@@ -73,14 +72,13 @@ func Orphans(root *os.Root, environments []string) (problems []object.Problem) {
 			what, it = "a folder", "what is in it"
 		}
 		message := fmt.Sprintf("%s of no environment: remove it, or move %s to environments/ to have it rendered", what, it)
-		problems = append(problems, object.Problem{File: name, Message: message, Warning: true})
+		problems = append(problems, manifest.Problem{File: name, Message: message, Warning: true})
 	}
 	return problems
 }
 
-// files are the files in a folder, or the file that it is, which would be orphans if no index
-// listed them. What cannot be read is one of them; hidden folders are left to those who hide
-// them.
+// files returns the files in a folder, or the file that it is, that would be orphans if no index
+// listed them. What cannot be read is one of them. Files in hidden folders are not.
 func files(root *os.Root, folder string) (names []string) {
 	_ = fs.WalkDir(root.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {

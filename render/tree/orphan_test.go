@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 func put(t *testing.T, root *os.Root, names ...string) {
@@ -21,7 +21,7 @@ func put(t *testing.T, root *os.Root, names ...string) {
 	}
 }
 
-func mustBeOrphans(t *testing.T, problems []object.Problem, want ...string) {
+func mustBeOrphans(t *testing.T, problems []manifest.Problem, want ...string) {
 	t.Helper()
 	var got []string
 	for _, p := range problems {

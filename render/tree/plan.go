@@ -11,11 +11,11 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 )
 
-// Folder is the folder of what machines write, at the root.
+// Folder is the folder that machines write, at the root.
 const Folder = "rendered"
 
 // File is one file of what is rendered.
@@ -27,28 +27,28 @@ type File struct {
 // Plan is what writing would change in the folder of an environment.
 type Plan struct {
 	folder    *folder
-	files     []File            // all that are to be there, but for the index
-	index     []byte            // the new one; nil where nothing is left
+	files     []File            // all rendered files except the index
+	index     []byte            // the new index; nil if no file is left
 	interim   []byte            // the index while files are written and pruned
 	write     []File            // new and changed files
-	prune     []string          // files that are rendered no more
+	prune     []string          // files that are no longer rendered
 	unchanged []string          // files that stay as they are
 	before    map[string][]byte // the content of what is written and pruned
 	changes   []change          // what was staged, in the order in which it is committed
-	committed int               // how many of the changes
+	committed int               // the number of changes that were committed
 }
 
-// NewPlan compares rendered/<environment> below root with the files that are to be in
-// it, in apply order, which kustomize may be told to keep, and with the page about them.
-// The problems are what is in the way. Close the plan after use.
-func NewPlan(root *os.Root, environment string, files []File, page []byte, keepOrder bool) (*Plan, []object.Problem) {
+// NewPlan compares rendered/<environment> below root with its new files, in apply order, and with
+// the page about them. With keepOrder the index tells kustomize to keep that order. The problems
+// are what is in the way. Close the plan after use.
+func NewPlan(root *os.Root, environment string, files []File, page []byte, keepOrder bool) (*Plan, []manifest.Problem) {
 	p := &Plan{folder: newFolder(root, path.Join(Folder, environment)), before: map[string][]byte{}}
 	old, err := p.folder.read(IndexFile)
 	if err == nil && old != nil && !isIndex(old) {
 		err = p.foreign(IndexFile)
 	}
 	if err != nil {
-		return p, []object.Problem{{Message: err.Error()}}
+		return p, []manifest.Problem{{Message: err.Error()}}
 	}
 	owned := readIndex(old)
 	errs := p.compare(files, owned)
@@ -81,10 +81,10 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 	return p, problems
 }
 
-func problemsOf(errs []error) (problems []object.Problem) {
+func problemsOf(errs []error) (problems []manifest.Problem) {
 	for _, err := range errs {
 		if err != nil {
-			problems = append(problems, object.Problem{Message: err.Error()})
+			problems = append(problems, manifest.Problem{Message: err.Error()})
 		}
 	}
 	return problems
@@ -99,7 +99,7 @@ func (p *Plan) Close() {
 	p.folder.close()
 }
 
-// compare notes what has to be done for files, of which render owns some. It reads
+// compare plans to write files that are new or differ, of which render owns some. It reads
 // several at a time.
 func (p *Plan) compare(files []File, owned map[string]bool) []error {
 	p.files = append(p.files, files...)
@@ -120,7 +120,7 @@ func (p *Plan) compare(files []File, owned map[string]bool) []error {
 	return errs
 }
 
-// otherKustomizations are the errors of kustomizations of other names beside the index:
+// otherKustomizations returns an error for each kustomization of another name beside the index:
 // kustomize builds no folder that has two.
 func (p *Plan) otherKustomizations() (errs []error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
@@ -136,12 +136,12 @@ func (p *Plan) otherKustomizations() (errs []error) {
 	return errs
 }
 
-// foreign is the error of a file that render does not own.
+// foreign returns the error of a file that render does not own.
 func (p *Plan) foreign(name string) error {
 	return fmt.Errorf("%s was not written by render: move it away", p.folder.full(name))
 }
 
-// planRemoval notes that a file is rendered no more.
+// planRemoval plans to remove a file that is no longer rendered.
 func (p *Plan) planRemoval(name string) error {
 	old, err := p.folder.read(name)
 	if err != nil || old == nil {
@@ -152,7 +152,7 @@ func (p *Plan) planRemoval(name string) error {
 	return nil
 }
 
-// Files returns all files that are to be in the folder, relative to it.
+// Files returns all rendered files, relative to the folder.
 func (p *Plan) Files() []File {
 	if p.index == nil {
 		return nil
@@ -172,7 +172,7 @@ func (p *Plan) Written() []string {
 	return written
 }
 
-// Unchanged returns the files that are right already, from the root.
+// Unchanged returns the files that do not change, from the root.
 func (p *Plan) Unchanged() []string {
 	unchanged := make([]string, 0, len(p.unchanged)+1)
 	for _, name := range p.unchanged {
@@ -184,7 +184,7 @@ func (p *Plan) Unchanged() []string {
 	return unchanged
 }
 
-// Pruned returns the files that are rendered no more, from the root.
+// Pruned returns the files that are no longer rendered, from the root.
 func (p *Plan) Pruned() []string {
 	pruned := make([]string, 0, len(p.prune)+1)
 	for _, name := range p.prune {
@@ -196,12 +196,12 @@ func (p *Plan) Pruned() []string {
 	return pruned
 }
 
-// Changes says whether there is anything to do.
+// Changes reports whether there is anything to do.
 func (p *Plan) Changes() bool { return len(p.before) > 0 }
 
-// Stage makes the changes ready: new contents are in temporary files then, and it is
-// known that the folders take changes, but no file is changed. The caller holds the
-// lock, since before the plan was made, and closes the plan whatever comes of it.
+// Stage writes new contents to temporary files, and returns an error if a folder takes no
+// changes. It changes no file. The caller holds the lock since before the plan was made, and
+// closes the plan in any case.
 func (p *Plan) Stage(ctx context.Context) error {
 	p.folder.clean()
 	if !p.Changes() {
@@ -227,9 +227,8 @@ func (p *Plan) Stage(ctx context.Context) error {
 	return nil
 }
 
-// inOrder are the files to change, in the order in which it has to be done: the index
-// owns every file before it is there and until after it is removed. What is to be
-// removed has no content.
+// inOrder returns the files to change in the order of the changes: the index lists each file
+// before it is written and until after it is removed. Files to remove have no content.
 func (p *Plan) inOrder() (files []File) {
 	index, changes := p.before[IndexFile]
 	if !changes {
@@ -248,8 +247,8 @@ func (p *Plan) inOrder() (files []File) {
 	return files
 }
 
-// Commit makes the changes that were staged. Killed at any instant, it leaves a folder
-// that the next run completes, as each file is replaced at once.
+// Commit makes the staged changes. It replaces each file atomically: a run that is killed leaves
+// a folder that the next run completes.
 func (p *Plan) Commit() error {
 	for _, c := range p.changes[p.committed:] {
 		if err := p.folder.commit(c); err != nil {
@@ -260,7 +259,7 @@ func (p *Plan) Commit() error {
 	return nil
 }
 
-// Progress says, a line each, what of the plan is committed and what is not.
+// Progress returns a line for each change: whether it was committed.
 func (p *Plan) Progress() (lines []string) {
 	switch {
 	case !p.Changes():

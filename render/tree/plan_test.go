@@ -55,7 +55,7 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// pageOf is a page that tells files apart.
+// pageOf returns a page that tells files apart.
 func pageOf(files []File) []byte { return fmt.Appendf([]byte(PageHeader), "%s", files) }
 
 func newRoot(t *testing.T) *os.Root {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // No file or folder has a name that some system does not take, or takes for another.
@@ -40,10 +40,10 @@ func TestNamesOnEverySystem(t *testing.T) {
 
 // The path of an object in a namespace that is the name of a device is one that render owns.
 func TestNamespaceOfDevice(t *testing.T) {
-	o := object.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{
+	o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "aux", "namespace": "aux"},
 	}}}
-	placed := Layout([]object.Object{o}, func(schema.GroupVersionKind) (bool, bool) { return true, true })
+	placed := Layout([]manifest.Object{o}, func(schema.GroupVersionKind) (bool, bool) { return true, true })
 	const want = "%61ux/configmap-aux.yaml"
 	if len(placed) != 1 || placed[0].Path != want || !IsOwnable(want) {
 		t.Errorf("%v, want %s, which render owns", placed, want)

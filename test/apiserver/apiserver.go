@@ -1,5 +1,5 @@
-// Package apiserver has tests run against a real API server that holds Gatehouse's
-// kinds, its RBAC and its admission policy.
+// Package apiserver runs tests against a real API server that has Gatehouse's kinds, its RBAC and its
+// admission policies.
 package apiserver
 
 import (
@@ -14,20 +14,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Server is an API server with etcd and nothing else: no scheduler, no kubelet,
-// no garbage collector. Tests write what those would.
+// Server is an API server with etcd, and without a scheduler, kubelets and built-in controllers:
+// tests write what those would.
 type Server struct {
 	// Admin may do everything.
 	Admin *rest.Config
 	// Controller is the identity that the controller has in a cluster.
 	Controller *rest.Config
-	// Kubeconfig is a file with the same.
+	// Kubeconfig is the content of a kubeconfig file with that identity.
 	Kubeconfig []byte
 }
 
-// Run starts a Server, runs the tests of a package and exits. It is the TestMain of
-// a package; server is set before its tests run. Without KUBEBUILDER_ASSETS the
-// programs are those that `make controlplane` built.
+// Run starts a Server, runs the tests of a package and exits. TestMain of the package calls it. Run
+// sets server before the tests run. The programs are in the folder that KUBEBUILDER_ASSETS names, or
+// `make controlplane` built them.
 func Run(m *testing.M, server *Server) {
 	code, err := run(m, server)
 	if err != nil {
@@ -53,8 +53,8 @@ func run(m *testing.M, server *Server) (code int, err error) {
 	return m.Run(), nil
 }
 
-// Start starts a Server without anything of Gatehouse. A folder holds its data: it may be
-// that of another Server that was stopped, or a copy.
+// Start starts a Server without anything of Gatehouse. Its data is in a folder, which may be that of
+// a Server that was stopped, or a copy.
 func Start(data string) (server *Server, stop func() error, err error) {
 	environment := &envtest.Environment{}
 	environment.ControlPlane.Etcd = &envtest.Etcd{DataDir: data}
@@ -91,6 +91,7 @@ func (s *Server) start(environment *envtest.Environment) (stop func() error, err
 	return stop, nil
 }
 
+// assets returns the folder of the programs.
 func assets() string {
 	if folder := os.Getenv("KUBEBUILDER_ASSETS"); folder != "" {
 		return folder
@@ -98,7 +99,7 @@ func assets() string {
 	return path("bin")
 }
 
-// path is a path of the repository.
+// path returns a path of the repository.
 func path(name string) string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(file), "..", "..", filepath.FromSlash(name))

@@ -3,26 +3,24 @@ package apiserver
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
 
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind/at"
 )
 
-// installed are the manifests that say what the controller may do.
+// installed lists the manifests that give the controller its rights, and limit them.
 var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml", "gate-policy.yaml", "applied-again.yaml"}
 
+// install creates everything that the controller needs, except itself.
 func install(server *Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -41,28 +39,25 @@ func install(server *Server) error {
 	return awaitPolicy(ctx, server, admin)
 }
 
+// create creates the objects in a file.
 func create(ctx context.Context, admin client.Client, file string) error {
-	content, err := os.ReadFile(file) // #nosec G304 -- of this repository
+	content, err := os.ReadFile(file) // #nosec G304 -- a file of this repository
 	if err != nil {
 		return err
 	}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		switch err := decoder.Decode(object); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
+	objects, err := ssautils.ReadObjects(bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
 		if err := admin.Create(ctx, object); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// awaitPolicy waits until the API server enforces the policy: it takes a moment to
-// compile it.
+// awaitPolicy waits until the API server enforces the policy, which it first compiles.
 func awaitPolicy(ctx context.Context, server *Server, admin client.Client) error {
 	controller, err := client.New(server.Controller, client.Options{})
 	if err != nil {

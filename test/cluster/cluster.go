@@ -1,5 +1,4 @@
-// Package cluster prepares a cluster for what runs Gatehouse in one: end-to-end
-// tests and benchmarks.
+// Package cluster prepares a cluster for end-to-end tests and benchmarks of Gatehouse.
 package cluster
 
 import (
@@ -26,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,14 +34,14 @@ import (
 	"example.com/gatehouse/test/network"
 )
 
-// Cluster is the cluster that KUBECONFIG names, with the rights that it gives.
+// Cluster is a cluster, with the rights of a kubeconfig.
 type Cluster struct {
 	client.WithWatch
 	Config *rest.Config
 }
 
-// Connect connects to the cluster that KUBECONFIG names. Without it, it is an error:
-// thousands of objects must not get into whatever cluster is the default.
+// Connect connects to the cluster that KUBECONFIG names. Without KUBECONFIG it returns an error:
+// thousands of objects must not get into a cluster that nobody named.
 func Connect() (*Cluster, error) {
 	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		return nil, errors.New("set KUBECONFIG to the cluster to run in: one for tests, it fills with their objects")
@@ -59,8 +59,8 @@ func Connect() (*Cluster, error) {
 	return &Cluster{WithWatch: c, Config: config}, err
 }
 
-// Sync applies folders of a rendered environment as Flux does, but for the
-// controller's Deployment: who calls it runs the controller.
+// Sync applies folders of a rendered environment as Flux does, except the Deployment of the
+// controller: the caller runs the controller.
 func (c *Cluster) Sync(ctx context.Context, environment, folders string) error {
 	objects, err := read(filepath.Join(repository(), "rendered", environment, folders, "*.yaml"))
 	if err != nil {
@@ -79,7 +79,7 @@ func read(pattern string) (objects []*unstructured.Unstructured, _ error) {
 		return nil, err
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file) // #nosec G304 -- of this repository, or rendered by a test
+		content, err := os.ReadFile(file) // #nosec G304 -- a file of this repository, or rendered by a test
 		if err != nil {
 			return nil, err
 		}
@@ -100,13 +100,18 @@ func (c *Cluster) ApplyAll(ctx context.Context, objects []*unstructured.Unstruct
 	return err
 }
 
-// Remove deletes what a rendered environment has outside of namespaces, among it the
-// namespaces and the kinds, and waits until it is gone.
+// Remove deletes the objects of a rendered environment that are in no namespace, such as its
+// namespaces and kinds, and waits until they are gone.
 func (c *Cluster) Remove(ctx context.Context, environment string) error {
 	objects, err := read(filepath.Join(repository(), "rendered", environment, "_cluster", "*.yaml"))
 	if err != nil {
 		return err
 	}
+	return c.RemoveObjects(ctx, objects...)
+}
+
+// RemoveObjects deletes objects and waits until they are gone.
+func (c *Cluster) RemoveObjects(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	if _, err := c.manager().DeleteAll(ctx, objects, ssa.DefaultDeleteOptions()); err != nil {
 		return err
 	}
@@ -118,11 +123,11 @@ func (c *Cluster) manager() *ssa.ResourceManager {
 	return ssa.NewResourceManager(c, poller, ssa.Owner{Field: "gatehouse-test", Group: "gatehouse.example.com"})
 }
 
-// ControllerKubeconfig writes a kubeconfig file with the identity that the
-// controller has in the cluster. Its token is good for an hour.
-func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string) error {
+// ControllerKubeconfig writes a kubeconfig file with the identity that the controller has in the
+// cluster, and a token for it that is good for some time.
+func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string, valid time.Duration) error {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system", Name: "gatehouse-controller"}}
-	token := &authenticationv1.TokenRequest{}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(valid.Seconds()))}}
 	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
 		return err
 	}
@@ -138,7 +143,8 @@ func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string) error {
 	}, file)
 }
 
-// Reroute has a kubeconfig file reach its API server by way of a network, which it returns.
+// Reroute edits a kubeconfig file so that its API server is reached by way of a network, and returns
+// that network.
 func Reroute(ctx context.Context, file string) (*network.Network, error) {
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil {
@@ -157,7 +163,7 @@ func Reroute(ctx context.Context, file string) (*network.Network, error) {
 	return route, clientcmd.WriteToFile(*config, file)
 }
 
-// repository is the folder of the repository.
+// repository returns the folder of the repository.
 func repository() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(file), "..", "..")

@@ -10,8 +10,8 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Rendered is what an object of one of some kinds, as the API server defaulted it, renders
-// to.
+// Rendered returns the objects that an object is rendered to. Its kind is one of all, and the API
+// server has set its defaults.
 func Rendered(object client.Object, scheme *runtime.Scheme, all []kind.Kind) ([]*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(object, scheme)
 	if err != nil {

@@ -19,8 +19,8 @@ const (
 	done    = cnatv1alpha1.AtDone
 )
 
-// jobs are the Ats of an environment of this repository as they are once all of them are
-// past, and resumed.
+// jobs returns the Ats of an environment of this repository as they are after the last one was due,
+// and all are resumed.
 func jobs(t *testing.T, environment string) string {
 	t.Helper()
 	content, err := os.ReadFile("../../environments/" + environment + "/jobs.yaml")
@@ -29,8 +29,8 @@ func jobs(t *testing.T, environment string) string {
 	return strings.ReplaceAll(past, "suspend: true", "suspend: false")
 }
 
-// A cluster that knows of no run starts nothing that is too late.
-func TestNewCluster(t *testing.T) {
+// A new cluster knows of no run.
+func TestNewClusterStartsNothingLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	for environment, ats := range map[string][]string{"prod": {"price-change", "drop-old-carts"}, "staging": {"price-change"}} {
@@ -40,7 +40,7 @@ func TestNewCluster(t *testing.T) {
 	t.Run("moved namespace", func(t *testing.T) { testMovedNamespace(w.anew(t)) })
 }
 
-// testPast brings an environment whose Ats are all past: none of them runs.
+// testPast applies an environment whose Ats were all due long ago: none of them runs.
 func testPast(w *world, environment string, ats []string) {
 	w.sync(rendered(w.T, environment, map[string]string{"jobs.yaml": jobs(w.T, environment)}))
 	stop := w.startController()
@@ -62,8 +62,8 @@ func testPast(w *world, environment string, ats []string) {
 	check()
 }
 
-// testOrders has an At, its Pod or the controller be first: nothing that is past runs, but for
-// what an environment lets start as late as that.
+// testOrders creates an At, its Pod and the controller in each order: no At runs that was due long
+// ago, unless its environment lets it start that late.
 func testOrders(w *world) {
 	deadline, err := os.ReadFile("../../environments/prod/deadline.yaml")
 	must(w.T, err)
@@ -127,8 +127,8 @@ func testOrders(w *world) {
 	w.awaitOpen("in-time")
 }
 
-// testMovedNamespace moves Ats to another namespace, where each is another one: it starts there
-// unless that is too late, also if it ran where it was.
+// testMovedNamespace moves Ats to another namespace, where each is a new At: it starts there unless
+// that is too late, even if it ran before.
 func testMovedNamespace(w *world) {
 	w.startController()
 	ats := anAt("past", time.Now().Add(-2*time.Hour), "") + anAt("soon", time.Now().Add(-time.Minute), "") + anAt("future", time.Now().Add(time.Hour), "")

@@ -15,17 +15,16 @@ import (
 	. "example.com/gatehouse/controller/at"
 )
 
-// life is that of a cluster whose Ats are each at another point of theirs: done has run,
-// running runs, the others are armed. By the limit it is too late for all but retried and
-// future.
+// life is a cluster whose Ats are in different phases: done has run, running runs, and the others are
+// armed. At the limit it is too late for all but retried and future.
 type life struct {
 	*world
 	objects []*unstructured.Unstructured
 	limit   time.Time
 }
 
-// live starts a cluster on data, and the life of its Ats. Its controller is dead before missed
-// and retried are due.
+// live starts a cluster on data, with Ats in those phases. It kills the controller before missed and
+// retried are due.
 func live(t *testing.T, data string) *life {
 	t.Helper()
 	started := time.Now()
@@ -55,9 +54,8 @@ func live(t *testing.T, data string) *life {
 	return l
 }
 
-// A cluster that is restored from a backup knows nothing of what ran since: a command runs,
-// again if it did, unless that is too late.
-func TestBackups(t *testing.T) {
+// A cluster that is restored from a backup does not know what ran since the backup.
+func TestRestoredClusterRunsAgainUnlessTooLate(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	l := live(t, data)
@@ -72,8 +70,8 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// testRestoredEtcd has what is running or done stay so. What is past, and whose Pod goes away
-// with no start on record, starts in the next Pod.
+// testRestoredEtcd checks that what is running or done stays so. An At that was due, and whose Pod
+// goes away with no recorded start, starts in the next Pod.
 func testRestoredEtcd(w *world, objects []*unstructured.Unstructured) {
 	must(w.T, w.Delete(w.Context(), w.pod("retried")))
 	w.startController()
@@ -95,8 +93,8 @@ func testRestoredEtcd(w *world, objects []*unstructured.Unstructured) {
 	w.checkClosed("running")
 }
 
-// testVelero restores as Velero does, which creates objects anew. It restores no status, unless
-// it is told to, and brings back Pods whose gate is open; a tool then syncs what is in git.
+// testVelero restores as Velero does: it creates objects again, without their status unless it is
+// configured to restore it, and Pods with an open gate too. A tool then syncs what is in git.
 func testVelero(w *world, backup, objects []*unstructured.Unstructured, withStatus bool) {
 	w.restore(backup, withStatus)
 	for _, at := range []string{"done", "running", "missed", "retried", "future"} {
@@ -122,8 +120,7 @@ func testVelero(w *world, backup, objects []*unstructured.Unstructured, withStat
 	w.checkClosed("done", "running", "missed", "future")
 }
 
-// backUp is what Velero keeps of all objects that were applied: it leaves out those with a
-// label.
+// backUp returns what Velero keeps of the applied objects. It leaves out those with a certain label.
 func (l *life) backUp() (kept []*unstructured.Unstructured) {
 	l.Helper()
 	for _, applied := range l.objects {
@@ -136,8 +133,8 @@ func (l *life) backUp() (kept []*unstructured.Unstructured) {
 	return kept
 }
 
-// restore creates objects as Velero does: definitions and namespaces, Pods that have not
-// ended, then all others.
+// restore creates objects in the order of Velero: definitions and namespaces, Pods that have not
+// ended, all others.
 func (w *world) restore(backup []*unstructured.Unstructured, withStatus bool) {
 	w.Helper()
 	first := []string{"Pod", "Namespace", "CustomResourceDefinition"} // the last of them before the others
@@ -176,7 +173,7 @@ func (w *world) restoreOne(o *unstructured.Unstructured, withStatus bool) error 
 	return w.Status().Update(w.Context(), restored)
 }
 
-// age has the conditions of an object be of an hour ago, as those of a backup are.
+// age makes the conditions of an object an hour old, like those in a backup.
 func age(o *unstructured.Unstructured) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -30,8 +30,7 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// asController is a variable of the environment with which the program of the tests is the
-// controller.
+// asController is a variable of the environment that makes the test program run as the controller.
 const asController = "GATEHOUSE_TEST_CONTROLLER"
 
 func TestMain(m *testing.M) {
@@ -56,7 +55,7 @@ func runController(ctx context.Context) error {
 	return manager.Start(ctx)
 }
 
-// world is a cluster: an API server with etcd, and a test that plays everybody else.
+// world is a cluster: an API server with etcd. The test does what other programs would do.
 type world struct {
 	*testing.T
 	*cluster.Cluster
@@ -88,15 +87,15 @@ func newWorld(t *testing.T, data string) *world {
 	return w
 }
 
-// on is the cluster for another test.
+// on returns the same cluster for another test.
 func (w *world) on(t *testing.T) *world {
 	other := *w
 	other.T = t
 	return &other
 }
 
-// anew is the cluster for another test, without the Ats and Pods of the one before: it knows of
-// no run.
+// anew returns the same cluster for another test, without the Ats and Pods of the previous test, so
+// that it knows of no run.
 func (w *world) anew(t *testing.T) *world {
 	t.Helper()
 	for _, kind := range []client.Object{&cnatv1alpha1.At{}, &corev1.Pod{}} {
@@ -108,7 +107,7 @@ func (w *world) anew(t *testing.T) *world {
 	return w.on(t)
 }
 
-// startController starts a controller and returns what kills it.
+// startController starts a controller and returns a function that kills it.
 func (w *world) startController() (stop func()) {
 	w.Helper()
 	cmd := exec.Command(os.Args[0]) // #nosec G204 -- the program of the tests
@@ -126,8 +125,8 @@ func (w *world) startController() (stop func()) {
 	return stop
 }
 
-// sync applies objects until the API server takes all of them: at first it does not know
-// the new kinds.
+// sync applies objects until the API server accepts all of them: at first it does not know the new
+// kinds.
 func (w *world) sync(objects []*unstructured.Unstructured) {
 	w.Helper()
 	w.eventually("sync", func() error { return w.ApplyAll(w.Context(), objects) })
@@ -149,7 +148,7 @@ func (w *world) awaitAt(name string, phase cnatv1alpha1.AtPhase, reason string) 
 	return at
 }
 
-// pod is the only Pod of an At; nil where there is none.
+// pod returns the only Pod of an At, or nil.
 func (w *world) pod(at string) *corev1.Pod {
 	w.Helper()
 	var pods corev1.PodList
@@ -174,8 +173,8 @@ func (w *world) checkClosed(ats ...string) {
 	}
 }
 
-// awaitOpen waits until each At has a Pod whose gate is open: its status says before that
-// it starts.
+// awaitOpen waits until each At has a Pod whose gate is open. The controller records the start before
+// it opens the gate.
 func (w *world) awaitOpen(ats ...string) {
 	w.Helper()
 	for _, at := range ats {
@@ -188,7 +187,7 @@ func (w *world) awaitOpen(ats ...string) {
 	}
 }
 
-// finish plays the kubelet: the command of an At has run.
+// finish ends the Pod of an At as the kubelet would.
 func (w *world) finish(at string) {
 	w.Helper()
 	pod := w.pod(at)
@@ -221,8 +220,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// rendered are the objects of an environment of this repository in which files have other
-// content.
+// rendered returns the objects of an environment of this repository, after some files were replaced.
 func rendered(t *testing.T, environment string, files map[string]string) (objects []*unstructured.Unstructured) {
 	t.Helper()
 	repository, err := render.Open("../..", kinds.All())
@@ -242,7 +240,7 @@ func rendered(t *testing.T, environment string, files map[string]string) (object
 	return objects
 }
 
-// anAt is the manifest of an At, with more in its spec.
+// anAt returns the manifest of an At with further fields in its spec.
 func anAt(name string, due time.Time, more string) string {
 	return fmt.Sprintf("---\n{apiVersion: %s, kind: At, metadata: {name: %s, namespace: shop}, spec: {schedule: %q, command: echo%s}}\n",
 		cnatv1alpha1.SchemeGroupVersion, name, due.UTC().Format(time.RFC3339), more)

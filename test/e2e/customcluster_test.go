@@ -20,13 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// example is the repository of somebody with a kind of their own, and the programs of that.
+// example is the example of a repository with a kind of its own, with its programs.
 type example struct {
 	*world
 	folder, programs string
 }
 
-// newExample copies the example, without the Deployment of its controller: the test runs it.
+// newExample copies the example, without the Deployment of its controller, which the test runs.
 func newExample(t *testing.T) *example {
 	t.Helper()
 	e := &example{world: newWorld(t), folder: t.TempDir(), programs: t.TempDir()}
@@ -61,7 +61,7 @@ func (e *example) render(args ...string) {
 	e.run(filepath.Join(e.programs, "render"), append(args, "--env", "e2e", "--root", e.folder)...)
 }
 
-// set has the Customcluster say something else, and applies what that is rendered to.
+// set changes the Customcluster, and applies what it is rendered to.
 func (e *example) set(count int, message string) {
 	e.Helper()
 	e.write("environments/dev/hello.yaml", fmt.Sprintf(namespaceManifest("hello")+`---
@@ -74,7 +74,7 @@ spec: {count: %d, message: %q}
 	e.render("apply")
 }
 
-// running are the UIDs of the Pods that run, by name.
+// running returns the UIDs of the running Pods, by name.
 func (e *example) running() map[string]types.UID {
 	e.Helper()
 	pods, running := &corev1.PodList{}, map[string]types.UID{}
@@ -87,8 +87,8 @@ func (e *example) running() map[string]types.UID {
 	return running
 }
 
-// says waits until the status is one with a number of Pods that run, a reason of Ready and
-// the one object that is not ready, if there is one.
+// says waits until the status has a number of running Pods, a reason of Ready, and the name of the
+// object that is not ready, if there is one.
 func (e *example) says(count int64, message, reason, notReady string) {
 	e.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Customcluster"}}
@@ -123,8 +123,8 @@ func describe(object *unstructured.Unstructured) string {
 	return fmt.Sprintf("%d %q %v %v", count, message, reason, notReady)
 }
 
-// TestCustomcluster runs the example: its status is right while Pods come, fail and go.
-func TestCustomcluster(t *testing.T) {
+// TestCustomclusterStatusFollowsPods creates Pods of the example, lets them fail, and deletes them.
+func TestCustomclusterStatusFollowsPods(t *testing.T) {
 	e := newExample(t)
 	t.Cleanup(func() { e.render("delete") })
 	e.render()

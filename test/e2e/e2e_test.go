@@ -29,8 +29,8 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// TestDev syncs dev and looks at what its users look at.
-func TestDev(t *testing.T) {
+// TestDevBecomesReady syncs dev and checks what its users see.
+func TestDevBecomesReady(t *testing.T) {
 	w := newWorld(t)
 	w.sync("dev")
 	w.controller(w.kubeconfig())
@@ -54,8 +54,8 @@ func TestDev(t *testing.T) {
 	w.isCurrent(w.readyMemcached("memcached-sample", node))
 }
 
-// TestCommand has a shell say what it got of what Kubernetes would expand.
-func TestCommand(t *testing.T) {
+// TestCommandIsNotExpanded prints what a shell gets of text that Kubernetes expands elsewhere.
+func TestCommandIsNotExpanded(t *testing.T) {
 	w := newWorld(t)
 	w.sync("dev")
 	w.controller(w.kubeconfig())
@@ -102,8 +102,7 @@ func (w *world) awaitReason(namespace, name, reason string) {
 	})
 }
 
-// readyMemcached waits until a Memcached is Ready with Pods that are not the one
-// that is gone.
+// readyMemcached waits until a Memcached is Ready without the Pod that was deleted.
 func (w *world) readyMemcached(name, gone string) *cachev1alpha1.Memcached {
 	w.Helper()
 	cache := &cachev1alpha1.Memcached{}
@@ -121,8 +120,7 @@ func (w *world) readyMemcached(name, gone string) *cachev1alpha1.Memcached {
 	return cache
 }
 
-// isCurrent checks that kstatus, with which GitOps tools wait, takes an object for
-// done.
+// isCurrent checks that kstatus, which GitOps tools use to wait, reports an object as current.
 func (w *world) isCurrent(object client.Object) {
 	w.Helper()
 	gvk, err := w.GroupVersionKindFor(object)
@@ -138,10 +136,10 @@ func (w *world) isCurrent(object client.Object) {
 	}
 }
 
-// TestKill has many Ats due while two controllers, neither of which waits for the
-// other, are killed all the time, and the API server is restarted if
-// E2E_RESTART_APISERVER says how. Every command counts itself in a memcached.
-func TestKill(t *testing.T) {
+// TestKilledControllersStartEachCommandOnce has many Ats due while it kills two controllers, without
+// leader election, again and again, and restarts the API server with the command in
+// E2E_RESTART_APISERVER. Each command counts its start in a memcached.
+func TestKilledControllersStartEachCommandOnce(t *testing.T) {
 	const ats, over = 60, 60 * time.Second
 	w := newWorld(t)
 	w.sync("dev")
@@ -181,7 +179,7 @@ func (w *world) createAt(namespace, name string, due time.Time, change ...func(*
 	return at, w.createPod(at)
 }
 
-// newAt returns an At whose command counts itself and says when, unless it is changed.
+// newAt returns an At whose command counts its start and prints the time.
 func (w *world) newAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) *cnatv1alpha1.At {
 	at := &cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -207,12 +205,12 @@ func (w *world) createPod(at *cnatv1alpha1.At) string {
 	return pods[0].GetName()
 }
 
-// counting is a command that says when it starts, and counts that under a key.
+// counting returns a command that prints the time of its start, and counts it under a key.
 func counting(key string) string {
 	return fmt.Sprintf(`date +%%s; printf 'incr %s 1\r\nquit\r\n' | nc memcached-sample.shop.svc.cluster.local 11211`, key)
 }
 
-// countFromZero has a memcached count from zero under keys.
+// countFromZero sets the counters under keys to zero.
 func (w *world) countFromZero(counter string, keys ...string) {
 	w.Helper()
 	var commands strings.Builder
@@ -222,7 +220,7 @@ func (w *world) countFromZero(counter string, keys ...string) {
 	w.memcached(counter, commands.String())
 }
 
-// checkStarts checks how often a command started.
+// checkStarts checks the number of starts of a command.
 func (w *world) checkStarts(counter, key string, want int) {
 	w.Helper()
 	if got := w.memcached(counter, "get "+key+"\r\n"); !strings.Contains(got, fmt.Sprintf("\r\n%d\r\n", want)) {
@@ -230,8 +228,7 @@ func (w *world) checkStarts(counter, key string, want int) {
 	}
 }
 
-// killControllers runs two controllers until an instant, and kills each after a
-// moment.
+// killControllers runs two controllers until an instant, and kills each after a short time.
 func (w *world) killControllers(kubeconfig string, until time.Time) {
 	w.Helper()
 	restartAt := time.Now().Add(time.Until(until) / 2)
@@ -253,7 +250,7 @@ func (w *world) killControllers(kubeconfig string, until time.Time) {
 	w.Logf("killed %d controllers", kills)
 }
 
-// ranOnceInTime checks what the one Pod of an At printed: when it ran.
+// ranOnceInTime checks the time that the only Pod of an At printed.
 func (w *world) ranOnceInTime(name string, due time.Time) {
 	w.Helper()
 	var pods corev1.PodList

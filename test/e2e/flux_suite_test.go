@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// job is what a test says of an At.
+// job describes an At.
 type job struct {
 	due            time.Time
 	command, extra string
@@ -62,7 +62,7 @@ func (f *flux) emptyCluster() {
 	f.Cleanup(f.deleteKustomizations)
 }
 
-// step is a part of the test, without which the next ones say nothing.
+// step runs a part of the test. If it fails, the test ends, as the next parts depend on it.
 func (f *flux) step(name string, do func()) {
 	whole := f.T
 	passed := whole.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ spec:
 `, name, namespace, j.due.UTC().Format(time.RFC3339), j.command, j.extra)
 }
 
-// commit renders, commits and publishes what the environments are to be.
+// commit renders the environments, commits them, and shows the commit to Flux.
 func (f *flux) commit() {
 	f.Helper()
 	manifests := namespaceManifest("shop") + `---
@@ -149,7 +149,8 @@ spec: {size: 1, image: "memcached:1.6"}
 	f.run("", "sh", "-c", os.Getenv("E2E_FLUX")+` "$0"`, f.folder)
 }
 
-// readKustomizations has render print them, and gives them a source and times for a test.
+// readKustomizations reads the Kustomizations that render prints, and gives them the source and
+// intervals of the test.
 func (f *flux) readKustomizations() {
 	f.Helper()
 	for _, environment := range []string{"prod", "team"} {
@@ -168,7 +169,7 @@ func (f *flux) readKustomizations() {
 	}
 }
 
-// applyKustomizations tells Flux of the environments.
+// applyKustomizations creates the Kustomizations.
 func (f *flux) applyKustomizations() {
 	f.Helper()
 	for _, k := range f.kustomizations {
@@ -176,8 +177,7 @@ func (f *flux) applyKustomizations() {
 	}
 }
 
-// deleteKustomizations has Flux take away all that it brought, the other environment
-// before the one that has the kinds.
+// deleteKustomizations has Flux delete all that it applied, the environment with the kinds last.
 func (f *flux) deleteKustomizations() {
 	f.Helper()
 	for _, k := range slices.Backward(f.kustomizations) {
@@ -188,14 +188,14 @@ func (f *flux) deleteKustomizations() {
 	}
 }
 
-// kustomization is a Kustomization of the cluster.
+// kustomization returns a Kustomization of the cluster.
 func (f *flux) kustomization(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	i := slices.IndexFunc(f.kustomizations, func(k *unstructured.Unstructured) bool { return k.GetName() == name })
 	k := f.kustomizations[i].DeepCopy()
 	return k, f.Get(ctx, client.ObjectKeyFromObject(k), k)
 }
 
-// awaitRevision waits until an environment is Ready as it is in the last commit.
+// awaitRevision waits until an environment is Ready at the last commit.
 func (f *flux) awaitRevision(name string) {
 	f.Helper()
 	head := strings.TrimSpace(f.run(f.folder, "git", "rev-parse", "HEAD"))
@@ -236,7 +236,7 @@ func (f *flux) awaitReady(name string, matches func(status map[string]any) bool)
 	})
 }
 
-// readyCondition is the condition Ready of an object.
+// readyCondition returns the condition Ready of an object.
 func readyCondition(object *unstructured.Unstructured) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -247,8 +247,8 @@ func readyCondition(object *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// watchFailures watches whether an environment is Ready, but for when it waits for another.
-// The function that it returns says how it was not since it was last called.
+// watchFailures watches an environment. The function that it returns returns how the environment was
+// not Ready since the last call, except while it waited for another environment.
 func (f *flux) watchFailures(name string) (seen func() []string) {
 	f.Helper()
 	list := &unstructured.UnstructuredList{}

@@ -26,17 +26,17 @@ import (
 	kindat "example.com/gatehouse/kind/at"
 )
 
-// Flux waits for this long until prod is healthy; one command runs for longer.
+// Flux waits for syncTimeout until prod is healthy. One command runs for longer.
 const (
 	syncTimeout = time.Minute
 	longRun     = syncTimeout + 15*time.Second
 )
 
-// TestFlux has a real Flux sync two environments from an empty cluster, from the first
-// commit until nothing of them is left. E2E_FLUX is a command that gets the folder of a
-// git checkout after each commit and makes it GitRepository flux-system/repo;
-// E2E_LOAD_IMAGE one that gets an archive and loads its image into the nodes.
-func TestFlux(t *testing.T) {
+// TestFluxSyncsTwoEnvironments has a real Flux sync two environments to an empty cluster, from the first
+// commit until both are deleted. The command in E2E_FLUX gets the folder of a git checkout after
+// each commit, and makes it GitRepository flux-system/repo. The command in E2E_LOAD_IMAGE gets an
+// archive, and loads its image into the nodes.
+func TestFluxSyncsTwoEnvironments(t *testing.T) {
 	f := newFlux(t)
 	tomorrow, past := time.Now().Add(24*time.Hour), time.Now().Add(-time.Hour)
 	f.ats = map[string]job{
@@ -167,7 +167,7 @@ func TestFlux(t *testing.T) {
 	})
 }
 
-// isCalm checks that Flux never showed red.
+// isCalm checks that no environment failed.
 func isCalm(t *testing.T, failures []string) {
 	t.Helper()
 	for _, failure := range failures {
@@ -175,7 +175,7 @@ func isCalm(t *testing.T, failures []string) {
 	}
 }
 
-// drift does by hand what is to come by git alone.
+// drift edits the cluster by hand.
 func (f *flux) drift() {
 	f.Helper()
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
@@ -185,7 +185,7 @@ func (f *flux) drift() {
 	f.awaitReason("shop", "pending", at.ReasonRenderingStale)
 }
 
-// isCorrected checks that nothing is left of the drift.
+// isCorrected checks that Flux reverted the drift.
 func (f *flux) isCorrected() {
 	f.Helper()
 	deployment := sessions()
@@ -202,7 +202,7 @@ func sessions() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sessions"}}
 }
 
-// at is an At of the cluster.
+// at returns an At of the cluster.
 func (f *flux) at(namespace, name string) *cnatv1alpha1.At {
 	f.Helper()
 	at := &cnatv1alpha1.At{}
@@ -210,7 +210,7 @@ func (f *flux) at(namespace, name string) *cnatv1alpha1.At {
 	return at
 }
 
-// podOf is the Pod that was rendered from an At as it is in the cluster.
+// podOf returns the Pod in the cluster that was rendered from an At.
 func (f *flux) podOf(name string) *corev1.Pod {
 	f.Helper()
 	var pods corev1.PodList
@@ -244,8 +244,7 @@ func (f *flux) isGone(object client.Object) {
 	})
 }
 
-// terminate deletes a namespace, which does not end before the function that it returns
-// is called.
+// terminate deletes a namespace, which stays in deletion until the returned function is called.
 func (f *flux) terminate(name string) (release func()) {
 	f.Helper()
 	holder := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "holder", Finalizers: []string{"example.com/hold"}}}

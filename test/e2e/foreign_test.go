@@ -25,9 +25,9 @@ import (
 // argo is the field manager of a tool that syncs by server-side apply.
 const argo = client.FieldOwner("argocd-controller")
 
-// TestForeignPods has an administrator, and a tool that syncs what it saw in the cluster, bring
-// the Pod of an At without its gate. Nothing starts by that, before the run or after it.
-func TestForeignPods(t *testing.T) {
+// TestForeignPodsStartNothing creates the Pod of an At without its gate, as an administrator and as a tool
+// that copies the Pod in the cluster do. That starts nothing, before the run or after it.
+func TestForeignPodsStartNothing(t *testing.T) {
 	t.Parallel()
 	const namespace = "e2e-foreign"
 	w := newWorld(t)
@@ -70,7 +70,7 @@ func TestForeignPods(t *testing.T) {
 	w.awaitReason(namespace, "runs", at.ReasonPodLost)
 }
 
-// applyAt creates an At, and its Pod as a tool applies it.
+// applyAt creates an At, and applies its Pod as a tool does.
 func (w *world) applyAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) (*cnatv1alpha1.At, *unstructured.Unstructured) {
 	w.Helper()
 	at := w.newAt(namespace, name, due, change...)
@@ -81,9 +81,8 @@ func (w *world) applyAt(namespace, name string, due time.Time, change ...func(*c
 	return at, pods[0]
 }
 
-// replace deletes a Pod that started, and creates it as it was: without its gate. That is what
-// a tool makes of the live Pod and of differences in the gate that it is to ignore. Then it
-// brings the Pod as it is in git.
+// replace deletes a Pod that started, and creates it again without its gate, as a tool does that
+// ignores differences in the gate. Then it applies the Pod as it is in git.
 func (w *world) replace(pod *unstructured.Unstructured) {
 	w.Helper()
 	live := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.GetNamespace(), Name: pod.GetName()}}
@@ -100,7 +99,7 @@ func (w *world) replace(pod *unstructured.Unstructured) {
 	must(w.T, w.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(pod.DeepCopy()), argo))
 }
 
-// checkRefused checks that the policy that keeps gates refuses a request.
+// checkRefused checks that the policy gatehouse-gates refused a request.
 func (w *world) checkRefused(what string, err error) {
 	w.Helper()
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "gatehouse-gates") {
@@ -108,14 +107,14 @@ func (w *world) checkRefused(what string, err error) {
 	}
 }
 
-// withoutGate is a Pod as it would start at once.
+// withoutGate returns a Pod without its gate.
 func withoutGate(pod *unstructured.Unstructured) *unstructured.Unstructured {
 	open := pod.DeepCopy()
 	unstructured.RemoveNestedField(open.Object, "spec", "schedulingGates")
 	return open
 }
 
-// renamed is a Pod with another name of the same form.
+// renamed returns a Pod with another name of the same form.
 func renamed(pod *unstructured.Unstructured) *unstructured.Unstructured {
 	other := pod.DeepCopy()
 	name := pod.GetName()

@@ -23,10 +23,10 @@ import (
 	"example.com/gatehouse/test/network"
 )
 
-// openPatience is how late a gate may open when the leader is gone.
+// openPatience is how late a gate may open if the leader is gone.
 const openPatience = 5 * time.Second
 
-// replicas are two controllers of a namespace. The leader has a network that can be cut.
+// replicas is two controllers of a namespace. The network of the leader can be cut.
 type replicas struct {
 	*world
 	namespace     string
@@ -64,7 +64,7 @@ func newReplicas(t *testing.T, namespace string) *replicas {
 	return r
 }
 
-// replica starts a controller that is elected, or stands by.
+// replica starts a controller with leader election.
 func (r *replicas) replica(kubeconfig string) *exec.Cmd {
 	r.Helper()
 	return r.controller(kubeconfig, "--leader-elect", "--leader-election-namespace="+r.namespace, "--namespaces="+r.namespace)
@@ -110,7 +110,7 @@ func (w *world) newCounter() string {
 	return w.forward("shop", ready, 11211)
 }
 
-// watchGates takes down when gates open, until the test ends.
+// watchGates notes the times at which gates open, until the test ends.
 func (r *replicas) watchGates() {
 	r.Helper()
 	watcher, err := r.Watch(r.Context(), &corev1.PodList{}, client.InNamespace(r.namespace))
@@ -130,8 +130,8 @@ func (r *replicas) watchGates() {
 	}()
 }
 
-// crowd has many Ats due at an instant, which never start: the starts of all that is due by
-// then are put on record earlier, by up to ten seconds.
+// crowd creates many suspended Ats that are due at an instant. The controller then records the starts
+// of all Ats that are due by that instant up to ten seconds earlier.
 func (r *replicas) crowd(due time.Time, size int) {
 	r.Helper()
 	for i := range size {
@@ -142,7 +142,7 @@ func (r *replicas) crowd(due time.Time, size int) {
 	}
 }
 
-// awaitRecord waits until the start of an At is on record.
+// awaitRecord waits until the controller has recorded the start of an At.
 func (r *replicas) awaitRecord(name string) {
 	r.Helper()
 	at := &cnatv1alpha1.At{}

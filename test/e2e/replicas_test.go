@@ -15,10 +15,11 @@ import (
 	"example.com/gatehouse/test/network"
 )
 
-// TestLeaderAway has the leader stopped or cut off before Ats are due, for less than its lease
-// lasts and for longer. Another replica starts what is due; what is edited meanwhile does not
-// start once the leader is back, whether its start was on record or not.
-func TestLeaderAway(t *testing.T) {
+// TestReplicaTakesOverFromAbsentLeader stops the leader or cuts it off before Ats are due, for less
+// than the duration of its Lease and for longer. The other replica starts the Ats that are due. An
+// At that is edited meanwhile does not start when the leader is back, whether or not its start was
+// recorded.
+func TestReplicaTakesOverFromAbsentLeader(t *testing.T) {
 	for name, test := range map[string]struct {
 		cut    bool
 		length time.Duration
@@ -79,7 +80,7 @@ func (r *replicas) testAway(length time.Duration, leave, comeBack func()) {
 	armed.checkReverted()
 }
 
-// cast is Ats that are due at one instant, each by what becomes of it.
+// cast has Ats that are due at one instant, by what happens to them.
 type cast struct {
 	*replicas
 	name string
@@ -101,7 +102,7 @@ func (r *replicas) newCast(name string, due time.Time) *cast {
 
 func (c *cast) key(what string) string { return c.namespace + "." + c.name + "-" + what }
 
-// change edits Ats and brings their new Pods. Nobody prunes those from before.
+// change edits Ats and creates their new Pods. It leaves the old Pods.
 func (c *cast) change() {
 	c.Helper()
 	c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key("edited-again")) })
@@ -112,7 +113,7 @@ func (c *cast) change() {
 	c.createPod(c.ats["put-off"])
 }
 
-// checkKept checks that what is to start does in time.
+// checkKept checks that the Ats that are to start do so in time.
 func (c *cast) checkKept() {
 	c.Helper()
 	for _, what := range []string{"kept", "edited again"} {
@@ -120,7 +121,7 @@ func (c *cast) checkKept() {
 	}
 }
 
-// check checks what became of the Ats once all replicas are back.
+// check checks the Ats after all replicas are back.
 func (c *cast) check() {
 	c.Helper()
 	c.awaitReason(c.namespace, c.name+"-kept", at.ReasonComplete)
@@ -134,8 +135,8 @@ func (c *cast) check() {
 	}
 }
 
-// checkReverted reverts an edit: what did not start starts now, once, and what ran does not
-// run again.
+// checkReverted reverts an edit: an At that did not start starts now, once, and an At that ran does
+// not run again.
 func (c *cast) checkReverted() {
 	c.Helper()
 	for _, what := range []string{"edited", "edited-again", "edited"} {
@@ -146,8 +147,9 @@ func (c *cast) checkReverted() {
 	c.checkStarts(c.counter, c.key("edited-again"), 1)
 }
 
-// TestLeaderKilled kills the leader about when Ats are due: another replica starts them soon.
-func TestLeaderKilled(t *testing.T) {
+// TestReplicaTakesOverFromKilledLeader kills the leader around the time at which Ats are due: the
+// other replica starts them soon.
+func TestReplicaTakesOverFromKilledLeader(t *testing.T) {
 	for _, offset := range []time.Duration{-100 * time.Millisecond, 0, 20 * time.Millisecond, 60 * time.Millisecond} {
 		t.Run(offset.String(), func(t *testing.T) {
 			t.Parallel()

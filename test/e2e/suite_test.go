@@ -60,7 +60,7 @@ func (w *world) sync(environment string) {
 	})
 }
 
-// namespace makes a namespace for a test.
+// namespace creates a namespace for a test.
 func (w *world) namespace(name string) {
 	w.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
@@ -68,11 +68,11 @@ func (w *world) namespace(name string) {
 	w.Cleanup(func() { _ = w.Delete(context.Background(), namespace) })
 }
 
-// kubeconfig is a file with the identity that the controller has in a cluster.
+// kubeconfig returns a file with the identity that the controller has in a cluster.
 func (w *world) kubeconfig() string {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "kubeconfig")
-	must(w.T, w.ControllerKubeconfig(w.Context(), file))
+	must(w.T, w.ControllerKubeconfig(w.Context(), file, time.Hour))
 	return file
 }
 
@@ -82,7 +82,7 @@ func (w *world) controller(kubeconfig string, args ...string) *exec.Cmd {
 	return w.start(cmp.Or(os.Getenv("CONTROLLER"), "../../bin/controller"), kubeconfig, args...)
 }
 
-// start starts a program of a controller; the test ends it if it is not killed before.
+// start starts the program of a controller. It ends with the test, if not before.
 func (w *world) start(program, kubeconfig string, args ...string) *exec.Cmd {
 	w.Helper()
 	cmd := exec.Command(program, append([]string{"--kubeconfig", kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0"}, args...)...)
@@ -102,7 +102,7 @@ func (w *world) start(program, kubeconfig string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// eventually tries until it works.
+// eventually calls try until it returns no error.
 func (w *world) eventually(what string, patience time.Duration, try func(context.Context) error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience) // works in a Cleanup, too
@@ -120,7 +120,7 @@ func (w *world) eventually(what string, patience time.Duration, try func(context
 	}
 }
 
-// logs are the lines that a Pod printed.
+// logs returns the lines that a Pod printed.
 func (w *world) logs(namespace, pod string) []string {
 	w.Helper()
 	stream, err := w.clients.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{}).Stream(w.Context())
@@ -131,7 +131,7 @@ func (w *world) logs(namespace, pod string) []string {
 	return strings.Split(strings.TrimSpace(string(content)), "\n")
 }
 
-// forward is a local address that reaches a port of a Pod.
+// forward returns a local address that reaches a port of a Pod.
 func (w *world) forward(namespace, pod string, port int) string {
 	w.Helper()
 	transport, upgrader, err := spdy.RoundTripperFor(w.Config)

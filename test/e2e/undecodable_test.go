@@ -23,12 +23,12 @@ import (
 	"example.com/gatehouse/controller/at"
 )
 
-// notATime is what API servers take for a time, and Go clients do not.
+// notATime is a string that API servers accept as a time, and Go clients do not.
 const notATime = `{"status":{"run":{"scheduledTime":"2026-01-01T00:00:00x5Z"}}}`
 
-// TestUndecodable has the status of an At say what no client can decode. It is left out, and
-// all else is served, by a controller that runs and by one that starts later.
-func TestUndecodable(t *testing.T) {
+// TestUndecodableAtIsLeftOut writes a status that no client can decode. A running controller, and
+// one that starts later, leave the At out and serve all other objects.
+func TestUndecodableAtIsLeftOut(t *testing.T) {
 	w := newWorld(t)
 	w.sync("dev")
 	counter := w.newCounter()
@@ -61,7 +61,7 @@ func TestUndecodable(t *testing.T) {
 	w.awaitReason("e2e-undecodable", "broken", at.ReasonArmed)
 }
 
-// writeAnything lets a function write a time of a status that is none.
+// writeAnything lets a function write a status whose time is not a time.
 func (w *world) writeAnything(write func()) {
 	w.Helper()
 	definition := &unstructured.Unstructured{}
@@ -93,7 +93,7 @@ func patternOf(t *testing.T, definition *unstructured.Unstructured) string {
 	return pattern
 }
 
-// anyAt is an At without its Go type.
+// anyAt returns an At without its Go type.
 func anyAt(at *cnatv1alpha1.At) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt))
@@ -120,7 +120,7 @@ func (w *world) checkServed(counter, name string) {
 
 var leftOutAts = regexp.MustCompile(`(?m)^gatehouse_left_out\{kind="At",reason="Undecodable"\} (\S+)$`)
 
-// awaitLeftOut waits until the metrics of a controller say that it leaves out so many Ats.
+// awaitLeftOut waits until the metrics of a controller count the wanted number of Ats that are left out.
 func (w *world) awaitLeftOut(address string, want int) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("gatehouse_left_out is %d", want), time.Minute, func(ctx context.Context) error {
@@ -163,7 +163,7 @@ func get(ctx context.Context, url string) (code int, content string, _ error) {
 	return response.StatusCode, string(body), err
 }
 
-// freeAddress is a local address at which nobody listens.
+// freeAddress returns a local address at which nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

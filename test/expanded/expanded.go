@@ -1,4 +1,4 @@
-// Package expanded gives tests what an object is rendered to, as typed objects.
+// Package expanded returns, for tests, what an object is rendered to, as a typed object.
 package expanded
 
 import (
@@ -8,8 +8,8 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// First is the first of the objects that an object is rendered to. One that is immutable has
-// the name that it has before it gets its hash.
+// First returns the first object that owner is rendered to. The name of an immutable one has no hash
+// yet.
 func First[T any](k kind.Kind, owner kind.Object) *T {
 	rendered, err := registry.Expand(&k, owner)
 	if err != nil {

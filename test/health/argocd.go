@@ -10,11 +10,11 @@ import (
 
 	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/sync/health"
-	"example.com/gatehouse/render/testkind"
+	"example.com/gatehouse/render/verbs/sync/health"
+	"example.com/gatehouse/test/testkind"
 )
 
-// kinds are At and one that stands for all others.
+// kinds has At, and a kind that stands for all others.
 var kinds = func() *registry.Kinds {
 	kinds, err := registry.New(at.Kind, testkind.Kind)
 	if err != nil {
@@ -23,7 +23,7 @@ var kinds = func() *registry.Kinds {
 	return kinds
 }()
 
-// argoChecks are the health checks of Argo CD by kind. Only that of Pods has all libraries.
+// argoChecks has the health checks of Argo CD by kind. Only the check of Pods may use all libraries.
 var argoChecks = func() map[string]*argoCheck {
 	checks := map[string]*argoCheck{"Pod": newArgoCheck(health.Pod(kinds), true)}
 	for _, check := range health.ArgoCD(kinds) {
@@ -32,8 +32,8 @@ var argoChecks = func() map[string]*argoCheck {
 	return checks
 }()
 
-// ArgoCD is the health of an object by its script, which runs as Argo CD runs it: util/lua
-// there.
+// ArgoCD returns the health of an object. It runs the script of its kind as Argo CD does in its
+// package util/lua.
 func ArgoCD(object *unstructured.Unstructured) (string, error) {
 	check := argoChecks[object.GetKind()]
 	if check == nil {
@@ -41,12 +41,12 @@ func ArgoCD(object *unstructured.Unstructured) (string, error) {
 	}
 	answer, err := check.run(object.Object)
 	if err != nil {
-		return "", fmt.Errorf("check of a %s: %w", object.GetKind(), err)
+		return "", fmt.Errorf("check a %s: %w", object.GetKind(), err)
 	}
 	return answer, nil
 }
 
-// argoCheck is a script, for one object at a time.
+// argoCheck is a script. It checks one object at a time.
 type argoCheck struct {
 	mu     sync.Mutex
 	state  *lua.LState
@@ -78,15 +78,15 @@ func (c *argoCheck) run(object map[string]any) (string, error) {
 	answer, ok := c.state.Get(-1).(*lua.LTable)
 	c.state.Pop(1)
 	if !ok {
-		return "", errors.New("answers no table")
+		return "", errors.New("the script returns no table")
 	}
 	if _, ok := answer.RawGetString("message").(lua.LString); !ok {
-		return "", errors.New("answers no message")
+		return "", errors.New("the script returns no message")
 	}
 	return answer.RawGetString("status").String(), nil
 }
 
-// luaValue is a value of JSON in Lua.
+// luaValue converts a value of JSON to Lua.
 func luaValue(state *lua.LState, value any) lua.LValue {
 	switch value := value.(type) {
 	case bool:

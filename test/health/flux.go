@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/sync/health"
+	"example.com/gatehouse/render/verbs/sync/health"
 )
 
-// Flux is the status of an object by its expressions or, without any, by kstatus. It is
-// computed as Flux does: pkg/runtime/cel there.
+// Flux returns the status of an object by the expressions of its kind or, without any, by kstatus. It
+// evaluates them as Flux does in its package runtime/cel.
 func Flux(object *unstructured.Unstructured) (status.Status, error) {
 	checks, err := fluxChecks()
 	if err != nil {
@@ -55,6 +55,7 @@ var fluxChecks = sync.OnceValues(func() (checks []fluxCheck, err error) {
 	return checks, nil
 })
 
+// program compiles an expression.
 func program(expression string) (cel.Program, error) {
 	env, err := cel.NewEnv(
 		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),

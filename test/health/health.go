@@ -1,5 +1,5 @@
-// Package health computes the health of objects as Argo CD and Flux do, by what they are told
-// in render/sync/health, for tests.
+// Package health computes, for tests, the health of objects as Argo CD and Flux do with the checks of
+// render/verbs/sync/health.
 package health
 
 import (
@@ -20,28 +20,30 @@ const (
 	Degraded    = "Degraded"
 )
 
-// reasons are those of Ready that leave no doubt; by any other, an object is Progressing
-// until it is Stalled, and Degraded then.
-var reasons = map[string]string{
-	// of an At that waits for nobody
+// healthByReason has the health that a reason of Ready means. With any other reason, an object is
+// Progressing until it is Stalled, and Degraded then.
+var healthByReason = map[string]string{
+	// an At that is ready for its time
 	"Armed": Healthy, "Suspended": Healthy, "AlreadyRan": Healthy,
-	// of one whose gate is open
+	// an At whose gate is open
 	"Running": Healthy, "Unschedulable": Healthy, "Gated": Healthy, "ImageNotPulled": Healthy, "ContainerNotCreated": Healthy,
-	// of one whose command ended, or will not run
+	// an At whose command ended, or will not run
 	"Complete": Healthy, "CommandFailed": Healthy, "ActiveDeadlineExceeded": Healthy, "PodFailed": Healthy, "PodLost": Healthy, "DeadlineMissed": Healthy,
 	"OpenedEarly": Healthy, "MayHaveRun": Healthy,
 
-	// of a Memcached
+	// a Memcached
 	"Ready": Healthy, "RollingOut": Progressing, "PodsNotReady": Progressing, "RolloutFailed": Degraded,
 
-	// of an At that has no Pod to open, or cannot be read
+	// an At whose gate cannot be opened
 	"InvalidSchedule": Degraded, "OpenRefused": Progressing,
 }
 
-// haveReasons are the kinds whose reasons these are. Others are Healthy when they are Ready.
-var haveReasons = []string{cnatv1alpha1.KindAt, cachev1alpha1.KindMemcached}
+// kindsWithReasons lists the kinds that these reasons belong to. Other kinds are Healthy if they are
+// Ready.
+var kindsWithReasons = []string{cnatv1alpha1.KindAt, cachev1alpha1.KindMemcached}
 
-// Check is the error of an object that people write whose health is not what its status means.
+// Check returns an error unless Argo CD and Flux report the health that the status of an object means.
+// It is for kinds that people write.
 func Check(object *unstructured.Unstructured) error {
 	want := expected(object)
 	argo, err := ArgoCD(object)
@@ -55,16 +57,16 @@ func Check(object *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	if means[flux] != want {
+	if argoHealth[flux] != want {
 		return fmt.Errorf("by Flux: %s, want %s: %v", flux, want, object.Object["status"])
 	}
 	return nil
 }
 
-// means are the words of Argo CD for those of Flux.
-var means = map[status.Status]string{status.CurrentStatus: Healthy, status.InProgressStatus: Progressing, status.FailedStatus: Degraded}
+// argoHealth translates the words of Flux to those of Argo CD.
+var argoHealth = map[status.Status]string{status.CurrentStatus: Healthy, status.InProgressStatus: Progressing, status.FailedStatus: Degraded}
 
-// expected is the health that a status means.
+// expected returns the health that the status of an object means.
 func expected(object *unstructured.Unstructured) string {
 	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	if observed != object.GetGeneration() {
@@ -75,10 +77,10 @@ func expected(object *unstructured.Unstructured) string {
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		reason, _ := condition["reason"].(string)
-		switch known := reasons[reason]; {
+		switch known := healthByReason[reason]; {
 		case condition["type"] == "Ready" && known != "":
 			return known
-		case condition["type"] == "Ready" && condition["status"] == "True" && !slices.Contains(haveReasons, object.GetKind()):
+		case condition["type"] == "Ready" && condition["status"] == "True" && !slices.Contains(kindsWithReasons, object.GetKind()):
 			health = Healthy
 		case condition["type"] == "Stalled" && condition["status"] == "True":
 			health = Degraded

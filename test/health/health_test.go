@@ -18,9 +18,9 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// The tests of the controller check every status that they make. These are those that it
-// does not make.
-func TestSpecs(t *testing.T) {
+// The tests of the controller check every status that it writes. These are statuses that it does not
+// write.
+func TestHealthOfOtherStatuses(t *testing.T) {
 	const at = `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a, generation: 2}, `
 	const memcached = `{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: a, generation: 2}, `
 	const fleet = `{apiVersion: testing.example.com/v1, kind: Fleet, metadata: {name: a, generation: 2}, `
@@ -54,20 +54,20 @@ func TestSpecs(t *testing.T) {
 			}
 		}
 		got, err := Flux(parse(t, text))
-		if means[got] != want {
+		if argoHealth[got] != want {
 			t.Errorf("Flux: %s: %s, %v, want %s", text, got, err, want)
 		}
 	}
 	const bare = `status: {observedGeneration: 2, conditions: [{}, {type: Ready}]}}`
-	for _, text := range []string{at + `spec: {}}`, memcached + `spec: {}}`, fleet + `spec: {}}`, at + bare, memcached + bare, fleet + bare} { // a status that the API server does not make
+	for _, text := range []string{at + `spec: {}}`, memcached + `spec: {}}`, fleet + `spec: {}}`, at + bare, memcached + bare, fleet + bare} { // no API server has such a status
 		if got, err := ArgoCD(parse(t, text)); got != Progressing {
 			t.Errorf("Argo CD: %s: %s, %v", text, got, err)
 		}
 	}
 }
 
-// What people write speaks for its Pods, and no failure of another Pod is hidden.
-func TestPods(t *testing.T) {
+// The health of an At or Fleet speaks for its Pods; the failure of any other Pod shows.
+func TestHealthOfPods(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 1}, spec: {restartPolicy: Always}, `
 	const ofAt = `{apiVersion: v1, kind: Pod, metadata: {name: a, generation: 1, labels: {cnat.programming-kubernetes.info/at: a}}, spec: {restartPolicy: Never}, `
 	const job = `{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {a: b}}, spec: {restartPolicy: OnFailure}, `

@@ -1,4 +1,4 @@
-// Package network is the network between two programs, which a test can cut.
+// Package network puts a network between two programs that a test can cut.
 package network
 
 import (
@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Network takes connections to an address.
+// Network forwards connections to an address.
 type Network struct {
 	listener net.Listener
 	target   string
@@ -20,52 +20,46 @@ type Network struct {
 	conns map[*net.TCPConn]bool
 }
 
-// Cut is what is wrong with a network.
+// Cut is the way in which a network is cut.
 type Cut string
 
-// The ways in which a network is cut.
-// The cuts that there are.
+// The ways in which a network can be cut.
 const (
-	Whole        Cut = ""               // nothing
-	Reset        Cut = "reset"          // connections are reset, and new ones too
-	Stall        Cut = "stall"          // nothing gets through
-	StallAnswers Cut = "stall answers"  // requests get through
-	StallAsks    Cut = "stall requests" // answers get through
+	Whole         Cut = ""               // everything gets through
+	Reset         Cut = "reset"          // all connections are reset, and new ones too
+	Stall         Cut = "stall"          // nothing gets through
+	StallAnswers  Cut = "stall answers"  // only requests get through
+	StallRequests Cut = "stall requests" // only answers get through
 )
 
 // The directions of a connection.
 const (
-	asks = iota
+	requests = iota
 	answers
 )
 
-var stalled = map[Cut][]int{Stall: {asks, answers}, StallAnswers: {answers}, StallAsks: {asks}}
+var stalled = map[Cut][]int{Stall: {requests, answers}, StallAnswers: {answers}, StallRequests: {requests}}
 
-// New returns a network to an address.
+// New returns a network whose connections lead to an address.
 func New(ctx context.Context, target string) (*Network, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	n := &Network{listener: listener, target: target, conns: map[*net.TCPConn]bool{}}
-	n.flow()
-	go n.accept()
-	return n, nil
-}
-
-// Address returns where a program reaches the network.
-func (n *Network) Address() string { return n.listener.Addr().String() }
-
-// flow has both directions flow; the mutex must be held, or nobody know n yet.
-func (n *Network) flow() {
 	for i := range n.held {
 		n.held[i] = make(chan struct{})
 		close(n.held[i])
 	}
+	go n.accept()
+	return n, nil
 }
 
-// Set changes what is wrong with the network. What was held goes on, unless the
-// connections are reset.
+// Address returns the address at which programs reach the network.
+func (n *Network) Address() string { return n.listener.Addr().String() }
+
+// Set cuts the network in a way, or repairs it. What was held back goes on, unless the connections are
+// reset.
 func (n *Network) Set(c Cut) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -84,6 +78,7 @@ func (n *Network) Set(c Cut) {
 	n.cut = c
 }
 
+// await waits until a direction flows.
 func (n *Network) await(direction int) {
 	n.mutex.Lock()
 	flows := n.held[direction]
@@ -101,12 +96,13 @@ func (n *Network) accept() {
 	}
 }
 
+// serve connects a client with the target.
 func (n *Network) serve(client *net.TCPConn) {
 	if !n.add(client) {
 		return
 	}
 	defer n.remove(client)
-	n.await(asks)
+	n.await(requests)
 	conn, err := net.Dial("tcp", n.target) //nolint:noctx // ends with the client
 	if err != nil {
 		_ = client.SetLinger(0)
@@ -117,10 +113,11 @@ func (n *Network) serve(client *net.TCPConn) {
 		return
 	}
 	defer n.remove(server)
-	go n.copy(server, client, asks)
+	go n.copy(server, client, requests)
 	n.copy(client, server, answers)
 }
 
+// copy copies what one connection receives to the other.
 func (n *Network) copy(to, from *net.TCPConn, direction int) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -142,7 +139,7 @@ func (n *Network) copy(to, from *net.TCPConn, direction int) {
 	_, _ = to.Close(), from.Close()
 }
 
-// add takes in a connection, unless the network resets all.
+// add adds a connection, unless the network resets all. It reports whether it did.
 func (n *Network) add(conn *net.TCPConn) bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -162,7 +159,7 @@ func (n *Network) remove(conn *net.TCPConn) {
 	delete(n.conns, conn)
 }
 
-// Close resets all connections, and takes no more.
+// Close resets all connections and accepts no more.
 func (n *Network) Close() {
 	_ = n.listener.Close()
 	n.Set(Reset)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestCut(t *testing.T) {
+func TestSetStallsAndResets(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer func() { _ = server.Close() }()
@@ -65,7 +65,7 @@ func TestCut(t *testing.T) {
 	say("two")
 	hear("two")
 	noAnswer()
-	n.Set(StallAsks) // what was held goes on
+	n.Set(StallRequests) // what was held back goes on
 	answer("two")
 	say("three")
 	noAnswer()

@@ -6,28 +6,25 @@ import (
 	"time"
 )
 
-// moment is time that passed since the soak began, whatever the wall clock was set to.
+// moment is the time since the soak began, whatever the wall clock was set to.
 type moment = time.Duration
 
-// clock is the wall clock of this machine, which the controllers here go by, and what
-// it was set to when.
+// clock is the wall clock of this machine, by which the controllers act, and a record of its steps.
 type clock struct {
-	start time.Time // carries elapsed time, too
-	set   func(time.Time) error
+	start time.Time // has a monotonic reading, too
 
 	mutex sync.Mutex
 	steps []step
 }
 
-// step is a moment from which on the wall clock was ahead of the elapsed time.
+// step is the moment at which the wall clock was set, and how far it was ahead of the elapsed time
+// from then on.
 type step struct {
 	from  moment
 	ahead time.Duration
 }
 
-func newClock(set func(time.Time) error) *clock {
-	return &clock{start: time.Now(), set: set, steps: []step{{}}}
-}
+func newClock() *clock { return &clock{start: time.Now(), steps: []step{{}}} }
 
 func (c *clock) now() moment { return time.Since(c.start) }
 
@@ -39,11 +36,10 @@ func (c *clock) setAhead(ahead time.Duration) error {
 	if ahead == last.ahead {
 		return nil
 	}
-	before := c.now()
-	if err := c.set(c.start.Round(0).Add(before + ahead)); err != nil {
+	from := c.now()
+	if err := setTime(c.start.Round(0).Add(from + ahead)); err != nil {
 		return err
 	}
-	from := before
 	if ahead < last.ahead {
 		from = c.now() // until here it may have been as late as before
 	}
@@ -51,20 +47,20 @@ func (c *clock) setAhead(ahead time.Duration) error {
 	return nil
 }
 
-// history returns all steps so far, the first at moment zero.
+// history returns the steps so far. The first one is at moment zero.
 func (c *clock) history() history {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return history{c.start.Round(0), slices.Clone(c.steps)}
 }
 
-// history is what a wall clock was set to when.
+// history is a record of what a wall clock was set to.
 type history struct {
 	start time.Time
 	steps []step
 }
 
-// wall is what the wall clock said at a moment.
+// wall returns the time that the wall clock showed at a moment.
 func (h history) wall(at moment) time.Time {
 	ahead := h.steps[0].ahead
 	for _, s := range h.steps {
@@ -75,8 +71,7 @@ func (h history) wall(at moment) time.Time {
 	return h.start.Add(at + ahead)
 }
 
-// reaches is the first moment from a given one on at which the wall clock said a time
-// or a later one.
+// reaches returns the first moment, not before from, at which the wall clock showed t or later.
 func (h history) reaches(t time.Time, from moment) moment {
 	for i, s := range h.steps {
 		at := max(from, s.from, t.Sub(h.start)-s.ahead)
@@ -87,7 +82,7 @@ func (h history) reaches(t time.Time, from moment) moment {
 	panic("a history has a step")
 }
 
-// steppedBetween says whether the wall clock was set between two moments.
+// steppedBetween reports whether the wall clock was set between two moments.
 func (h history) steppedBetween(from, to moment) bool {
 	return slices.ContainsFunc(h.steps[1:], func(s step) bool { return from <= s.from && s.from <= to })
 }

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// counter counts the starts of commands. Each tells it at once that it started, and
-// does not go on before it was heard.
+// counter counts the starts of commands. A command reports its start first of all, and waits for the
+// answer before it goes on.
 type counter struct {
 	address string
 	clock   *clock
@@ -26,11 +26,11 @@ type counter struct {
 // start is one start of a container.
 type start struct {
 	pod string // UID
-	id  string // made up by the command: it says the same again when it got no answer
+	id  string // random; the command repeats it when it got no answer
 	at  moment
 }
 
-// newCounter serves on the address of this machine that Pods of a node reach.
+// newCounter serves a counter on the address at which the Pods of a node reach this machine.
 func newCounter(ctx context.Context, node *corev1.Node, clock *clock) (*counter, error) {
 	nodeIP := "127.0.0.1"
 	for _, address := range node.Status.Addresses {
@@ -59,7 +59,7 @@ func newCounter(ctx context.Context, node *corev1.Node, clock *clock) (*counter,
 	return c, nil
 }
 
-// count answers with how often the containers of the Pod started.
+// count answers with the number of starts in the Pod.
 func (c *counter) count(w http.ResponseWriter, r *http.Request) {
 	at := c.clock.now()
 	command, pod, id := r.PathValue("command"), r.PathValue("pod"), r.PathValue("id")
@@ -79,15 +79,15 @@ func (c *counter) count(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, n)
 }
 
-// of returns the starts of a command.
-func (c *counter) of(command string) []start {
+// startsOf returns the starts of a command.
+func (c *counter) startsOf(command string) []start {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return slices.Clone(c.starts[command])
 }
 
-// script is a shell script that counts its start, and what it is to do then; n is how
-// often it started in its Pod.
+// script returns a shell script that reports its start, sets n to the number of starts in its Pod,
+// and then runs further commands.
 func (c *counter) script(then string) string {
 	host, port, _ := net.SplitHostPort(c.address)
 	return fmt.Sprintf(`id=$(cat /proc/sys/kernel/random/uuid)

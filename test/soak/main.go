@@ -1,19 +1,17 @@
-// Command soak has Ats due all the time on the cluster that KUBECONFIG names, makes
-// trouble all the while, and counts the starts of every command: controllers are killed,
-// stopped and cut off from the API server, Pods evicted, deleted and created without their
-// gate, Ats edited, reverted, suspended and removed in a git repository that is rendered,
-// published and synced. In
-// the end it compares with what should have been, and fails if a command started twice,
-// too early, against what git says, or not at all, if a status says otherwise than what
-// happened, or if a Pod came without its gate.
+// Command soak disturbs the cluster that KUBECONFIG names while Ats are due all the time, and counts
+// the starts of every command. It kills, stops and cuts off controllers; evicts and deletes Pods;
+// creates Pods without their gate; and edits, reverts, suspends and removes Ats in a git repository
+// that it renders, publishes and syncs. At the end it compares what happened with what should have.
+// It fails if a command started twice, too early, against what git says, or not at all; if a status
+// says something else than what happened; or if a Pod was let in without its gate.
 //
-// Two commands, those of the end-to-end tests, have it do more:
+// Two variables of the environment, which the end-to-end tests have too, make it do more:
 //
-//   - E2E_FLUX is given the folder of a checkout after each commit, and has Flux see it
-//     as GitRepository flux-system/repo. Without it the soak applies by itself.
-//   - E2E_RESTART_APISERVER restarts the API server.
+//   - E2E_FLUX is a command that gets the folder of a checkout after each commit, and shows it to
+//     Flux as GitRepository flux-system/repo. Without it, `render apply` applies each commit.
+//   - E2E_RESTART_APISERVER is a command that restarts the API server.
 //
-// The controllers run on this machine, whose address the Pods must reach.
+// The controllers run on this machine. The Pods must reach its address.
 package main
 
 import (
@@ -35,22 +33,22 @@ import (
 type options struct {
 	duration        time.Duration
 	rate            float64
-	step            bool
+	stepClock       bool
 	program, render string
 	flux, restart   string
 }
 
 func main() {
 	o := options{flux: os.Getenv("E2E_FLUX"), restart: os.Getenv("E2E_RESTART_APISERVER")}
-	flag.DurationVar(&o.duration, "for", 10*time.Minute, "for how long there is trouble; what was begun then takes a few minutes to end")
-	flag.Float64Var(&o.rate, "rate", 1, "how many Ats are made a second")
-	flag.BoolVar(&o.step, "step-clock", false, "set the wall clock of this machine by up to 8 s, forward and back, which takes the right to")
+	flag.DurationVar(&o.duration, "for", 10*time.Minute, "how long to disturb the cluster; the last Ats end a few minutes later")
+	flag.Float64Var(&o.rate, "rate", 1, "the number of Ats to create per second")
+	flag.BoolVar(&o.stepClock, "step-clock", false, "set the wall clock of this machine by up to 8 s, forward and back; needs the right to do so")
 	flag.StringVar(&o.program, "controller", "bin/controller", "the controller")
 	flag.StringVar(&o.render, "render", "bin/render", "the program render")
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, o)
+	err := soakCluster(ctx, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -58,20 +56,20 @@ func main() {
 	}
 }
 
-// run runs a soak and prints what came of it. It leaves nothing behind, also when it is
-// interrupted, but for the logs where something was wrong.
-func run(ctx context.Context, o options) (err error) {
+// soakCluster runs a soak and prints the result. It leaves nothing behind, even if it is
+// interrupted, except the logs if something is wrong.
+func soakCluster(ctx context.Context, o options) (err error) {
 	for _, program := range []*string{&o.program, &o.render} {
 		if *program, err = filepath.Abs(*program); err != nil {
 			return err
 		}
 	}
-	if o.step {
+	if o.stepClock {
 		if err := setTime(time.Now()); err != nil {
-			return fmt.Errorf("set the clock, as -step-clock asks for: %w", err)
+			return fmt.Errorf("set the clock for -step-clock: %w", err)
 		}
 	}
-	s := &soak{options: o, clock: newClock(setTime)}
+	s := &soak{options: o, clock: newClock()}
 	if s.dir, err = os.MkdirTemp("", "soak-"); err != nil {
 		return err
 	}
@@ -80,23 +78,22 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	err = s.run(ctx)
-	s.printed.end()
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted: nothing was judged")
 	case err != nil:
 		return err
 	}
-	r := judgeAll(s.trials, s.counter.of, s.clock.history(), s.clock.now())
+	r := s.judgeAll()
 	s.print(os.Stdout, r)
-	if r.failed() || s.counts.all()[letIn] > 0 {
+	if len(r.wrong) > 0 {
 		return errors.New("not everything ran as it should have")
 	}
 	return nil
 }
 
-// cleanUp takes away what the soak made. The controllers have ended before.
-func (s *soak) cleanUp(failed bool) error {
+// cleanUp removes what the soak made, after the controllers ended.
+func (s *soak) cleanUp(keepFiles bool) error {
 	errs := []error{s.clock.setAhead(0)}
 	if s.delivery != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -104,14 +101,15 @@ func (s *soak) cleanUp(failed bool) error {
 		errs = append(errs, s.delivery.remove(ctx))
 	}
 	for _, c := range s.controllers {
-		c.network.Close()
+		errs = append(errs, c.close())
 	}
 	if s.counter != nil {
 		errs = append(errs, s.counter.server.Close())
 	}
-	if failed {
+	if keepFiles {
 		fmt.Fprintln(os.Stderr, "the logs of the controllers and the repository are in", s.dir)
-		return errors.Join(errs...)
+	} else {
+		errs = append(errs, os.RemoveAll(s.dir))
 	}
-	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+	return errors.Join(errs...)
 }

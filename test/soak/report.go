@@ -1,38 +1,41 @@
 package main
 
 import (
+	"context"
+	"expvar"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"slices"
-	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
 
-// result is what came of the commands of all Ats.
+// result is the verdict on the commands and statuses of all Ats.
 type result struct {
-	once, not, ambiguous int // ran once; did not run, rightly; may have run, and did not
+	once, not, ambiguous int // ran once; did not run, rightly; was allowed to run, and did not
 	restarts             int // of containers
 	wrong                map[string][]string
-	delays               []time.Duration
+	delays               []time.Duration // from due to started
 }
 
-// The ways to be wrong, in the order in which they are printed.
+// The ways to be wrong.
 const (
-	double   = "double"
-	lost     = "lost"
-	early    = "early"
-	unwanted = "unwanted" // a start of what was withdrawn or suspended, or after its deadline
-	misled   = "statuses that say otherwise"
+	double   = "started twice"
+	lost     = "did not start"
+	early    = "started early"
+	unwanted = "started although withdrawn, suspended or past its deadline"
+	misled   = "status says otherwise"
+	letIn    = "Pod let in without its gate"
 )
 
-var wrongs = []string{double, lost, early, unwanted, misled}
+var wrongs = []string{double, lost, early, unwanted, misled, letIn}
 
-// judgeAll compares what happened with what should have.
-func judgeAll(trials []*trial, startsOf func(string) []start, h history, until moment) result {
+// judgeAll returns the verdict on everything so far.
+func (s *soak) judgeAll() result {
+	return judgeTrials(s.trials, s.counter.startsOf, s.clock.history(), s.clock.now())
+}
+
+// judgeTrials compares what happened until a moment with what should have.
+func judgeTrials(trials []*trial, startsOf func(command string) []start, h history, until moment) result {
 	r := result{wrong: map[string][]string{}}
 	for _, t := range trials {
 		for _, v := range t.versions {
@@ -40,6 +43,9 @@ func judgeAll(trials []*trial, startsOf func(string) []start, h history, until m
 		}
 		if t.over && t.wrong != "" {
 			r.add(misled, t, "%s", t.wrong)
+		}
+		if t.letIn {
+			r.add(letIn, t, "")
 		}
 	}
 	return r
@@ -67,8 +73,7 @@ func (r *result) judge(t *trial, v *version, starts []start, h history, until mo
 	}
 }
 
-// addDelay takes down how long after it was due a command started, if it was there in
-// time.
+// addDelay notes how long after it was due a command started, if it was in the cluster by then.
 func (r *result) addDelay(v *version, s start, h history) {
 	w := v.windows[0]
 	if due := h.reaches(v.due, 0); !w.held && len(v.windows) == 1 && w.offered.to != 0 && due > w.offered.to {
@@ -77,34 +82,25 @@ func (r *result) addDelay(v *version, s start, h history) {
 }
 
 func (r *result) add(what string, t *trial, format string, args ...any) {
-	r.wrong[what] = append(r.wrong[what], fmt.Sprintf("%s (%s): ", t.name, t.kind)+fmt.Sprintf(format, args...))
+	r.wrong[what] = append(r.wrong[what], fmt.Sprintf("%s (%s): ", t.name, t.story)+fmt.Sprintf(format, args...))
 }
 
-// failed says whether anything was wrong.
-func (r *result) failed() bool { return len(r.wrong) > 0 }
-
-// print prints the table, and what was wrong.
+// print prints counts, and a line for each thing that was wrong.
 func (s *soak) print(out io.Writer, r result) {
-	row := func(name, format string, values ...any) {
-		fmt.Fprintf(out, "  %-34s "+format+"\n", append([]any{name}, values...)...)
-	}
-	fmt.Fprintf(out, "%d Ats in %s, by %s\n", len(s.trials), s.clock.now().Round(time.Second), s.delivery)
-	row("ran exactly once", "%d", r.once)
-	row("did not run, rightly", "%d", r.not)
-	row("at most once, did not run", "%d", r.ambiguous)
+	row := func(name string, value any) { fmt.Fprintf(out, "  %-62s %v\n", name, value) }
+	fmt.Fprintf(out, "%d Ats in %s\n", len(s.trials), s.clock.now().Round(time.Second))
+	row("ran exactly once", r.once)
+	row("did not run, rightly", r.not)
+	row("at most once, did not run", r.ambiguous)
 	for _, what := range wrongs {
-		row(what, "%d", len(r.wrong[what]))
+		row(what, len(r.wrong[what]))
 	}
-	row("restarts of containers", "%d", r.restarts)
-	row("start after due", "p50 %.1f s, p99 %.1f s, max %.1f s", percentile(r.delays, 0.5).Seconds(), percentile(r.delays, 0.99).Seconds(), percentile(r.delays, 1).Seconds())
-	for _, what := range slices.Sorted(maps.Keys(s.counts.all())) {
-		row(what, "%d", s.counts.all()[what])
+	row("restarts of containers", r.restarts)
+	if slices.Sort(r.delays); len(r.delays) > 0 {
+		last := len(r.delays) - 1
+		row("start after due", fmt.Sprintf("p50 %.1f s, p99 %.1f s, max %.1f s", r.delays[last/2].Seconds(), r.delays[last*99/100].Seconds(), r.delays[last].Seconds()))
 	}
-	row("syncs", "%d, p50 %.1f s, max %.1f s", len(s.rounds), percentile(s.rounds, 0.5).Seconds(), percentile(s.rounds, 1).Seconds())
-	for _, request := range slices.Sorted(maps.Keys(s.writes.total)) {
-		n := s.writes.total[request]
-		row("requests "+request, "%.0f, %.2f an At", n, n/float64(max(1, len(s.trials))))
-	}
+	s.counts.Do(func(count expvar.KeyValue) { row(count.Key, count.Value) })
 	for _, what := range wrongs {
 		for _, line := range r.wrong[what] {
 			fmt.Fprintf(out, "%s: %s\n", what, line)
@@ -112,55 +108,20 @@ func (s *soak) print(out io.Writer, r result) {
 	}
 }
 
-// String says how it delivers.
-func (d *delivery) String() string {
-	if d.flux == "" {
-		return "server-side apply, without Flux: set E2E_FLUX to have Flux sync"
-	}
-	return "Flux"
-}
-
-// line says how far the soak is.
-func (s *soak) line() string {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	over := 0
-	for _, t := range s.trials {
-		if t.over {
-			over++
+// report logs a line about the progress every half a minute until ctx is done.
+func (s *soak) report(ctx context.Context) {
+	for pause(ctx, 30*time.Second) {
+		s.mutex.Lock()
+		over, wrong, r := 0, 0, s.judgeAll()
+		for _, t := range s.trials {
+			if t.over {
+				over++
+			}
 		}
-	}
-	r := judgeAll(s.trials, s.counter.of, s.clock.history(), s.clock.now())
-	parts := []string{fmt.Sprintf("%s of %s: %d Ats, %d over, %d ran once", s.clock.now().Round(time.Second), s.duration, len(s.trials), over, r.once)}
-	for _, what := range wrongs {
-		parts = append(parts, fmt.Sprintf("%d %s", len(r.wrong[what]), what))
-	}
-	return strings.Join(append(parts, s.counts.String()), ", ")
-}
-
-// progress prints a line over and over on a terminal, and every half a minute elsewhere.
-type progress struct {
-	last    time.Time
-	pending bool // on a terminal, in a line that has not ended
-}
-
-// end ends the line.
-func (p *progress) end() {
-	if p.pending {
-		fmt.Fprintln(os.Stderr)
-		p.pending = false
-	}
-}
-
-func (p *progress) print(line func() string) {
-	width, _, err := term.GetSize(int(os.Stderr.Fd())) // #nosec G115 -- a file descriptor
-	switch {
-	case err == nil:
-		text := line()
-		p.pending = true
-		fmt.Fprint(os.Stderr, "\r\033[K"+text[:max(0, min(len(text), width-1))])
-	case time.Since(p.last) >= 30*time.Second:
-		fmt.Fprintln(os.Stderr, line())
-		p.last = time.Now()
+		for _, lines := range r.wrong {
+			wrong += len(lines)
+		}
+		s.log("%s of %s: %d Ats, %d over, %d ran once, %d wrong, %s", s.clock.now().Round(time.Second), s.duration, len(s.trials), over, r.once, wrong, &s.counts)
+		s.mutex.Unlock()
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"expvar"
 	"fmt"
 	"os"
 	"slices"
@@ -28,17 +29,14 @@ type soak struct {
 	counter     *counter
 	delivery    *delivery
 	controllers []*controller
-	calm        atomic.Bool // nothing is in the way any more
-	printed     progress
-	counts      tally
+	calm        atomic.Bool // nothing is disturbed any more
+	counts      expvar.Map  // of disturbances and the like, by name
 
 	mutex  sync.Mutex
 	trials []*trial
-	rounds []time.Duration
-	writes writes
 }
 
-// prepare connects to the cluster and makes ready all that a soak needs there.
+// prepare connects to the cluster, installs Gatehouse there, and makes everything that a soak needs.
 func (s *soak) prepare(ctx context.Context) (err error) {
 	if s.Cluster, err = cluster.Connect(); err != nil {
 		return err
@@ -53,15 +51,12 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if len(nodes.Items) == 0 {
-		return fmt.Errorf("the cluster has no node: Pods are to run")
+		return errors.New("the cluster has no node that could run Pods")
 	}
 	if s.counter, err = newCounter(ctx, &nodes.Items[0], s.clock); err != nil {
 		return fmt.Errorf("serve the counter: %w", err)
 	}
 	if s.delivery, err = newDelivery(ctx, s.Cluster, s.render, s.dir, s.flux); err != nil {
-		return err
-	}
-	if err := s.refreshToken(ctx); err != nil {
 		return err
 	}
 	for _, name := range []string{"one", "two", "three"} {
@@ -74,8 +69,7 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// run makes trouble for as long as it is to, waits until all that was begun is over,
-// and returns what came of it.
+// run disturbs the cluster for as long as the user asked, and waits until all Ats are over.
 func (s *soak) run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(ctx)
 	defer stopBackground()
@@ -83,9 +77,8 @@ func (s *soak) run(ctx context.Context) error {
 	for _, c := range s.controllers {
 		group.Go(func() error { return s.keepRunning(background, c) })
 	}
-	for _, loop := range []func(context.Context){s.watch, s.measure, s.keepToken} {
-		group.Go(func() error { loop(background); return nil })
-	}
+	group.Go(func() error { s.watch(background); return nil })
+	group.Go(func() error { s.report(background); return nil })
 
 	err := s.storm(ctx)
 	if err == nil {
@@ -95,7 +88,7 @@ func (s *soak) run(ctx context.Context) error {
 	return errors.Join(err, group.Wait())
 }
 
-// storm makes trouble while Ats are due all the time.
+// storm disturbs the cluster while Ats are due all the time.
 func (s *soak) storm(ctx context.Context) error {
 	trouble, stop := context.WithTimeout(ctx, s.duration)
 	defer stop()
@@ -105,8 +98,8 @@ func (s *soak) storm(ctx context.Context) error {
 	if s.restart != "" {
 		group.Go(func() { s.restartServer(trouble) })
 	}
-	if s.step {
-		group.Go(func() { s.stepClock(trouble) })
+	if s.stepClock {
+		group.Go(func() { s.setClock(trouble) })
 	}
 	var err error
 	for err == nil && trouble.Err() == nil {
@@ -118,7 +111,7 @@ func (s *soak) storm(ctx context.Context) error {
 	return err
 }
 
-// settle lets all that was begun come to its end.
+// settle waits until all Ats are over, but not for ever.
 func (s *soak) settle(ctx context.Context) error {
 	for until := s.clock.now() + 3*patience; !s.isOver() && s.clock.now() < until; {
 		if err := s.round(ctx, false); err != nil {
@@ -128,7 +121,7 @@ func (s *soak) settle(ctx context.Context) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for _, t := range s.trials {
-		t.over = true // of one that is not, the status says what is wrong
+		t.over = true // t.wrong says why it was not
 	}
 	return ctx.Err()
 }
@@ -139,7 +132,7 @@ func (s *soak) isOver() bool {
 	return !slices.ContainsFunc(s.trials, func(t *trial) bool { return !t.over || t.version != nil })
 }
 
-// round edits the environment and takes it to the cluster.
+// round edits the environment and delivers it to the cluster.
 func (s *soak) round(ctx context.Context, more bool) error {
 	const shortest = 5 * time.Second
 	begin := s.clock.now()
@@ -149,42 +142,41 @@ func (s *soak) round(ctx context.Context, more bool) error {
 	if err := s.delivery.deliver(ctx); err != nil {
 		return err
 	}
+	s.count("syncs")
 	end := s.clock.now()
 
 	s.mutex.Lock()
 	for _, t := range s.trials {
 		t.delivered(begin, end)
 	}
-	s.rounds = append(s.rounds, end-begin)
 	s.mutex.Unlock()
 	pause(ctx, shortest-(end-begin))
 	return nil
 }
 
-// edit returns the Ats that the environment is to have, after whatever it is time for.
-func (s *soak) edit(now moment, more bool) map[string]client.Object {
+// edit makes the edits that are due, and returns the Ats that the environment has then.
+func (s *soak) edit(now moment, more bool) (ats []*cnatv1alpha1.At) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for more && float64(len(s.trials)) < s.rate*now.Seconds()+1 {
-		s.trials = append(s.trials, s.tell(len(s.trials)+1, now))
+		s.trials = append(s.trials, newTrial(len(s.trials)+1, now))
 	}
-	ats := map[string]client.Object{}
 	for _, t := range s.trials {
 		switch {
 		case t.over && t.version != nil:
 			t.withdraw(now)
-		case !t.over && len(t.turns) > 0 && t.turns[0].edit != nil && t.turns[0].when(s, t):
-			t.turns[0].edit(s, t, now)
+		case t.isTurn(s) && t.turns[0].edit != nil:
+			t.turns[0].edit(t, now)
 			t.turns, t.moved = t.turns[1:], now
 		}
 		if t.version != nil {
-			ats[t.name] = t.object(s.counter)
+			ats = append(ats, t.object(s.counter))
 		}
 	}
 	return ats
 }
 
-// watch looks at the cluster every second and does there what it is time for.
+// watch looks at the cluster every second, and disturbs it as the stories say.
 func (s *soak) watch(ctx context.Context) {
 	for next := s.clock.now(); pause(ctx, 200*time.Millisecond); {
 		if s.clock.now() >= next {
@@ -203,17 +195,14 @@ func (s *soak) watch(ctx context.Context) {
 	}
 }
 
-// act does in the cluster what it is time for; what fails is tried again.
+// act does in the cluster what is due; it is called again after an error.
 func (s *soak) act(t *trial) {
-	if t.over || len(t.turns) == 0 || t.turns[0].act == nil || !t.turns[0].when(s, t) {
-		return
-	}
-	if err := t.turns[0].act(s, t); err == nil {
+	if t.isTurn(s) && t.turns[0].act != nil && t.turns[0].act(s, t) == nil {
 		t.turns, t.moved = t.turns[1:], s.clock.now()
 	}
 }
 
-// look takes down what the cluster has.
+// look notes the state of the cluster.
 func (s *soak) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -222,30 +211,30 @@ func (s *soak) look(ctx context.Context) {
 	if s.List(ctx, &ats, client.InNamespace(namespace)) != nil || s.List(ctx, &pods, client.InNamespace(namespace)) != nil {
 		return // the API server is away
 	}
-	byName := map[string]*cnatv1alpha1.At{}
-	for i := range ats.Items {
-		byName[ats.Items[i].Name] = &ats.Items[i]
-	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	trials := map[string]*trial{}
 	for _, t := range s.trials {
-		t.at = byName[t.name]
-		t.seeSuspended(s.clock.now())
+		trials[t.name], t.at = t, nil
 		for _, pod := range t.pods {
 			pod.gone = true
 		}
-		trials[t.name] = t
+	}
+	for i := range ats.Items {
+		if t := trials[ats.Items[i].Name]; t != nil {
+			t.at = &ats.Items[i]
+			t.noteSuspended(s.clock.now())
+		}
 	}
 	for i := range pods.Items {
 		if t := trials[pods.Items[i].Labels[kindat.Label]]; t != nil {
-			t.see(&pods.Items[i])
+			t.notePod(&pods.Items[i])
 		}
 	}
 }
 
-// judge decides whether an At is over: its status says what happened, and went on to
-// say so for a while, or had all the time that it could want.
+// judge decides whether an At is over: its status has said for a while what happened, or had all
+// the time that it could need.
 func (s *soak) judge(t *trial) {
 	const linger = 20 * time.Second
 	if t.over || len(t.turns) > 0 && !s.isStuck(t) {
@@ -277,10 +266,10 @@ func (s *soak) disagreement(t *trial) string {
 	case t.at.Status.ObservedGeneration != t.at.Generation:
 		return "the status is of another generation"
 	}
-	return t.version.disagreement(t.at.Status, s.counter.of(t.version.command))
+	return t.version.disagreement(t.at.Status, s.counter.startsOf(t.version.command))
 }
 
-// isStuck says whether nothing came of an At although there was time enough.
+// isStuck reports whether an At has not moved on although there was time enough.
 func (s *soak) isStuck(t *trial) bool {
 	since := t.moved
 	if t.version != nil {
@@ -293,7 +282,7 @@ func (s *soak) isStuck(t *trial) bool {
 	return s.clock.now() > since+patience+30*time.Second
 }
 
-func (s *soak) count(what string) { s.counts.add(what) }
+func (s *soak) count(what string) { s.counts.Add(what, 1) }
 
 func (s *soak) log(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)

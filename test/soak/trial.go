@@ -12,29 +12,29 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// namespace is where all Ats of a soak are.
+// namespace is that of all Ats of a soak.
 const namespace = "gatehouse-soak"
 
-// trial is one At, all that is done to it, and what is seen of it.
+// trial is one At, what happens to it, and what is seen of it.
 type trial struct {
 	name  string
-	kind  string
-	born  moment
-	turns []turn // that are still to come
+	story string
+	turns []turn // those to come
 
-	version  *version   // what git has, nil when the At was removed
+	version  *version   // the one that git has; nil after the At was removed
 	versions []*version // all that git ever had
 
 	at      *cnatv1alpha1.At    // as last seen in the cluster
 	pods    map[string]*seenPod // all that were ever seen, by UID
-	release func()              // has go on what the trial holds
-	moved   moment              // when it was last its turn
-	settled moment              // since when the status says what happened; zero before
-	wrong   string              // what the status says wrong at the end
-	over    bool                // git is to have it no more
+	release func()              // lets a controller that the trial stopped or cut off go on
+	moved   moment              // of the last turn
+	settled moment              // at which the status first said what happened; zero before
+	wrong   string              // how the status differs from what happened
+	letIn   bool                // a Pod was created without its gate
+	over    bool                // the At is to be removed from git
 }
 
-// seenPod is what was seen of a Pod.
+// seenPod is the last state of a Pod that was seen.
 type seenPod struct {
 	name      string
 	command   string    // of the version that it was rendered from
@@ -44,42 +44,42 @@ type seenPod struct {
 
 // version is one spec of an At.
 type version struct {
-	command  string // the name that its command counts itself by
+	command  string // the name that its command reports to the counter
 	does     behaviour
 	due      time.Time
 	deadline time.Duration // after due; zero for none
 	suspend  bool
 
 	windows  []window
-	disturbs []moment // when its Pod was deleted, evicted, or its At tampered with
+	disturbs []moment // at which its Pod was deleted or evicted, or its At was edited by hand
 }
 
-// window is a time during which git had a version.
+// window is a time in which git had a version.
 type window struct {
 	offered   span
 	resumed   span
 	withdrawn span
-	held      bool   // suspended at first
-	closed    moment // when the status said that it is suspended after this window; zero before
+	held      bool   // the version was suspended when it was offered
+	closed    moment // at which the status said Suspended after this window; zero before
 }
 
-// span is the time that a change took to get from git to the cluster: it was not there
-// before the first moment, and from the last one on it was. A zero span did not happen.
+// span is the time in which a change went from git to the cluster: the cluster did not have it
+// before the first moment, and had it at the last one. A zero span did not happen.
 type span struct{ from, to moment }
 
 func (s span) happened() bool { return s != span{} }
 
-// behaviour is what a command does once it counted itself.
+// behaviour is what a command does after it reported its start.
 type behaviour int
 
 const (
 	succeeds behaviour = iota
 	fails
-	restarts // fails once, and is to be restarted
+	restarts // fails once, and succeeds when it is restarted
 	lingers
 )
 
-// commandVariable has the name that a command counts itself by.
+// commandVariable is the variable with the name that a command reports to the counter.
 const commandVariable = "COMMAND"
 
 // failure is the exit code of a command that fails.
@@ -92,7 +92,7 @@ var scripts = map[behaviour]string{
 	lingers:  "trap 'exit 143' TERM; sleep 20 & wait",
 }
 
-// spec is the spec of the At.
+// spec returns the spec of the At.
 func (v *version) spec(c *counter) cnatv1alpha1.AtSpec {
 	spec := cnatv1alpha1.AtSpec{
 		Schedule:      v.due.UTC().Format(time.RFC3339),
@@ -116,15 +116,16 @@ func (v *version) spec(c *counter) cnatv1alpha1.AtSpec {
 	return spec
 }
 
+// object returns the manifest of the version that git has.
 func (t *trial) object(c *counter) *cnatv1alpha1.At {
 	return &cnatv1alpha1.At{
 		TypeMeta:   metav1.TypeMeta{APIVersion: cnatv1alpha1.SchemeGroupVersion.String(), Kind: cnatv1alpha1.KindAt},
-		ObjectMeta: metav1.ObjectMeta{Name: t.name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.name},
 		Spec:       t.version.spec(c),
 	}
 }
 
-// offer has git have a version from a round on.
+// offer has git have a version from now on.
 func (t *trial) offer(v *version, from moment) {
 	t.withdraw(from)
 	t.version = v
@@ -134,20 +135,23 @@ func (t *trial) offer(v *version, from moment) {
 	v.windows = append(v.windows, window{offered: span{from: from}, held: v.suspend})
 }
 
-// suspend has git have the same version, suspended.
+// suspend suspends the version that git has.
 func (t *trial) suspend(from moment) {
 	v := t.version
 	v.suspend = true
 	t.offer(v, from)
 }
 
-// resume ends the suspension of the version that git has.
+// resume resumes the version that git has.
 func (t *trial) resume(from moment) {
 	t.version.suspend = false
 	t.version.window().resumed.from = from
 }
 
-// withdraw has git have the version no more.
+// revert brings back the first version.
+func (t *trial) revert(from moment) { t.offer(t.versions[0], from) }
+
+// withdraw removes the version that git has.
 func (t *trial) withdraw(from moment) {
 	if t.version != nil {
 		t.version.window().withdrawn.from = from
@@ -155,9 +159,10 @@ func (t *trial) withdraw(from moment) {
 	t.version = nil
 }
 
+// window returns the last window.
 func (v *version) window() *window { return &v.windows[len(v.windows)-1] }
 
-// delivered ends every span that a round began.
+// delivered ends every span that began with a round.
 func (t *trial) delivered(from, to moment) {
 	for _, v := range t.versions {
 		for i := range v.windows {
@@ -171,23 +176,28 @@ func (t *trial) delivered(from, to moment) {
 	}
 }
 
-// isDone says whether the cluster is done with what git has.
+// isTurn reports whether it is time for the next turn.
+func (t *trial) isTurn(s *soak) bool {
+	return !t.over && len(t.turns) > 0 && t.turns[0].when(s, t)
+}
+
+// isDone reports whether the cluster is done with the version that git has.
 func (t *trial) isDone() bool {
 	return t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtDone && t.at.Status.ObservedGeneration == t.at.Generation && t.isSynced()
 }
 
-// isSynced says whether the cluster has what git has.
+// isSynced reports whether the cluster has the version that git has.
 func (t *trial) isSynced() bool { return t.version != nil && t.version.window().offered.to != 0 }
 
-// isArmed says whether a Pod waits for its time.
+// isArmed reports whether the controller knows the Pod that waits behind its gate.
 func (t *trial) isArmed() bool {
 	return t.isSynced() && t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtPending && t.at.Status.Run != nil && t.at.Status.Run.PodUID != ""
 }
 
-// seeSuspended takes down that the status says that the version is suspended: its start, if
-// it was on record, is taken back.
-func (t *trial) seeSuspended(now moment) {
-	if t.version == nil || !t.version.suspend || len(t.version.windows) < 2 || !t.isSynced() || t.at == nil ||
+// noteSuspended notes that the status says that the version is suspended. If the controller had
+// recorded its start, it takes that back then.
+func (t *trial) noteSuspended(now moment) {
+	if t.version == nil || !t.version.suspend || len(t.version.windows) < 2 || !t.isSynced() ||
 		t.at.Status.ObservedGeneration != t.at.Generation || condition.FindReady(t.at.Status.Conditions).Reason != at.ReasonSuspended {
 		return
 	}
@@ -196,8 +206,8 @@ func (t *trial) seeSuspended(now moment) {
 	}
 }
 
-// see takes down what a Pod looks like.
-func (t *trial) see(pod *corev1.Pod) {
+// notePod notes the state of a Pod.
+func (t *trial) notePod(pod *corev1.Pod) {
 	seen := &seenPod{name: pod.Name}
 	for _, variable := range pod.Spec.Containers[0].Env {
 		if variable.Name == commandVariable {

@@ -21,9 +21,9 @@ import (
 	"example.com/gatehouse/test/network"
 )
 
-// cutNetworks cuts one controller off at a time, or all of them, until ctx is done.
+// cutNetworks cuts off one controller, or all, again and again until ctx is done.
 func (s *soak) cutNetworks(ctx context.Context) {
-	cuts := []network.Cut{network.Reset, network.Stall, network.StallAnswers, network.StallAsks}
+	cuts := []network.Cut{network.Reset, network.Stall, network.StallAnswers, network.StallRequests}
 	for pause(ctx, rand.N(10*time.Second)) {
 		victims := s.controllers
 		if rand.N(4) > 0 {
@@ -31,8 +31,7 @@ func (s *soak) cutNetworks(ctx context.Context) {
 			victims = victims[i : i+1]
 		}
 		kind := cuts[rand.N(len(cuts))]
-		victims = slices.Clone(victims)
-		victims = slices.DeleteFunc(victims, func(c *controller) bool { return !c.cutting.TryLock() })
+		victims = slices.DeleteFunc(slices.Clone(victims), func(c *controller) bool { return !c.cutting.TryLock() })
 		for _, c := range victims {
 			c.network.Set(kind)
 		}
@@ -40,7 +39,7 @@ func (s *soak) cutNetworks(ctx context.Context) {
 		pause(ctx, 500*time.Millisecond+rand.N(20*time.Second))
 		for _, c := range victims {
 			if rand.N(2) == 0 {
-				c.network.Set(network.Reset) // what was on its way is lost
+				c.network.Set(network.Reset) // loses what was on its way
 			}
 			c.network.Set(network.Whole)
 			c.cutting.Unlock()
@@ -48,7 +47,7 @@ func (s *soak) cutNetworks(ctx context.Context) {
 	}
 }
 
-// stopControllers stops one controller at a time, as a rule the leader, until ctx is done.
+// stopControllers stops one controller, usually the leader, again and again until ctx is done.
 func (s *soak) stopControllers(ctx context.Context) {
 	for pause(ctx, rand.N(20*time.Second)) {
 		c := s.leader()
@@ -66,7 +65,7 @@ func (s *soak) stopControllers(ctx context.Context) {
 // restartServer restarts the API server every few minutes.
 func (s *soak) restartServer(ctx context.Context) {
 	for pause(ctx, 20*time.Second+rand.N(2*time.Minute)) {
-		out, err := exec.CommandContext(ctx, "sh", "-c", s.restart).CombinedOutput() // #nosec G204 -- the user's
+		out, err := exec.CommandContext(ctx, "sh", "-c", s.restart).CombinedOutput() // #nosec G204 -- the user names it
 		if err != nil {
 			s.log("restart of the API server: %v\n%s", err, out)
 			continue
@@ -75,8 +74,8 @@ func (s *soak) restartServer(ctx context.Context) {
 	}
 }
 
-// stepClock sets the wall clock forward and back, never for long.
-func (s *soak) stepClock(ctx context.Context) {
+// setClock sets the wall clock forward or back for a short time, again and again until ctx is done.
+func (s *soak) setClock(ctx context.Context) {
 	for pause(ctx, 10*time.Second+rand.N(40*time.Second)) {
 		ahead := time.Second + rand.N(largestStep-time.Second)
 		if rand.N(2) == 0 {
@@ -95,24 +94,24 @@ func (s *soak) stepClock(ctx context.Context) {
 	}
 }
 
-// What is done in the cluster, to the Pod of what git has.
+// The acts of stories. They concern the version that git has.
 
 func evict(s *soak, t *trial) error {
-	return s.eachPod(t, func(ctx context.Context, pod *corev1.Pod) error {
+	return s.disturbPods(t, func(ctx context.Context, pod *corev1.Pod) error {
 		s.count("Pods evicted")
 		return s.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
 	})
 }
 
 func deletePod(s *soak, t *trial) error {
-	return s.eachPod(t, func(ctx context.Context, pod *corev1.Pod) error {
+	return s.disturbPods(t, func(ctx context.Context, pod *corev1.Pod) error {
 		s.count("Pods deleted")
 		return s.Delete(ctx, pod)
 	})
 }
 
-// eachPod does something to the Pods of what git has, and takes down that it did.
-func (s *soak) eachPod(t *trial, do func(context.Context, *corev1.Pod) error) error {
+// disturbPods does something to the Pods of the version, and notes the moment.
+func (s *soak) disturbPods(t *trial, do func(context.Context, *corev1.Pod) error) error {
 	if t.version == nil {
 		return nil
 	}
@@ -131,11 +130,8 @@ func (s *soak) eachPod(t *trial, do func(context.Context, *corev1.Pod) error) er
 	return nil
 }
 
-// letIn counts what must not happen.
-const letIn = "Pods without a gate let in"
-
-// createOpen creates the Pod of what git has without its gate, as a tool does that takes over
-// from the cluster that the gate is gone.
+// createOpen creates the Pod without its gate, as a tool does that copies the Pod from the cluster
+// after its gate was opened.
 func createOpen(s *soak, t *trial) error {
 	if t.version == nil || t.at == nil {
 		return nil
@@ -149,7 +145,7 @@ func createOpen(s *soak, t *trial) error {
 	unstructured.RemoveNestedField(pods[0].Object, "spec", "schedulingGates")
 	switch err := s.Create(ctx, pods[0]); {
 	case err == nil:
-		s.count(letIn)
+		t.letIn = true
 	case apierrors.IsForbidden(err):
 		s.count("Pods without a gate refused")
 	default:
@@ -158,13 +154,12 @@ func createOpen(s *soak, t *trial) error {
 	return nil
 }
 
-// hold keeps what the leader asks on its way, unless its network is cut already, and release
-// lets it arrive: a gate that it was to open by then may be that of another Pod of the same
-// name.
+// hold holds the requests of the leader back, unless its network is cut already. When release lets
+// a request to open a gate through, there may be another Pod of the same name.
 func hold(s *soak, t *trial) error {
 	c := s.leader()
 	if c.cutting.TryLock() {
-		c.network.Set(network.StallAsks)
+		c.network.Set(network.StallRequests)
 		t.release = func() { c.network.Set(network.Whole); c.cutting.Unlock() }
 		s.count("networks cut")
 	}
@@ -179,7 +174,7 @@ func stop(s *soak, t *trial) error {
 	return nil
 }
 
-// release has go on what a trial held.
+// release lets the controller go on that hold or stop affected.
 func release(_ *soak, t *trial) error {
 	if t.release != nil {
 		t.release()
@@ -188,8 +183,7 @@ func release(_ *soak, t *trial) error {
 	return nil
 }
 
-// tamper has the At in the cluster be due now, which git knows nothing of. Its Pod
-// was not rendered from that.
+// tamper edits the At in the cluster so that it is due now. Its Pod was not rendered from that.
 func tamper(s *soak, t *trial) error {
 	if t.version == nil {
 		return nil

@@ -13,19 +13,18 @@ import (
 )
 
 const (
-	// patience is how long whatever happens may keep a command that is due from
-	// starting.
+	// patience is the longest that all disturbances together may delay the start of a command.
 	patience = 2 * time.Minute
-	// guard is how long before it is due a Pod must be left alone: a controller that only
-	// hears after that time that its Pod is gone may have put its start on record.
+	// guard is the time before it is due in which a disturbed Pod may be lost: a controller that
+	// hears of the disturbance later may have recorded the start already.
 	guard = time.Minute
-	// slack is for what the clocks of two programs differ by.
+	// slack is the most that the clocks of two programs differ by.
 	slack = 50 * time.Millisecond
-	// largestStep is how far the wall clock is set at most.
+	// largestStep is the most that the wall clock is set by.
 	largestStep = 8 * time.Second
 )
 
-// expectation is how often a command must have started.
+// expectation is the number of times that a command must have started.
 type expectation string
 
 const (
@@ -34,8 +33,8 @@ const (
 	atMostOnce expectation = "at most once"
 )
 
-// expect says how often a version's command must have started, from what was done to it
-// until a moment. starts are needed only to tell what was done before the first of them.
+// expect returns how often the command of a version must have started, given what happened to it
+// until a moment. It needs starts only to tell what happened before the first of them.
 func (v *version) expect(h history, starts []start, until moment) expectation {
 	expected := never
 	for _, w := range v.windows {
@@ -49,13 +48,14 @@ func (v *version) expect(h history, starts []start, until moment) expectation {
 	return expected
 }
 
-// mustStart says whether there was time enough in a window, and nothing in the way.
+// mustStart reports whether a window was long enough for the command to start, and nothing disturbed
+// its Pod.
 func (v *version) mustStart(w window, h history, starts []start, until moment) bool {
 	from := w.offered.to
 	if w.held {
 		from = w.resumed.to
 	}
-	if !w.offered.happened() || w.offered.to == 0 || from == 0 {
+	if w.offered.to == 0 || from == 0 {
 		return false
 	}
 	from = h.reaches(v.due, from)
@@ -71,19 +71,19 @@ func (v *version) mustStart(w window, h history, starts []start, until moment) b
 	return until-from >= patience && !disturbed
 }
 
-// disturbances are the moments at which something happened to the Pod. That git took it
-// away before it brought it back is such a thing.
+// disturbances returns the moments at which something happened to the Pod. When git brings a
+// version back, it removed its Pod before.
 func (v *version) disturbances() []moment {
 	moments := slices.Clone(v.disturbs)
 	for _, w := range v.windows[1:] {
-		if !w.held { // which leaves the Pod alone
+		if !w.held { // a suspension leaves the Pod alone
 			moments = append(moments, w.offered.from)
 		}
 	}
 	return moments
 }
 
-// mayStart says whether there was any time in a window.
+// mayStart reports whether the command was allowed to start in a window.
 func (v *version) mayStart(w window, h history) bool {
 	earliest, ever := v.earliest(w, h)
 	switch {
@@ -96,7 +96,7 @@ func (v *version) mayStart(w window, h history) bool {
 	}
 }
 
-// earliest is the first moment in a window at which a controller could open the gate.
+// earliest returns the first moment in a window at which a controller could open the gate.
 func (v *version) earliest(w window, h history) (_ moment, ever bool) {
 	from := w.offered.from
 	if w.held {
@@ -108,23 +108,23 @@ func (v *version) earliest(w window, h history) (_ moment, ever bool) {
 	return h.reaches(v.due, from), true
 }
 
-// isEarly says whether a start came before any window allowed it. A Pod whose gate was
-// opened a moment too early may be scheduled before that, and start after it.
+// isEarly reports whether the command started before any window allowed it. A Pod whose gate was
+// opened a moment too early may start in time, but it was scheduled too early.
 func (v *version) isEarly(s start, pod *seenPod, h history) bool {
 	for _, w := range v.windows {
 		earliest, ever := v.earliest(w, h)
 		if !ever || s.at < earliest-slack || w.closed != 0 && s.at > w.closed+slack {
 			continue
 		}
-		opened := pod == nil || pod.scheduled.IsZero() || !pod.scheduled.Before(h.wall(earliest).Truncate(time.Second))
-		if opened || h.steppedBetween(earliest-largestStep, s.at) {
+		inTime := pod == nil || pod.scheduled.IsZero() || !pod.scheduled.Before(h.wall(earliest).Truncate(time.Second))
+		if inTime || h.steppedBetween(earliest-largestStep, s.at) {
 			return false
 		}
 	}
 	return true
 }
 
-// runs are the starts of a command without the restarts of one container: one a Pod.
+// runs returns the first start in each Pod: the others are restarts of its container.
 func runs(starts []start) []start {
 	var first []start
 	for _, s := range starts {
@@ -135,8 +135,7 @@ func runs(starts []start) []start {
 	return first
 }
 
-// disagreement says what the status of an At says that is not what happened; nothing
-// if it says that.
+// disagreement returns how the status of an At differs from what happened, or nothing if it does not.
 func (v *version) disagreement(s cnatv1alpha1.AtStatus, starts []start) string {
 	reason := condition.FindReady(s.Conditions).Reason
 	allowed := v.reasons(starts)
@@ -158,7 +157,7 @@ func (v *version) disagreement(s cnatv1alpha1.AtStatus, starts []start) string {
 	return ""
 }
 
-// reasons are those that the condition Ready may have at the end.
+// reasons returns the reasons that the condition Ready may have at the end.
 func (v *version) reasons(starts []start) (reasons []string) {
 	if len(starts) == 0 {
 		switch {
@@ -167,7 +166,7 @@ func (v *version) reasons(starts []start) (reasons []string) {
 		case v.deadline > 0:
 			reasons = append(reasons, at.ReasonDeadlineMissed)
 		}
-		if len(v.disturbs) > 0 { // it may have been killed before it counted itself
+		if len(v.disturbs) > 0 { // it may have been killed before it reported its start
 			reasons = append(reasons, at.ReasonPodLost, at.ReasonPodFailed, at.ReasonCommandFailed)
 		}
 		if len(v.windows) > 1 {

@@ -16,10 +16,10 @@ import (
 // begin is when a soak began.
 var begin = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// sec is a moment.
+// sec returns a moment.
 func sec(n int) moment { return moment(n) * time.Second }
 
-// two is a span of two seconds.
+// two returns a span of two seconds.
 func two(n int) span { return span{sec(n), sec(n + 2)} }
 
 func history0(steps ...step) history { return history{begin, append([]step{{}}, steps...)} }
@@ -31,7 +31,7 @@ func startedAt(moments ...int) (starts []start) {
 	return starts
 }
 
-func TestExpect(t *testing.T) {
+func TestExpectedStarts(t *testing.T) {
 	forward := history0(step{sec(50), 8 * time.Second}, step{sec(52), 0})
 	for name, test := range map[string]struct {
 		version version // due at second 100
@@ -73,7 +73,7 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestJudgeFindsWhatIsWrong(t *testing.T) {
 	plain := version{windows: []window{{offered: two(10)}}}
 	withdrawn := version{windows: []window{{offered: two(10), withdrawn: two(50)}}}
 	ahead := history0(step{sec(60), 8 * time.Second}, step{sec(96), 0})
@@ -107,7 +107,7 @@ func TestJudge(t *testing.T) {
 			}
 			test.version.due = begin.Add(sec(100))
 			one := &trial{versions: []*version{&test.version}, pods: map[string]*seenPod{"p": test.pod}}
-			r := judgeAll([]*trial{one}, func(string) []start { return test.starts }, test.history, sec(300))
+			r := judgeTrials([]*trial{one}, func(string) []start { return test.starts }, test.history, sec(300))
 			for _, what := range wrongs {
 				if got, want := len(r.wrong[what]) > 0, what == test.want; got != want {
 					t.Errorf("%s: %t, want %t: %v", what, got, want, r.wrong)
@@ -117,7 +117,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestDisagreement(t *testing.T) {
+func TestDisagreementOfStatusAndStarts(t *testing.T) {
 	offered := []window{{offered: two(10)}}
 	for name, test := range map[string]struct {
 		version version
@@ -163,7 +163,7 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-func TestReaches(t *testing.T) {
+func TestReachesFollowsClockSteps(t *testing.T) {
 	h := history0(step{sec(10), 5 * time.Second}, step{sec(20), 0}, step{sec(30), -5 * time.Second})
 	for _, test := range []struct{ due, from, want int }{
 		{5, 0, 5}, {5, 7, 7}, {12, 0, 10}, {17, 0, 12}, {26, 0, 26}, {24, 0, 19}, {24, 20, 24}, {40, 0, 45},

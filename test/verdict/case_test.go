@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // example is a document of a table in testdata: an object, and others that differ from
@@ -33,7 +33,7 @@ type objectCase struct {
 	*unstructured.Unstructured
 	number int
 	title  string
-	// isOfCluster says whether the verdict needs to know the cluster.
+	// isOfCluster reports whether the verdict needs to know the cluster.
 	isOfCluster bool
 }
 
@@ -79,20 +79,20 @@ func readExamples(t *testing.T, file string) (examples []example) {
 	return examples
 }
 
-// changed is the object of an example with changes.
+// changed returns the object of an example with changes.
 func (e example) changed(t *testing.T, c objectCase, changes map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	content := plain(t, e.Object, c.number)
 	for _, field := range slices.Sorted(maps.Keys(changes)) {
 		name, isMissing := strings.CutPrefix(field, "no ")
-		if err := put(content, object.SplitField(name), plain(t, changes[field], c.number), isMissing); err != nil {
+		if err := put(content, manifest.SplitField(name), plain(t, changes[field], c.number), isMissing); err != nil {
 			t.Fatalf("%s: %s: %v", c.title, field, err)
 		}
 	}
 	return &unstructured.Unstructured{Object: content.(map[string]any)}
 }
 
-// plain is a value as JSON has it, with a number for `$n`.
+// plain returns a value as JSON has it, with a number for `$n`.
 func plain(t *testing.T, value any, number int) (plain any) {
 	t.Helper()
 	encoded, err := json.Marshal(value)

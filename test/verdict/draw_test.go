@@ -10,7 +10,7 @@ func good(valid ...any) value { return value{valid: valid} }
 
 func (v value) or(invalid ...any) value { return value{v.valid, invalid} }
 
-// drawn is a value that a function draws.
+// drawn returns a value that a function draws.
 func drawn(draw func(r *rapid.T) any) value { return good(draw) }
 
 func (v value) draw(r *rapid.T, label string) any {
@@ -39,7 +39,7 @@ func maybe(r *rapid.T, fields map[string]any, name string, v value) {
 	}
 }
 
-// listOf is a list of some values.
+// listOf returns a list of some values.
 func listOf(v value) value {
 	return drawn(func(r *rapid.T) any {
 		list := []any{}
@@ -50,7 +50,7 @@ func listOf(v value) value {
 	})
 }
 
-// mapOf is a map of some keys to some values.
+// mapOf returns a map of some keys to some values.
 func mapOf(keys, values value) value {
 	return drawn(func(r *rapid.T) any {
 		fields := map[string]any{}

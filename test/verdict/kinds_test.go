@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
-	"example.com/gatehouse/render/check/apiserver"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // TestKinds: render knows the kinds of objects that the API server keeps, and no others, and

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // TestSpecs: of any Memcacheds and Ats, the API server accepts those that render accepts,
@@ -36,7 +36,7 @@ func TestSpecs(t *testing.T) {
 		switch {
 		case rendering != nil:
 			checkAccepted(r, judge, rendering.Objects, tally)
-		case slices.ContainsFunc(ofRender, func(v verdict) bool { return !v.refused }):
+		case slices.ContainsFunc(ofRender, func(v answer) bool { return !v.refused }):
 			r.Fatal("what is accepted is not rendered")
 		}
 	})
@@ -47,22 +47,22 @@ func TestSpecs(t *testing.T) {
 
 // checkAccepted checks that the API server accepts what was rendered, which brings the
 // specs that it was rendered from.
-func checkAccepted(r *rapid.T, judge *judge, rendered []object.Object, tally map[string]int) {
+func checkAccepted(r *rapid.T, judge *judge, rendered []manifest.Object, tally map[string]int) {
 	objects := make([]*unstructured.Unstructured, len(rendered))
 	for i, o := range rendered {
 		objects[i] = o.Unstructured
 		tally[objects[i].GetKind()+"s accepted"]++
 	}
-	for i, verdict := range judge.ask(r.Context(), objects) {
-		if verdict.create.refused || verdict.apply.refused {
-			r.Errorf("render accepts what the API server refuses:\n%s\nof %s", dispute(verdict, verdict.merged()), written(rendered[i].Written))
+	for i, answer := range judge.ask(r.Context(), objects) {
+		if answer.create.refused || answer.apply.refused {
+			r.Errorf("render accepts what the API server refuses:\n%s\nof %s", dispute(answer, answer.merged()), written(rendered[i].Written))
 		}
 	}
 }
 
 // checkRefusal checks that what render refuses is refused by the API server, and that the
 // problems are with fields of what people wrote.
-func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render verdict) {
+func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render answer) {
 	for _, field := range render.fields {
 		if !isWithin("spec", field) && !isWithin("metadata", field) {
 			r.Errorf("%s is no field of what people wrote: %q", field, render.messages)
@@ -95,15 +95,15 @@ func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render
 			return
 		}
 	}
-	for _, verdict := range judge.ask(r.Context(), rendered) {
-		if verdict.merged().refused {
+	for _, answer := range judge.ask(r.Context(), rendered) {
+		if answer.merged().refused {
 			return
 		}
 	}
 	r.Errorf("render refuses what the API server accepts: %s\n%s", strings.Join(render.messages, "\n"), written(u))
 }
 
-// written is an object as people read it.
+// written returns an object as people read it.
 func written(u *unstructured.Unstructured) string {
 	encoded, err := u.MarshalJSON()
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 const environment = "environments/prod"
 
 // renderAll renders an environment of objects, each in a file of its own.
-func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rendering, []object.Problem) {
+func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rendering, []manifest.Problem) {
 	t.Helper()
 	root := t.TempDir()
 	write := func(name, content string) {
@@ -50,21 +50,21 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 	return render.Render(repository, path.Base(environment), func(string) {})
 }
 
-// fileName is the file of the object with an index.
+// fileName returns the file of the object with an index.
 func fileName(i int) string { return fmt.Sprintf("%d.yaml", i) }
 
-// judgedByRender are the verdicts of render on objects, in their order, and what those
+// judgedByRender returns the verdicts of render on objects, in their order, and what those
 // that it accepts are rendered to. An object that cannot be built hides what is wrong with
 // others: without those that are wrong the rest is rendered again until nothing is.
-func judgedByRender(t *testing.T, objects []*unstructured.Unstructured) (verdicts []verdict, rendering *render.Rendering) {
+func judgedByRender(t *testing.T, objects []*unstructured.Unstructured) (verdicts []answer, rendering *render.Rendering) {
 	t.Helper()
-	verdicts = make([]verdict, len(objects))
+	verdicts = make([]answer, len(objects))
 	for rest := indexes(len(objects)); len(rest) > 0; {
 		subset := make([]*unstructured.Unstructured, len(rest))
 		for i, of := range rest {
 			subset[i] = objects[of]
 		}
-		var problems []object.Problem
+		var problems []manifest.Problem
 		rendering, problems = renderAll(t, subset)
 		for _, p := range problems {
 			var i int
@@ -94,13 +94,13 @@ func indexes(n int) []int {
 	return all
 }
 
-// set are texts, sorted, each once.
+// set returns texts, sorted, each once.
 func set(texts []string) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
 
-func (v *verdict) add(p object.Problem) {
+func (v *answer) add(p manifest.Problem) {
 	if p.Warning {
 		v.warnings = append(v.warnings, p.Message)
 		return

@@ -19,19 +19,19 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// verdict is what was said of an object.
-type verdict struct {
+// answer is what was said of an object.
+type answer struct {
 	refused bool
 	// fields are the paths of what is wrong, sorted, each once. They are empty where it
 	// is the object as a whole.
 	fields []string
-	// isPartial says whether there may be more fields than those, and that their indexes
+	// isPartial reports whether there may be more fields than those, and that their indexes
 	// may be missing: decoding ends at the first value that it cannot decode.
 	isPartial bool
 	// ofOthers are those fields that are wrong for a server-side apply alone, or for what is
 	// rendered from the object.
 	ofOthers []string
-	// isUnknown says whether there are no such objects to be kept.
+	// isUnknown reports whether there are no such objects to be kept.
 	isUnknown bool
 	messages  []string
 	warnings  []string
@@ -39,12 +39,12 @@ type verdict struct {
 
 // clusterVerdicts are the API server's.
 type clusterVerdicts struct {
-	create, apply verdict
+	create, apply answer
 }
 
-// merged is the verdict on what is kept in git: whoever syncs it may create or apply it.
+// merged returns the verdict on what is kept in git: whoever syncs it may create or apply it.
 // A creation says more precisely what is wrong.
-func (v clusterVerdicts) merged() verdict {
+func (v clusterVerdicts) merged() answer {
 	merged := v.create
 	if !v.create.refused && v.apply.refused || v.apply.isUnknown {
 		merged = v.apply
@@ -109,7 +109,7 @@ func apply(ctx context.Context, resource dynamic.ResourceInterface, u *unstructu
 	return err
 }
 
-func (j *judge) request(ctx context.Context, u *unstructured.Unstructured, send func(context.Context, dynamic.ResourceInterface, *unstructured.Unstructured) error) verdict {
+func (j *judge) request(ctx context.Context, u *unstructured.Unstructured, send func(context.Context, dynamic.ResourceInterface, *unstructured.Unstructured) error) answer {
 	resource, err := j.resource(u)
 	if err != nil {
 		return refusal(err)
@@ -119,7 +119,7 @@ func (j *judge) request(ctx context.Context, u *unstructured.Unstructured, send 
 	if err := send(ctx, resource, u.DeepCopy()); err != nil {
 		return refusal(err)
 	}
-	return verdict{warnings: set(said)}
+	return answer{warnings: set(said)}
 }
 
 func (j *judge) resource(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
@@ -148,9 +148,9 @@ func (warnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _ str
 	}
 }
 
-// refusal is the verdict that an error of the API server is.
-func refusal(err error) verdict {
-	v := verdict{refused: true, messages: []string{err.Error()}}
+// refusal returns the verdict that an error of the API server is.
+func refusal(err error) answer {
+	v := answer{refused: true, messages: []string{err.Error()}}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, cause := range status.Status().Details.Causes {
@@ -176,7 +176,7 @@ var decodingField = []*regexp.Regexp{
 // goName matches the name of a Go type whose fields are in the place of its own.
 var goName = regexp.MustCompile(`\.[A-Z]\w*`)
 
-// decodingFields are the fields that the message of a decoding error names.
+// decodingFields returns the fields that the message of a decoding error names.
 func decodingFields(message string) (fields []string) {
 	for _, pattern := range decodingField {
 		for _, match := range pattern.FindAllStringSubmatch(message, -1) {

@@ -119,7 +119,7 @@ func drawEnvFrom(r *rapid.T) any {
 
 var objectNames = good("a", "a.b-c", strings.Repeat("n", 253)).or("A_b", "", strings.Repeat("n", 254), nil)
 
-// sources is one of some, or by mistake none or two.
+// sources returns one of some, or by mistake none or two.
 func sources(r *rapid.T, of map[string]value) any {
 	count := good(int64(1)).or(int64(0), int64(2)).draw(r, "sources").(int64)
 	names := slices.Sorted(maps.Keys(of))

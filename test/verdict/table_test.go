@@ -54,7 +54,7 @@ func (a agreement) compare(t *testing.T, judge *judge, cases []objectCase) {
 	}
 }
 
-// askOfRendered is the verdict on what an object is rendered to, if it is.
+// askOfRendered returns the verdict on what an object is rendered to, if it is.
 func (j *judge) askOfRendered(t *testing.T, u *unstructured.Unstructured, written clusterVerdicts) clusterVerdicts {
 	t.Helper()
 	rendering, _ := renderAll(t, []*unstructured.Unstructured{u})
@@ -64,12 +64,12 @@ func (j *judge) askOfRendered(t *testing.T, u *unstructured.Unstructured, writte
 	return j.ask(t.Context(), []*unstructured.Unstructured{rendering.Objects[0].Unstructured})[0]
 }
 
-// dispute is what both said of an object.
-func dispute(server clusterVerdicts, render verdict) string {
+// dispute returns what both said of an object.
+func dispute(server clusterVerdicts, render answer) string {
 	var b strings.Builder
 	for _, of := range []struct {
 		name string
-		verdict
+		answer
 	}{{"create", server.create}, {"apply", server.apply}, {"render", render}} {
 		fmt.Fprintf(&b, "  %s: refused: %t, fields %q\n", of.name, of.refused, of.fields)
 		for _, m := range of.messages {
@@ -89,7 +89,7 @@ type counts struct {
 	objects, create, apply, render, verdicts, fields, warnings int
 }
 
-func (a agreement) add(c objectCase, server clusterVerdicts, render verdict) (same bool) {
+func (a agreement) add(c objectCase, server clusterVerdicts, render answer) (same bool) {
 	gvk := c.GroupVersionKind()
 	kind := gvk.Kind
 	if gvk.Group != "" {
@@ -125,9 +125,9 @@ func one(is bool) int {
 
 var index = regexp.MustCompile(`\[[^]]*\]`)
 
-// sameFields says whether verdicts are for the same fields. Where the API server gave
+// sameFields reports whether verdicts are for the same fields. Where the API server gave
 // up at the first value, render may know more, and more exactly.
-func sameFields(server, render verdict) bool {
+func sameFields(server, render answer) bool {
 	if render.isPartial {
 		return len(server.fields) == 0 || isWithin(render.fields[0], server.fields[0]) ||
 			isWithin(index.ReplaceAllString(server.fields[0], ""), render.fields[0])
@@ -151,14 +151,14 @@ func sameFields(server, render verdict) bool {
 	return true
 }
 
-// isWithin says whether a field is that of a path or a part of it.
+// isWithin reports whether a field is that of a path or a part of it.
 func isWithin(path, field string) bool {
 	rest, ok := strings.CutPrefix(field, path)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// mentions says whether the messages of a verdict are about fields.
-func (v verdict) mentions(fields []string) bool {
+// mentions reports whether the messages of a verdict are about fields.
+func (v answer) mentions(fields []string) bool {
 	for _, field := range fields {
 		if !slices.ContainsFunc(v.messages, func(m string) bool { return strings.Contains(m, field) }) {
 			return false

@@ -16,27 +16,27 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/check"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict"
 )
 
 // TestUpdate: what render says that the API server refuses to change, that refuses, and
 // nothing else.
 func TestUpdate(t *testing.T) {
 	examples := readExamples(t, "testdata/updates/updates.yaml")
-	definitions, refused, accepted := []object.Object{}, 0, 0
+	definitions, refused, accepted := []manifest.Object{}, 0, 0
 	for number, e := range examples {
 		c := objectCase{number: number}
 		stored := e.changed(t, c, nil)
 		if stored.GetKind() == "CustomResourceDefinition" {
-			definitions = append(definitions, object.Object{Unstructured: stored})
+			definitions = append(definitions, manifest.Object{Unstructured: stored})
 		}
-		checker, _ := check.New(gatehouse.All(), definitions)
+		checker, _ := verdict.New(gatehouse.All(), definitions)
 		resource := store(t, stored)
 		for _, title := range slices.Sorted(maps.Keys(e.But)) {
 			changed := e.changed(t, c, e.But[title])
 			server := refusalOf(apply(t.Context(), resource, changed))
-			errs := checker.Update(object.Object{Unstructured: stored}, object.Object{Unstructured: changed})
+			errs := checker.Update(manifest.Object{Unstructured: stored}, manifest.Object{Unstructured: changed})
 			fields := make([]string, len(errs))
 			for i, err := range errs {
 				fields[i] = err.Field
@@ -53,9 +53,9 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-func refusalOf(err error) verdict {
+func refusalOf(err error) answer {
 	if err == nil {
-		return verdict{}
+		return answer{}
 	}
 	return refusal(err)
 }

@@ -1,7 +1,6 @@
 // Package v1alpha1 is the cache.example.com/v1alpha1 API: Memcached.
 //
 // +kubebuilder:object:generate=true
-// +kubebuilder:ac:generate=true
 // +groupName=cache.example.com
 package v1alpha1
 

@@ -1,4 +1,4 @@
-// Package command is the program of the controller, whatever the kinds that it is for.
+// Package command is the program of the controller, for any list of kinds.
 package command
 
 import (
@@ -20,8 +20,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Main runs the program with controllers, one for each kind, and ends the process where it
-// fails.
+// Main runs the program with controllers, one for each kind. It exits with 1 on an error.
 func Main(controllers ...setup.Controller) {
 	if err := execute(controllers); err != nil {
 		fmt.Fprintln(os.Stderr, "controller:", err)
@@ -41,30 +40,32 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 	options, goFlags := controller.Options{}, flag.NewFlagSet("", flag.ContinueOnError)
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
 	cmd := &cobra.Command{
-		Use:           "controller",
-		Short:         "Say in the status of " + kinds.String() + " how what was rendered from it is",
-		Long:          does(kinds),
+		Use:   "controller",
+		Short: "Write the status of " + kinds.String(),
+		Long:  describe(kinds),
+		Example: `  # Against the cluster of the current context, as the ServiceAccount that may open gates
+  controller --as system:serviceaccount:gatehouse-system:gatehouse-controller`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			logger := zap.New(zap.UseFlagOptions(&logging))
 			ctrl.SetLogger(logger)
-			klog.SetLogger(logger) // what client-go says, of leader election for one
+			klog.SetLogger(logger) // for client-go, as in leader election
 			return run(cmd.Context(), controllers, options)
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&options.LeaderElect, "leader-elect", false, "let one of several replicas act, the others stand by")
+	flags.BoolVar(&options.LeaderElect, "leader-elect", false, "let one of several replicas act, while the others stand by")
 	flags.StringVar(&options.LeaderElectNamespace, "leader-election-namespace", "", "`namespace` of the Lease (default that of the controller's own Pod)")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", ":8443", "`host:port` that serves metrics; 0 for none")
-	flags.BoolVar(&options.MetricsSecure, "metrics-secure", true, "serve metrics over HTTPS, to those whom the API server authorizes")
+	flags.BoolVar(&options.MetricsSecure, "metrics-secure", true, "serve metrics over HTTPS, to clients that the API server authorizes")
 	flags.StringVar(&options.ProbeAddress, "health-probe-bind-address", ":8081", "`host:port` that serves /healthz and /readyz; 0 for none")
 	flags.BoolVar(&options.EnableHTTP2, "enable-http2", false, "serve metrics over HTTP/2 too")
 	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "watch these `namespaces` only")
 	flags.IntVar(&options.Concurrency, "concurrency", 20, "reconcile this many objects of a kind at a time")
 	flags.StringVar(&options.As, "as", "", "`user` to impersonate: the ServiceAccount of the controller, system:serviceaccount:NAMESPACE:NAME, as the API server lets nobody else open gates (default that of the kubeconfig)")
-	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute, "how long what was rendered from a spec may be missing before its object is stalled")
+	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute, "how long objects that were rendered from a spec may be missing before the status is Stalled")
 	ctrlconfig.RegisterFlags(goFlags)
 	logging.BindFlags(goFlags)
 	flags.AddGoFlagSet(goFlags)
@@ -73,9 +74,9 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 	return cmd
 }
 
-// does says what the controller does for which kinds.
-func does(kinds *registry.Kinds) string {
-	text := "Say in the status of " + kinds.String() + " how what was rendered from it is."
+// describe returns what the controller does for kinds.
+func describe(kinds *registry.Kinds) string {
+	text := "Write the status of each object that is " + kinds.String() + ", from the state of the objects\nthat it was rendered to."
 	for i := range kinds.All {
 		if k := &kinds.All[i]; k.Gate != "" {
 			text += fmt.Sprintf("\nOpen the scheduling gate %s of the Pod of each %s that is due.", k.Gate, k.GVK.Kind)

@@ -10,10 +10,10 @@ import (
 	"example.com/gatehouse/controller/gatehouse"
 	"example.com/gatehouse/controller/observe"
 	"example.com/gatehouse/controller/setup"
-	"example.com/gatehouse/test/market"
+	"example.com/gatehouse/test/testkind"
 )
 
-// output is what the program of controllers prints.
+// output returns what the program of controllers prints.
 func output(t *testing.T, controllers []setup.Controller, args ...string) (string, error) {
 	t.Helper()
 	kinds, err := controller.Kinds(controllers)
@@ -33,8 +33,8 @@ func TestHelpNamesTheKinds(t *testing.T) {
 	if err != nil || !strings.Contains(help, "an At or a Memcached") || !strings.Contains(help, "Open the scheduling gate cnat.programming-kubernetes.info/schedule") {
 		t.Errorf("%v: %s", err, help)
 	}
-	help, err = output(t, []setup.Controller{observe.Controller(market.Kind)}, "--help")
-	if err != nil || !strings.Contains(help, "a Shop") || strings.Contains(help, "gate ") || strings.Contains(help, "Memcached") {
+	help, err = output(t, []setup.Controller{observe.Controller(testkind.Kind)}, "--help")
+	if err != nil || !strings.Contains(help, "a Fleet") || strings.Contains(help, "gate ") || strings.Contains(help, "Memcached") {
 		t.Errorf("%v: %s", err, help)
 	}
 }

@@ -7,31 +7,31 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// printWhatToRun ends a check with the command that writes what it has shown.
+// printWhatToRun prints, after a check, the command that writes what the check has shown.
 func printWhatToRun(out, errOut io.Writer, update *render.Update, f flags) {
 	if !f.check || update.Failed() || !update.Changes() {
 		return
 	}
 	message := "rendered/ is not up to date: run " + f.renderCommand()
 	if f.output == "github" {
-		printAnnotation(out, object.Problem{Message: message}, "")
+		printAnnotation(out, manifest.Problem{Message: message}, "")
 		return
 	}
 	fmt.Fprintln(errOut, message)
 }
 
-// plainWord matches what is one word for a shell.
+// plainWord matches text that a shell takes for one word.
 var plainWord = regexp.MustCompile(`^[-\w./:@%+=,]+$`)
 
-// renderCommand is the command that writes what a check with the flags looks at.
+// renderCommand returns the command that renders the same environments.
 func (f flags) renderCommand() string {
 	return strings.Join(append([]string{"render"}, selectionFlags(f.Selection, f.root)...), " ")
 }
 
-// selectionFlags are the flags that select environments of a repository.
+// selectionFlags returns the flags that select environments of a repository.
 func selectionFlags(selection render.Selection, root string) (words []string) {
 	if selection.All {
 		words = append(words, "--all")
@@ -45,7 +45,7 @@ func selectionFlags(selection render.Selection, root string) (words []string) {
 	return words
 }
 
-// word is a text as one word for a shell.
+// word quotes text as one word for a shell.
 func word(text string) string {
 	if plainWord.MatchString(text) {
 		return text

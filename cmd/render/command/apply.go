@@ -14,14 +14,13 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/apply"
-	"example.com/gatehouse/render/cluster"
-	"example.com/gatehouse/render/git"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verbs/git"
 )
 
 type applyFlags struct {
-	apply.Options
+	cluster.Options
 	cluster.Target
 	names   []string
 	root    string
@@ -30,14 +29,14 @@ type applyFlags struct {
 }
 
 func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
-	f := applyFlags{counted: []string{apply.Created, apply.Configured, apply.Unchanged, apply.Deleted}}
+	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []string{cluster.Created, cluster.Configured, cluster.Unchanged, cluster.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "apply --env NAME",
 		Short: "Apply rendered/NAME to a cluster, and wait until it is ready",
 		Long: `Apply applies rendered/NAME, as it is in the work tree, to the cluster of the
-kubeconfig's current context, for whoever has neither Flux nor Argo CD. It creates and
+kubeconfig's current context, where there is neither Flux nor Argo CD. It creates and
 changes by server-side apply, deletes what it applied before and git has no more, and
-waits until all is ready.` + aboutAts(kinds, ` The Pod of an At is created where it is absent, and never
+waits until all is ready.` + aboutGates(kinds, ` The Pod of %s is created where it is absent, and never
 touched again.`) + `
 
 First it asks the cluster about all of it, and where anything is refused, nothing is
@@ -45,8 +44,8 @@ written. It takes no field from somebody else, unless --force-conflicts is there
 no object that belongs to another environment, Flux, Argo CD, Helm or a controller. What
 it applied is in an inventory, the ConfigMap gatehouse-NAME in namespace default: killed
 at any instant, applying again completes it. Others who apply the same environment wait.
-` + aboutAts(kinds, `
-An At is ready once its Pod is armed, and stays so, whatever comes of the command.
+` + aboutGates(kinds, `
+Once its Pod is armed %s is ready, and stays so, whatever comes of it.
 `) + `
 Exit codes: 0 done; 2 error, which says whether anything was applied, or not ready in
 time.`,
@@ -81,7 +80,7 @@ func addApplyFlags(cmd *cobra.Command, f *applyFlags, verb string) {
 	addOutputFlag(cmd, &f.output, textOrJSON)
 }
 
-// check says what is wrong with flags.
+// check returns an error if flags are wrong.
 func (f *applyFlags) check() error {
 	if err := checkOutput(f.output, textOrJSON); err != nil {
 		return err
@@ -107,18 +106,18 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 	defer p.stop()
 	r := newApplyReport(cmd, &f)
 	manifests, problems, err := f.read(cmd.Context(), p)
-	if err != nil || object.HasErrors(problems) {
+	if err != nil || manifest.HasErrors(problems) {
 		p.stop()
-		problems, _ = object.SplitProblems(problems)
+		problems, _ = manifest.SplitProblems(problems)
 		return r.end(cmd, problems, err)
 	}
-	return f.run(cmd, p, r, problems, func(ctx context.Context, c *cluster.Cluster, o apply.Options) ([]object.Problem, error) {
-		return apply.Run(ctx, c, manifests, o)
+	return f.run(cmd, p, r, problems, func(ctx context.Context, c *cluster.Cluster, o cluster.Options) ([]manifest.Problem, error) {
+		return cluster.Apply(ctx, c, manifests, o)
 	})
 }
 
-// read reads what to apply. Its problems are errors, or warnings of what is left out.
-func (f *applyFlags) read(ctx context.Context, p *progress) ([]apply.Manifest, []object.Problem, error) {
+// read reads what to apply. The problems are errors, or warnings of what is left out.
+func (f *applyFlags) read(ctx context.Context, p *progress) ([]cluster.Manifest, []manifest.Problem, error) {
 	repository, err := openRepository(ctx, f.root)
 	if err != nil {
 		return nil, nil, err
@@ -126,10 +125,10 @@ func (f *applyFlags) read(ctx context.Context, p *progress) ([]apply.Manifest, [
 	defer repository.Close()
 	repository.Now = time.Now()
 	f.Repository = origin(ctx, repository)
-	return apply.Read(ctx, repository, f.Environment, p.step)
+	return cluster.Read(ctx, repository, f.Environment, p.step)
 }
 
-// origin is which repository of git it is; empty where that is not known.
+// origin identifies the git repository; it is empty where that is not known.
 func origin(ctx context.Context, repository *render.Repository) string {
 	work, err := git.Open(ctx, repository.Dir())
 	if err != nil {
@@ -139,7 +138,7 @@ func origin(ctx context.Context, repository *render.Repository) string {
 }
 
 // run connects to the cluster, does something there and prints what was done.
-func (f *applyFlags) run(cmd *cobra.Command, p *progress, r *applyReport, warnings []object.Problem, do func(context.Context, *cluster.Cluster, apply.Options) ([]object.Problem, error)) error {
+func (f *applyFlags) run(cmd *cobra.Command, p *progress, r *applyReport, warnings []manifest.Problem, do func(context.Context, *cluster.Cluster, cluster.Options) ([]manifest.Problem, error)) error {
 	p.step("connecting to the cluster")
 	c, err := f.Connect(cmd.ErrOrStderr())
 	if err != nil {
@@ -148,24 +147,24 @@ func (f *applyFlags) run(cmd *cobra.Command, p *progress, r *applyReport, warnin
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	signal.Ignore(syscall.SIGPIPE) // whoever stops reading must not stop a run halfway
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe must not stop a run halfway
 	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends it at once
 	r.Cluster = c.Name
-	f.Progress, f.Done = p.step, func(change apply.Change) { r.add(change, p) }
+	f.Progress, f.Done = p.step, func(change cluster.Change) { r.add(change, p) }
 	p.pause(func() { fmt.Fprintf(cmd.ErrOrStderr(), "cluster: %s\n", c.Name) })
 	problems, err := do(ctx, c, f.Options)
 	p.stop()
 	return r.end(cmd, append(warnings, problems...), err)
 }
 
-// applyReport is what was done in a cluster, for programs.
+// applyReport reports what was done in a cluster, for people and programs.
 type applyReport struct {
-	Environment string           `json:"environment"`
-	Cluster     string           `json:"cluster"`
-	DryRun      bool             `json:"dryRun,omitempty"`
-	Objects     []apply.Change   `json:"objects"`
-	Errors      []object.Problem `json:"errors"`
-	Warnings    []object.Problem `json:"warnings"`
+	Environment string             `json:"environment"`
+	Cluster     string             `json:"cluster"`
+	DryRun      bool               `json:"dryRun,omitempty"`
+	Objects     []cluster.Change   `json:"objects"`
+	Errors      []manifest.Problem `json:"errors"`
+	Warnings    []manifest.Problem `json:"warnings"`
 
 	out     io.Writer
 	isJSON  bool
@@ -173,17 +172,17 @@ type applyReport struct {
 }
 
 func newApplyReport(cmd *cobra.Command, f *applyFlags) *applyReport {
-	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []apply.Change{}, out: cmd.OutOrStdout(), isJSON: f.output == "json", counted: f.counted}
+	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []cluster.Change{}, out: cmd.OutOrStdout(), isJSON: f.output == "json", counted: f.counted}
 }
 
 // add notes what was done about an object, and prints it where it is a change.
-func (r *applyReport) add(change apply.Change, p *progress) {
+func (r *applyReport) add(change cluster.Change, p *progress) {
 	r.Objects = append(r.Objects, change)
-	if r.isJSON || change.Action == apply.Unchanged {
+	if r.isJSON || change.Action == cluster.Unchanged {
 		return
 	}
 	p.pause(func() {
-		fmt.Fprintf(r.out, "%s %s%s\n", object.EscapeControls(change.Object.String()), change.Action, r.dryRun())
+		fmt.Fprintf(r.out, "%s %s%s\n", manifest.EscapeControls(change.Object.String()), change.Action, r.dryRun())
 	})
 }
 
@@ -195,11 +194,11 @@ func (r *applyReport) dryRun() string {
 }
 
 // end prints what is left to say.
-func (r *applyReport) end(cmd *cobra.Command, problems []object.Problem, err error) error {
-	r.Errors, r.Warnings = object.SplitProblems(problems)
+func (r *applyReport) end(cmd *cobra.Command, problems []manifest.Problem, err error) error {
+	r.Errors, r.Warnings = manifest.SplitProblems(problems)
 	if r.isJSON {
 		if err != nil {
-			r.Errors = append(r.Errors, object.Problem{Message: err.Error()})
+			r.Errors = append(r.Errors, manifest.Problem{Message: err.Error()})
 		}
 		if printErr := printJSON(r.out, r); printErr != nil {
 			return printErr
@@ -220,16 +219,16 @@ func (r *applyReport) end(cmd *cobra.Command, problems []object.Problem, err err
 	return nil
 }
 
-// escapeLines is a text of which no line can direct a terminal.
+// escapeLines returns a text of which no line can control a terminal.
 func escapeLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = object.EscapeControls(line)
+		lines[i] = manifest.EscapeControls(line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// done says whether errors kept anything from being done.
+// done tells, after errors, whether anything was done.
 func (r *applyReport) done() string {
 	if len(r.Objects) == 0 {
 		return "nothing was written"

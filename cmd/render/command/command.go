@@ -19,12 +19,12 @@ const (
 	exitError   = 2
 )
 
-// exitCode ends the program without another word.
+// exitCode is an error that ends the program without a message.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// outputs are the forms in which a report is printed.
+// outputs are the formats of a report.
 var outputs = []string{"text", "json", "github"}
 
 type flags struct {
@@ -37,8 +37,7 @@ type flags struct {
 	version bool
 }
 
-// newCommand is the program for kinds. Args are the command line, as far as it is known
-// before it is parsed.
+// newCommand returns the program for kinds. Args are the command line before it is parsed.
 func newCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
@@ -48,18 +47,16 @@ func newCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 ` + kinds.String() + `, checks everything as the API server would, and
 writes one object a file to rendered/NAME, for Argo CD or Flux to sync.
 
-What the API server accepts, and may yet not be what was meant, is a warning.
+A warning is about what the API server accepts, but people may not have meant.
 
-With --watch it renders again within half a second of each change, until Ctrl-C. What
-is edited in rendered/ itself is undone with the next change. Where files change
-without the system telling, as in some network file systems and in containers of
-macOS and Windows, it does not notice: render there without --watch.
+With --watch it renders again within half a second of each change, until Ctrl-C. The
+next change undoes edits in rendered/. Some network file systems, and containers on
+macOS and Windows, do not report changes: render there without --watch.
 
 Exit codes: 0 done, or with --check nothing to do; 1 with --check, rendered/ is
-not what rendering would write, or has files that no index lists; 2 error, and
-then no file was changed, unless the error says which were, as when the disk
-fails: rendering again completes that. --watch ends with 130 at Ctrl-C, and with
-143 where it is terminated.`,
+not what rendering would write, or has files that no index lists; 2 error: no file
+was changed, unless the error says which, as when the disk fails: rendering again
+completes it. Ctrl-C ends --watch with 130.`,
 		Example: `  # Write rendered/prod
   render --env prod
 
@@ -69,10 +66,10 @@ fails: rendering again completes that. --watch ends with 130 at Ctrl-C, and with
   # In CI: fail with a diff unless what is committed is what is rendered
   render --all --check
 
-  # In a workflow of GitHub: errors and warnings show in the pull request
+  # In a GitHub workflow: show errors and warnings in the pull request
   render --all --check -o github
 
-  # The files that were written, for a script
+  # List the files that were written
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
 		Args:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args, f.root) },
 		SilenceErrors: true,
@@ -81,12 +78,12 @@ fails: rendering again completes that. --watch ends with 130 at Ctrl-C, and with
 
 		SuggestionsMinimumDistance: 2,
 	}
-	addSelectionFlags(cmd, &f.Selection, "an environment to render: a folder of environments/ (repeatable)", "render every environment, and prune those that are gone")
+	addSelectionFlags(cmd, &f.Selection, "an environment to render: a folder of environments/ (repeatable)", "render every environment, and prune those that no longer exist")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error"+aboutAts(kinds, "; that an At is past is one which comes with time"))
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of what was rendered, until Ctrl-C")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json or github: errors and warnings as annotations of a workflow")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error, also those that come with time")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of a file that was read, until Ctrl-C")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json, or github for annotations of a workflow")
 	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
 	cmd.SetFlagErrorFunc(wrongFlag)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
@@ -117,13 +114,13 @@ func runRender(cmd *cobra.Command, f flags) error {
 	return renderOnce(cmd, repository, f, p)
 }
 
-// renderOnce renders environments while nobody else does.
+// renderOnce renders environments under the lock of the repository.
 func renderOnce(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
 	lock := repository.Lock
 	if f.check {
 		lock = repository.RLock
 	} else {
-		signal.Ignore(syscall.SIGPIPE) // whoever stops reading the report must not stop a run halfway
+		signal.Ignore(syscall.SIGPIPE) // a reader of the report that goes away must not interrupt the writes
 	}
 	unlock, err := begin(cmd.Context(), repository, lock, p)
 	if err != nil {
@@ -133,8 +130,8 @@ func renderOnce(cmd *cobra.Command, repository *render.Repository, f flags, p *p
 	return updateRendered(cmd, repository, f, p)
 }
 
-// updateRendered renders environments and, but for a check, writes them: what can fail
-// without a change comes first, and the report is part of that.
+// updateRendered renders environments and, unless it only checks, writes them. All that can fail comes
+// before the first change, printing the report included.
 func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
 	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) { p.step(environment + ": " + step) })
 	if err != nil {
@@ -177,16 +174,14 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
-// begin waits for other runs, until a lock of the repository keeps them off, to render it as
-// of now.
+// begin takes a lock of the repository, which waits for other runs, and sets the time to render at.
 func begin(ctx context.Context, repository *render.Repository, lock func(context.Context) (unlock func(), err error), p *progress) (unlock func(), err error) {
 	repository.Now = time.Now()
 	p.step("waiting for another run")
 	return lock(ctx)
 }
 
-// openLocked opens a repository as openRepository does, and begins to work on it; done ends
-// that.
+// openLocked opens a repository and takes a lock of it; done releases both.
 func openLocked(ctx context.Context, root string, lock func(*render.Repository, context.Context) (unlock func(), err error), p *progress) (repository *render.Repository, done func(), err error) {
 	if repository, err = openRepository(ctx, root); err != nil {
 		return nil, nil, err
@@ -199,8 +194,8 @@ func openLocked(ctx context.Context, root string, lock func(*render.Repository, 
 	return repository, func() { unlock(); repository.Close() }, nil
 }
 
-// openRepository opens the repository in a folder or, without one, that at or above
-// the working folder.
+// openRepository opens the repository in a folder or, where that is empty, the nearest at or above the
+// working folder.
 func openRepository(ctx context.Context, root string) (*render.Repository, error) {
 	kinds, err := kindsOf(ctx)
 	if err != nil {
@@ -224,8 +219,7 @@ func completeEnvironments(cmd *cobra.Command, _ []string, _ string) ([]string, c
 	return environmentNames(root), cobra.ShellCompDirectiveNoFileComp
 }
 
-// environmentNames are the names of the environments in the repository in a folder, none
-// where there is no repository.
+// environmentNames returns the environments of the repository in a folder; none without a repository.
 func environmentNames(root string) []string {
 	repository, err := openWith(root, nil) // names depend on no kinds
 	if err != nil {

@@ -4,11 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/apply"
+	"example.com/gatehouse/render/verbs/cluster"
 )
 
 func newDeleteCommand(kinds *registry.Kinds) *cobra.Command {
-	f := applyFlags{counted: []string{apply.Deleted}}
+	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []string{cluster.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete --env NAME",
 		Short: "Delete from a cluster what render apply applied there",
@@ -17,7 +17,7 @@ cluster, and then the inventory. git may have the environment or not.
 
 It leaves what others applied as well. A Namespace is deleted only when there is nothing
 else in it, a CustomResourceDefinition when there is no other object of its kind: else a
-warning says so, and deleting again completes it.` + aboutAts(kinds, " Pods of Ats that run are stopped.") + `
+warning says so, and deleting again completes it.` + aboutGates(kinds, "\nThe Pod of %s that runs is stopped.") + `
 
 Exit codes: 0 done; 2 error, or not gone in time.`,
 		Example: `  # What would be deleted?
@@ -42,5 +42,5 @@ func runDelete(cmd *cobra.Command, f applyFlags) error {
 		defer repository.Close()
 		f.Repository = origin(cmd.Context(), repository)
 	}
-	return f.run(cmd, p, newApplyReport(cmd, &f), nil, apply.Delete)
+	return f.run(cmd, p, newApplyReport(cmd, &f), nil, cluster.Delete)
 }

@@ -14,14 +14,13 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/cluster"
-	"example.com/gatehouse/render/diff"
-	"example.com/gatehouse/render/live"
-	"example.com/gatehouse/render/object"
-	"example.com/gatehouse/render/review"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review"
 )
 
-// diffOutputs are the forms in which a diff is printed.
+// diffOutputs has the output formats of a diff.
 var diffOutputs = []string{"text", "markdown", "json"}
 
 type diffFlags struct {
@@ -46,12 +45,11 @@ request does: with the last commit that REVISION and HEAD have in common or, whe
 they have none, as with a branch that render publishes to, with REVISION itself.
 
 With --live it compares with a cluster, and changes nothing there: a dry run says what
-the API server would make of each object, as the tool would apply it that applied it
-before. What the API server adds is no difference` + aboutAts(kinds, ", nor is a Pod of an At that started") + `.
-A note says who set a field that a sync would set back. Objects are removed that the
-tool would prune; those that nobody applied from git, in the Namespaces of the
-environment, are shown as well, and say so. It takes the rights to get, list and patch,
-and to create what is not there.
+the API server would make of each object, applied as the tool applied it before. What
+the API server adds is no difference` + aboutGates(kinds, ", nor is a Pod of %s that started") + `.
+A note says who set a field that a sync would set back. Objects that the tool would
+prune show as removed. What SOPS encrypted is not compared, and a warning says so. You
+need the rights to get, list and patch objects, and to create missing ones.
 
 KUBECTL_EXTERNAL_DIFF names a program to show differences, as for kubectl diff.
 
@@ -65,7 +63,7 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
   # The same as a comment for a pull request: first what happens to the cluster
   render diff --base origin/main -o markdown
 
-  # What would the next sync change in the cluster, and what has it that git has not?
+  # What would the next sync change in the cluster, and what would it prune?
   render diff --env prod --live
 
   # In two columns
@@ -117,7 +115,7 @@ func runDiff(cmd *cobra.Command, f diffFlags) error {
 	return printDifferences(cmd, d, repository.Now, f)
 }
 
-// checkLive is the error of flags that do not go with --live, or go with nothing else.
+// checkLive returns an error where a flag cannot be used with --live, or without it.
 func checkLive(cmd *cobra.Command, f diffFlags) error {
 	changed := cmd.Flags().Changed
 	switch {
@@ -131,7 +129,7 @@ func checkLive(cmd *cobra.Command, f diffFlags) error {
 	return nil
 }
 
-// diffLive compares with the cluster. What the API server warns of is printed before all else.
+// diffLive compares with the cluster. It prints the warnings of the API server first.
 func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress, progress func(environment, step string)) (*diff.Diff, error) {
 	p.step("connecting to the cluster")
 	var warnings bytes.Buffer
@@ -139,20 +137,20 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 	if err != nil {
 		return nil, err
 	}
-	d, err := live.New(cmd.Context(), c, repository, f.Names, progress)
+	d, err := cluster.Compare(cmd.Context(), c, repository, f.Names, progress)
 	p.stop()
 	for line := range strings.Lines(warnings.String()) {
-		fmt.Fprintln(cmd.ErrOrStderr(), object.EscapeControls(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintln(cmd.ErrOrStderr(), manifest.EscapeControls(strings.TrimSuffix(line, "\n")))
 	}
 	return d, err
 }
 
-// printDifferences prints a diff, and ends with the exit code that says whether there is any.
+// printDifferences prints a diff. Its error is the exit code: whether anything differs.
 func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFlags) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	r := report{check: true}
 	for _, e := range d.Environments {
-		errors, warnings := object.SplitProblems(e.Problems)
+		errors, warnings := manifest.SplitProblems(e.Problems)
 		r.Environments = append(r.Environments, environmentReport{Name: e.Name, Errors: errors, Warnings: warnings})
 	}
 	if err := printReport(out, errOut, r); err != nil {
@@ -190,11 +188,12 @@ func printDiffs(out io.Writer, changes []diff.Change) error {
 	return w.Flush()
 }
 
-// printByProgram ends with the exit code of the program, which is given no notes.
+// printByProgram shows changes by a program, after the notes, which the program does not get. Its
+// error is the exit code of the program.
 func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) error {
 	for _, c := range changes {
 		for _, note := range c.Notes {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", object.EscapeControls(c.Object().String()), object.EscapeControls(note))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", manifest.EscapeControls(c.Object().String()), manifest.EscapeControls(note))
 		}
 	}
 	code, err := diff.External(cmd.Context(), program, changes, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -204,53 +203,53 @@ func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) e
 	return err
 }
 
-// reviewReport is a review, for programs.
+// reviewReport is a review as JSON.
 type reviewReport struct {
-	// Base is the commit that was compared with; empty where that is the work tree.
+	// Base is the commit that was compared with; empty for the work tree.
 	Base string `json:"base,omitempty"`
 	*review.Review
-	// Errors are why there is no review of an environment.
-	Errors   []object.Problem `json:"errors"`
-	Warnings []object.Problem `json:"warnings"`
+	// Errors has the reasons why there is no review of an environment.
+	Errors   []manifest.Problem `json:"errors"`
+	Warnings []manifest.Problem `json:"warnings"`
 }
 
 func printReviewJSON(out io.Writer, d *diff.Diff, now time.Time, r report) error {
 	errors, warnings := r.problems()
-	reviewed := reviewReport{d.Base, review.New(d.Environments, now), append([]object.Problem{}, errors...), append([]object.Problem{}, warnings...)}
+	reviewed := reviewReport{d.Base, review.New(d.Environments, now), append([]manifest.Problem{}, errors...), append([]manifest.Problem{}, warnings...)}
 	return printJSON(out, reviewed)
 }
 
-// The sizes of comments that hosts take, in bytes.
+// The sizes of the longest comments that hosts accept, in bytes.
 // https://docs.gitlab.com/administration/instance_limits/#size-of-comments-and-descriptions-of-issues-merge-requests-and-epics
 const (
 	gitHubComment = 65536
 	gitLabComment = 1000000
 )
 
-// comment is a review as a comment for the host that runs this, GitHub where it is unknown.
+// comment returns a review as a comment: for GitLab in its CI, else for GitHub.
 func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	limit := gitHubComment
 	if os.Getenv("GITLAB_CI") != "" {
 		limit = gitLabComment
 	}
-	rest := fmt.Sprintf("`%s` shows all.", strings.ReplaceAll(f.command(d.Base), "`", ""))
 	if d.Failed() {
 		errors, _ := r.problems()
-		return review.Failure(errors, limit, rest)
+		return review.Failure(errors, limit, f.command(d.Base))
 	}
-	return review.New(d.Environments, now).Markdown(limit, rest)
+	return review.New(d.Environments, now).Markdown(limit, f.command(d.Base))
 }
 
-// command is the command that shows the differences from a commit as text, in any clone: what
-// HEAD^ is, depends on the clone.
+// command returns a command that shows the same differences. It names the commit, as HEAD^ may
+// be another in another clone.
 func (f diffFlags) command(base string) string {
-	if base == "" {
-		words := append([]string{"render", "diff"}, selectionFlags(f.Selection, f.root)...)
-		if f.live {
-			words = append(words, "--live")
-		}
-		return strings.Join(words, " ")
+	words, selection := []string{"render", "diff"}, f.Selection
+	if base != "" {
+		words = append(words, "--base", fmt.Sprintf("%.12s", base))
+		selection.All = false // which is the default
 	}
-	selection := render.Selection{Names: f.Names} // the default is all
-	return strings.Join(append([]string{"render", "diff", "--base", fmt.Sprintf("%.12s", base)}, selectionFlags(selection, f.root)...), " ")
+	words = append(words, selectionFlags(selection, f.root)...)
+	if f.live {
+		words = append(words, "--live")
+	}
+	return strings.Join(words, " ")
 }

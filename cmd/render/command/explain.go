@@ -2,25 +2,22 @@ package command
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/explain"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/explain"
 )
 
-// explainFlags are the flags of the command explain.
+// explainFlags has the flags of the command explain.
 type explainFlags struct {
 	environment, namespace, root, output string
 }
@@ -29,17 +26,18 @@ func newExplainCommand() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
-		Short: "Say where an object comes from, what changed it, and what it is rendered to",
+		Short: "Say where an object comes from, what changes it, and what it is rendered to",
 		Long: `Explain says in which file and line an object is written, which entries of which
-kustomizations changed it and how, and what it is rendered to; of a rendered object
-it says what it was rendered from, and what overrides changed of it.
+kustomizations select it, in the order in which they are applied, and what it is
+rendered to, with a diff of what changed in all; of a rendered object it says what it
+was rendered from, and what overrides changed of it.
 
 FILE is one that render wrote, or one that people write: then it explains all objects
-that the file has, or changes as a patch, a kustomization or the file of a generator.
+that the file has, or selects as a patch, a kustomization or the file of a generator.
 KIND is as kubectl takes it, in any case: deployment, deployments, deploy, deployments.apps.
 
 Exit codes: 0 done; 2 error, also where the environment has errors: they are printed,
-beside what can be said nevertheless.`,
+beside the answer where kustomize can build the environment.`,
 		Example: `  # Where the image of a Deployment comes from
   render explain deployment/sessions --env prod
 
@@ -110,12 +108,12 @@ func printAnswer(w io.Writer, answer explain.Answer, output string) error {
 		if i > 0 {
 			fmt.Fprintln(b)
 		}
-		printExplanation(b, answer.Environment, x)
+		printExplanation(b, answer.Environment, x, isColored(w))
 	}
 	return b.Flush()
 }
 
-// question is what the arguments ask for.
+// question returns what the arguments ask for.
 func (f explainFlags) question(repository *render.Repository, args []string) (q explain.Question, err error) {
 	q = explain.Question{Environment: f.environment, Namespace: f.namespace}
 	environments, err := repository.Environments()
@@ -171,14 +169,13 @@ func (f explainFlags) fillEnvironment(q *explain.Question, environments []string
 	return nil
 }
 
-// fileOf is the path from the root of the file that an argument names, empty where it names
+// fileOf returns the path from the root of the file that an argument names, empty where it names
 // none but an object.
 func fileOf(root, arg string) (string, error) {
 	absolute, err := filepath.Abs(arg)
 	if err != nil {
 		return "", err
 	}
-	isOfRoot := strings.HasPrefix(arg, "environments/") || strings.HasPrefix(arg, "rendered/")
 	for _, name := range []string{absolute, filepath.Join(root, arg)} {
 		resolved, err := filepath.EvalSymlinks(name)
 		if err != nil {
@@ -193,21 +190,20 @@ func fileOf(root, arg string) (string, error) {
 		}
 		return filepath.ToSlash(inside), nil
 	}
-	isPath := strings.HasPrefix(arg, ".") || filepath.IsAbs(arg) || slices.Contains([]string{".yaml", ".yml", ".json", ".env"}, filepath.Ext(arg))
 	switch {
 	case strings.HasPrefix(arg, "rendered/"): // it may be one that is yet to be written
 		return path.Clean(filepath.ToSlash(arg)), nil
-	case isOfRoot || isPath:
+	case strings.HasPrefix(arg, "environments/") || strings.HasPrefix(arg, ".") || path.Ext(arg) == ".yaml":
 		return "", fmt.Errorf("%s: no such file: name one of environments/ or rendered/, or an object as KIND/NAME", arg)
 	}
 	return "", nil
 }
 
 // printExplanation prints an explanation as kubectl describes an object.
-func printExplanation(w io.Writer, environment string, x explain.Explanation) {
+func printExplanation(w io.Writer, environment string, x explain.Explanation, colored bool) {
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%-15s %s\n", name+":", object.EscapeControls(value))
+			fmt.Fprintf(w, "%-15s %s\n", name+":", manifest.EscapeControls(value))
 		}
 	}
 	line("Name", x.Name)
@@ -225,22 +221,25 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation) {
 	switch {
 	case !x.IsTraced:
 		line("Changed by", "(not known)")
-	case x.Origin != nil && len(x.Changes) == 0:
+	case len(x.Changes) == 0 && x.Diff == "":
 		line("Changed by", "(nothing)")
-	default:
-		printChanges(w, "Changed by:", "", x.Changes)
 	}
-	printChanges(w, "Overridden by:", "", x.Overrides)
+	printChanges(w, "Changed by", x.Changes)
+	printChanges(w, "Overridden by", x.Overrides.Changes)
 	if len(x.RenderedTo) > 0 {
 		fmt.Fprintln(w, "Rendered to:")
 	}
-	for _, to := range x.RenderedTo {
-		fmt.Fprintf(w, "  %s  %s\n", object.EscapeControls(to.String()), object.EscapeControls(to.File))
-		printChanges(w, "overridden by:", "    ", to.Overrides)
+	if x.IsRemoved {
+		line("Rendered to", "(nothing)")
 	}
+	for _, to := range x.RenderedTo {
+		fmt.Fprintf(w, "  %s  %s\n", manifest.EscapeControls(to.String()), manifest.EscapeControls(to.File))
+	}
+	printDiff(w, x.Diff, colored)
+	printDiff(w, x.Overrides.Diff, colored)
 }
 
-// originText is where an object is written, with its name there and what generates it.
+// originText returns where an object is written, with its name there and what generates it.
 func originText(o explain.Origin) string {
 	text := o.String() + "  " + o.Object
 	if o.Entry != "" {
@@ -252,66 +251,16 @@ func originText(o explain.Origin) string {
 	return text
 }
 
-func printChanges(w io.Writer, title, indent string, changes []explain.Change) {
-	if len(changes) == 0 {
-		return
-	}
-	fmt.Fprintln(w, indent+title)
-	for _, c := range changes {
-		fmt.Fprintf(w, "%s  %s\n", indent, object.EscapeControls(changeText(c)))
-		if c.IsRemoved {
-			fmt.Fprintf(w, "%s    removes it\n", indent)
+// printChanges prints the entries that select an object.
+func printChanges(w io.Writer, title string, changes []explain.Change) {
+	for i, c := range changes {
+		if i == 0 {
+			fmt.Fprintln(w, title+":")
 		}
-		for _, f := range c.Fields {
-			fmt.Fprintf(w, "%s    %s: %s\n", indent, object.EscapeControls(f.Path), object.EscapeControls(fieldText(f)))
+		what := c.Entry
+		if len(c.Files) > 0 {
+			what += ": " + strings.Join(c.Files, ", ")
 		}
+		fmt.Fprintf(w, "  %s\n", manifest.EscapeControls(c.String()+"  "+what))
 	}
-}
-
-func changeText(c explain.Change) string {
-	what := strings.Join(c.Entries, ", ")
-	switch {
-	case c.Reference != "":
-		what = "the name of " + c.Reference
-	case c.Definition != "":
-		what = "the default of " + c.Definition
-	case len(c.Entries) == 0:
-		what = "kustomize"
-	}
-	if len(c.Files) > 0 {
-		what += ": " + strings.Join(c.Files, ", ")
-	}
-	return strings.TrimSpace(c.String() + "  " + what)
-}
-
-// fieldText says what became of a field.
-func fieldText(f explain.Field) string {
-	switch {
-	case f.Before == nil:
-		return "added " + valueText(f.After)
-	case f.After == nil:
-		return "removed " + valueText(f.Before)
-	}
-	return valueText(f.Before) + " → " + valueText(f.After)
-}
-
-// longestValue is how many letters of a value are printed.
-const longestValue = 100
-
-// valueText is a value on one line, cut short where it is long.
-func valueText(value any) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	text, isText := value.(string)
-	if !isText || strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
-		if err := encoder.Encode(value); err != nil {
-			return err.Error()
-		}
-		text = strings.TrimSpace(b.String())
-	}
-	if letters := []rune(text); len(letters) > longestValue {
-		return string(letters[:longestValue]) + "..."
-	}
-	return text
 }

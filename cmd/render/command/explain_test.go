@@ -51,7 +51,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// explained is what explain prints, and how it ends where that is an error.
+// explained returns what explain prints, and how it ends where that is an error.
 func explained(question string) string {
 	out, errOut, code, err := execute(append([]string{"explain"}, strings.Fields(question)...)...)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// printGitHub prints a report for the log of a workflow: warnings and errors as commands
-// that annotate files, which are in a folder of the workspace.
+// printGitHub prints a report for the log of a workflow: warnings and errors as commands that
+// annotate files. The files are in a folder of the workspace.
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func printGitHub(out io.Writer, r report, folder string) error {
 	w := bufio.NewWriter(out)
-	for _, p := range r.toRead() {
+	for _, p := range r.toPrint() {
 		printAnnotation(w, p, folder)
 	}
 	if totals := r.totals(); totals != "" {
@@ -32,7 +32,7 @@ func printGitHub(out io.Writer, r report, folder string) error {
 	return w.Flush()
 }
 
-func printAnnotation(w io.Writer, p object.Problem, folder string) {
+func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
 	command := "error"
 	if p.Warning {
 		command = "warning"
@@ -55,13 +55,13 @@ func printAnnotation(w io.Writer, p object.Problem, folder string) {
 	fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), commandData(p.Message))
 }
 
-// commandData is text as the data of a workflow command. What else would direct a
-// terminal is escaped.
+// commandData escapes text for the data of a workflow command.
 func commandData(text string) string {
-	return object.EscapeControls(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
+	return manifest.EscapeControls(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
 }
 
-// printInert prints the diffs of a report such that none of their lines is a command.
+// printInert prints the diffs of a report in such a way that GitHub runs none of their lines as a
+// command.
 func printInert(w io.Writer, r report) {
 	var diff strings.Builder
 	for _, e := range r.Environments {
@@ -70,12 +70,12 @@ func printInert(w io.Writer, r report) {
 	if diff.Len() == 0 {
 		return
 	}
-	token := fmt.Sprintf("%x", sha256.Sum256([]byte(diff.String()))) // which no line of it can have
+	token := fmt.Sprintf("%x", sha256.Sum256([]byte(diff.String()))) // no line of the diff can contain it
 	fmt.Fprintf(w, "::stop-commands::%s\n%s::%s::\n", token, diff.String(), token)
 }
 
-// folderInWorkspace is the path of a folder in the workspace of a workflow, to which the
-// files of annotations are relative; empty where it is not in one.
+// folderInWorkspace returns the path of a folder in the workspace of a workflow, to which the
+// files of annotations are relative; empty where the folder is not in one.
 func folderInWorkspace(dir string) string {
 	workspace, err := filepath.EvalSymlinks(os.Getenv("GITHUB_WORKSPACE"))
 	if err != nil {

@@ -7,19 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/gatehouse/render/scaffold"
+	"example.com/gatehouse/render/verbs/setup"
 )
 
 func newInitCommand() *cobra.Command {
 	var root string
-	var o scaffold.Options
+	var o setup.Options
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make environments in a git repository",
-		Long: `Init makes in a folder of a git repository, by default this one, all that Gatehouse
-needs: environments/base with the kinds and the controller, one environment that
-builds on it, what is rendered from that, and at the top of the git repository a file
-for CI and .gitattributes. It overwrites nothing.`,
+		Short: "Make the first environment in a git repository",
+		Long: `Init makes all that Gatehouse needs in a folder of a git repository, by default this
+one: environments/base with the kinds and the controller, one environment that builds
+on it, its rendered manifests, .gitattributes and, at the top of the git repository, a
+file for CI. It overwrites nothing.`,
 		Example: `  # In a repository of your own
   render init
 
@@ -29,16 +29,16 @@ for CI and .gitattributes. It overwrites nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runInit(cmd, root, o) },
 	}
 	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment")
-	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: that of this release)")
-	cmd.Flags().StringVar(&o.CI, "ci", "", listed(scaffold.CIs)+" (default: what the remote is)")
-	cmd.Flags().StringVar(&root, "root", ".", "the folder that is to hold environments/")
+	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the one of this release)")
+	cmd.Flags().StringVar(&o.CI, "ci", "", listed(setup.CIs)+" (default: the host of the remote)")
+	cmd.Flags().StringVar(&root, "root", ".", "the folder to make environments/ in")
 	_ = cmd.MarkFlagDirname("root")
 	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
-	_ = cmd.RegisterFlagCompletionFunc("ci", cobra.FixedCompletions(scaffold.CIs, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("ci", cobra.FixedCompletions(setup.CIs, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
+func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	kinds, err := kindsOf(cmd.Context())
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
 	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
 	o.Kinds, o.Now = kinds, time.Now()
-	made, err := scaffold.Init(cmd.Context(), root, o, p.step)
+	made, err := setup.Init(cmd.Context(), root, o, p.step)
 	p.stop()
 	if err != nil {
 		return err
@@ -55,8 +55,8 @@ func runInit(cmd *cobra.Command, root string, o scaffold.Options) error {
 	return nil
 }
 
-// newCommands are the commands that add a spec of each kind to an environment.
-func newCommands(o scaffold.Options) string {
+// newCommands returns the commands that add an object of each kind to an environment.
+func newCommands(o setup.Options) string {
 	kinds := renderedKinds(o.Kinds)
 	commands := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -68,8 +68,8 @@ func newCommands(o scaffold.Options) string {
 	return strings.Join(commands, ", or ")
 }
 
-// printMade prints what was made, and what to do next.
-func printMade(cmd *cobra.Command, made *scaffold.Made, o scaffold.Options) {
+// printMade prints what was made, and the next steps.
+func printMade(cmd *cobra.Command, made *setup.Made, o setup.Options) {
 	printProblems(cmd.ErrOrStderr(), made.Warnings)
 	out := cmd.OutOrStdout()
 	for _, file := range made.Files {
@@ -84,5 +84,5 @@ func printMade(cmd *cobra.Command, made *scaffold.Made, o scaffold.Options) {
 	}
 	fmt.Fprintf(out, "next: %s, and render --env %s\n", newCommands(o), o.Environment)
 	fmt.Fprintf(out, "then: %s\n", commit)
-	fmt.Fprintf(out, "then: have Flux or Argo CD sync %s\n", made.Rendered())
+	fmt.Fprintf(out, "then: have Flux or Argo CD sync %s\n", made.Rendered)
 }

@@ -18,8 +18,7 @@ func gitRepository(t *testing.T) string {
 	return dir
 }
 
-// Of several runs at once one makes everything, and the others name what is in the way.
-func TestInitAtOnce(t *testing.T) {
+func TestOneOfSeveralInitsMakesEverything(t *testing.T) {
 	dir := gitRepository(t)
 	runs := make([]*exec.Cmd, 4)
 	for i := range runs {
@@ -33,7 +32,7 @@ func TestInitAtOnce(t *testing.T) {
 	for _, run := range runs {
 		if err := run.Wait(); err == nil {
 			made++
-		} else if errOut := run.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(errOut, "error: nothing was written, as there are files in the way:\n") {
+		} else if errOut := run.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(errOut, "error: nothing was written: these exist:\n") {
 			t.Errorf("%v: %s", err, errOut)
 		}
 	}
@@ -45,9 +44,9 @@ func TestInitAtOnce(t *testing.T) {
 	}
 }
 
-// Specs that are added at once are all listed.
-func TestNewAtOnce(t *testing.T) {
+func TestObjectsAddedAtOnceAreAllListed(t *testing.T) {
 	root := repository(t)
+	writeFile(t, root, "kustomization.yaml", "resources:\n- a.yaml\n")
 	runs := map[string]*exec.Cmd{}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		runs[name] = process(t, "", "new", "memcached", name, "--env", "prod", "--root", root)

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// A folder that takes no files is an error of nothing being written.
-func TestReadOnlyFolders(t *testing.T) {
+func TestReadOnlyFoldersChangeNothing(t *testing.T) {
 	dir := gitRepository(t)
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)

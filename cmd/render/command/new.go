@@ -10,20 +10,21 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/object"
-	"example.com/gatehouse/render/spec"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/setup"
 )
 
-// newNewCommand adds the command new. Its commands are read from CustomResourceDefinitions:
-// every other command line leaves them out, as that takes longer than to print a help.
+// newNewCommand returns the command new, with a command for each kind where args have new: to read
+// CustomResourceDefinitions takes longer than most other commands.
 func newNewCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new KIND NAME --env NAME",
 		Short: "Add " + kinds.String() + " to an environment",
-		Long: `New writes the manifest of one object to a file in the folder of an environment, and
-lists it in the kustomization there, of which it keeps every other byte. Nothing is
-written if the environment would not take it. The flags of a kind are fields of its
-spec.`,
+		Long: `New writes the manifest of one object to a file in the folder of an environment, with
+a comment on each field, and lists the file in the kustomization there. It writes
+nothing if the environment would not render with it. The flags of a kind are fields of
+its spec. Where the resources of the kustomization are not a list with one entry a line,
+it prints the entry to add.`,
 		RunE: func(*cobra.Command, []string) error { return nil }, // never, because of Args
 	}
 	if !slices.Contains(args, "new") {
@@ -47,7 +48,7 @@ spec.`,
 	return cmd
 }
 
-// renderedKinds are the kinds that are not converted to another version.
+// renderedKinds returns the kinds that are not converted to another version.
 func renderedKinds(kinds *registry.Kinds) (rendered []*kind.Kind) {
 	for i := range kinds.All {
 		if k := &kinds.All[i]; !k.IsConverted() {
@@ -59,27 +60,17 @@ func renderedKinds(kinds *registry.Kinds) (rendered []*kind.Kind) {
 
 func newNewKindCommand(k *kind.Kind) *cobra.Command {
 	var root string
-	s := spec.Spec{Kind: k, Values: map[string]any{}}
-	outline, err := spec.NewOutline(k)
+	s := setup.Spec{Kind: k, Values: map[string]any{}}
+	outline, err := setup.NewOutline(k)
 	if err != nil {
-		outline = &spec.Outline{} // to add a spec is the same error
+		outline = &setup.Outline{} // setup.Add returns the error
 	}
 	name := strings.ToLower(k.GVK.Kind)
-	use, example, required := name+" NAME --env NAME", "render new "+name+" sample --env prod", []string(nil)
-	for _, f := range outline.Fields {
-		if f.Required && f.Flag != "" {
-			required = append(required, f.Flag)
-			use += fmt.Sprintf(" --%s %s", f.Flag, strings.ToUpper(f.Flag))
-		}
-		if f.Flag != "" && (f.Required || f.Shown) {
-			example += fmt.Sprintf(" --%s %s", f.Flag, word(spec.Text(f.Sample())))
-		}
-	}
 	cmd := &cobra.Command{
-		Use:     use,
+		Use:     name + " NAME --env NAME",
 		Short:   strings.TrimSuffix(outline.Sentence, "."),
-		Example: fmt.Sprintf("  # environments/prod/%s-sample.yaml\n  %s", name, example),
-		Args:    func(cmd *cobra.Command, args []string) error { return checkNew(cmd, args, required...) },
+		Example: fmt.Sprintf("  # environments/prod/%s-sample.yaml\n  render new %s sample --env prod", name, name),
+		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
 			return runNew(cmd, root, s)
@@ -87,69 +78,63 @@ func newNewKindCommand(k *kind.Kind) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	addEnvironmentFlag(cmd, &s.Environment)
-	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "", "the namespace (default: the one that the environment has, or default)")
+	_ = cmd.MarkFlagRequired("env")
+	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "", "the namespace (default: the one that the kustomization sets, or default)")
 	addRootFlag(cmd, &root)
 	for _, f := range outline.Fields {
-		if f.Flag != "" {
-			addFieldFlag(cmd, f, s.Values)
+		if f.Flag == "" || cmd.Flags().Lookup(f.Flag) != nil {
+			continue
+		}
+		addFieldFlag(cmd, f, s.Values)
+		if f.Required {
+			_ = cmd.MarkFlagRequired(f.Flag)
+			cmd.Use += fmt.Sprintf(" --%s %s", f.Flag, strings.ToUpper(f.Flag))
+		}
+		if f.Required || f.Shown {
+			cmd.Example += fmt.Sprintf(" --%s %s", f.Flag, word(f.Sample()))
 		}
 	}
 	return cmd
 }
 
-// fieldValue is the value of a flag for a field of a spec.
-type fieldValue struct {
-	spec.Field
-	text   string
-	values map[string]any // of all fields that are given
+// oneName returns an error for arguments other than one name.
+func oneName(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fmt.Errorf("write one NAME, not %d: quote values that have spaces%s", len(args), seeHelp(cmd))
 }
 
-// String implements pflag.Value.
+// fieldValue is the value of the flag of a field. It implements pflag.Value.
+type fieldValue struct {
+	setup.Field
+	text   string
+	values map[string]any // of all fields that are set
+}
+
 func (v *fieldValue) String() string { return v.text }
 
-// Set implements pflag.Value.
 func (v *fieldValue) Set(text string) (err error) {
 	v.text = text
 	v.values[v.Name], err = v.Parse(text)
 	return err
 }
 
-// addFieldFlag adds the flag of a field, which sets its value.
-func addFieldFlag(cmd *cobra.Command, f spec.Field, values map[string]any) {
-	usage := strings.ReplaceAll(f.Usage, "`", "'") // in which the name of a value would be
+// addFieldFlag adds the flag that sets a field.
+func addFieldFlag(cmd *cobra.Command, f setup.Field, values map[string]any) {
+	usage := strings.ReplaceAll(f.Usage, "`", "'") // pflag takes a word in ` for the name of the value
 	flag := cmd.Flags().VarPF(&fieldValue{Field: f, values: values}, f.Flag, "", usage)
 	if f.Default != nil {
-		flag.DefValue = spec.Text(f.Default)
+		flag.DefValue = setup.Text(f.Default)
 	}
-	words := f.Values()
+	words := f.Values
 	if f.Type() == "bool" {
 		flag.NoOptDefVal, words = "true", []string{"true", "false"}
 	}
 	_ = cmd.RegisterFlagCompletionFunc(f.Flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkNew is the error of a command line that leaves out what a new spec has to have, with
-// all of that.
-func checkNew(cmd *cobra.Command, args []string, flags ...string) error {
-	var missing []string
-	if len(args) == 0 {
-		missing = append(missing, "NAME")
-	}
-	for _, name := range append([]string{"env"}, flags...) {
-		if !cmd.Flags().Changed(name) {
-			missing = append(missing, "--"+name)
-		}
-	}
-	switch {
-	case len(args) > 1:
-		return fmt.Errorf("one name, not %d: %q: quote what has spaces%s", len(args), args, seeHelp(cmd))
-	case len(missing) > 0:
-		return fmt.Errorf("%s missing: write render new %s%s", strings.Join(missing, ", "), cmd.Use, seeHelp(cmd))
-	}
-	return nil
-}
-
-func runNew(cmd *cobra.Command, root string, s spec.Spec) error {
+func runNew(cmd *cobra.Command, root string, s setup.Spec) error {
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
 	repository, done, err := openLocked(cmd.Context(), root, (*render.Repository).Lock, p)
@@ -157,7 +142,7 @@ func runNew(cmd *cobra.Command, root string, s spec.Spec) error {
 		return err
 	}
 	defer done()
-	addition, err := spec.Add(cmd.Context(), repository, s, p.step)
+	addition, err := setup.Add(cmd.Context(), repository, s, p.step)
 	p.stop()
 	if err != nil {
 		return err
@@ -165,22 +150,22 @@ func runNew(cmd *cobra.Command, root string, s spec.Spec) error {
 	return printAddition(cmd, addition, flags{root: root, Selection: render.Selection{Names: []string{s.Environment}}})
 }
 
-// printAddition prints what was written, or why nothing was, and what to run next.
-func printAddition(cmd *cobra.Command, a *spec.Addition, f flags) error {
+// printAddition prints what was written, or why nothing was, and the next command.
+func printAddition(cmd *cobra.Command, a *setup.Addition, f flags) error {
 	errOut := cmd.ErrOrStderr()
-	printProblems(errOut, few(a.Problems))
+	printProblems(errOut, a.Problems)
 	if a.Failed() {
-		errors, _ := object.SplitProblems(a.Problems)
+		errors, _ := manifest.SplitProblems(a.Problems)
 		fmt.Fprintf(errOut, "error: %s, nothing was written\n", count(len(errors), "problem"))
 		return exitCode(exitError)
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\n%s: lists it\n", a.File, a.Object, a.Kustomization)
-	if len(a.Before) == 0 {
-		fmt.Fprintf(out, "next: %s\n", f.renderCommand())
-		return nil
+	fmt.Fprintf(out, "%s: %s\n", a.File, a.Object)
+	if a.Unlisted == "" {
+		fmt.Fprintf(out, "%s: lists it\n", a.Kustomization)
+	} else {
+		fmt.Fprintf(out, "next: add %s to resources in %s\n", a.Unlisted, a.Kustomization)
 	}
-	printProblems(errOut, a.Before)
-	fmt.Fprintf(errOut, "the environment had %s before: mend that, then run %s\n", count(len(a.Before), "problem"), f.renderCommand())
+	fmt.Fprintf(out, "next: %s\n", f.renderCommand())
 	return nil
 }

@@ -6,20 +6,18 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/fatih/color"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
-// printReport prints what was done to out: the diff of a check, or a summary; and
-// warnings and errors to errOut.
+// printReport prints the diff of a check, or a summary, to out, and warnings and errors to
+// errOut.
 func printReport(out, errOut io.Writer, r report) error {
-	printProblems(errOut, r.toRead())
+	printProblems(errOut, r.toPrint())
 	if totals := r.totals(); totals != "" {
 		fmt.Fprintln(errOut, totals)
 	}
@@ -34,7 +32,7 @@ func printReport(out, errOut io.Writer, r report) error {
 	return w.Flush()
 }
 
-// printSummary prints what was done, unless that is nothing, as there are errors.
+// printSummary prints what was done; nothing where errors kept it from being done.
 func printSummary(w io.Writer, r report) {
 	if r.failed() {
 		return
@@ -48,8 +46,8 @@ func printSummary(w io.Writer, r report) {
 	}
 }
 
-// printProblems prints problems, on a terminal with the word warning in yellow.
-func printProblems(w io.Writer, problems []object.Problem) {
+// printProblems prints problems; on a terminal, the word warning is yellow.
+func printProblems(w io.Writer, problems []manifest.Problem) {
 	warning := "warning:"
 	if isColored(w) {
 		yellow := color.New(color.FgYellow)
@@ -93,92 +91,40 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// isColored says whether what is printed has colours: on a terminal, unless NO_COLOR is
-// set.
+// isColored reports whether to print colours: on a terminal, unless NO_COLOR is set.
 func isColored(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 func isTerminal(w io.Writer) bool {
-	switch w := w.(type) {
-	case *page:
-		return w.isTerminal
-	case *os.File:
-		return term.IsTerminal(int(w.Fd()))
-	}
-	return false
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// moment is how long work may take before its progress shows.
-const moment = 100 * time.Millisecond
-
-// progress shows what is being done, on a terminal, once it takes longer than a
-// moment.
-type progress struct {
-	mu      sync.Mutex
-	bar     *progressbar.ProgressBar
-	doing   string
-	timer   *time.Timer
-	stopped bool
-}
+// progress shows the current step on a terminal.
+type progress struct{ bar *progressbar.ProgressBar }
 
 func newProgress(w io.Writer, doing string) *progress {
-	p := &progress{doing: doing}
-	if isTerminal(w) {
-		p.timer = time.AfterFunc(moment, func() { p.show(w) })
-	}
-	return p
-}
-
-func (p *progress) show(w io.Writer) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stopped {
-		return
-	}
-	p.bar = progressbar.NewOptions(-1,
+	return &progress{progressbar.NewOptions(-1,
 		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(p.doing),
+		progressbar.OptionSetVisibility(isTerminal(w)),
+		progressbar.OptionSetDescription(doing),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetRenderBlankState(true), // else it shows with the next step
-	)
+		progressbar.OptionSetRenderBlankState(true), // else nothing shows before the next step
+	)}
 }
 
-// step notes what is being done.
-func (p *progress) step(doing string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.doing = doing
-	if p.bar != nil {
-		p.bar.Describe(p.doing)
-	}
-}
+// step sets what is being done.
+func (p *progress) step(doing string) { p.bar.Describe(doing) }
 
-// pause takes the progress from the screen while something else is printed.
+// pause removes the progress from the screen while show prints something else.
 func (p *progress) pause(show func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
+	_ = p.bar.Clear()
 	show()
-	if p.bar != nil {
-		_ = p.bar.RenderBlank()
-	}
+	_ = p.bar.RenderBlank()
 }
 
-// stop takes the progress from the screen.
-func (p *progress) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopped = true
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	if p.bar != nil {
-		_ = p.bar.Finish()
-		p.bar = nil
-	}
-}
+// stop removes the progress from the screen.
+func (p *progress) stop() { _ = p.bar.Finish() }

@@ -18,7 +18,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/testkind"
+	"example.com/gatehouse/test/testkind"
 )
 
 // asRender is set in processes that are render. Its value is the limit that keeps them
@@ -69,7 +69,7 @@ func mustChangeNothing(t *testing.T, root, limit, want string) {
 	}
 }
 
-// changed is a repository in which prod was rendered, and two environments are to be:
+// changed returns a repository in which prod was rendered, and two environments are to be:
 // prod, which has another object and one less, and staging, of which one is large.
 func changed(t *testing.T) string {
 	t.Helper()
@@ -85,7 +85,7 @@ func changed(t *testing.T) string {
 	return root
 }
 
-// tree is all that is in a folder: paths, and the content of files.
+// tree returns all that is in a folder: paths, and the content of files.
 func tree(t *testing.T, root string) string {
 	t.Helper()
 	var b strings.Builder

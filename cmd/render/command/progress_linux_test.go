@@ -16,7 +16,7 @@ import (
 	"example.com/gatehouse/render"
 )
 
-// newTerminal is a terminal, and the side that shows what is written to it.
+// newTerminal returns a terminal, and the side that shows what is written to it.
 func newTerminal(t *testing.T) (terminal, shows *os.File) {
 	t.Helper()
 	shows, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -176,7 +176,7 @@ func (c *contest) again(clone string, wasAllKilled bool) {
 	}
 }
 
-// locks are the files by which git keeps others out.
+// locks returns the files by which git keeps others out.
 func (c *contest) locks() (locks []string) {
 	for _, dir := range []string{c.remote, c.clones[0], c.clones[1]} {
 		_ = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, _ error) error {

@@ -5,24 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime/debug"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"example.com/gatehouse/render/build"
-	"example.com/gatehouse/render/check/apiserver"
+	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// release is the version of a release, which its linker sets.
+// release is the version of a release. Its linker sets it.
 var release string
 
-// versions are the version of this program, and those of the programs whose code it has.
+// versions has the version of this program, and those of the programs whose code it contains.
 type versions struct {
 	Render string `json:"render"`
-	// Revision is the commit that it was built from, "-dirty" where files differed from that,
-	// and RevisionTime that of the commit: empty where the build did not know them.
+	// Revision is the commit that the program was built from, with "-dirty" where files differed from
+	// it. Both are empty where the build did not record them.
 	Revision     string `json:"revision,omitempty"`
 	RevisionTime string `json:"revisionTime,omitempty"`
 	Kustomize    string `json:"kustomize"`
@@ -34,8 +33,10 @@ func newVersionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and revision, and the versions of the kustomize and the Kubernetes within",
-		Args:  noArguments,
+		Short: "Print the versions of render, and of the kustomize and the Kubernetes in it",
+		Example: `  # The release of Kubernetes that objects are checked with
+  render version -o json | jq -r .kubernetes`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkOutput(output, textOrJSON); err != nil {
 				return err
@@ -56,52 +57,21 @@ func printVersion(w io.Writer, output string) error {
 	if output == "json" {
 		return printJSON(w, v)
 	}
-	_, err := fmt.Fprintf(w, "render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s\ngo: %s\n", v.Render, v.describeRevision(), v.Kustomize, v.Kubernetes, v.Go)
+	revision := cmp.Or(strings.TrimSpace(v.Revision+" "+v.RevisionTime), "unknown")
+	_, err := fmt.Fprintf(w, "render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s\ngo: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, v.Go)
 	return err
 }
 
-// versionsOf are the versions that a build noted.
+// versionsOf returns the versions that a build recorded.
 func versionsOf(info *debug.BuildInfo) versions {
-	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: build.KustomizeRelease, Kubernetes: apiserver.Release, Go: info.GoVersion}
+	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, Go: info.GoVersion}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
 	v.Revision, v.RevisionTime = settings["vcs.revision"], settings["vcs.time"]
-	if v.Revision == "" {
-		v.Revision, v.RevisionTime = revisionOf(info.Main.Version)
-	}
 	if settings["vcs.modified"] == "true" {
 		v.Revision += "-dirty"
 	}
 	return v
-}
-
-// pseudoVersion matches a version that go makes of a commit without a tag.
-// https://go.dev/ref/mod#pseudo-versions
-var pseudoVersion = regexp.MustCompile(`^v.*[-.](\d{14})-([0-9a-f]{12})(\+incompatible)?$`)
-
-// revisionOf is what the version of a module, as `go install` takes it, says of the commit:
-// the beginning of its hash, and its time. Both are empty for a tag.
-func revisionOf(version string) (revision, at string) {
-	match := pseudoVersion.FindStringSubmatch(version)
-	if match == nil {
-		return "", ""
-	}
-	committed, err := time.Parse("20060102150405", match[1])
-	if err != nil {
-		return "", ""
-	}
-	return match[2], committed.Format(time.RFC3339)
-}
-
-// describeRevision is the revision for people.
-func (v versions) describeRevision() string {
-	switch {
-	case v.Revision == "":
-		return "unknown: go notes it when it builds in a clone, without -buildvcs=false"
-	case v.RevisionTime == "":
-		return v.Revision
-	}
-	return v.Revision + " (" + v.RevisionTime + ")"
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
 )
 
 // past is an At that is past and one to come, in an environment without a controller.
@@ -25,7 +25,7 @@ metadata: {name: past, namespace: shop}
 spec: {schedule: "2020-01-31T09:00:00Z", command: echo}
 `
 
-// warned is a repository with two warnings of a base that two environments share.
+// warned returns a repository with two warnings of a base that two environments share.
 func warned(t *testing.T) string {
 	t.Helper()
 	root := repository(t)
@@ -129,12 +129,12 @@ func TestGitHub(t *testing.T) {
 // What people wrote gives no commands to a workflow, neither in an annotation nor in a diff.
 func TestGitHubEscapes(t *testing.T) {
 	var out bytes.Buffer
-	printAnnotation(&out, object.Problem{File: "a,b:c%.yaml", Line: 3, Object: "Kind a:b,c\n", Message: "100%\r\n::error::x, y: z\x1b[31m"}, "")
+	printAnnotation(&out, manifest.Problem{File: "a,b:c%.yaml", Line: 3, Object: "Kind a:b,c\n", Message: "100%\r\n::error::x, y: z\x1b[31m"}, "")
 	if want := "::error file=a%2Cb%3Ac%25.yaml,line=3,title=Kind a%3Ab%2Cc%0A::100%25%0D%0A::error::x, y: z\\x1b[31m\n"; out.String() != want {
 		t.Errorf("%q, want %q", &out, want)
 	}
 	out.Reset()
-	printAnnotation(&out, object.Problem{Message: "m", Warning: true}, "")
+	printAnnotation(&out, manifest.Problem{Message: "m", Warning: true}, "")
 	if want := "::warning title=render::m\n"; out.String() != want {
 		t.Errorf("%q, want %q", &out, want)
 	}
@@ -150,42 +150,6 @@ func TestGitHubEscapes(t *testing.T) {
 	token, ok := strings.CutPrefix(lines[0], "::stop-commands::")
 	if code != exitDiffers || err != nil || !ok || len(token) != 64 || lines[len(lines)-3] != "::"+token+"::" || strings.Count(diff, token) != 2 {
 		t.Errorf("exit code %d, error %v: %s", code, err, diff)
-	}
-}
-
-// Of warnings that are alike people read a few.
-func TestManyWarnings(t *testing.T) {
-	root := repository(t)
-	ats := strings.Builder{}
-	for i := range 30 {
-		fmt.Fprintf(&ats, "---%s", strings.NewReplacer("to-come", fmt.Sprint("to-come-", i), "name: past", fmt.Sprint("name: past-", i)).Replace(past))
-	}
-	writeFile(t, root, "a.yaml", ats.String())
-	out, errOut, _, _ := execute("--all", "--root", root)
-	if n := strings.Count(errOut, "is past"); n != maxAlike || strings.Count(errOut, "(and 20 more like it, which --output json lists)\n") != 1 || !strings.HasSuffix(out, ", 31 warnings\n") {
-		t.Errorf("%d: %s%s", n, out, errOut)
-	}
-	out, _, _, _ = execute("--all", "--root", root, "-o", "json")
-	if n := strings.Count(out, "is past"); n != 30 {
-		t.Errorf("%d in JSON", n)
-	}
-}
-
-// Alike are warnings that differ in nothing but what they are about.
-func TestLikeness(t *testing.T) {
-	about := func(name, field, value, message string) object.Problem {
-		return object.Problem{Object: "At shop/" + name, Field: field, Message: field + ": " + message, Value: object.Value{Is: value}}
-	}
-	for want, pair := range map[bool][2]object.Problem{
-		true: {
-			about("a", "spec.env[0].name", "x", "no ConfigMap shop/x; rendered Pod shop/a-0123456789 is warned of"),
-			about("bc", "spec.env[17].name", "yz", "no ConfigMap shop/yz; rendered Pod shop/bc-abcdef0123 is warned of"),
-		},
-		false: {about("a", "spec.env[0].name", "x", "no ConfigMap"), about("a", "spec.env[0].name", "x", "no Secret")},
-	} {
-		if got := likeness(pair[0]) == likeness(pair[1]); got != want {
-			t.Errorf("alike: %t, want %t: %q, %q", got, want, likeness(pair[0]), likeness(pair[1]))
-		}
 	}
 }
 

@@ -20,7 +20,7 @@ type watcher struct {
 	ended   chan error
 }
 
-// printed is what was printed so far.
+// printed is the output so far.
 type printed struct {
 	mu      sync.Mutex
 	content bytes.Buffer
@@ -43,7 +43,7 @@ func startWatcher(t *testing.T, root string, args ...string) *watcher {
 	w := &watcher{Cmd: process(t, "", append([]string{"--watch", "--root", root}, args...)...), ended: make(chan error, 1)}
 	w.Stdout, w.Stderr = &w.printed, &w.printed
 	w.start(t)
-	w.await(t, "up to date; waiting")
+	w.await(t, "waiting for changes")
 	return w
 }
 
@@ -55,7 +55,7 @@ func (w *watcher) start(t *testing.T) {
 	go func() { w.ended <- w.Wait() }()
 }
 
-// states is how many runs said how things are.
+// states returns the number of runs that printed their state.
 func (w *watcher) states() int { return strings.Count(w.printed.String(), "waiting") }
 
 // await waits until a text is printed, after those that were awaited before.
@@ -73,13 +73,14 @@ func (w *watcher) await(t *testing.T, text string) {
 	}, w.printed.String)
 }
 
-// end sends a signal and returns the exit code.
-func (w *watcher) end(t *testing.T, signal os.Signal) int {
+// end sends a signal and returns how the process ended.
+func (w *watcher) end(t *testing.T, signal os.Signal) string {
 	t.Helper()
 	if err := w.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
-	return w.exitCode(t)
+	_ = w.exitCode(t)
+	return w.ProcessState.String()
 }
 
 func (w *watcher) exitCode(t *testing.T) int {
@@ -121,7 +122,7 @@ func configMap(name, value string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: shop}\ndata: {a: " + value + "}\n"
 }
 
-// saved is a file that is saved as editors do: beside the old one, in whose place it goes then.
+// saved writes a file as editors do: to another one, which replaces it.
 func saved(t *testing.T, root, name, content string) {
 	t.Helper()
 	writeFile(t, root, name+".swp", content)
@@ -136,7 +137,7 @@ func move(t *testing.T, root, from, to string) {
 	}
 }
 
-func TestWatch(t *testing.T) {
+func TestWatchRendersAgainAfterChanges(t *testing.T) {
 	root := repository(t)
 	w := startWatcher(t, root, "--all")
 	a := "prod/shop/configmap-a.yaml"
@@ -148,17 +149,17 @@ func TestWatch(t *testing.T) {
 
 	writeFile(t, root, "a.yaml", configMap("a", "wrong")+"datta: {}\n")
 	w.await(t, `unknown field "datta"`)
-	w.await(t, "not up to date; waiting until that is mended")
+	w.await(t, "nothing was written: fix the errors above; waiting")
 	awaitFile(t, root, a, "saved")
 	writeFile(t, root, "a.yaml", configMap("a", "mended"))
-	w.await(t, "all is well again")
+	w.await(t, "up to date; waiting")
 	awaitFile(t, root, a, "mended")
 
 	writeFile(t, root, "kustomization.yaml", "resources: [a.yaml, later/b]\n")
 	w.await(t, "later/b: no such file or folder")
 	writeFile(t, root, "later/b/b.yaml", configMap("b", "later"))
 	writeFile(t, root, "later/b/kustomization.yaml", "resources: [b.yaml]\n")
-	w.await(t, "all is well again")
+	w.await(t, "up to date; waiting")
 	awaitFile(t, root, "prod/shop/configmap-b.yaml", "later")
 
 	writeFile(t, root, "../staging/kustomization.yaml", "resources: [../prod]\n")
@@ -175,16 +176,15 @@ func TestWatch(t *testing.T) {
 	w.await(t, "environments/ has no environment")
 	writeFile(t, root, "../../away/a.yaml", configMap("a", "back"))
 	move(t, root, "../../away", "../prod")
-	w.await(t, "all is well again")
+	w.await(t, "up to date; waiting")
 	awaitFile(t, root, a, "back")
 
-	if code := w.end(t, syscall.SIGINT); code != 130 {
-		t.Errorf("exit code %d after Ctrl-C", code)
+	if state := w.end(t, syscall.SIGINT); state != "signal: interrupt" {
+		t.Errorf("ends with %s", state)
 	}
 }
 
-// What is wrong below rendered/ is mended there.
-func TestWatchOfWhatIsInTheWay(t *testing.T) {
+func TestWatchSeesChangesBelowRendered(t *testing.T) {
 	root := repository(t)
 	inTheWay := filepath.Join(root, "rendered/prod/kustomization.yml")
 	if err := os.MkdirAll(filepath.Dir(inTheWay), 0o755); err != nil {
@@ -193,17 +193,17 @@ func TestWatchOfWhatIsInTheWay(t *testing.T) {
 	if err := os.WriteFile(inTheWay, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	w := startWatcher(t, root, "--env", "prod") // which is "not up to date"
+	w := startWatcher(t, root, "--env", "prod")
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	w.await(t, "all is well again")
-	if code := w.end(t, syscall.SIGTERM); code != 143 {
-		t.Errorf("exit code %d when terminated", code)
+	w.await(t, "up to date; waiting")
+	if state := w.end(t, syscall.SIGTERM); state != "signal: terminated" {
+		t.Errorf("ends with %s", state)
 	}
 }
 
-func TestWatchOfAFolderThatIsMovedAway(t *testing.T) {
+func TestWatchEndsWhenItsFolderIsMoved(t *testing.T) {
 	root := filepath.Join(repository(t), "repository")
 	writeFile(t, root, "kustomization.yaml", "resources: [a.yaml]\n")
 	writeFile(t, root, "a.yaml", configMap("a", "b"))
@@ -217,8 +217,7 @@ func TestWatchOfAFolderThatIsMovedAway(t *testing.T) {
 	}
 }
 
-// Two watchers of one environment do not wake each other.
-func TestTwoWatchers(t *testing.T) {
+func TestTwoWatchersDoNotWakeEachOther(t *testing.T) {
 	root := repository(t)
 	first, second := startWatcher(t, root, "--all"), startWatcher(t, root, "--env", "prod", "--output", "json")
 	const edits = 5
@@ -233,8 +232,8 @@ func TestTwoWatchers(t *testing.T) {
 		if n := w.states(); n > 3*edits {
 			t.Errorf("%d runs after %d edits:\n%s", n, edits, w.printed.String())
 		}
-		if code := w.end(t, syscall.SIGINT); code != 130 {
-			t.Errorf("exit code %d", code)
+		if state := w.end(t, syscall.SIGINT); state != "signal: interrupt" {
+			t.Errorf("ends with %s", state)
 		}
 	}
 }

@@ -1,77 +1,125 @@
 //go:build linux
 
-package main
+// Package render measures what rendering costs beside `kustomize build` of the same inputs:
+// time, and peak memory of the process.
+package render
 
 import (
+	"bytes"
 	"context"
-	"math"
-	"slices"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
 
-func TestExponent(t *testing.T) {
-	for _, want := range []float64{0, 1, 1.5, 2} {
-		var points []point
-		for _, n := range fitSizes {
-			points = append(points, point{n, 3 * math.Pow(float64(n), want)})
+// limit is how long a process may run before it is killed.
+const limit = time.Minute
+
+// repository is the root of this repository, whose bin/ has both programs.
+const repository = "../../.."
+
+// BenchmarkRender builds each input with kustomize, then renders it twice: render writes every
+// file, and render_again finds nothing to write.
+func BenchmarkRender(b *testing.B) {
+	// One folder holds all inputs until the end: for half a minute after many files were
+	// removed, ext4 is slow to create others.
+	dir := b.TempDir()
+	for _, in := range inputs {
+		b.Run(in.name, func(b *testing.B) {
+			root := filepath.Join(dir, in.name)
+			if err := in.write(root); err != nil {
+				b.Fatal(err)
+			}
+			render := []string{filepath.Join(repository, "bin/render"), "--root", root, "--env", "prod"}
+			var kustomize float64
+			b.Run("kustomize_build", func(b *testing.B) {
+				kustomize = run(b, 0, nil, filepath.Join(repository, "bin/kustomize"), "build", prod(root))
+			})
+			b.Run("render", func(b *testing.B) {
+				run(b, kustomize, func() error { return moveRendered(b, root, dir) }, render...)
+			})
+			b.Run("render_again", func(b *testing.B) { run(b, kustomize, nil, render...) })
+		})
+	}
+}
+
+// moveRendered moves the files that render wrote below root to a new folder of dir.
+func moveRendered(b *testing.B, root, dir string) error {
+	b.Helper()
+	before, err := os.MkdirTemp(dir, "rendered-")
+	if err != nil {
+		return err
+	}
+	err = os.Rename(filepath.Join(root, "rendered"), filepath.Join(before, "rendered"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// run measures a command, before each of whose runs it calls prepare. It returns the seconds that
+// the command takes, or 0 if it was killed. They are also reported as a share of peer, unless that
+// is 0.
+func run(b *testing.B, peer float64, prepare func() error, command ...string) (seconds float64) {
+	b.Helper()
+	var memory float64
+	for range b.N {
+		if prepare != nil {
+			b.StopTimer()
+			if err := prepare(); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
 		}
-		if got := exponent(points); math.Abs(got-want) > 1e-9 {
-			t.Errorf("exponent of n^%g = %g", want, got)
+		peak, killed, err := measure(b.Context(), limit, command...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		memory = max(memory, peak)
+		if killed {
+			b.ReportMetric(limit.Seconds(), ">sec/op")
+			b.ReportMetric(memory, ">MiB")
+			b.ReportMetric(0, "ns/op") // not printed
+			return 0
 		}
 	}
+	seconds = b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(seconds, "sec/op")
+	b.ReportMetric(memory, "MiB")
+	b.ReportMetric(0, "ns/op") // not printed
+	if peer > 0 {
+		b.ReportMetric(seconds/peer, "of-kustomize")
+	}
+	return seconds
 }
 
-func TestFormatFit(t *testing.T) {
-	points := []point{{1000, 1}, {2000, 4}, {4000, 16}}
-	points = appendFinished(points, 8000, cost{took: time.Second, cut: true})
-	if got, want := formatFit(points), "n^2.00, fitted over n = 1,000; 2,000; 4,000"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+// measure runs a command, and kills it at the limit. It returns the peak memory in MiB.
+func measure(ctx context.Context, limit time.Duration, command ...string) (memory float64, killed bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(limited, command[0], command[1:]...)
+	cmd.Stderr = &stderr
+	err = cmd.Run()
+	killed = ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded)
+	if cmd.ProcessState == nil || err != nil && !killed {
+		return 0, false, fmt.Errorf("run %s: %w: %s", cmd, err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	if got, want := formatFit(points[:1]), "too few runs finished within the limit"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	const kib = 1024
+	return float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / kib, killed, nil
 }
 
-func TestCostRow(t *testing.T) {
-	second := cost{took: time.Second, memory: 99.6}
-	cut := cost{took: 3 * time.Second, memory: 99.6, cut: true}
-	for _, test := range []struct {
-		name string
-		costs
-		want []string
-	}{
-		{"both finish", costs{cost{took: 3 * time.Second, memory: 50}, second, second},
-			[]string{"3.00 s", "50", "1.00 s", "0.33", "100", "1.00 s", "0.33", "100"}},
-		{"kustomize is cut", costs{cut, second, second},
-			[]string{"> 3 s", "> 99", "1.00 s", "< 0.34", "100", "1.00 s", "< 0.34", "100"}},
-		{"render is cut", costs{kustomize: second, render: cut},
-			[]string{"1.00 s", "100", "> 3 s", "> 3.00", "> 99", "-", "-", "-"}},
-		{"both are cut", costs{kustomize: cut, render: cut},
-			[]string{"> 3 s", "> 99", "> 3 s", "-", "> 99", "-", "-", "-"}},
-	} {
-		if got := costRow(test.name, test.costs)[1:]; !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
+func TestMeasureKillsAtLimit(t *testing.T) {
+	if _, killed, err := measure(t.Context(), 100*time.Millisecond, "sleep", "60"); err != nil || !killed {
+		t.Errorf("killed: %t, error: %v", killed, err)
 	}
-}
-
-func TestMedian(t *testing.T) {
-	runs := []cost{{took: 5, memory: 1}, {took: 1, memory: 5}, {took: 4, memory: 3}}
-	if got, want := median(runs), (cost{took: 4, memory: 3}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got := median(nil); got != (cost{}) {
-		t.Errorf("no runs: got %v", got)
-	}
-}
-
-func TestMeasureCuts(t *testing.T) {
-	c, err := measure(context.Background(), 100*time.Millisecond, "sleep", "60")
-	if err != nil || !c.cut || c.took != 100*time.Millisecond {
-		t.Errorf("got %v, %v", c, err)
-	}
-	if _, err := measure(context.Background(), time.Minute, "sleep"); err == nil {
+	if _, _, err := measure(t.Context(), time.Minute, "sleep"); err == nil {
 		t.Error("no error from a program that fails")
 	}
 }

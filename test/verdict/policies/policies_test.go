@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/check"
-	"example.com/gatehouse/render/object"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/test/apiserver"
 )
 
@@ -38,19 +38,19 @@ func TestMain(m *testing.M) { apiserver.Run(m, &server) }
 // patience is how long the API server may take to see policies, and kinds of parameters.
 const patience = time.Minute
 
-// verdict is what policies say of an object: which deny it, and which warn.
-type verdict struct{ denials, warnings []string }
+// answer is what policies say of an object: which deny it, and which warn.
+type answer struct{ denials, warnings []string }
 
-// agrees says whether render's verdict is that of the API server, which tells one of several
+// agrees reports whether render's verdict is that of the API server, which tells one of several
 // reasons for which it denies an object. Render does not repeat them as warnings.
-func (v verdict) agrees(told verdict) bool {
+func (v answer) agrees(told answer) bool {
 	if len(v.denials) == 0 || len(told.denials) == 0 {
 		return len(v.denials) == len(told.denials) && slices.Equal(v.warnings, told.warnings)
 	}
 	return slices.Contains(v.denials, told.denials[0])
 }
 
-func (v verdict) String() string {
+func (v answer) String() string {
 	texts := []string{"ok"}
 	if len(v.denials) > 0 {
 		texts = v.denials
@@ -74,10 +74,10 @@ func TestVerdicts(t *testing.T) {
 			rendered := renderVerdicts(t, objects)
 			c := newCluster(t)
 			c.install(objects)
-			var told []verdict
+			var told []answer
 			err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
 				told = c.verdicts(objects)
-				return slices.EqualFunc(rendered, told, verdict.agrees), nil
+				return slices.EqualFunc(rendered, told, answer.agrees), nil
 			})
 			for i, o := range objects {
 				if !rendered[i].agrees(told[i]) {
@@ -93,7 +93,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, file string) (objects []object.Object) {
+func read(t *testing.T, file string) (objects []manifest.Object) {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -107,20 +107,20 @@ func read(t *testing.T, file string) (objects []object.Object) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		objects = append(objects, object.Object{Unstructured: u, Written: u})
+		objects = append(objects, manifest.Object{Unstructured: u, Written: u})
 	}
 }
 
-func renderVerdicts(t *testing.T, objects []object.Object) []verdict {
+func renderVerdicts(t *testing.T, objects []manifest.Object) []answer {
 	t.Helper()
-	checker, problems := check.New(gatehouse.All(), objects)
+	checker, problems := verdict.New(gatehouse.All(), objects)
 	_, invalid := checker.Objects(objects)
 	for _, p := range append(problems, invalid...) {
 		t.Fatal(p)
 	}
-	verdicts := make([]verdict, len(objects))
-	for _, p := range checker.Policies(objects, nil, func(object.Object) string { return "" }) {
-		i := slices.IndexFunc(objects, func(o object.Object) bool { return o.Unstructured == p.Subject.Unstructured })
+	verdicts := make([]answer, len(objects))
+	for _, p := range checker.Admit(objects, func(manifest.Problem) string { return "" }, func(manifest.Object) bool { return false }) {
+		i := slices.IndexFunc(objects, func(o manifest.Object) bool { return o.Unstructured == p.Subject.Unstructured })
 		verdicts[i].add(t, p)
 	}
 	for i := range verdicts {
@@ -130,7 +130,7 @@ func renderVerdicts(t *testing.T, objects []object.Object) []verdict {
 }
 
 // add adds a problem in the words of the API server.
-func (v *verdict) add(t *testing.T, p object.Problem) {
+func (v *answer) add(t *testing.T, p manifest.Problem) {
 	t.Helper()
 	var policy, binding string
 	what, message, _ := strings.Cut(p.Message, ", : ")
@@ -143,7 +143,7 @@ func (v *verdict) add(t *testing.T, p object.Problem) {
 	}
 }
 
-func (v *verdict) sort() {
+func (v *answer) sort() {
 	slices.Sort(v.denials)
 	v.denials = slices.Compact(v.denials)
 	slices.Sort(v.warnings)
@@ -181,7 +181,7 @@ func (c *cluster) HandleWarningHeader(_ int, _ string, text string) {
 
 // install creates what policies are evaluated with, then the policies, and waits until they
 // are in effect.
-func (c *cluster) install(objects []object.Object) {
+func (c *cluster) install(objects []manifest.Object) {
 	c.Helper()
 	consulted := map[string]bool{"Namespace": true, "PriorityClass": true, "RuntimeClass": true, "IngressClass": true}
 	for _, o := range objects {
@@ -189,15 +189,15 @@ func (c *cluster) install(objects []object.Object) {
 			consulted[kind] = true
 		}
 	}
-	first := func(o object.Object) bool { return o.GetKind() == "CustomResourceDefinition" }
-	isPolicy := func(o object.Object) bool { return o.GroupVersionKind().Group == admissionv1.GroupName }
+	first := func(o manifest.Object) bool { return o.GetKind() == "CustomResourceDefinition" }
+	isPolicy := func(o manifest.Object) bool { return o.GroupVersionKind().Group == admissionv1.GroupName }
 	c.createAll(objects, first)
-	c.createAll(objects, func(o object.Object) bool { return consulted[o.GetKind()] })
+	c.createAll(objects, func(o manifest.Object) bool { return consulted[o.GetKind()] })
 	c.createAll(objects, isPolicy)
 	c.awaitPolicies()
 }
 
-func (c *cluster) createAll(objects []object.Object, which func(object.Object) bool) {
+func (c *cluster) createAll(objects []manifest.Object, which func(manifest.Object) bool) {
 	c.Helper()
 	for _, o := range objects {
 		if which(o) {
@@ -276,8 +276,8 @@ func (c *cluster) awaitPolicies() {
 }
 
 // verdicts asks for those of objects, in their order.
-func (c *cluster) verdicts(objects []object.Object) []verdict {
-	verdicts := make([]verdict, len(objects))
+func (c *cluster) verdicts(objects []manifest.Object) []answer {
+	verdicts := make([]answer, len(objects))
 	for i, o := range objects {
 		c.warnings = nil
 		err := c.Create(c.Context(), c.inNamespace(o.Unstructured), client.DryRunAll)

@@ -1,0 +1,186 @@
+package at
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind"
+)
+
+// The types of the effects that a reviewer is told of Ats alone.
+const (
+	RunAgain        = "runAgain"
+	RunMissed       = "runMissed"
+	RunDone         = "runDone"
+	DeadlineChanged = "deadlineChanged"
+)
+
+// run is the one run of an At.
+type run struct {
+	cnatv1alpha1.AtSpec
+	due         time.Time
+	pod, digest string // of the Pod that runs it; empty where there is none
+	started     bool   // on record in the status, which only an At of a cluster has
+}
+
+// review returns what a change does to the run of an At.
+func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
+	var was, is *unstructured.Unstructured // its Pods
+	for _, child := range c.Children {
+		if child.Before != nil && child.Before.GetKind() == "Pod" {
+			was = child.Before
+		}
+		if child.After != nil && child.After.GetKind() == "Pod" {
+			is = child.After
+		}
+	}
+	if e := reviewRun(newRun(c.Before, was), newRun(c.After, is), c.Now); e.Type != "" {
+		return []kind.Effect{e}
+	}
+	return nil
+}
+
+// newRun returns the run of an At and its Pod; nil without an At.
+func newRun(at *cnatv1alpha1.At, pod *unstructured.Unstructured) *run {
+	if at == nil {
+		return nil
+	}
+	r := &run{AtSpec: at.Spec}
+	r.due, _ = Schedule(at.Spec) // an At that was rendered has one
+	if pod != nil {
+		r.pod, r.digest = pod.GetName(), pod.GetAnnotations()[kind.DigestAnnotation]
+		r.started = hasStarted(at.Status, r.digest)
+	}
+	return r
+}
+
+// hasStarted reports whether a status has the record of a run that was started, which does not
+// run again.
+func hasStarted(status cnatv1alpha1.AtStatus, digest string) bool {
+	isRun := status.Run != nil && status.Run.Digest == digest && status.Phase != cnatv1alpha1.AtPending
+	return digest != "" && (isRun || slices.Contains(status.Ran, digest))
+}
+
+// deadline returns after how many seconds it is too late to start; 0 for never.
+func (r *run) deadline() int64 { return ptr.Deref(r.StartingDeadlineSeconds, 0) }
+
+// isDue reports whether the schedule is now or past.
+func (r *run) isDue(now time.Time) bool { return !now.Before(r.due) }
+
+// isMissed reports whether it is too late to start.
+func (r *run) isMissed(now time.Time) bool {
+	return r.deadline() > 0 && now.After(Deadline(r.due, r.deadline()))
+}
+
+// presumablyRan reports whether the run was due and nothing is known that kept it from
+// starting.
+func (r *run) presumablyRan(now time.Time) bool { return r != nil && r.isDue(now) && !r.Suspend }
+
+// reviewRun returns what becomes of the run of an At. A review knows no cluster: it takes what
+// was due to have run.
+func reviewRun(before, after *run, now time.Time) kind.Effect {
+	switch {
+	case after == nil && before.presumablyRan(now):
+		return kind.Effect{Type: RunDone, What: kind.Say("is removed: it was due %s; if it is still running, it is stopped", before.Schedule)}
+	case after == nil:
+		return kind.Effect{Type: kind.RunCanceled, What: kind.Say("does not run any more at %s: %s", before.Schedule, before.Command)}
+	case after.started:
+		return kind.Effect{}
+	case before != nil && before.digest == after.digest:
+		return reviewSame(before, after, now)
+	}
+	return reviewNew(before, after, now)
+}
+
+// reviewNew returns the effect of an At that runs something else than before, or at another
+// time.
+func reviewNew(before, after *run, now time.Time) kind.Effect {
+	ran := before.presumablyRan(now)
+	switch {
+	case after.isMissed(now):
+		return kind.Effect{Type: RunMissed, What: kind.Say("does not run: %s", after.Command),
+			Risk: kind.Say("it was to start within %s of %s: that is past", kind.Count(after.deadline(), "second"), after.Schedule)}
+	case after.Suspend:
+		return kind.Effect{Type: kind.RunSuspended, What: kind.Say("is suspended, and would run at %s: %s", after.Schedule, after.Command)}
+	case after.isDue(now) && ran:
+		return kind.Effect{Type: RunAgain, What: kind.Say("runs again, at once: %s", after.Command),
+			Risk: kind.Say("it was due %s and presumably ran: as it is changed, it runs once more", before.Schedule)}
+	case after.isDue(now):
+		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("runs at once: %s", after.Command), Risk: kind.Say("its time is past: %s", after.Schedule)}
+	case ran:
+		return kind.Effect{Type: RunAgain, What: kind.Say("runs again at %s: %s", after.Schedule, after.Command), Time: &after.due,
+			Risk: kind.Say("it was due %s and presumably ran", before.Schedule)}
+	}
+	return kind.Effect{Type: kind.RunPlanned, What: planned(before, after), Time: &after.due}
+}
+
+// planned says when a run is due, and what is new about it.
+func planned(before, after *run) kind.Sentence {
+	switch {
+	case before == nil:
+		return kind.Say("runs at %s: %s", after.Schedule, after.Command)
+	case !before.due.Equal(after.due):
+		return kind.Say("runs at %s instead of %s", after.Schedule, before.Schedule)
+	case before.Command != after.Command:
+		was, is := kind.SayBoth(before.Command, after.Command)
+		return kind.Say("runs at %s: %s instead of %s", after.Schedule, is, was)
+	case before.Image != after.Image:
+		const defaultImage = kind.Sentence("the default image")
+		was, is := kind.SayBoth(before.Image, after.Image)
+		if before.Image == "" {
+			was = defaultImage
+		} else if after.Image == "" {
+			is = defaultImage
+		}
+		return kind.Say("runs at %s in %s instead of %s", after.Schedule, is, was)
+	}
+	return kind.Say("its waiting Pod is replaced; runs at %s", after.Schedule)
+}
+
+// reviewSame returns the effect of an At that runs the same at the same time.
+func reviewSame(before, after *run, now time.Time) kind.Effect {
+	missed := kind.Say("the starting deadline after %s is past", after.Schedule)
+	isMissed, isResumed := after.isMissed(now), before.Suspend && !after.Suspend
+	switch {
+	case isResumed && (isMissed || before.isMissed(now)):
+		return kind.Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: missed}
+	case isResumed && after.isDue(now):
+		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("is resumed and runs at once: %s", after.Command), Risk: kind.Say("its time is past: %s", after.Schedule)}
+	case isResumed:
+		return kind.Effect{Type: kind.RunPlanned, What: kind.Say("is resumed: runs at %s: %s", after.Schedule, after.Command), Time: &after.due}
+	case before.Suspend && isMissed && !before.isMissed(now):
+		return kind.Effect{Type: RunMissed, What: "does not run when it is resumed", Risk: missed}
+	case after.isDue(now): // it ran and does not run again, or it stays suspended
+		return kind.Effect{}
+	case after.Suspend && !before.Suspend:
+		return kind.Effect{Type: kind.RunSuspended, What: kind.Say("is suspended: does not run at %s: %s", after.Schedule, after.Command)}
+	case before.pod != after.pod:
+		return kind.Effect{Type: kind.RunPlanned, What: planned(before, after), Time: &after.due}
+	}
+	return kind.Effect{}
+}
+
+// reviewCRD returns the effect of another default of startingDeadlineSeconds.
+func reviewCRD(before, after *unstructured.Unstructured) []kind.Effect {
+	was, is := DefaultDeadline(before), DefaultDeadline(after)
+	if was == is {
+		return nil
+	}
+	e := kind.Effect{Type: DeadlineChanged, What: kind.Say("an At without a starting deadline of its own starts %s instead of %s", latest(is), latest(was))}
+	if is == 0 {
+		e.Risk = "a new cluster, or one restored from a backup, would run again all that is past"
+	}
+	return []kind.Effect{e}
+}
+
+// latest says how late an At starts at most.
+func latest(seconds int64) kind.Sentence {
+	if seconds == 0 {
+		return "however late"
+	}
+	return kind.Say("at most %s late", kind.Count(seconds, "second"))
+}

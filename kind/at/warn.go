@@ -1,0 +1,50 @@
+package at
+
+import (
+	"fmt"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind"
+)
+
+// warnings warns of Ats that start however late: a cluster that does not know of their runs, such
+// as a new one or one restored from a backup, would run them again. It names each At whose time is
+// past, and the first of the others where a default in the CustomResourceDefinition would say for
+// all of them how late is too late.
+func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
+	isNamed := v.CRD == nil // whatever brings it may have a default
+	for _, o := range v.Objects {
+		at := o.Object
+		if at.Spec.Suspend || at.Spec.StartingDeadlineSeconds != nil {
+			continue
+		}
+		due, err := Schedule(at.Spec)
+		switch {
+		case err == nil && !v.Now.IsZero() && !v.Now.Before(due):
+			warnings = append(warnings, kind.Warning{
+				Object: at, Field: "spec.schedule",
+				Message: "is past: a cluster that did not run it, like a new one, would run it at once: remove the At, or write spec.startingDeadlineSeconds",
+			})
+		case !isNamed:
+			isNamed = true
+			warnings = append(warnings, kind.Warning{
+				Object:  at,
+				Message: fmt.Sprintf("may start however late: a new cluster, or one restored from a backup, would run it again: write how many seconds late is too late in spec.startingDeadlineSeconds or, for all Ats of the environment, patch CustomResourceDefinition %s: %s", Definition, deadlinePatch(v.CRD, exampleDeadline)),
+			})
+		}
+	}
+	return warnings
+}
+
+// exampleDeadline is an hour: until then, somebody who is called at night has repaired a cluster,
+// and later wants to look before a command runs.
+const exampleDeadline = 3600
+
+// initPatches give each At of an environment a starting deadline.
+var initPatches = map[string]string{"deadline.yaml": `# How late is too late: an At that has not started an hour after its time does not start any
+# more. So a cluster that knows of no earlier run, because it is new or restored from a
+# backup, runs nothing again. An At keeps a startingDeadlineSeconds of its own.
+- op: add
+  path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default
+  value: 3600
+`}

@@ -1,0 +1,59 @@
+package memcached
+
+import (
+	"slices"
+
+	cachev1alpha1 "example.com/gatehouse/apis/cache/v1alpha1"
+	"example.com/gatehouse/kind"
+)
+
+// The types of the effects that a reviewer is told of a cache.
+const (
+	CacheAdded    = "cacheAdded"
+	CacheRemoved  = "cacheRemoved"
+	CacheResized  = "cacheResized"
+	CacheReplaced = "cacheReplaced"
+)
+
+// review returns what a change does to what a cache holds. The Deployment decides, not the
+// spec: an override may have changed it.
+func review(c kind.Change[cachev1alpha1.Memcached]) []kind.Effect {
+	i := slices.IndexFunc(c.Children, func(child kind.ChildChange) bool {
+		return child.Before != nil && child.Before.GetKind() == "Deployment" || child.After != nil && child.After.GetKind() == "Deployment"
+	})
+	if i < 0 {
+		return nil
+	}
+	deployment := c.Children[i]
+	switch {
+	case deployment.After == nil:
+		return []kind.Effect{{Type: CacheRemoved, What: "is removed", Risk: isLost}}
+	case deployment.Before == nil:
+		return []kind.Effect{{Type: CacheAdded, What: kind.Say("starts with %s", kind.Count(deployment.Pods.After, "Pod"))}}
+	}
+	return reviewRollout(deployment.Pods)
+}
+
+const (
+	isLost     = "its content is lost, and clients find no cache"
+	isReplaced = "every Pod is replaced, and starts empty: the cache loses its content"
+)
+
+// reviewRollout returns what a cache loses by a rollout: clients choose the Pod of a key by the
+// number of Pods, and a Pod that replaces another starts empty.
+func reviewRollout(r kind.Rollout) []kind.Effect {
+	size := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod"))
+	switch {
+	case r.After == 0 && r.Before > 0:
+		return []kind.Effect{{Type: CacheResized, What: size, Risk: isLost}}
+	case r.Replaced && r.After != r.Before:
+		return []kind.Effect{{Type: CacheReplaced, What: kind.Say("%s, %s", size, r.Difference), Risk: isReplaced}}
+	case r.Replaced:
+		return []kind.Effect{{Type: CacheReplaced, What: r.Difference, Risk: isReplaced}}
+	case r.After < r.Before:
+		return []kind.Effect{{Type: CacheResized, What: size, Risk: kind.Say("keys move to other Pods, and the content of %s is lost", kind.Count(r.Before-r.After, "Pod"))}}
+	case r.After > r.Before:
+		return []kind.Effect{{Type: CacheResized, What: size}}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// Read returns the Pod in a rendered object: at a path, such as spec and template of a
+// Deployment, or the object itself. It has what the Pod runs and requests, and nothing else, as
+// an environment may have thousands.
+func Read(o *unstructured.Unstructured, path ...string) *corev1.Pod {
+	spec, _, _ := unstructured.NestedFieldNoCopy(o.Object, append(path, "spec")...)
+	from, _ := spec.(map[string]any)
+	outline := map[string]any{}
+	for _, list := range []string{"containers", "initContainers"} {
+		containers, _ := from[list].([]any)
+		outlined := make([]any, len(containers))
+		for i, item := range containers {
+			container, _ := item.(map[string]any)
+			outlined[i] = only(container, "args", "command", "image", "name", "resources", "restartPolicy")
+		}
+		outline[list] = outlined
+	}
+	for key, value := range only(from, "activeDeadlineSeconds", "overhead", "resources") {
+		outline[key] = value
+	}
+	pod := &corev1.Pod{}
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": outline}, pod) // the API server takes it
+	return pod
+}
+
+func only(from map[string]any, keys ...string) map[string]any {
+	found := map[string]any{}
+	for _, key := range keys {
+		if value, ok := from[key]; ok {
+			found[key] = value
+		}
+	}
+	return found
+}
+
+// Container returns the container of a name, a zero one where the Pod has none.
+func Container(pod *corev1.Pod, name string) corev1.Container {
+	for _, container := range pod.Spec.Containers {
+		if container.Name == name {
+			return container
+		}
+	}
+	return corev1.Container{}
+}
+
+// Requests returns what a Pod requests, as the scheduler sees it: the limits where there are no
+// requests, with init containers, sidecars and overhead. It changes the Pod.
+func Requests(pod *corev1.Pod) corev1.ResourceList {
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			addMissing(&containers[i].Resources.Requests, containers[i].Resources.Limits)
+		}
+	}
+	// As the API server fills in the requests of a whole Pod: those of its containers come first.
+	if all := pod.Spec.Resources; all != nil && len(all.Limits) > 0 {
+		addMissing(&all.Requests, resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}))
+		addMissing(&all.Requests, all.Limits)
+	}
+	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+}
+
+func addMissing(to *corev1.ResourceList, from corev1.ResourceList) {
+	if *to == nil {
+		*to = corev1.ResourceList{}
+	}
+	for name, quantity := range from {
+		if _, ok := (*to)[name]; !ok {
+			(*to)[name] = quantity
+		}
+	}
+}

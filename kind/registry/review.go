@@ -1,0 +1,54 @@
+package registry
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+)
+
+// Review returns what the kind of an object says of a change of the object. Before or after is
+// nil where the change adds or removes it. An error says why the kind cannot tell.
+func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstructured, children []kind.ChildChange, now time.Time) (effects []kind.Effect, err error) {
+	defer reportPanic("its Review", &err)
+	was, err := k.typed(reviewer, before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := k.typed(reviewer, after)
+	if err != nil {
+		return nil, err
+	}
+	return reviewer.Review(was, is, children, now), nil
+}
+
+// ReviewCRD returns what a kind says of a change of its CustomResourceDefinition; nothing where the
+// kind has no ReviewCRD.
+func ReviewCRD(reviewer *kind.Kind, before, after *unstructured.Unstructured) (effects []kind.Effect, err error) {
+	if reviewer.ReviewCRD == nil {
+		return nil, nil
+	}
+	defer reportPanic("its ReviewCRD", &err)
+	return reviewer.ReviewCRD(before, after), nil
+}
+
+// typed returns an object, of any version, as the Go type of a kind; nil for nil.
+func (k *Kinds) typed(to *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
+	if object == nil {
+		return nil, nil
+	}
+	converted, err := k.Convert(object)
+	if err != nil {
+		return nil, err
+	}
+	if converted != nil {
+		object = converted
+	}
+	typed := to.New()
+	if err := read(object, typed); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	return typed, nil
+}

@@ -1,0 +1,128 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+)
+
+// View is what a rendered environment has of a kind.
+type View struct {
+	Kind *kind.Kind
+
+	// Objects are all objects of the kind, sorted by namespace and name.
+	Objects []kind.Rendered[*unstructured.Unstructured]
+
+	kind.Environment
+}
+
+// Views returns the views of all kinds that are rendered, in the order of the list. Definitions
+// are CustomResourceDefinitions that something else brings.
+func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructured) []View {
+	definitions = slices.Clone(definitions)
+	written, rendered := map[*kind.Kind][]*unstructured.Unstructured{}, map[ownerKey][]*unstructured.Unstructured{}
+	for _, o := range e.All {
+		if o.GetKind() == "CustomResourceDefinition" {
+			definitions = append(definitions, o)
+		}
+		if found := k.Find(o.GroupVersionKind()); found != nil {
+			written[found] = append(written[found], o)
+		} else if from := k.RenderedFrom(o); from != nil {
+			owner := ownerKey{from, namespaceOf(o), o.GetLabels()[from.Label]}
+			rendered[owner] = append(rendered[owner], o)
+		}
+	}
+	var views []View
+	for i := range k.All {
+		of := &k.All[i]
+		if of.IsConverted() {
+			continue
+		}
+		view := View{Kind: of, Environment: e}
+		view.CRD = definitionOf(of, definitions)
+		objects := written[of]
+		slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int {
+			return cmp.Or(cmp.Compare(namespaceOf(a), namespaceOf(b)), cmp.Compare(a.GetName(), b.GetName()))
+		})
+		for _, o := range objects {
+			children := rendered[ownerKey{of, namespaceOf(o), o.GetName()}]
+			view.Objects = append(view.Objects, kind.Rendered[*unstructured.Unstructured]{Object: o, Children: children})
+		}
+		views = append(views, view)
+	}
+	return views
+}
+
+// ownerKey identifies an object that something was rendered from.
+type ownerKey struct {
+	kind            *kind.Kind
+	namespace, name string
+}
+
+// namespaceOf returns the namespace that an object with namespaces will be in.
+func namespaceOf(o metav1.Object) string { return cmp.Or(o.GetNamespace(), metav1.NamespaceDefault) }
+
+// definitionOf returns the CustomResourceDefinition of a kind among objects, nil where there is
+// none.
+func definitionOf(k *kind.Kind, objects []*unstructured.Unstructured) *unstructured.Unstructured {
+	for _, o := range objects {
+		group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+		name, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
+		if group == k.GVK.Group && name == k.GVK.Kind {
+			return o
+		}
+	}
+	return nil
+}
+
+// Page calls the Page of a kind that has one.
+func (v View) Page() (page kind.Page, err error) {
+	defer reportPanic("Page of "+v.Kind.GVK.Kind, &err)
+	return v.Kind.Page(v.typed(), v.Environment), nil
+}
+
+// Warnings returns the warnings of the kind about its objects.
+func (v View) Warnings() (warnings []kind.Warning, err error) {
+	if v.Kind.Warnings == nil || len(v.Objects) == 0 {
+		return nil, nil
+	}
+	defer reportPanic("Warnings of "+v.Kind.GVK.Kind, &err)
+	return v.Kind.Warnings(v.typed(), v.Environment), nil
+}
+
+// reportPanic sets err where the function of a kind that it is deferred by panics.
+func reportPanic(function string, err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("%s panics: %v", function, cause)
+	}
+}
+
+// typed returns the objects as objects of the kind's Go type.
+func (v View) typed() []kind.Rendered[kind.Object] {
+	typed := make([]kind.Rendered[kind.Object], len(v.Objects))
+	for i, o := range v.Objects {
+		typed[i] = kind.Rendered[kind.Object]{Object: v.Kind.New(), Children: o.Children}
+		_ = read(o.Object, typed[i].Object) // Expand has read it
+	}
+	return typed
+}
+
+// Gated returns the kinds with a Gate.
+func (k *Kinds) Gated() *Kinds {
+	without := func(one kind.Kind) bool { return one.Gate == "" }
+	return &Kinds{slices.DeleteFunc(slices.Clone(k.All), without)}
+}
+
+// IsInHealthyPhase reports whether an object of a cluster, as its controller last saw it, is in one
+// of the HealthyPhases of its kind.
+func (k *Kinds) IsInHealthyPhase(live *unstructured.Unstructured) bool {
+	found := k.Find(live.GroupVersionKind())
+	observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration")
+	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
+	return found != nil && observed == live.GetGeneration() && slices.Contains(found.HealthyPhases, phase)
+}

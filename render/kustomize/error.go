@@ -1,0 +1,227 @@
+package kustomize
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+)
+
+var (
+	// resID is how kustomize writes the ID of an object in its errors:
+	// Deployment.v1.apps/web.shop.
+	resID = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)\.[^/\s]+/([^\s;'"\]]+)\.(\[noNs\]|[a-z0-9-]+)`)
+
+	// conflict is the error of objects that a namespace makes one.
+	conflict = regexp.MustCompile(`(?s)produces ID conflict: \[\{.*?"kind":"([^"]+)","metadata":\{.*?"name":"([^"]+)"`)
+
+	// recursed is how kustomize leads to a folder that an error is in, and before it
+	// why the folder is no file.
+	recursed = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
+
+	// generatorValue is where it repeats the values of a generator, which may be those
+	// of a Secret.
+	generatorValue = regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`)
+
+	// accumulated is how it leads to a file.
+	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
+)
+
+// resIdentity is how kustomize writes the ID of a generated object in its errors.
+var resIdentity = regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{Group:"([^"]*)", Version:"([^"]*)", Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
+
+// kustomizeProblem returns an error of kustomize as a problem in kustomize's words, with the file
+// and line that it is about.
+func kustomizeProblem(s *source.Sources, kustomization string, err error) manifest.Problem {
+	if p := tooLarge(s, err); p != nil {
+		return *p
+	}
+	message := stable(strings.TrimPrefix(rootMessage(err), "/"))
+	p := manifest.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
+	if match := referrals.FindStringSubmatch(err.Error()); match != nil {
+		return referralProblem(s, p, match[1])
+	}
+	if p, ok := fieldProblem(s, kustomization, err, message); ok {
+		return p
+	}
+	id, ok := idIn(message)
+	if !ok {
+		return p
+	}
+	if isDuplicate.MatchString(message) {
+		return duplicate(s, p, id)
+	}
+	found := s.Find(id)
+	if len(found) == 0 {
+		found = s.Written(id, 1) // under another name
+	}
+	if len(found) > 0 {
+		last := found[len(found)-1]
+		p.Object = last.String()
+		p.File, p.Line = last.Position()
+	}
+	if strings.Contains(message, "no matches for Id") {
+		p.Message += " (overrides/kustomization.yaml patches what is rendered)"
+	}
+	return p
+}
+
+// isDuplicate matches the errors of two objects of one ID.
+var isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict|behavior must be merge or replace`)
+
+// idIn returns the ID of the object that a message is about.
+func idIn(message string) (id manifest.ID, ok bool) {
+	if match := conflict.FindStringSubmatch(message); match != nil {
+		return manifest.ID{Kind: match[1], Name: match[2]}, true
+	}
+	if match := resID.FindStringSubmatch(message); match != nil {
+		return idOf(match), true
+	}
+	return manifest.ID{}, false
+}
+
+// idOf returns the ID in a match of resID.
+func idOf(match []string) manifest.ID {
+	return manifest.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
+}
+
+// tooLarge returns the problem of a file that was too large to be read, if that caused an error.
+func tooLarge(s *source.Sources, err error) *manifest.Problem {
+	var file *source.TooLargeError
+	if errors.As(err, &file) {
+		return &file.Problem
+	}
+	for _, p := range s.FS.TooLarge() {
+		if strings.Contains(err.Error(), p.Message) {
+			return &p
+		}
+	}
+	return nil
+}
+
+var (
+	// dump is what kustomize prints of its own values before what is wrong.
+	dump = regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60): `)
+
+	// pointer is where in memory something is.
+	pointer = regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`)
+)
+
+// wrongType is how encoding/json names a field that has a value of another type.
+var wrongType = regexp.MustCompile(`json: cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`)
+
+// nameless is how kustomize says that an object has no name, of all that the object is.
+var nameless = regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`)
+
+// stable returns a message without what differs from run to run, has a meaning only in Go, or may
+// have the values of an object.
+func stable(message string) string {
+	message = wrongType.ReplaceAllString(message, "the field $2 cannot be of type $1")
+	message = nameless.ReplaceAllString(message, "missing metadata.name in an object of kind $1 $2")
+	message = resIdentity.ReplaceAllStringFunc(message, func(id string) string {
+		match := resIdentity.FindStringSubmatch(id)
+		return fmt.Sprintf("%s.%s.%s/%s.%s", match[3], match[2], cmp.Or(match[1], "[noGrp]"), match[4], cmp.Or(match[5], "[noNs]"))
+	})
+	return pointer.ReplaceAllString(dump.ReplaceAllString(message, ""), "...")
+}
+
+// duplicate returns the problem of an object that exists twice: in two documents, in one that is
+// loaded twice, or somewhere that is not known.
+func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.Problem {
+	found := s.Written(id, 2)
+	if len(found) == 2 {
+		return source.DuplicateProblem(found[1], found[0])
+	}
+	p.Object = id.String()
+	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"
+	if len(found) == 1 {
+		path, by := s.Fork(found[0].File)
+		p.Object = found[0].String()
+		p.File, p.Line = found[0].Position()
+		if len(by) > 1 {
+			p.Message = fmt.Sprintf("duplicate object: %s is loaded by %s; remove one, or have each give it another name, as with namePrefix", path, strings.Join(by, " and "))
+		}
+	}
+	return p
+}
+
+// referrals is the error of a reference that may be to one of several objects.
+var referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
+
+// referralProblem returns the problem of a reference that may be to any of the objects in a list of
+// IDs. kustomize names one such reference by chance, where there are several.
+func referralProblem(s *source.Sources, p manifest.Problem, list string) manifest.Problem {
+	matches := resID.FindAllStringSubmatch(list, -1)
+	names := make([]string, 0, len(matches))
+	for _, match := range matches {
+		names = append(names, idOf(match).String())
+		if found := s.Written(idOf(match), 1); len(found) > 0 && names[len(names)-1] == slices.Min(names) {
+			p.Object = found[0].String()
+			p.File, p.Line = found[0].Position()
+		}
+	}
+	slices.Sort(names)
+	p.Message = fmt.Sprintf("a reference may be to any of %s: give them different names, or what refers to them a namespace", strings.Join(names, ", "))
+	return p
+}
+
+// rootMessage returns the message of the innermost cause of an error of kustomize, without the
+// folders on the way to it.
+func rootMessage(err error) string {
+	text, quoted := unquoteComponents(err.Error())
+	text = recursed.ReplaceAllString(text, "")
+	if i := strings.LastIndex(text, "considering field '"); i >= 0 {
+		return withoutValues(text[i:])
+	}
+	if all := accumulated.FindAllStringSubmatch(text, -1); all != nil {
+		last := all[len(all)-1]
+		return withoutValues(last[1] + ": " + last[2])
+	}
+	for !quoted {
+		next := errors.Unwrap(err)
+		if next == nil || saysNothing(next) {
+			text = recursed.ReplaceAllString(err.Error(), "")
+			break
+		}
+		err = next
+	}
+	return withoutValues(strings.Join(strings.Fields(text), " "))
+}
+
+// withoutValues returns a message without the values of generators.
+func withoutValues(message string) string {
+	return generatorValue.ReplaceAllStringFunc(message, func(part string) string {
+		return strings.Join(generatorValue.FindStringSubmatch(part)[1:], "")
+	})
+}
+
+// saysNothing reports whether an error does not say what it is about: it has only a few words,
+// like "missing value", or is about the nodes of YAML.
+func saysNothing(err error) bool {
+	return len(strings.Fields(err.Error())) <= len(strings.Fields(fs.ErrNotExist.Error())) || strings.HasPrefix(err.Error(), "wrong node kind: ")
+}
+
+// inComponent is how kustomize quotes an error in a component.
+var inComponent = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
+
+// unquoteComponents returns the error in the innermost component that a text quotes.
+func unquoteComponents(text string) (unquoted string, quoted bool) {
+	for {
+		match := inComponent.FindStringSubmatch(text)
+		if match == nil {
+			return text, quoted
+		}
+		inner, err := strconv.Unquote(match[1])
+		if err != nil {
+			return text, quoted
+		}
+		text, quoted = inner, true
+	}
+}

@@ -1,0 +1,79 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/warn"
+)
+
+// admit returns what the admission of a cluster has against valid objects. It drops from
+// them what the API server takes for nothing.
+func (e *environment) admit(checker *verdict.Checker, objects []manifest.Object) []manifest.Problem {
+	checker.DropNothing(objects)
+	position := func(p manifest.Problem) string { return e.locate(p).Position() }
+	refused := checker.Admit(objects, position, warn.IsController)
+	for i, p := range refused {
+		if p.Subject.IsRendered() && p.Field != "" && e.locate(p).Line == 0 { // nobody wrote the field
+			refused[i] = problemOfSpec(p, "")
+		}
+	}
+	return refused
+}
+
+// duplicates returns the problems of objects whose file is that of another.
+func (e *environment) duplicates(checker *verdict.Checker, objects []manifest.Object) (problems []manifest.Problem) {
+	for _, p := range tree.Layout(objects, checker.IsNamespaced) {
+		if p.Taken != nil {
+			problems = append(problems, e.duplicate(p))
+		}
+	}
+	return problems
+}
+
+// duplicate returns the problem of an object whose file is that of another.
+func (e *environment) duplicate(p tree.Placed) manifest.Problem {
+	problem := e.locate(manifest.NewProblem(p.Object, "", manifest.Value{}, ""))
+	other := e.locate(manifest.NewProblem(*p.Taken, "", manifest.Value{}, ""))
+	if cmp.Or(cmp.Compare(other.File, problem.File), cmp.Compare(other.Line, problem.Line)) > 0 {
+		problem, other = other, problem
+	}
+	switch {
+	case problem.Object != other.Object:
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one", other.Object, other.Position(), p.Path)
+	case other.Subject.String() != other.Object:
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s is rendered to it as well; remove or rename one", other.Subject, other.Position())
+	default:
+		problem.Message = manifest.Duplicate(other.Position()).Message
+	}
+	return problem
+}
+
+// layOut sorts the objects in apply order and returns the file of each.
+func (s *stages) layOut() (files []tree.File, problems []manifest.Problem) {
+	if problems = s.duplicates(s.checker, s.objects); len(problems) > 0 {
+		return nil, problems
+	}
+	positions, problems := kustomize.Order(s.sources, s.folder, s.built.objects, s.objects)
+	placed := tree.Layout(s.objects, s.checker.IsNamespaced)
+	slices.SortStableFunc(placed, func(a, b tree.Placed) int { return cmp.Compare(positions[a.Unstructured], positions[b.Unstructured]) })
+	s.objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
+	errs := make([]error, len(placed))
+	parallel.For(len(placed), func(i int) {
+		s.objects[i], files[i].Path = placed[i].Object, placed[i].Path
+		files[i].Content, errs[i] = placed[i].YAML()
+		if !tree.IsOwnable(placed[i].Path) { // the names of a valid object make no such path
+			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)
+		}
+	})
+	return files, append(problems, problemsOfErrors(s.objects, errs)...)
+}
+
+// isSorted reports whether the environment sets the order of its objects.
+func (s *stages) isSorted() bool { return s.sources.Kustomizations[s.folder].SortOptions != nil }

@@ -1,0 +1,83 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// SplitField splits the path of a field as the API server writes it,
+// spec.env[0].name or metadata.labels[a.b/c], into keys and indexes.
+func SplitField(field string) []string {
+	var keys []string
+	for field != "" {
+		if rest, ok := strings.CutPrefix(field, "["); ok {
+			key, after, _ := strings.Cut(rest, "]")
+			keys, field = append(keys, key), strings.TrimPrefix(after, ".")
+			continue
+		}
+		end := strings.IndexAny(field, ".[")
+		if end < 0 {
+			return append(keys, field)
+		}
+		if end > 0 {
+			keys = append(keys, field[:end])
+		}
+		field = strings.TrimPrefix(field[end:], ".")
+	}
+	return keys
+}
+
+// JoinField joins keys, and indexes in brackets, to the path of a field as the API server writes
+// it.
+func JoinField(keys []string) string {
+	var field strings.Builder
+	for _, key := range keys {
+		switch {
+		case strings.HasPrefix(key, "["):
+			field.WriteString(key)
+		case strings.ContainsAny(key, "./[]"):
+			field.WriteString("[" + key + "]")
+		default:
+			if field.Len() > 0 {
+				field.WriteByte('.')
+			}
+			field.WriteString(key)
+		}
+	}
+	return field.String()
+}
+
+// DidYouMean returns a hint at the known name that is nearest to a wrong one, "" if none is near.
+func DidYouMean(name string, known []string) string {
+	if nearest := Nearest(name, known); nearest != "" {
+		return fmt.Sprintf(": did you mean %q?", nearest)
+	}
+	return ""
+}
+
+// Nearest returns the known name that is nearest to a wrong one, "" if none is near.
+func Nearest(name string, known []string) string {
+	best, distance := "", 3
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := distanceOf(name, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// distanceOf returns how many letters of two names differ, whatever their case. It counts the
+// same letters in another order as one that differs.
+func distanceOf(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	d := levenshtein.Distance(a, b, nil)
+	if d > 1 && sorted(a) == sorted(b) {
+		return 1
+	}
+	return d
+}
+
+func sorted(text string) string { return string(slices.Sorted(slices.Values([]rune(text)))) }

@@ -1,0 +1,43 @@
+package manifest_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"unicode"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
+)
+
+// hostile are values that would be more than text to GitHub or GitLab.
+var hostile = []string{
+	"@octocat", "#123", "!12", "GH-1", "https://example.com", "www.example.com", "a@example.com", ":smile:", "1234567890abcdef", "</code></td></table>", "<!--", "-->",
+	"[a](https://example.com)", "![a](https://example.com)", "`", "``", " ` ", "a`b``c", "|", `\|`, `\\|`, `\`, "a\nb", "\u202eabc", "\u200b", "\u3164", "a\ufe0f", "\u2800", "\x1b[31m", "$a$", "$`a`$", "**a**", "_a_", "~~a~~", "&lt;", "&#64;octocat", "/approve", "", " ",
+}
+
+// TestCodeSpan asks the parser of GitHub, where it is installed, what a value is to it: the
+// text of one element <code>, in one cell.
+func TestCodeSpan(t *testing.T) {
+	program, err := exec.LookPath("cmark-gfm")
+	if err != nil {
+		t.Skip("there is no cmark-gfm")
+	}
+	for _, value := range hostile {
+		cell := kind.Say("%s", value)
+		if strings.ContainsFunc(cell.Plain(), func(r rune) bool { return !unicode.IsPrint(r) || r == '\u3164' || r == '\ufe0f' || r == '\u2800' }) {
+			t.Errorf("%q does not show", value)
+		}
+		cmd := exec.CommandContext(t.Context(), program, "-e", "table", "-e", "autolink", "--unsafe")
+		cmd.Stdin = strings.NewReader("| a |\n|-|\n| " + cell.Format(manifest.CodeSpan) + " |\n")
+		html, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(cell.Plain())
+		want := "<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><code>" + escaped + "</code></td>\n</tr>\n</tbody>\n</table>\n"
+		if string(html) != want {
+			t.Errorf("%q is\n%s", value, html)
+		}
+	}
+}

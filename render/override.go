@@ -1,0 +1,107 @@
+package render
+
+import (
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/verdict"
+)
+
+// overridden is what was rendered, once overrides are done with it.
+type overridden struct {
+	objects []manifest.Object
+	// before has the objects that overrides changed as they were.
+	before map[*unstructured.Unstructured]manifest.Object
+	// forbidden are changes that overrides must not make.
+	forbidden []manifest.Problem
+}
+
+// override returns what the overrides of the environment make of expanded objects, whose names
+// it completes.
+func (e *environment) override(b built, expanded []manifest.Object) (o overridden, problems []manifest.Problem) {
+	o.objects = expanded
+	if e.overrides != "" {
+		unchanged, changed, problems := kustomize.Override(e.sources, e.overrides, expanded)
+		if manifest.HasErrors(problems) {
+			return o, problems
+		}
+		o.objects = slices.Concat(unchanged, changed)
+		o.before = unoverridden(expanded, o.objects)
+		for _, p := range b.checker.Overridden(expanded, o.objects) {
+			o.forbidden = append(o.forbidden, e.locateInOverrides(p))
+		}
+		_, invalid := verdict.New(e.kinds, changed)
+		o.forbidden = append(o.forbidden, invalid...)
+		for _, c := range changed {
+			o.forbidden = append(o.forbidden, c.Inexact...)
+		}
+	}
+	errs := make([]error, len(o.objects))
+	parallel.For(len(o.objects), func(i int) { errs[i] = e.kinds.HashName(o.objects[i].Unstructured, o.objects[i].Written) })
+	o.forbidden = append(o.forbidden, problemsOfErrors(o.objects, errs)...)
+	return o, kustomize.UnmatchedPatches(e.sources, e.folder, e.overrides, b.objects, slices.Concat(expanded, o.objects))
+}
+
+// judgeRendered returns what is wrong with rendered objects, where it was written: in the
+// overrides, where these gave a field its value, or in the spec.
+func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
+	_, found := checker.Objects(o.objects)
+	slices.SortStableFunc(found, errorsFirst)
+	specs := newSpecs(e.kinds, checker)
+	known := map[string]bool{}
+	for _, p := range found {
+		was, isOverridden := o.before[p.Subject.Unstructured]
+		switch {
+		case isOverridden && !sameField(was, p):
+			p.Object = was.String() // the name that overrides know
+			problems = append(problems, e.locateInOverrides(p))
+		case !p.Subject.IsRendered():
+			problems = append(problems, p)
+		default:
+			p = problemOfSpec(p, specs.sourceField(p))
+			if cause := p.Object + " " + p.Field; !known[cause] {
+				known[cause] = true
+				problems = append(problems, p)
+			}
+		}
+	}
+	return append(problems, o.forbidden...)
+}
+
+// errorsFirst compares problems: errors are before warnings.
+func errorsFirst(a, b manifest.Problem) int {
+	switch {
+	case a.Warning == b.Warning:
+		return 0
+	case b.Warning:
+		return -1
+	}
+	return 1
+}
+
+// unoverridden returns the expanded objects that overrides changed, by what they are now.
+func unoverridden(expanded, rendered []manifest.Object) map[*unstructured.Unstructured]manifest.Object {
+	byID := map[manifest.ID]manifest.Object{}
+	for _, o := range expanded {
+		byID[o.ID()] = o
+	}
+	before := map[*unstructured.Unstructured]manifest.Object{}
+	for _, o := range rendered {
+		if was, ok := byID[o.ID()]; ok && was.Unstructured != o.Unstructured {
+			before[o.Unstructured] = was
+		}
+	}
+	return before
+}
+
+// sameField reports whether the field of a problem has the value that it had before.
+func sameField(before manifest.Object, p manifest.Problem) bool {
+	path := manifest.SplitField(p.Field)
+	return reflect.DeepEqual(decoding.At(before.Object, path), decoding.At(p.Subject.Object, path))
+}

@@ -1,0 +1,107 @@
+// Package page writes the page about a rendered environment, for people who open its folder on
+// GitHub, GitLab or the like.
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
+)
+
+// maxRows bounds each table: hosts do not show a page of over half a megabyte.
+const maxRows = 250
+
+// filePaths are the paths of the files of objects.
+type filePaths map[*unstructured.Unstructured]string
+
+// Page returns the page about an environment, in Markdown, from its objects and their files. It
+// does not depend on the time. An error names the kind whose Page panics.
+func Page(kinds *registry.Kinds, name string, objects []manifest.Object, files []tree.File) ([]byte, error) {
+	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
+	for i, o := range objects {
+		all[i], paths[o.Unstructured] = o.Unstructured, files[i].Path
+		if folder := path.Dir(files[i].Path); folder != tree.ClusterFolder {
+			folders[folder] = true
+		}
+	}
+	views := kinds.Views(kind.Environment{All: all}, nil)
+	slices.SortStableFunc(views, func(a, b registry.View) int { // those with a timeline come last
+		return cmp.Compare(min(1, len(a.Kind.TimeField)), min(1, len(b.Kind.TimeField)))
+	})
+
+	var page bytes.Buffer
+	page.WriteString(tree.PageHeader + "\n")
+	writeHeading(&page, name, len(objects), len(folders), views)
+	for _, v := range views {
+		if len(v.Objects) == 0 {
+			continue
+		}
+		s, err := newSection(v, paths)
+		if err != nil {
+			return nil, err
+		}
+		s.write(&page)
+	}
+	writeObjects(&page, kinds, objects)
+	return page.Bytes(), nil
+}
+
+// writeHeading writes how many objects there are, and how many of those that people write.
+func writeHeading(page *bytes.Buffer, name string, objects, namespaces int, views []registry.View) {
+	source := "environments/" + name
+	fmt.Fprintf(page, "# %s\n\nRendered from [%s](../../%s): %s", word(name), source, source, count(objects, "object"))
+	if namespaces > 0 {
+		fmt.Fprintf(page, " in %s", count(namespaces, "namespace"))
+	}
+	for i, v := range views {
+		switch {
+		case i == 0:
+			page.WriteString(", among them ")
+		case i == len(views)-1:
+			page.WriteString(" and ")
+		default:
+			page.WriteString(", ")
+		}
+		page.WriteString(countOrNo(len(v.Objects), v.Kind.GVK.Kind))
+	}
+	page.WriteString(".\n")
+}
+
+// writeObjects writes what there is beside what people write.
+func writeObjects(page *bytes.Buffer, known *registry.Kinds, objects []manifest.Object) {
+	kinds, workloads := map[string]int{}, map[string]int{}
+	for _, o := range objects {
+		kinds[o.GetKind()]++
+		_, runsPods := manifest.PodTemplatePath(o.GetKind())
+		if runsPods && !strings.Contains(o.GroupVersionKind().Group, ".") && known.RenderedFrom(o.Unstructured) == nil {
+			workloads[o.GetKind()]++
+		}
+	}
+	page.WriteString("\n## Objects\n\n")
+	if len(workloads) > 0 {
+		counts := make([]string, 0, len(workloads))
+		for _, kind := range slices.Sorted(maps.Keys(workloads)) {
+			counts = append(counts, count(workloads[kind], kind))
+		}
+		fmt.Fprintf(page, "Other workloads: %s.\n\n", strings.Join(counts, ", "))
+	}
+	page.WriteString("<details>\n<summary>By kind</summary>\n\n")
+	t := table{columns: []string{"Kind", "Objects:"}}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		t.add(word(kind), fmt.Sprint(kinds[kind]))
+	}
+	t.addRest(len(kinds), "kinds")
+	t.write(page)
+	page.WriteString("\n</details>\n")
+}

@@ -1,0 +1,59 @@
+package page
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+)
+
+// specField matches the path of a field of a spec.
+var specField = regexp.MustCompile(`^\.spec(\.[A-Za-z0-9_-]+)+$`)
+
+// printedPage returns the page of a kind that has none of its own: the columns of `kubectl get` that
+// show the spec.
+func printedPage(v registry.View) (page kind.Page) {
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Name                     string
+				AdditionalPrinterColumns []struct {
+					Name, Type, JSONPath string
+					Priority             int
+				}
+			}
+		}
+	}
+	_ = yaml.Unmarshal(v.Kind.CRD, &crd) // registry.New reports what is wrong with it
+	page.Rows = make([]kind.Row, len(v.Objects))
+	for _, version := range crd.Spec.Versions {
+		for _, c := range version.AdditionalPrinterColumns {
+			if version.Name != v.Kind.GVK.Version || c.Priority > 0 || !specField.MatchString(c.JSONPath) {
+				continue
+			}
+			page.Columns = append(page.Columns, kind.Column{Name: c.Name, IsNumber: c.Type == "integer" || c.Type == "number"})
+			for i, o := range v.Objects {
+				page.Rows[i].Cells = append(page.Rows[i].Cells, valueCell(o.Object, strings.Split(c.JSONPath[1:], ".")))
+			}
+		}
+	}
+	return page
+}
+
+// valueCell shows the value of a field, nothing where it has none.
+func valueCell(o *unstructured.Unstructured, path []string) kind.Cell {
+	value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	text := fmt.Sprint(value)
+	switch {
+	case !ok || value == nil:
+		return nil
+	case isWord(text):
+		return kind.Cell{kind.Plain(text)}
+	}
+	return kind.Cell{kind.Code(text)}
+}

@@ -1,0 +1,121 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"strings"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/verdict"
+)
+
+// overridesFolder is the folder of an environment with a component that overrides what was
+// rendered.
+const overridesFolder = "overrides"
+
+// environment is what an environment is made from.
+type environment struct {
+	kinds     *registry.Kinds
+	folder    string // of its kustomization, from the root
+	overrides string // the folder of overrides, from the root; empty where it has none
+	sources   *source.Sources
+}
+
+// read reads the files of an environment and of its overrides.
+func read(repository *Repository, name string) (*environment, []manifest.Problem) {
+	go verdict.Prepare(repository.kinds)
+	files := repository.fileSystem()
+	e := &environment{kinds: repository.kinds}
+	folder, _, err := files.Resolve(path.Join("/", environmentsFolder, name))
+	if err != nil {
+		return e, []manifest.Problem{{File: path.Join(environmentsFolder, name), Message: err.Error()}}
+	}
+	e.folder = folder
+	folders := []string{}
+	if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
+		if files.KustomizationFile(overrides) == "" {
+			return e, []manifest.Problem{{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"}}
+		}
+		e.overrides, folders = overrides, []string{overrides}
+	}
+	kinds := source.Kinds{GVKs: e.kinds.GVKs(), Configuration: e.kinds.KustomizeConfig()}
+	e.sources = source.Read(files, kinds, folder, folders...)
+	if local := filesWithLocalDefinitions(files); len(local) > 0 && len(e.sources.Problems) == 0 {
+		e.sources = source.Read(files.With(local), kinds, folder, folders...)
+	}
+	return e, e.sources.Problems
+}
+
+// kustomize leaves out an object that has the annotation localConfig. Under the name
+// keptConfig the annotation means nothing to it.
+const (
+	localConfig = "config.kubernetes.io/local-config"
+	keptConfig  = "gatehouse.example.com/local-config"
+)
+
+// filesWithLocalDefinitions returns the files read that may mark a CustomResourceDefinition as
+// local config, with the mark renamed so that the build keeps it. Such a definition is not
+// rendered, as something else brings it to the cluster, and still says what is valid.
+func filesWithLocalDefinitions(files *source.FileSystem) map[string][]byte {
+	renamed := map[string][]byte{}
+	for _, name := range files.FilesRead() {
+		content, err := files.ReadFile("/" + name)
+		if err != nil || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
+			continue
+		}
+		kept := content
+		for _, spelled := range []func(string) string{strings.Clone, escapedInPointer} {
+			kept = bytes.ReplaceAll(kept, []byte(spelled(localConfig)), []byte(spelled(keptConfig)))
+		}
+		if !bytes.Equal(kept, content) {
+			renamed["/"+name] = kept
+		}
+	}
+	return renamed
+}
+
+// escapedInPointer returns a key as the path of a JSON patch has it.
+func escapedInPointer(key string) string { return strings.ReplaceAll(key, "/", "~1") }
+
+// locate returns a problem with the file and line to change. A problem that has a file is
+// returned as it is.
+func (e *environment) locate(p manifest.Problem) manifest.Problem {
+	if p.File != "" {
+		return p
+	}
+	if p.Field == "" && p.Subject.IsRendered() {
+		p.Subject = p.Subject.Source()
+	}
+	switch {
+	case p.Subject.Written != nil:
+		return e.sources.Locate(p, e.originOf(p.Subject))
+	case e.overrides != "": // which added the object
+		return e.locateInOverrides(p)
+	}
+	return e.sources.Locate(p, e.folder)
+}
+
+// originOf returns the file, from the root, that an object comes from or, where that is unknown,
+// one that has an object of its name.
+func (e *environment) originOf(o manifest.Object) string {
+	if o.Origin != "" {
+		return path.Join("/", o.Origin)
+	}
+	if written := e.sources.Written(o.Source().ID(), 1); len(written) > 0 {
+		return written[0].File
+	}
+	return e.sources.Kustomizations[e.folder].File
+}
+
+// locateInOverrides returns a problem with the file and line of the overrides that cause it:
+// those of an object that they add, or of their kustomization.
+func (e *environment) locateInOverrides(p manifest.Problem) manifest.Problem {
+	file := e.sources.Kustomizations[e.overrides].File
+	if p.Subject.Unstructured != nil && p.Subject.Written == nil {
+		file = cmp.Or(e.sources.OnlyFile(p.Subject.ID()), file)
+	}
+	return e.sources.Locate(p, file)
+}

@@ -1,0 +1,244 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// A few bytes of YAML may stand for more than memory holds: by aliases of aliases, by
+// nesting, by folders that load folders again and again. What the files of an environment
+// stand for is therefore measured where a file is read, before kustomize expands it, and
+// bounded by these.
+const (
+	// maxGrowth is how many bytes the files of an environment may stand for beyond what is
+	// written. To read, build and check takes some thirty times as much memory.
+	maxGrowth = 16 << 20
+
+	// maxDepth is how deep a document may nest. Objects of Kubernetes do not come near.
+	maxDepth = 200
+
+	// maxCopies is how many documents and folders may be copies, as they are loaded again.
+	// kustomize compares each object with each.
+	maxCopies = 4_000
+
+	// nodeSize is the memory that a node takes beside its text, in bytes. kustomize compares
+	// each key of a mapping with each, and comparisons of these take as long as a byte.
+	nodeSize    = 32
+	comparisons = 20
+)
+
+// extent is the size of a node with its aliases expanded and written in block style.
+type extent struct {
+	nodes    int // including the node
+	bytes    int
+	height   int
+	compared int // pairs of keys
+}
+
+// size returns the memory that an extent takes, in bytes.
+func (e extent) size() int { return e.bytes + nodeSize*e.nodes + e.compared/comparisons }
+
+// withChild returns the extent of a node with one more child.
+func (e extent) withChild(child extent) extent {
+	return extent{
+		nodes:    e.nodes + child.nodes,
+		bytes:    e.bytes + child.bytes + 2*child.nodes, // the child is indented
+		height:   max(e.height, child.height+1),
+		compared: e.compared + child.compared,
+	}
+}
+
+// measurement finds the extent of a tree of nodes without expanding it.
+type measurement struct {
+	length  int // of the text that the nodes are written in
+	nodes   int // measured so far
+	anchors map[*yaml.Node]extent
+	open    map[*yaml.Node]bool // anchors that are being measured
+}
+
+// measure returns by how many bytes a document, of a text of some length, grows where its
+// aliases are expanded. The error is a lineError of what keeps it from being read.
+func measure(root *yaml.Node, length int) (growth int, err error) {
+	m := &measurement{length: length, anchors: map[*yaml.Node]extent{}, open: map[*yaml.Node]bool{}}
+	e, err := m.extent(root, 0)
+	if err != nil {
+		return 0, err
+	}
+	return max(m.growth(e), 0), nil
+}
+
+// growth returns by how many bytes what was measured is larger than it is written.
+func (m *measurement) growth(e extent) int { return e.size() - m.length - nodeSize*m.nodes }
+
+// extent returns the extent of a node at a depth.
+func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
+	if node.Kind == yaml.AliasNode {
+		return m.aliased(node, depth)
+	}
+	if depth > maxDepth {
+		return extent{}, tooDeep(node.Line)
+	}
+	e := extent{nodes: 1, bytes: len(node.Value)}
+	if node.Kind == yaml.MappingNode {
+		e.compared = len(node.Content) / 2 * len(node.Content) / 2
+	}
+	m.open[node] = node.Anchor != ""
+	m.nodes++
+	for _, child := range node.Content {
+		measured, err := m.extent(child, depth+1)
+		if err != nil {
+			return extent{}, err
+		}
+		e = e.withChild(measured)
+		if m.growth(e) > maxGrowth {
+			return extent{}, tooLarge(child.Line)
+		}
+	}
+	delete(m.open, node)
+	if node.Anchor != "" {
+		m.anchors[node] = e
+	}
+	return e, nil
+}
+
+// aliased returns the extent of the node that an alias stands for.
+func (m *measurement) aliased(alias *yaml.Node, depth int) (extent, error) {
+	if m.open[alias.Alias] {
+		return extent{}, lineError{alias.Line, fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", alias.Value)}
+	}
+	e := m.anchors[alias.Alias]
+	if depth+e.height > maxDepth {
+		return extent{}, tooDeep(alias.Line)
+	}
+	return e, nil
+}
+
+func tooDeep(line int) error {
+	return lineError{line, fmt.Sprintf("nested over %d levels deep: no object of Kubernetes is", maxDepth)}
+}
+
+func tooLarge(line int) error {
+	return lineError{line, fmt.Sprintf("the files of the environment stand for over %d MiB more than is written: use fewer aliases, less nesting, and no mappings of thousands of keys", maxGrowth>>20)}
+}
+
+// admit adds by how much a file grows to what is read. It returns an error for the first
+// that is too much.
+func (d *disk) admit(file string, growth, line int) error {
+	d.isMeasured[file] = true
+	before := d.growth
+	if d.growth += growth; d.growth > maxGrowth && before <= maxGrowth {
+		return tooLarge(line)
+	}
+	return nil
+}
+
+// TooLargeError is why kustomize cannot read a file.
+type TooLargeError struct{ manifest.Problem }
+
+func (e *TooLargeError) Error() string { return e.String() }
+
+// measureFile returns a TooLargeError for a file that was not measured when it was parsed,
+// as only kustomize reads it, and that is too large.
+func (d *disk) measureFile(file string, content []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.isMeasured[file] {
+		for _, p := range splitDocuments(content) {
+			if _, err := d.measureText(file, p); err != nil {
+				line, message := p.position(err)
+				d.refused[file] = &TooLargeError{manifest.Problem{File: Relative(file), Line: line, Message: message}}
+				break
+			}
+		}
+	}
+	if refused := d.refused[file]; refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// TooLarge returns the problems of the files that kustomize asked for and could not read.
+func (f *FileSystem) TooLarge() (problems []manifest.Problem) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	for _, refused := range f.disk.refused {
+		problems = append(problems, refused.Problem)
+	}
+	return manifest.SortProblems(problems)
+}
+
+// measureText admits a text that may be YAML, or anything else. It returns an error only for
+// YAML that is too large: kustomize says what else is wrong.
+func (d *disk) measureText(file string, p piece) (node *yaml.Node, err error) {
+	var root yaml.Node
+	if yaml.Unmarshal(p.content, &root) != nil || len(root.Content) == 0 {
+		return nil, d.admit(file, 0, 0)
+	}
+	node = root.Content[0]
+	growth, err := measure(node, len(p.content))
+	return node, errors.Join(err, d.admit(file, growth, node.Line))
+}
+
+// maxTextLevels is how deep in texts kustomize may look for texts.
+const maxTextLevels = 4
+
+// checkTexts reports texts that are too large, in a node whose texts kustomize may parse.
+func (s *Sources) checkTexts(file string, at place, node *yaml.Node, levels int) {
+	if node.Kind == yaml.ScalarNode && levels > 0 && strings.ContainsAny(node.Value, "*[{\n") {
+		for _, p := range textPieces(node, at) {
+			root, err := s.FS.disk.measureText(file, p)
+			if err != nil {
+				s.reportMalformed(file, p, err)
+			} else if root != nil && root.Kind != yaml.ScalarNode {
+				s.checkTexts(file, p.place, root, levels-1)
+			}
+		}
+	}
+	for _, child := range node.Content {
+		s.checkTexts(file, at, child, levels)
+	}
+}
+
+// checkCopies reports the file or folder with which too much is loaded again, as where each
+// of many folders loads the next two.
+func (s *Sources) checkCopies(roots []string) {
+	count := map[string]int{} // how often a file or folder is loaded
+	for _, root := range roots {
+		count[root] = 1
+	}
+	loaders := map[string][]string{}
+	for _, l := range s.loads {
+		loaders[l.path] = append(loaders[l.path], l.by.Folder)
+	}
+	var countOf func(path string) int
+	countOf = func(path string) int {
+		if _, known := count[path]; !known {
+			for _, folder := range loaders[path] {
+				count[path] = min(count[path]+countOf(folder), 1<<40)
+			}
+		}
+		return count[path]
+	}
+	weights := map[string]int{}
+	for _, k := range s.Kustomizations {
+		weights[k.Folder] = k.weight
+	}
+	for _, m := range s.Manifests {
+		weights[m.File] = len(m.Texts)
+	}
+	copies := 0
+	for _, l := range s.loads {
+		n := countOf(l.path)
+		copies += max(n-1, 0) * weights[l.path]
+		weights[l.path] = 0 // counted
+		if copies > maxCopies {
+			s.report(l.by.File, l.line, "%s would be loaded %d times, which makes over %d copies of what is in files: load folders less often, or have fewer objects in them", Relative(l.path), n, maxCopies)
+			return
+		}
+	}
+}

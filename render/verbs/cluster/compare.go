@@ -1,0 +1,311 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/fluxcd/pkg/ssa/normalize"
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+// Compare renders environments and compares them with a cluster: it finds what the next sync
+// would change there. Where one of them cannot be rendered, nothing is compared.
+func Compare(ctx context.Context, c *Cluster, repository *render.Repository, names []string, progress func(environment, step string)) (*diff.Diff, error) {
+	names, err := repository.Select(render.Selection{Names: names})
+	if err != nil {
+		return nil, err
+	}
+	d := &diff.Diff{}
+	var environments []rendered
+	for _, name := range names {
+		const isAskedFor = true
+		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
+		d.Environments = append(d.Environments, diff.Environment{Name: name, Problems: problems})
+		if rendering != nil {
+			environments = append(environments, newRendered(repository.Kinds(), rendering))
+		}
+	}
+	if d.Failed() {
+		return d, nil
+	}
+	compared, err := compareAll(ctx, c, environments, progress)
+	if err != nil {
+		return nil, fmt.Errorf("compare with %s: %w", c.Name, withWayOut(err))
+	}
+	for i := range compared {
+		compared[i].Problems = append(compared[i].Problems, d.Environments[i].Problems...)
+	}
+	d.Environments = compared
+	return d, nil
+}
+
+// rendered is what an environment renders to.
+type rendered struct {
+	name    string
+	kinds   *registry.Kinds // that people may write in it
+	objects []Manifest
+}
+
+func newRendered(kinds *registry.Kinds, rendering *render.Rendering) rendered {
+	r := rendered{name: rendering.Environment, kinds: kinds}
+	for i, o := range rendering.Objects {
+		r.objects = append(r.objects, Manifest{Unstructured: o.Unstructured, File: path.Join(tree.Folder, rendering.Environment, rendering.Files[i].Path)})
+	}
+	return r
+}
+
+// compareAll compares environments with one cluster. No tool prunes from one of them what
+// another one has.
+func compareAll(ctx context.Context, c *Cluster, environments []rendered, progress func(environment, step string)) (compared []diff.Environment, err error) {
+	known := map[manifest.ID]bool{}
+	for _, e := range environments {
+		for _, m := range e.objects {
+			known[idInNamespace(m.Unstructured)] = true
+		}
+	}
+	schemas, err := newSchemas(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range environments {
+		one := &comparison{Cluster: c, rendered: e, known: known, schemas: schemas, progress: func(step string) { progress(e.name, step) }}
+		result, err := one.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		compared = append(compared, result)
+	}
+	return compared, nil
+}
+
+// comparison compares one environment with a cluster.
+type comparison struct {
+	*Cluster
+	rendered
+	known    map[manifest.ID]bool // the objects of all environments that are compared
+	schemas  *schemas
+	progress func(step string)
+}
+
+// run plans what a sync would do, finds what it would prune, and shows both as changes.
+func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
+	readable, warnings := withoutEncrypted(c.objects, "it is not compared")
+	manifests := make([]Manifest, len(readable))
+	for i, m := range readable {
+		manifests[i] = Manifest{Unstructured: m.DeepCopy(), File: m.File}
+		if err := normalize.Unstructured(manifests[i].Unstructured); err != nil {
+			return diff.Environment{}, fmt.Errorf("%s: %w", m.File, err)
+		}
+	}
+	planner := &planner{
+		cluster: c.Cluster, progress: c.progress, manager: c.manager, force: true,
+		refuse: func(*step) string { return "" }, defaultNamespace: metav1.NamespaceDefault,
+	}
+	p, problems, err := planner.plan(ctx, manifests)
+	switch {
+	case err != nil:
+		return diff.Environment{}, err
+	case manifest.HasErrors(problems):
+		return diff.Environment{Name: c.name, Problems: merged(manifest.SortProblems(append(warnings, problems...)))}, nil
+	}
+	steps := p.steps()
+	found := make([]difference, len(steps))
+	err = concurrently(ctx, len(steps), func(ctx context.Context, i int) (err error) {
+		found[i], err = c.difference(ctx, steps[i])
+		return err
+	})
+	if err != nil {
+		return diff.Environment{}, err
+	}
+	c.progress("looking for what git does not have")
+	pruned, more, err := c.findPruned(ctx, steps)
+	if err != nil {
+		return diff.Environment{}, err
+	}
+	e := c.changes(readable, found, pruned)
+	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(steps), more))
+	return e, nil
+}
+
+// terminating warns of objects that are being deleted.
+func terminating(steps []*step) (warnings []manifest.Problem) {
+	for _, s := range steps {
+		if s.live != nil && s.live.GetDeletionTimestamp() != nil {
+			since := s.live.GetDeletionTimestamp().UTC().Format(time.RFC3339)
+			warning := problem(s.Manifest, fmt.Sprintf("is being deleted since %s: once it is gone, the next sync makes it anew", since))
+			warning.Warning = true
+			warnings = append(warnings, warning)
+		}
+	}
+	return warnings
+}
+
+// difference is what a sync makes of an object.
+type difference struct {
+	*step
+	before *unstructured.Unstructured // of the cluster; nil where the cluster lacks the object
+	after  *unstructured.Unstructured // nil where that is what git has
+	notes  []string
+}
+
+func (c *comparison) difference(ctx context.Context, s *step) (d difference, err error) {
+	d.step = s
+	if s.live == nil {
+		if s.deferred != nil && !isAwaited(s.deferred) {
+			d.notes = []string{estimate(s.deferred)}
+		}
+		return d, nil
+	}
+	d.before = cleaned(s.live)
+	switch {
+	case s.deferred != nil:
+		d.notes = []string{estimate(s.deferred)}
+		d.after, err = overlay(d.before, s.Unstructured)
+	case ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent):
+		d.after, d.notes = c.leftAlone(s)
+	default:
+		after, err := c.withoutLeftovers(ctx, s)
+		if err != nil {
+			return d, err
+		}
+		d.after = cleaned(after)
+		d.notes, err = c.notes(s, after)
+		return d, err
+	}
+	return d, err
+}
+
+// isAwaited reports whether an object waits for its namespace or its kind alone.
+func isAwaited(deferred error) bool {
+	_, isUnserved := deferred.(unserved) //nolint:errorlint // it is never wrapped
+	return isUnserved || isMissingNamespace(deferred)
+}
+
+// estimate returns the note on an object that the API server cannot judge yet.
+func estimate(deferred error) string {
+	why := fmt.Sprintf("the API server refuses it before what else the environment changes is applied: %v", deferred)
+	if isAwaited(deferred) {
+		why = "the cluster does not serve that version yet"
+	}
+	return "this is an estimate, without what the API server adds or removes: " + why
+}
+
+// overlay returns what comes of an object when one in git is applied to it, as far as can be
+// told without the API server: lists are replaced.
+func overlay(live, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	was, err := json.Marshal(live.Object)
+	if err != nil {
+		return nil, err
+	}
+	is, err := json.Marshal(withoutServerFields(wanted).Object)
+	if err != nil {
+		return nil, err
+	}
+	both, err := jsonpatch.MergePatch(was, is)
+	if err != nil {
+		return nil, err
+	}
+	after := &unstructured.Unstructured{}
+	return after, after.UnmarshalJSON(both)
+}
+
+// leftAlone returns what a sync makes of an object that it creates once. That is another one
+// only if it was rendered from another spec.
+func (c *comparison) leftAlone(s *step) (after *unstructured.Unstructured, notes []string) {
+	after = cleaned(s.live)
+	digest := s.GetAnnotations()[kind.DigestAnnotation]
+	annotations := after.GetAnnotations()
+	if annotations[kind.DigestAnnotation] == digest {
+		return after, nil
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[kind.DigestAnnotation] = digest
+	after.SetAnnotations(annotations)
+	return after, []string{"it was not made from the spec in git, and a sync leaves it alone: delete it, and the next sync makes the one in git"}
+}
+
+// changes returns differences, and objects that tools prune, as changes of the environment.
+func (c *comparison) changes(wanted []Manifest, found []difference, pruned []prunedObject) diff.Environment {
+	var before []Manifest
+	after := make([]Manifest, 0, len(wanted))
+	byFile, byID, notes := map[string]difference{}, map[manifest.ID]difference{}, map[manifest.ID]string{}
+	for _, d := range found {
+		byFile[d.File] = d
+	}
+	for _, m := range wanted {
+		d := byFile[m.File]
+		if d.before != nil {
+			before = append(before, Manifest{Unstructured: d.before})
+		}
+		if d.after != nil {
+			m.Unstructured = d.after
+		}
+		after, byID[idInNamespace(m.Unstructured)] = append(after, m), d
+	}
+	for _, o := range pruned {
+		notes[idInNamespace(o.live)] = o.note
+		before = append(before, Manifest{Unstructured: cleaned(o.live)})
+	}
+	e := diff.Objects(c.kinds, c.name, before, after)
+	for i := range e.Changes {
+		change := &e.Changes[i]
+		id := idInNamespace(change.Object().Unstructured)
+		d := byID[id]
+		change.Notes = d.notes
+		if note := notes[id]; note != "" {
+			change.Notes = []string{note}
+		}
+		if change.Action() == diff.Replaced && d.step.after != nil {
+			change.After = cleaned(d.step.after) // with the defaults that the one in the cluster has
+		}
+	}
+	for i, o := range e.Unchanged {
+		e.Unchanged[i] = byID[idInNamespace(o)].live // with its status
+	}
+	return e
+}
+
+// toolMetadata is what tools note on each object that they apply.
+var toolMetadata = map[string][]string{
+	"labels":      {fluxDomain + "/name", fluxDomain + "/namespace", argoDomain + "/instance"},
+	"annotations": {argoDomain + "/tracking-id", argoDomain + "/installation-id", corev1.LastAppliedConfigAnnotation},
+}
+
+// cleaned returns an object of a cluster without what is no difference from git: what the API
+// server keeps, and what tools note.
+func cleaned(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o = withoutServerFields(o)
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	for field, keys := range toolMetadata {
+		values, _ := metadata[field].(map[string]any)
+		for _, key := range keys {
+			delete(values, key)
+		}
+		if len(values) == 0 {
+			delete(metadata, field)
+		}
+	}
+	return o
+}
+
+// idInNamespace returns the ID of an object with the namespace that it will be in.
+func idInNamespace(o *unstructured.Unstructured) manifest.ID {
+	return manifest.Object{Unstructured: o}.IDInNamespace()
+}

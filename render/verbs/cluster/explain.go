@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	ssaerrors "github.com/fluxcd/pkg/ssa/errors"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// refusal is the error of an object that render refuses, rather than the API server.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// unserved is the error of an object whose kind, or a version of it, the cluster does not know.
+type unserved schema.GroupVersionKind
+
+func (u unserved) Error() string {
+	gvk := schema.GroupVersionKind(u)
+	return fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, or install first what brings it", gvk.Kind, gvk.GroupVersion())
+}
+
+// isFatal reports whether an error is of the connection, rather than of one object.
+func isFatal(err error) bool {
+	var status apierrors.APIStatus
+	var refused refusal
+	var unknown unserved
+	isOfObject := errors.As(err, &status) || errors.As(err, &refused) || errors.As(err, &unknown)
+	return !isOfObject || apierrors.IsUnauthorized(err)
+}
+
+// explain returns the problems with an object that an answer of the API server means.
+func explain(m Manifest, err error) (problems []manifest.Problem) {
+	for _, message := range messages(err) {
+		problems = append(problems, problem(m, message))
+	}
+	return problems
+}
+
+// messages returns what an answer of the API server means, and the way out: one message for
+// each field that others manage.
+func messages(err error) (messages []string) {
+	var dryRun *ssaerrors.DryRunErr
+	if errors.As(err, &dryRun) {
+		err = dryRun.Unwrap() // the object is named anyway
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if cause.Type == metav1.CauseTypeFieldManagerConflict {
+				messages = append(messages, conflictMessage(cause))
+			}
+		}
+	}
+	if len(messages) > 0 {
+		return messages
+	}
+	return []string{withWayOut(err).Error()}
+}
+
+// managerOfConflict matches who manages a field, in quotes, in the cause of a conflict.
+var managerOfConflict = regexp.MustCompile(`^conflict with ("(?:[^"\\]|\\.)*")`)
+
+// conflictMessage returns a message that names the manager of a field.
+func conflictMessage(cause metav1.StatusCause) string {
+	manager := "somebody else"
+	if match := managerOfConflict.FindStringSubmatch(cause.Message); match != nil {
+		manager = match[1]
+	}
+	return fmt.Sprintf("%s: %s changed this field: leave it out of the environment where that is to own it, or take it back with --force-conflicts", strings.TrimPrefix(cause.Field, "."), manager)
+}
+
+// missingRight matches what the API server says to users who lack a right.
+var missingRight = regexp.MustCompile(`cannot [a-z]+ resource "`)
+
+func isMissingRight(err error) bool {
+	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
+}
+
+// withWayOut returns an error of the API server with what to do about it.
+func withWayOut(err error) error {
+	if out := wayOut(err); out != "" {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return err
+}
+
+// wayOut returns what to do about an answer of the API server; empty where that says it.
+func wayOut(err error) string {
+	switch {
+	case meta.IsNoMatchError(err):
+		return ""
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return "wait until the namespace is gone, and run this again"
+	case isMissingRight(err):
+		return "ask an administrator of the cluster for that right, or use another --context"
+	case apierrors.IsUnauthorized(err):
+		return "log in to the cluster again"
+	case isMissingNamespace(err):
+		return "add a Namespace to the environment, or create it first"
+	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "immutable"):
+		return "give the object another name, or delete it with kubectl, and run this again"
+	case strings.Contains(err.Error(), "does not support dry run"):
+		return "the webhook has to declare sideEffects: None or NoneOnDryRun"
+	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err), apierrors.IsServiceUnavailable(err):
+		return "run this again"
+	}
+	return ""
+}
+
+// isMissingNamespace reports whether an answer is that the namespace of an object is missing.
+func isMissingNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return status.Status().Details.Kind == "namespaces"
+}
+
+// isMissingName reports whether an answer is that something of one of some names is missing, such
+// as the ServiceAccount or PriorityClass of a Pod.
+func isMissingName(err error, names map[string]bool) bool {
+	for _, match := range missingName.FindAllStringSubmatch(err.Error(), -1) {
+		if names[match[1]+match[2]] && !isMissingNamespace(err) {
+			return true
+		}
+	}
+	return false
+}
+
+var missingName = regexp.MustCompile(`"([^"\s]+)" not found|with name (\S+) was found`)
+
+// ofMany matches problems that many objects have at once.
+var ofMany = regexp.MustCompile(missingRight.String() + `|^namespaces "[^"]*" not found|because it is being terminated`)
+
+// merged returns problems without the repetitions of those that many objects of one kind have:
+// a missing right, or a namespace that is missing or being deleted.
+func merged(problems []manifest.Problem) (kept []manifest.Problem) {
+	first, more := map[string]int{}, map[int]int{}
+	for _, p := range problems {
+		kind, name, _ := strings.Cut(p.Object, " ")
+		name = name[strings.Index(name, "/")+1:]
+		key := kind + ": " + strings.ReplaceAll(p.Message, fmt.Sprintf("%q", name), "")
+		if i, isThere := first[key]; isThere && !p.Warning && ofMany.MatchString(p.Message) {
+			more[i]++
+			continue
+		}
+		first[key] = len(kept)
+		kept = append(kept, p)
+	}
+	for i, n := range more {
+		kept[i].Message += fmt.Sprintf(" (and %d more like it)", n)
+	}
+	return kept
+}

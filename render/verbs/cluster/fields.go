@@ -1,0 +1,286 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fluxcd/pkg/ssa"
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/openapi3"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// schemas has the types of kinds, as the API server publishes them.
+type schemas struct {
+	root openapi3.Root
+
+	mu         sync.Mutex
+	converters map[schema.GroupVersion]managedfields.TypeConverter
+}
+
+func newSchemas(c *Cluster) (*schemas, error) {
+	api, err := discovery.NewDiscoveryClientForConfig(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &schemas{root: openapi3.NewRoot(api.OpenAPIV3()), converters: map[schema.GroupVersion]managedfields.TypeConverter{}}, nil
+}
+
+// typed returns an object with its type.
+func (s *schemas) typed(o *unstructured.Unstructured) (*typed.TypedValue, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version := o.GroupVersionKind().GroupVersion()
+	converter := s.converters[version]
+	if converter == nil {
+		published, err := s.root.GVSpec(version)
+		if err != nil {
+			return nil, fmt.Errorf("read the schemas of %s: %w", version, err)
+		}
+		const preserveUnknownFields = false
+		if converter, err = managedfields.NewTypeConverter(published.Components.Schemas, preserveUnknownFields); err != nil {
+			return nil, fmt.Errorf("read the schemas of %s: %w", version, err)
+		}
+		s.converters[version] = converter
+	}
+	return converter.ObjectToTyped(o, typed.AllowDuplicates)
+}
+
+// manager returns the field manager of the tool that applied an object, or else that of render
+// apply.
+func (c *comparison) manager(live *unstructured.Unstructured) string {
+	own := managerName(c.name)
+	switch {
+	case live == nil:
+		return own
+	case kustomizationOf(live) != "":
+		return fluxManager
+	case applicationOf(live) != "":
+		return argoManager
+	}
+	by := appliers(live)
+	for _, manager := range []string{own, fluxManager, argoManager, kubectlManager} {
+		if slices.Contains(by, manager) {
+			return manager
+		}
+	}
+	return own
+}
+
+// isPassing reports whether a sync removes what a manager set and git does not have: what
+// people set by kubectl, and what a tool that applies what git has set before. All else belongs
+// to controllers and the API server, which may have their own fields of an object.
+func (c *comparison) isPassing(entry metav1.ManagedFieldsEntry) bool {
+	if entry.Subresource != "" {
+		return false
+	}
+	switch entry.Manager {
+	case fluxManager, argoManager, managerName(c.name), "before-first-apply":
+		return true
+	}
+	return isKubectl(entry.Manager)
+}
+
+func isKubectl(manager string) bool { return strings.HasPrefix(manager, kubectlManager) }
+
+// withoutLeftovers returns what a sync makes of an object: what the API server would make of
+// it, without the fields that git does not have and whose managers a sync takes them from.
+func (c *comparison) withoutLeftovers(ctx context.Context, s *step) (*unstructured.Unstructured, error) {
+	leftovers := c.leftovers(s)
+	if leftovers.Empty() || s.live.GetAnnotations()[fluxDomain+"/ssa"] == "Merge" {
+		return s.after, nil // by ssa: Merge Flux leaves the fields of others alone
+	}
+	withTypes, err := c.schemas.typed(s.after)
+	if err != nil {
+		return nil, err
+	}
+	fields, _ := withTypes.RemoveItems(leftovers).AsValue().Unstructured().(map[string]any)
+	without := &unstructured.Unstructured{Object: fields}
+	if equality.Semantic.DeepEqual(cleaned(without).Object, cleaned(s.after).Object) {
+		return s.after, nil
+	}
+	// What is left out may have a default, which only the API server knows.
+	patch, err := mergePatch(s.live, without)
+	if err != nil {
+		return nil, err
+	}
+	after := s.live.DeepCopy()
+	err = c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(managerName(c.name)), client.DryRunAll)
+	switch {
+	case err == nil:
+		return after, nil
+	case isFatal(err):
+		return nil, err
+	}
+	return s.after, nil // it has to be there
+}
+
+// leftovers returns the fields of passing managers that no other manager has.
+func (c *comparison) leftovers(s *step) *fieldpath.Set {
+	applier := c.manager(s.live)
+	left, kept := fieldpath.NewSet(), fieldpath.NewSet()
+	for _, entry := range s.after.GetManagedFields() {
+		isApplier := entry.Manager == applier && entry.Operation == metav1.ManagedFieldsOperationApply
+		if !isApplier && c.isPassing(entry) && entry.APIVersion == s.after.GetAPIVersion() {
+			left = left.Union(fieldsOf(entry))
+		} else {
+			kept = kept.Union(fieldsOf(entry))
+		}
+	}
+	leftovers := fieldpath.NewSet()
+	left.Difference(kept).Iterate(func(path fieldpath.Path) {
+		if !isKey(path) && !hasFieldsBelow(kept, path) {
+			leftovers.Insert(path)
+		}
+	})
+	return leftovers
+}
+
+// fieldsOf returns the fields of a manager.
+func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	if entry.FieldsV1 == nil {
+		return fieldpath.NewSet()
+	}
+	fields, err := ssa.FieldsToSet(*entry.FieldsV1)
+	if err != nil { // the API server writes them
+		return fieldpath.NewSet()
+	}
+	return &fields
+}
+
+// hasFieldsBelow reports whether a set has fields below a path.
+func hasFieldsBelow(set *fieldpath.Set, path fieldpath.Path) bool {
+	for _, element := range path {
+		set = set.WithPrefix(element)
+	}
+	return !set.Empty()
+}
+
+// isKey reports whether a path leads to a field by which an item of a list is found.
+func isKey(path fieldpath.Path) bool {
+	if len(path) < 2 || path[len(path)-2].Key == nil || path[len(path)-1].FieldName == nil {
+		return false
+	}
+	return slices.ContainsFunc(*path[len(path)-2].Key, func(key value.Field) bool { return key.Name == *path[len(path)-1].FieldName })
+}
+
+// mergePatch returns the patch that makes one object of another, but for what the server keeps.
+func mergePatch(from, to *unstructured.Unstructured) ([]byte, error) {
+	was, err := json.Marshal(withoutServerFields(from).Object)
+	if err != nil {
+		return nil, err
+	}
+	is, err := json.Marshal(withoutServerFields(to).Object)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.CreateMergePatch(was, is)
+}
+
+// notes returns notes on the fields that a sync changes: who set them, and which tool does not
+// change them.
+func (c *comparison) notes(s *step, after *unstructured.Unstructured) (notes []string, err error) {
+	was, is := cleaned(s.live), cleaned(after)
+	if equality.Semantic.DeepEqual(was.Object, is.Object) {
+		return nil, nil
+	}
+	changed, err := c.changedFields(was, is)
+	if err != nil {
+		return nil, err
+	}
+	own, applier, isApplied := managerName(c.name), c.manager(s.live), false
+	for _, entry := range s.live.GetManagedFields() {
+		isApplier := entry.Manager == applier && entry.Operation == metav1.ManagedFieldsOperationApply
+		isApplied = isApplied || isApplier
+		if isApplier || entry.Subresource == "status" || entry.APIVersion != s.live.GetAPIVersion() {
+			continue
+		}
+		if fields := fieldsOf(entry).Leaves().Intersection(changed); !fields.Empty() {
+			notes = append(notes, c.note(entry, fields))
+		}
+	}
+	if applier == own && isApplied && len(notes) > 0 {
+		notes = append(notes, "render apply sets that back with --force-conflicts; without, it refuses where git has the field, and leaves it where git has not")
+	}
+	if why := refuseApply(s.live, s.Unstructured, own, ""); applier == own && why != "" {
+		notes = append(notes, "render apply refuses it: it "+why)
+	}
+	notes = append(notes, fluxNotes(s.live)...)
+	slices.Sort(notes)
+	return notes, nil
+}
+
+// fluxNotes returns notes on annotations by which Flux leaves an object alone.
+func fluxNotes(live *unstructured.Unstructured) (notes []string) {
+	for key, value := range map[string]string{"reconcile": "disabled", "ssa": "Ignore"} {
+		key = fluxDomain + "/" + key
+		if ssautils.AnyInMetadata(live, map[string]string{key: value}) {
+			notes = append(notes, fmt.Sprintf("Flux leaves it alone, as %s is %s", key, value))
+		}
+	}
+	return notes
+}
+
+// changedFields returns the fields that are removed, or have another value.
+func (c *comparison) changedFields(was, is *unstructured.Unstructured) (*fieldpath.Set, error) {
+	before, err := c.schemas.typed(was)
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.schemas.typed(is)
+	if err != nil {
+		return nil, err
+	}
+	compared, err := before.Compare(after)
+	if err != nil {
+		return nil, err
+	}
+	changed := fieldpath.NewSet()
+	compared.Removed.Union(compared.Modified).Iterate(func(path fieldpath.Path) {
+		if !isKey(path) {
+			changed.Insert(path)
+		}
+	})
+	return changed, nil
+}
+
+// note returns the note on fields that a manager set.
+func (c *comparison) note(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) string {
+	var names []string
+	fields.Iterate(func(path fieldpath.Path) { names = append(names, strings.TrimPrefix(path.String(), ".")) })
+	slices.Sort(names)
+	const most = 5
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
+	}
+	who := cmp.Or(entry.Manager, "someone")
+	if entry.Subresource != "" {
+		who += " (" + entry.Subresource + ")"
+	}
+	when := ""
+	if entry.Time != nil {
+		when = " at " + entry.Time.UTC().Format(time.RFC3339)
+	}
+	note := fmt.Sprintf("%s set %s%s", who, strings.Join(names, ", "), when)
+	if entry.Subresource == "" && c.isPassing(entry) || isKubectl(entry.Manager) {
+		return note
+	}
+	return note + ": a sync sets what git has, and that may be changed back; leave the field out of git where something else decides it"
+}

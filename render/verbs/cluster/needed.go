@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// stillNeeded returns why a Namespace or CustomResourceDefinition must not be deleted: other
+// objects are in it, or of its kind, that do not go with it. It is empty where it may go.
+func (a *applier) stillNeeded(ctx context.Context, r removal, going map[manifest.ID]bool) string {
+	if r.live.GetDeletionTimestamp() != nil {
+		return ""
+	}
+	var others []string
+	var err error
+	switch {
+	case isNamespace(r.id):
+		others, err = a.othersInNamespace(ctx, r.id.Name, going)
+	case isCRD(r.id):
+		others, err = a.othersOfKind(ctx, definedKind(r.live).WithVersion(storageVersion(r.live)), "", going)
+	}
+	slices.Sort(others)
+	const most = 3
+	if len(others) > most {
+		others = append(others[:most], "more")
+	}
+	switch {
+	case err != nil:
+		return fmt.Sprintf("whether anything else needs it is not known: %s", messages(err)[0])
+	case len(others) > 0:
+		return fmt.Sprintf("there is %s, which this environment does not delete; run this again when that is gone", strings.Join(others, ", "))
+	}
+	return ""
+}
+
+func storageVersion(crd *unstructured.Unstructured) string {
+	for name, version := range crdVersions(crd) {
+		if version["storage"] == true {
+			return name
+		}
+	}
+	return ""
+}
+
+// othersInNamespace names objects of a namespace that do not go with it.
+func (a *applier) othersInNamespace(ctx context.Context, namespace string, going map[manifest.ID]bool) (others []string, err error) {
+	api, err := discovery.NewDiscoveryClientForConfig(a.cluster.Config)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := api.ServerPreferredNamespacedResources()
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists) {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, resource := range list.APIResources {
+			if isTransient(version.Group, resource.Kind) || strings.Contains(resource.Name, "/") {
+				continue
+			}
+			found, err := a.othersOfKind(ctx, version.WithKind(resource.Kind), namespace, going)
+			if err != nil {
+				return nil, err
+			}
+			others = append(others, found...)
+		}
+	}
+	return others, nil
+}
+
+// othersOfKind names objects of a kind, in a namespace or all, that are not going.
+func (a *applier) othersOfKind(ctx context.Context, kind schema.GroupVersionKind, namespace string, going map[manifest.ID]bool) (others []string, err error) {
+	const page = 500
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	for {
+		if err := a.cluster.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(list.Continue)); err != nil {
+			return nil, client.IgnoreNotFound(err)
+		}
+		for i := range list.Items {
+			o := &list.Items[i]
+			id := manifest.ID{Group: kind.Group, Kind: kind.Kind, Namespace: o.Namespace, Name: o.Name}
+			isGoing := going[id] || o.DeletionTimestamp != nil || len(o.OwnerReferences) > 0
+			if !isGoing && !isOfCluster(id, o) {
+				others = append(others, id.String())
+			}
+		}
+		if list.Continue == "" || len(others) > 0 {
+			return others, nil
+		}
+	}
+}
+
+// isTransient reports whether objects of a kind come and go with others, or with what runs.
+func isTransient(group, kind string) bool {
+	switch kind {
+	case "Event", "Lease", "Endpoints", "EndpointSlice":
+		return slices.Contains([]string{"", "events.k8s.io", "coordination.k8s.io", "discovery.k8s.io"}, group)
+	}
+	return false
+}
+
+// isOfCluster reports whether the cluster itself made an object of a namespace.
+func isOfCluster(id manifest.ID, o *metav1.PartialObjectMetadata) bool {
+	switch (schema.GroupKind{Group: id.Group, Kind: id.Kind}) {
+	case schema.GroupKind{Kind: "ConfigMap"}:
+		return o.Name == "kube-root-ca.crt" || o.Name == "openshift-service-ca.crt"
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		return o.Name == "default"
+	case schema.GroupKind{Kind: "Secret"}:
+		return o.Annotations["kubernetes.io/service-account.name"] != ""
+	}
+	return isTransient(id.Group, id.Kind)
+}

@@ -1,0 +1,144 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// The domains of the labels and annotations of Flux and Argo CD.
+const (
+	fluxDomain = "kustomize.toolkit.fluxcd.io"
+	argoDomain = "argocd.argoproj.io"
+)
+
+// The field managers of tools that apply what git has.
+const (
+	fluxManager    = "kustomize-controller"
+	argoManager    = "argocd-controller"
+	kubectlManager = "kubectl"
+	// clientSide is that of kubectl apply without --server-side.
+	clientSide = "kubectl-client-side-apply"
+)
+
+// appliers returns the field managers that applied an object: those that keep a set of fields
+// as they want it, and not those that change some, as an autoscaler does.
+func appliers(u *unstructured.Unstructured) (managers []string) {
+	for _, entry := range u.GetManagedFields() {
+		isApply := entry.Operation == metav1.ManagedFieldsOperationApply || entry.Manager == clientSide
+		if isApply && entry.Subresource == "" && !slices.Contains(managers, entry.Manager) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	return managers
+}
+
+// trackers lists the labels and annotations by which tools know what they apply.
+var trackers = []struct{ key, owner string }{
+	{fluxDomain + "/name", "Flux's Kustomization"},
+	{"helm.toolkit.fluxcd.io/name", "Flux's HelmRelease"},
+	{"meta.helm.sh/release-name", "the Helm release"},
+	{argoDomain + "/tracking-id", "Argo CD as"},
+	{argoDomain + "/instance", "the Argo CD Application"},
+	{"applyset.kubernetes.io/part-of", "the ApplySet"},
+}
+
+// tools has the names of tools by the field managers under which they apply whole objects.
+var tools = map[string]string{
+	argoManager:       "Argo CD",
+	"helm":            "Helm",
+	"helm-controller": "Flux",
+	fluxManager:       "Flux",
+}
+
+// ownerOf names who else an object of the cluster belongs to; empty where nobody is known to
+// apply it or to have made it.
+func ownerOf(live *unstructured.Unstructured) string {
+	if controller := metav1.GetControllerOf(live); controller != nil {
+		return controller.Kind + " " + controller.Name
+	}
+	labels, annotations := live.GetLabels(), live.GetAnnotations()
+	for _, t := range trackers {
+		for _, name := range []string{labels[t.key], annotations[t.key]} {
+			if name != "" {
+				return t.owner + " " + name
+			}
+		}
+	}
+	for _, entry := range live.GetManagedFields() {
+		if tool := tools[entry.Manager]; tool != "" && entry.Subresource == "" {
+			return tool
+		}
+	}
+	return ""
+}
+
+// refuse returns why an object must not be applied; empty where it may.
+func (a *applier) refuse(s *step) string {
+	listedBy := a.others[s.id()]
+	switch {
+	case s.live != nil:
+		return refuseApply(s.live, s.Unstructured, a.name, listedBy)
+	case listedBy != "":
+		return fmt.Sprintf("belongs to environment %s, whose inventory has it: apply that again, or run render delete --env %s", listedBy, listedBy)
+	}
+	return ""
+}
+
+// refuseApply returns why an object that the cluster has must not be applied by a field manager,
+// and the way out; empty where it may. listedBy is another environment that has listed the
+// object, and may have yet to apply it.
+func refuseApply(live, wanted *unstructured.Unstructured, manager, listedBy string) string {
+	if live.GetDeletionTimestamp() != nil {
+		return "is being deleted: wait until it is gone, and run this again"
+	}
+	by := appliers(live)
+	environment := ""
+	if i := slices.IndexFunc(by, func(m string) bool { return m != manager && strings.HasPrefix(m, prefix) }); i >= 0 {
+		environment = strings.TrimPrefix(by[i], prefix)
+	} else if !slices.Contains(by, manager) {
+		environment = listedBy
+	}
+	if environment != "" {
+		return fmt.Sprintf("belongs to environment %s: what two environments need, give to a third alone; one that moves here, take out of %s and apply that first, or, if %s is gone from git, run render delete --env %s", environment, environment, environment, environment)
+	}
+	if owner := ownerOf(live); owner != "" {
+		return fmt.Sprintf("belongs to %s: change it there, or have that give it up, or leave it out of this environment", owner)
+	}
+	if ssautils.IsCRD(live) {
+		return refuseOlder(live, wanted)
+	}
+	return ""
+}
+
+const pruneAnnotation = fluxDomain + "/prune"
+
+// refuseDelete returns why an object that the environment no longer has is not deleted; empty
+// where it is.
+func refuseDelete(live *unstructured.Unstructured, manager string) string {
+	by := appliers(live)
+	others := slices.DeleteFunc(slices.Clone(by), func(other string) bool { return other == manager })
+	switch {
+	case len(others) == len(by) && !isWithoutFields(live):
+		return "this environment did not apply it"
+	case len(others) > 0:
+		return strings.Join(others, " and ") + " applied it, too"
+	}
+	if owner := ownerOf(live); owner != "" {
+		return "it belongs to " + owner
+	}
+	if ssautils.AnyInMetadata(live, map[string]string{pruneAnnotation: "disabled"}) {
+		return pruneAnnotation + " is disabled"
+	}
+	return ""
+}
+
+// isWithoutFields reports whether nobody wrote a field of an object, as of a ServiceAccount that
+// has a name and nothing else: the cluster does not note who applied such an object.
+func isWithoutFields(live *unstructured.Unstructured) bool {
+	return !slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource == "" })
+}

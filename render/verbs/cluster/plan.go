@@ -1,0 +1,330 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fluxcd/pkg/ssa"
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// concurrency is how many requests are under way at a time.
+const concurrency = 8
+
+// onlyIfAbsent marks objects that are created once and then left alone: the Pods of Ats.
+var onlyIfAbsent = map[string]string{fluxDomain + "/ssa": "IfNotPresent"}
+
+// planner finds out what applying an environment would do to a cluster.
+type planner struct {
+	cluster  *Cluster
+	progress func(step string)
+
+	// manager returns the field manager that applies an object; live is nil where the cluster
+	// does not have the object.
+	manager func(live *unstructured.Unstructured) string
+	// refuse returns why an object must not be applied; empty where it may.
+	refuse func(s *step) string
+	// force takes fields from those who changed them.
+	force bool
+	// defaultNamespace is the namespace of objects that name none; where it is empty, they are
+	// refused.
+	defaultNamespace string
+
+	crds       map[schema.GroupKind]*step // that the environment brings
+	namespaces map[string]*step           // that the environment brings
+	names      map[string]bool            // of all objects of the environment
+	asked      sync.Map                   // the kinds that missing namespaces were asked about
+	// isSettling is set once the definitions were applied: what the cluster makes of them takes
+	// a moment.
+	isSettling bool
+}
+
+// step is what applying one object would do.
+type step struct {
+	Manifest
+	live   *unstructured.Unstructured // nil where the cluster does not have the object
+	after  *unstructured.Unstructured // what the API server makes of it; nil where deferred
+	action string
+	// deferred is why the cluster cannot judge the object before others are applied; nil where
+	// it has judged it.
+	deferred error
+	problems []manifest.Problem
+}
+
+// plan is what applying the objects of an environment would do, in apply order.
+type plan struct {
+	definitions []*step // what other objects need first
+	rest        []*step
+}
+
+func (p *plan) steps() []*step { return slices.Concat(p.definitions, p.rest) }
+
+func (p *plan) ids() map[manifest.ID]bool {
+	ids := map[manifest.ID]bool{}
+	for _, s := range p.steps() {
+		ids[s.id()] = true
+	}
+	return ids
+}
+
+// plan asks the cluster about each object. An environment with errors among the problems must
+// not be applied.
+func (p *planner) plan(ctx context.Context, manifests []Manifest) (*plan, []manifest.Problem, error) {
+	made := &plan{}
+	p.crds, p.namespaces, p.names = map[schema.GroupKind]*step{}, map[string]*step{}, map[string]bool{"default": true}
+	for _, m := range manifests {
+		s := &step{Manifest: m}
+		if ssautils.IsClusterDefinition(m.Unstructured) {
+			made.definitions = append(made.definitions, s)
+		} else {
+			made.rest = append(made.rest, s)
+		}
+		switch {
+		case ssautils.IsCRD(m.Unstructured):
+			p.crds[definedKind(m.Unstructured)] = s
+		case ssautils.IsNamespace(m.Unstructured):
+			p.namespaces[m.GetName()] = s
+		}
+		p.names[m.GetName()] = true
+	}
+	sortForApply(made.definitions)
+	sortForApply(made.rest)
+	problems, err := p.judge(ctx, made.definitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := p.judge(ctx, made.rest)
+	return made, append(problems, more...), err
+}
+
+// sortForApply puts steps in the order in which Flux applies objects.
+func sortForApply(steps []*step) {
+	sort.Slice(steps, func(i, j int) bool {
+		return ssa.SortableUnstructureds{steps[i].Unstructured, steps[j].Unstructured}.Less(0, 1)
+	})
+}
+
+// definedKind returns the kind that a CustomResourceDefinition defines.
+func definedKind(crd *unstructured.Unstructured) schema.GroupKind {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}
+}
+
+// judge asks the cluster about objects, several at a time. An error is of the connection.
+func (p *planner) judge(ctx context.Context, steps []*step) (problems []manifest.Problem, err error) {
+	var asked atomic.Int64
+	err = concurrently(ctx, len(steps), func(ctx context.Context, i int) error {
+		if n := asked.Add(1); n%concurrency == 1 {
+			p.progress(fmt.Sprintf("asking the cluster about %d of %d objects", n, len(steps)))
+		}
+		return p.judgeOne(ctx, steps[i])
+	})
+	for _, s := range steps {
+		problems = append(problems, s.problems...)
+	}
+	return problems, err
+}
+
+// concurrently calls do for each i from 0 to n-1, several at a time, until one fails.
+func concurrently(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency)
+	for i := range n {
+		group.Go(func() error {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			return do(ctx, i)
+		})
+	}
+	return group.Wait()
+}
+
+// judgeOne finds out what applying an object would do, that it has to wait for others, or what
+// is wrong with it.
+func (p *planner) judgeOne(ctx context.Context, s *step) error {
+	s.action, s.deferred, s.problems, s.after = "", nil, nil, nil
+	switch err := p.ask(ctx, s); {
+	case err == nil && s.live == nil:
+		s.action = Created
+	case err == nil && isUnchanged(s.live, s.after):
+		s.action = Unchanged
+	case err == nil:
+		s.action = Configured
+	case isFatal(err):
+		return err
+	case p.mayPass(s, err):
+		s.deferred, s.action = err, Configured
+		if s.live == nil {
+			s.action = Created
+		}
+	default:
+		s.problems = explain(s.Manifest, err)
+	}
+	return nil
+}
+
+// attempts is how often an object is asked about that changes meanwhile.
+const attempts = 5
+
+// ask reads the object of the cluster, and what the API server would make of it.
+func (p *planner) ask(ctx context.Context, s *step) error {
+	served, err := p.locate(s)
+	if err != nil {
+		return err
+	}
+	if namespace := s.GetNamespace(); p.isMissing(namespace) && !p.isFirst(s) {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, namespace)
+	}
+	for range attempts {
+		s.live = nil
+		if !served.Empty() {
+			if s.live, err = p.cluster.read(ctx, served, s.id()); err != nil {
+				return err
+			}
+		}
+		if message := p.refuse(s); message != "" {
+			return refusal(message)
+		}
+		if served != s.GroupVersionKind() {
+			return unserved(s.GroupVersionKind())
+		}
+		if s.after = s.live; s.live != nil && ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent) {
+			return nil
+		}
+		if s.after, err = p.dryRun(ctx, s); err != nil {
+			return err
+		}
+		if s.live == nil || s.after.GetResourceVersion() == s.live.GetResourceVersion() {
+			return nil
+		}
+	}
+	return err
+}
+
+// isMissing reports whether a namespace is not there before the environment is applied.
+func (p *planner) isMissing(namespace string) bool {
+	s := p.namespaces[namespace]
+	return s.isPending() && s.live == nil && !p.isSettling
+}
+
+// isFirst reports whether an object is the first of its kind in its namespace to be judged. In a
+// namespace that is missing the API server, after a wait, checks no more than rights.
+func (p *planner) isFirst(s *step) bool {
+	ofKind := s.id()
+	ofKind.Name = ""
+	_, isThere := p.asked.LoadOrStore(ofKind, true)
+	return !isThere
+}
+
+// locate puts an object into the namespace in which the cluster has it, and returns the version
+// in which the cluster serves its kind: its own where it can, and none where the environment
+// brings the kind.
+func (p *planner) locate(s *step) (served schema.GroupVersionKind, err error) {
+	var scope string
+	gvk := s.GroupVersionKind()
+	mapping, err := p.cluster.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		mapping, err = p.cluster.RESTMapper().RESTMapping(gvk.GroupKind())
+	}
+	crd := p.crds[gvk.GroupKind()]
+	switch {
+	case err == nil:
+		served, scope = mapping.GroupVersionKind, string(mapping.Scope.Name())
+	case !meta.IsNoMatchError(err):
+		return served, fmt.Errorf("ask the cluster for its kinds: %w", err)
+	case crd == nil:
+		return served, unserved(gvk)
+	default:
+		scope, _, _ = unstructured.NestedString(crd.Object, "spec", "scope")
+	}
+	switch {
+	case scope == "Cluster" || scope == string(meta.RESTScopeNameRoot):
+		s.SetNamespace("")
+	case s.GetNamespace() == "" && p.defaultNamespace == "":
+		return served, refusal("has no namespace: write one, or namespace: in a kustomization, and render")
+	case s.GetNamespace() == "":
+		s.SetNamespace(p.defaultNamespace)
+	}
+	return served, nil
+}
+
+// dryRun returns what the API server would make of an object.
+func (p *planner) dryRun(ctx context.Context, s *step) (*unstructured.Unstructured, error) {
+	after := s.DeepCopy()
+	ssautils.RemoveCABundleFromCRD(after)
+	options := []client.ApplyOption{client.FieldOwner(p.manager(s.live)), client.DryRunAll}
+	if p.force {
+		options = append(options, client.ForceOwnership)
+	}
+	return after, p.cluster.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
+}
+
+// mayPass reports whether an answer may be another one once what the environment brings is
+// applied.
+func (p *planner) mayPass(s *step, err error) bool {
+	crd, namespace := p.crds[s.GroupVersionKind().GroupKind()], p.namespaces[s.GetNamespace()]
+	switch err.(type) { //nolint:errorlint // these are never wrapped
+	case unserved:
+		return crd.isPending() || crd != nil && p.isSettling
+	case refusal:
+		return false
+	}
+	switch {
+	case isMissingRight(err):
+		return false
+	case isMissingName(err, p.names):
+		return true
+	case p.isSettling:
+		return apierrors.IsNotFound(err) && (crd != nil || namespace != nil)
+	case namespace.isPending():
+		return isMissingNamespace(err) || crd.isPending() || apierrors.IsForbidden(err) // such as by Pod Security
+	}
+	return crd.isPending()
+}
+
+// isPending reports whether there is an object that has yet to be applied.
+func (s *step) isPending() bool { return s != nil && s.action != Unchanged }
+
+// serverMetadata lists the fields of metadata that the API server keeps.
+var serverMetadata = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
+
+// withoutServerFields returns an object of a cluster without what the API server and
+// controllers keep on it.
+func withoutServerFields(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o = o.DeepCopy()
+	delete(o.Object, "status")
+	for _, field := range serverMetadata {
+		unstructured.RemoveNestedField(o.Object, "metadata", field)
+	}
+	return o
+}
+
+func isUnchanged(live, after *unstructured.Unstructured) bool {
+	return equality.Semantic.DeepEqual(withoutServerFields(live).Object, withoutServerFields(after).Object)
+}
+
+// id returns the ID of the object in the cluster.
+func (s *step) id() manifest.ID { return idOf(s.Unstructured) }
+
+// idOf returns the ID of an object as it is written: without a namespace where it names none.
+func idOf(u *unstructured.Unstructured) manifest.ID { return manifest.Object{Unstructured: u}.ID() }
+
+// problem returns a problem with an object of an environment.
+func problem(m Manifest, message string) manifest.Problem {
+	return manifest.Problem{File: m.File, Object: idOf(m.Unstructured).String(), Message: message}
+}

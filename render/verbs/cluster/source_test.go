@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"testing"
+
+	"example.com/gatehouse/render/tree"
+)
+
+// What SOPS encrypted is left out with a warning: applied as it is, it would be of use to
+// nobody.
+func TestDecode(t *testing.T) {
+	manifests, err := decodeFiles("rendered/dev", []tree.File{
+		{Path: "shop/configmap-one.yaml", Content: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: shop}\ndata: {key: 'ENC[AES256_GCM,no'}\n")},
+		{Path: "shop/secret-two.yaml", Content: []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: two, namespace: shop}\ndata: {key: aGVsbG8=}\n")},
+		{Path: "shop/secret-three.yaml", Content: []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: three, namespace: shop}\ndata: {key: eA==}\nsops: {mac: x}\n")},
+		{Path: "shop/secret-four.yaml", Content: []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: four, namespace: shop}\ndata: {key.yaml: YTogRU5DW0FFUzI1Nl9HQ00sZGF0YTp4XQ==}\n")},
+		{Path: "README.md", Content: []byte("# dev")},
+		{Path: tree.IndexFile, Content: []byte("resources: []")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, problems := withoutEncrypted(manifests, "it is left out")
+	if len(manifests) != 2 || idOf(manifests[0].Unstructured).String() != "ConfigMap shop/one" || idOf(manifests[1].Unstructured).String() != "Secret shop/two" {
+		t.Errorf("%v", manifests)
+	}
+	if len(problems) != 2 || !problems[0].Warning || problems[1].String() != "rendered/dev/shop/secret-four.yaml: warning: Secret shop/four: SOPS encrypted it, and it is left out" {
+		t.Errorf("%v", problems)
+	}
+}

@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+)
+
+// awaited is an object that is waited for, until it is ready or gone.
+type awaited struct {
+	id      manifest.ID
+	file    string
+	isGone  bool // it is to be gone, rather than ready
+	mayEnd  bool // it may go once it has ended
+	status  status.Status
+	message string
+}
+
+// isOver reports whether waiting for the object is over.
+func (w *awaited) isOver() bool {
+	return w.status == status.CurrentStatus || w.status == status.FailedStatus
+}
+
+// awaited returns what to wait for after objects were applied and deleted. The object that a
+// gated Pod was rendered from speaks for the Pod.
+func (a *applier) awaited(applied []*step, deleted []removal) (all []*awaited) {
+	for _, s := range applied {
+		if gateOf(a.Kinds, s.Unstructured) != "" {
+			continue
+		}
+		_, isShort, _ := unstructured.NestedFieldNoCopy(s.Object, "spec", "ttlSecondsAfterFinished")
+		all = append(all, &awaited{id: s.id(), file: s.File, mayEnd: isShort && s.GetKind() == "Job"})
+	}
+	for _, r := range deleted {
+		all = append(all, &awaited{id: r.id, isGone: true})
+	}
+	return all
+}
+
+// waitFor waits until objects are ready and others are gone. The problems say why they are not.
+func (a *applier) waitFor(ctx context.Context, all []*awaited) (problems []manifest.Problem) {
+	inTime, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	for pending := all; ; {
+		_ = concurrently(inTime, len(pending), func(ctx context.Context, i int) error {
+			if live, err := a.cluster.find(ctx, pending[i].id); ctx.Err() == nil || pending[i].message == "" {
+				pending[i].observe(a.Kinds, live, err)
+			}
+			return nil
+		})
+		if pending = slices.DeleteFunc(slices.Clone(pending), (*awaited).isOver); len(pending) == 0 {
+			break
+		}
+		a.Progress(manifest.EscapeControls(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
+		if pause(inTime, time.Second) != nil {
+			break
+		}
+	}
+	for _, w := range all {
+		if w.status != status.CurrentStatus {
+			problems = append(problems, w.problem(a.Timeout, a.trouble(ctx, w)))
+		}
+	}
+	return problems
+}
+
+// problem returns why waiting for an object ended without success.
+func (w *awaited) problem(timeout time.Duration, trouble string) manifest.Problem {
+	message := fmt.Sprintf("is not ready after %s: ", timeout)
+	switch {
+	case w.status == status.FailedStatus:
+		message = "failed: "
+	case w.isGone:
+		message = fmt.Sprintf("is not gone after %s: ", timeout)
+	}
+	return manifest.Problem{File: w.file, Object: w.id.String(), Message: message + w.message + trouble}
+}
+
+// observe notes how far an object is.
+func (w *awaited) observe(kinds *registry.Kinds, live *unstructured.Unstructured, err error) {
+	w.status = status.InProgressStatus
+	switch {
+	case err != nil:
+		w.message = messages(err)[0]
+	case w.isGone:
+		w.observeGoing(live)
+	case live == nil && w.mayEnd:
+		w.status = status.CurrentStatus
+	case live == nil:
+		w.message = "somebody deleted it: run this again"
+	default:
+		w.status, w.message = health(kinds, live)
+	}
+}
+
+// observeGoing notes whether an object is gone.
+func (w *awaited) observeGoing(live *unstructured.Unstructured) {
+	switch {
+	case live == nil:
+		w.status = status.CurrentStatus
+	case live.GetDeletionTimestamp() == nil:
+		w.status, w.message = status.FailedStatus, "somebody made it anew"
+	case len(live.GetFinalizers()) > 0:
+		w.message = fmt.Sprintf("it waits for its finalizers %q", live.GetFinalizers())
+	default:
+		w.message = cmp.Or(whatRemains(live), "it ends")
+	}
+}
+
+// whatRemains returns what keeps a Namespace from being gone; empty for any other object.
+func whatRemains(live *unstructured.Unstructured) string {
+	if !ssautils.IsNamespace(live) {
+		return ""
+	}
+	var remains []string
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if c, _ := condition.(map[string]any); c["status"] == "True" {
+			remains = append(remains, fmt.Sprint(c["message"]))
+		}
+	}
+	return strings.Join(remains, "; ")
+}
+
+// health returns the status of an object: Current where its kind takes it for healthy, and else
+// that of kstatus. The result of a command is not the health of a delivery.
+func health(kinds *registry.Kinds, live *unstructured.Unstructured) (status.Status, string) {
+	if kinds.IsInHealthyPhase(live) {
+		return status.CurrentStatus, ""
+	}
+	if ssautils.IsNamespace(live) && live.GetDeletionTimestamp() != nil {
+		return status.FailedStatus, "it is being deleted"
+	}
+	result, err := status.Compute(live)
+	if err != nil {
+		return status.FailedStatus, err.Error()
+	}
+	observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration")
+	switch {
+	case result.Status == status.TerminatingStatus:
+		return status.InProgressStatus, "it is being deleted"
+	case observed < 0: // the default of the kinds of Gatehouse
+		return result.Status, "no controller has looked at it: is gatehouse-controller running? See kubectl get pods --all-namespaces --selector app.kubernetes.io/name=gatehouse-controller"
+	}
+	return result.Status, result.Message
+}

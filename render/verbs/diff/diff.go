@@ -1,0 +1,155 @@
+// Package diff compares what an environment was rendered to with what it renders to now, object
+// by object: order and formatting do not count.
+package diff
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+)
+
+// Environment is what changes in an environment.
+type Environment struct {
+	Name string
+	// Kinds has the kinds that people may write in the environment.
+	Kinds *registry.Kinds
+	// Changes is in the order of namespaces, kinds and names.
+	Changes []Change
+	// Unchanged has the objects that are the same before and after.
+	Unchanged []*unstructured.Unstructured
+	// Problems has warnings, or the errors without which there would be changes.
+	Problems []manifest.Problem
+}
+
+// Change is an object that is added, removed, changed, or replaced by one of another name.
+type Change struct {
+	// Before is nil where the object is added, After where it is removed.
+	Before, After *unstructured.Unstructured
+	// BeforeFile and AfterFile are relative to the root, with slashes.
+	BeforeFile, AfterFile string
+	// Notes explains a difference from a cluster: who made it, what a sync does about it.
+	Notes []string
+}
+
+// Manifest is an object and its file, relative to the root, with slashes.
+type Manifest struct {
+	*unstructured.Unstructured
+	File string
+}
+
+// Action is what happens to an object.
+type Action string
+
+// The actions.
+const (
+	Added   Action = "added"
+	Changed Action = "changed"
+	// Replaced is an object that nobody can change, such as a Pod: one of another name takes
+	// its place.
+	Replaced Action = "replaced"
+	Removed  Action = "removed"
+)
+
+// Action returns what happens to the object.
+func (c Change) Action() Action {
+	switch {
+	case c.Before == nil:
+		return Added
+	case c.After == nil:
+		return Removed
+	case c.Before.GetName() != c.After.GetName():
+		return Replaced
+	}
+	return Changed
+}
+
+// Object returns the object after the change, or before it where it is removed.
+func (c Change) Object() manifest.Object {
+	if c.After == nil {
+		return manifest.Object{Unstructured: c.Before}
+	}
+	return manifest.Object{Unstructured: c.After}
+}
+
+// Objects compares the objects of an environment before and after.
+func Objects(kinds *registry.Kinds, name string, before, after []Manifest) Environment {
+	e := Environment{Name: name, Kinds: kinds}
+	old := map[manifest.ID]Manifest{}
+	for _, m := range before {
+		old[idOf(m)] = m
+	}
+	for _, m := range after {
+		id := idOf(m)
+		was := old[id]
+		delete(old, id)
+		if was.Unstructured != nil && equal(was.Unstructured, m.Unstructured) {
+			e.Unchanged = append(e.Unchanged, m.Unstructured)
+			continue
+		}
+		e.Changes = append(e.Changes, Change{Before: was.Unstructured, After: m.Unstructured, BeforeFile: was.File, AfterFile: m.File})
+	}
+	for _, m := range old {
+		e.Changes = append(e.Changes, Change{Before: m.Unstructured, BeforeFile: m.File})
+	}
+	e.Changes = replacements(kinds, e.Changes)
+	slices.SortFunc(e.Changes, Compare)
+	return e
+}
+
+// idOf returns the ID by which objects have a file each.
+func idOf(m Manifest) manifest.ID {
+	return manifest.Object{Unstructured: m.Unstructured}.IDInNamespace()
+}
+
+// replacements joins an object that is added and one that is removed to one replacement, where
+// both are the only ones that one object was rendered to of one kind and one name before the
+// hash, and nobody can change them.
+func replacements(kinds *registry.Kinds, changes []Change) []Change {
+	added, removed := map[place][]int{}, map[place][]int{}
+	for i, c := range changes {
+		switch p, ok := placeOf(kinds, c.Object().Unstructured); {
+		case !ok:
+		case c.Before == nil:
+			added[p] = append(added[p], i)
+		case c.After == nil:
+			removed[p] = append(removed[p], i)
+		}
+	}
+	for p, in := range added {
+		if out := removed[p]; len(in) == 1 && len(out) == 1 {
+			is, was := &changes[in[0]], &changes[out[0]]
+			is.Before, is.BeforeFile = was.Before, was.BeforeFile
+			*was = Change{}
+		}
+	}
+	return slices.DeleteFunc(changes, func(c Change) bool { return c.Before == nil && c.After == nil })
+}
+
+// place identifies what an object that nobody can change is for: another for the same replaces it.
+type place struct {
+	owner manifest.ID // what it was rendered from
+	kind  schema.GroupKind
+	name  string // before the hash
+}
+
+func placeOf(kinds *registry.Kinds, o *unstructured.Unstructured) (place, bool) {
+	if !kinds.IsImmutable(o) {
+		return place{}, false
+	}
+	k, name := kinds.RenderedFrom(o), o.GetName()
+	name = name[:max(strings.LastIndex(name, "-"), 0)]
+	owner := manifest.ID{Group: k.GVK.Group, Kind: k.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label]}
+	return place{owner, o.GroupVersionKind().GroupKind(), name}, true
+}
+
+// Compare sorts changes in the order of namespaces, kinds and names.
+func Compare(a, b Change) int {
+	x, y := a.Object().ID(), b.Object().ID()
+	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind), strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
+}

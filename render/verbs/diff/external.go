@@ -1,0 +1,83 @@
+package diff
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"example.com/gatehouse/render/tree"
+)
+
+// External shows changes by a program that compares two folders with a file for each object, as
+// `kubectl diff` does by KUBECTL_EXTERNAL_DIFF. It returns the exit code of the program, 0 or 1:
+// any other is an error.
+func External(ctx context.Context, command string, changes []Change, out, errOut io.Writer) (int, error) {
+	dir, err := os.MkdirTemp("", "render-diff-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	before, after := filepath.Join(dir, "BEFORE"), filepath.Join(dir, "AFTER")
+	if err := errors.Join(os.Mkdir(before, 0o700), os.Mkdir(after, 0o700)); err != nil {
+		return 0, err
+	}
+	for _, c := range changes {
+		was, is := c.Texts()
+		if err := errors.Join(writeText(before, c, was), writeText(after, c, is)); err != nil {
+			return 0, err
+		}
+	}
+	args := words(command)
+	//nolint:gosec // the caller chooses the program
+	cmd := exec.CommandContext(ctx, args[0], append(args[1:], before, after)...)
+	cmd.Stdout, cmd.Stderr = out, errOut
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return 1, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("KUBECTL_EXTERNAL_DIFF=%q: %w: name a program that ends with 0 or 1, or unset it", command, err)
+	}
+	return 0, nil
+}
+
+// argument matches the arguments that kubectl passes to the program.
+var argument = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
+
+// words splits a command into a program and its arguments, as kubectl does.
+func words(command string) (words []string) {
+	for i, word := range strings.Split(command, " ") {
+		if i == 0 || argument.MatchString(word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// writeText writes the text of an object, if there is any, to a file in a folder:
+// prod.shop.deployment-sessions.yaml.
+func writeText(dir string, c Change, text string) error {
+	if text == "" {
+		return nil
+	}
+	name := c.AfterFile
+	if name == "" {
+		name = c.BeforeFile
+	}
+	if name == "" {
+		name = liveName(c.Before)
+	}
+	name = strings.ReplaceAll(strings.TrimPrefix(name, tree.Folder+"/"), "/", ".")
+	if len(name) > 250 {
+		name = fmt.Sprintf("%.180s-%x.yaml", name, sha256.Sum256([]byte(name)))
+	}
+	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+}

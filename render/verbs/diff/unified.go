@@ -1,0 +1,120 @@
+package diff
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// noFile is what diff and git call a file that does not exist, on every system.
+const noFile = "/dev/null"
+
+// Unified returns the notes, each in a comment line, and a unified diff of the object as YAML. As
+// in `kubectl diff`, it shows which values of a Secret change, and not the values.
+func (c Change) Unified() string {
+	var notes strings.Builder
+	for _, note := range c.Notes {
+		notes.WriteString("# " + manifest.EscapeControls(note) + "\n")
+	}
+	from, to := "a/"+c.BeforeFile, "b/"+c.AfterFile
+	switch {
+	case c.Before == nil:
+		from = noFile
+	case c.BeforeFile == "":
+		from = "live/" + liveName(c.Before)
+	}
+	if c.After == nil {
+		to = noFile
+	}
+	before, after := c.Texts()
+	return notes.String() + udiff.Unified(from, to, before, after)
+}
+
+// liveName returns what `kubectl diff` calls an object of a cluster: apps.v1.Deployment.shop.sessions.
+func liveName(o *unstructured.Unstructured) string {
+	gvk := o.GroupVersionKind()
+	words := []string{gvk.Group, gvk.Version, gvk.Kind, o.GetNamespace(), o.GetName()}
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
+	return manifest.EscapeControls(strings.Join(words, "."))
+}
+
+// Texts returns the object as YAML before and after, with the values of a Secret masked; empty
+// where there is no object.
+func (c Change) Texts() (before, after string) {
+	was, is := masked(c.Before, c.After)
+	return text(was), text(is)
+}
+
+func text(o *unstructured.Unstructured) string {
+	if o == nil {
+		return ""
+	}
+	content, err := manifest.Object{Unstructured: o}.YAML()
+	if err != nil { // of what was read from YAML or JSON
+		panic(fmt.Errorf("write %s %s: %w", o.GetKind(), o.GetName(), err))
+	}
+	return string(content)
+}
+
+// masked returns the object before and after with stars for the values of a Secret.
+func masked(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
+	was, is = before, after
+	if isSecret(before) {
+		was = before.DeepCopy()
+	}
+	if isSecret(after) {
+		is = after.DeepCopy()
+	}
+	for _, field := range []string{"data", "stringData"} {
+		mask(values(was, field), values(is, field), func(string, any) bool { return true })
+	}
+	mask(values(was, "metadata", "annotations"), values(is, "metadata", "annotations"), func(key string, value any) bool {
+		return manifest.MayHoldSecret(key, fmt.Sprint(value))
+	})
+	return was, is
+}
+
+// mask replaces the values of keys by stars, which show whether the value changes.
+func mask(old, current map[string]any, isMasked func(key string, value any) bool) {
+	for key, value := range old {
+		other, stays := current[key]
+		switch {
+		case !isMasked(key, value) && (!stays || !isMasked(key, other)):
+		case !stays:
+			old[key] = "***"
+		case reflect.DeepEqual(value, other):
+			old[key], current[key] = "***", "***"
+		default:
+			old[key], current[key] = "*** (before)", "*** (after)"
+		}
+	}
+	for key, value := range current {
+		if _, was := old[key]; !was && isMasked(key, value) {
+			current[key] = "***"
+		}
+	}
+}
+
+func isSecret(o *unstructured.Unstructured) bool {
+	return o != nil && o.GetKind() == "Secret" && o.GroupVersionKind().Group == ""
+}
+
+// values returns the values in a field of a Secret; nil of anything else. It replaces a field
+// that is no map, which no cluster takes, by stars.
+func values(o *unstructured.Unstructured, path ...string) map[string]any {
+	if !isSecret(o) {
+		return nil
+	}
+	value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	values, isMap := value.(map[string]any)
+	if ok && value != nil && !isMap {
+		_ = unstructured.SetNestedField(o.Object, "***", path...)
+	}
+	return values
+}

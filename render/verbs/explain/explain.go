@@ -1,0 +1,194 @@
+// Package explain says where objects of an environment come from, what may change them on the
+// way, and what they are rendered to.
+package explain
+
+import (
+	"path"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+// Explanation says how an object came to be.
+type Explanation struct {
+	Reference
+	// RenderedFrom is the object that it was rendered from; nil of what people wrote.
+	RenderedFrom *Reference `json:"renderedFrom,omitempty"`
+	// Origin is where people wrote it, or what it was rendered from.
+	Origin *Origin `json:"origin,omitempty"`
+	// IsTraced reports whether it is known which kustomizations it goes through.
+	IsTraced bool `json:"isTraced"`
+	// IsRemoved reports whether a patch removes what people wrote.
+	IsRemoved bool `json:"isRemoved,omitempty"`
+	// History is what kustomizations made of what people wrote.
+	History
+	// Overrides is what the overrides of the environment made of what was rendered.
+	Overrides History `json:"overrides,omitzero"`
+	// RenderedTo has what is rendered from it.
+	RenderedTo []Reference `json:"renderedTo,omitempty"`
+}
+
+// Reference names an object of an environment.
+type Reference struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// File is the one that it is rendered to, relative to the root; empty of an object that a
+	// patch removes.
+	File string `json:"file,omitempty"`
+}
+
+// String returns how people name the object.
+func (r Reference) String() string {
+	return manifest.ID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}.String()
+}
+
+// Origin is where people wrote an object.
+type Origin struct {
+	Place
+	// Object is how it is named there.
+	Object string `json:"object"`
+	// Entry is that of a kustomization which generates it; empty of an object that is written.
+	Entry string `json:"entry,omitempty"`
+	// Files are those that the entry generates it from.
+	Files []string `json:"files,omitempty"`
+}
+
+// Place is a line of a file, relative to the root.
+type Place struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// String returns the place as a compiler writes it.
+func (p Place) String() string { return manifest.Problem{File: p.File, Line: p.Line}.Position() }
+
+// History is what became of an object between two stages.
+type History struct {
+	// Changes are the entries of kustomizations that select the object, in the order in which
+	// they are applied.
+	Changes []Change `json:"changes"`
+	// Diff is a unified diff of the object as YAML, with the values of a Secret masked; empty of
+	// an object that is generated.
+	Diff string `json:"diff,omitempty"`
+}
+
+// Change is an entry of a kustomization that selects an object: it may change it.
+type Change struct {
+	Place
+	// Entry is the path of the entry, as patches[0], images[1] or namespace.
+	Entry string `json:"entry,omitempty"`
+	// Files are those that the entry loads, as patches.
+	Files []string `json:"files,omitempty"`
+}
+
+// explainer explains objects of one environment.
+type explainer struct {
+	*render.Examination
+}
+
+// object explains an object.
+func (e explainer) object(p tree.Placed) Explanation {
+	x := Explanation{Reference: e.reference(p), History: History{Changes: []Change{}}, Overrides: e.overrides(p)}
+	written := p.Object
+	if p.IsRendered() {
+		written = p.Source()
+		owner := e.referenceOf(written)
+		x.RenderedFrom = &owner
+	}
+	if way := e.Ways.Find(written); p.Written != nil && way != nil {
+		x.follow(e, *way, written.Unstructured)
+	} else { // overrides add it, or a patch gives it another name
+		at := e.Locate(written)
+		x.Origin = &Origin{Place: Place{at.File, at.Line}, Object: written.String()}
+		x.IsTraced = p.Written == nil
+	}
+	for _, other := range e.Objects {
+		if !p.IsRendered() && other.IsRendered() && other.Written == p.Unstructured {
+			x.RenderedTo = append(x.RenderedTo, e.reference(other))
+		}
+	}
+	return x
+}
+
+// removed explains an object that a patch removes.
+func (e explainer) removed(way kustomize.Way) Explanation {
+	x := Explanation{Reference: referenceTo(way.Document), IsRemoved: true}
+	x.follow(e, way, nil)
+	return x
+}
+
+// referenceTo names an object as it is written.
+func referenceTo(d source.Document) Reference {
+	return Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
+}
+
+// follow adds what happens to an object on its way to what was built.
+func (x *Explanation) follow(e explainer, way kustomize.Way, built *unstructured.Unstructured) {
+	file, line := way.Document.Position()
+	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
+	generator, isGenerated := e.Ways.GeneratorOf(way.Document)
+	if isGenerated {
+		x.Origin.Entry, x.Origin.Files = generator.Path, relative(generator.Files)
+	}
+	x.Changes = e.changes(e.Ways.Entries(way, built))
+	if built == nil || isGenerated {
+		return
+	}
+	if written, err := manifest.FromYAML(kyaml.CopyYNode(way.Document.Node)); err == nil {
+		x.Diff = diff.Change{Before: written.Unstructured, After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}.Unified()
+	}
+}
+
+// overrides returns what the overrides of the environment made of an object.
+func (e explainer) overrides(p tree.Placed) (h History) {
+	before, folder, ok := e.BeforeOverrides(p.Object)
+	if !ok {
+		return h
+	}
+	if entries := e.Ways.OverrideEntries(folder, before); len(entries) > 0 {
+		named := before.DeepCopy()
+		named.SetName(p.GetName()) // which may have a hash since
+		file := e.reference(p).File
+		h = History{e.changes(entries), diff.Change{Before: named, After: p.Unstructured, BeforeFile: file, AfterFile: file}.Unified()}
+	}
+	return h
+}
+
+func (e explainer) changes(entries []kustomize.Entry) []Change {
+	changes := make([]Change, 0, len(entries))
+	for _, entry := range entries {
+		k := e.Sources.Kustomizations[entry.Folder]
+		place := Place{source.Relative(k.File), e.Sources.Line(k.File, manifest.SplitField(entry.Path)...)}
+		changes = append(changes, Change{Place: place, Entry: entry.Path, Files: relative(entry.Files)})
+	}
+	return changes
+}
+
+func relative(files []string) (names []string) {
+	for _, file := range files {
+		names = append(names, source.Relative(file))
+	}
+	return names
+}
+
+func (e explainer) reference(p tree.Placed) Reference {
+	return Reference{p.GetAPIVersion(), p.GetKind(), p.GetNamespace(), p.GetName(), path.Join(tree.Folder, e.Environment, p.Path)}
+}
+
+func (e explainer) referenceOf(o manifest.Object) Reference {
+	i := slices.IndexFunc(e.Objects, func(p tree.Placed) bool { return p.Unstructured == o.Unstructured })
+	if i >= 0 {
+		return e.reference(e.Objects[i])
+	}
+	return Reference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+}

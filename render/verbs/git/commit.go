@@ -1,0 +1,135 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Commit is the tree and the message of a commit.
+type Commit struct {
+	Tree    string
+	Message string
+}
+
+// Subject returns the first line of the message.
+func (c Commit) Subject() string {
+	subject, _, _ := strings.Cut(c.Message, "\n")
+	return subject
+}
+
+// Trailers returns the lines `Key: value` of the last paragraph of the message; none where a key is
+// there twice.
+func (c Commit) Trailers() map[string]string {
+	paragraphs := strings.Split(strings.TrimSpace(c.Message), "\n\n")
+	trailers := map[string]string{}
+	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if _, twice := trailers[key]; twice {
+			return nil
+		}
+		if ok {
+			trailers[key] = value
+		}
+	}
+	return trailers
+}
+
+// Read reads a commit.
+func (r *Repository) Read(ctx context.Context, id string) (Commit, error) {
+	out, err := r.git(ctx, nil, "cat-file", "commit", id)
+	header, message, _ := strings.Cut(out, "\n\n")
+	tree, _, _ := strings.Cut(strings.TrimPrefix(header, "tree "), "\n")
+	return Commit{Tree: tree, Message: message}, err
+}
+
+// IsAncestor reports whether a commit is another, or in its history.
+func (r *Repository) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
+	_, err := r.git(ctx, nil, "merge-base", "--is-ancestor", commit, of)
+	if isNo(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ChangedBetween reports whether any commit after one and up to another changes a folder, even if a
+// later one reverts it.
+func (r *Repository) ChangedBetween(ctx context.Context, after, upTo, dir string) (bool, error) {
+	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--full-history", upTo, "^"+after, "--", dir)
+	return out != "", err
+}
+
+// TreeOf writes a tree that has one folder of a commit, at its path from the top, and nothing else. It
+// returns the id of the tree.
+func (r *Repository) TreeOf(ctx context.Context, commit, dir string) (string, error) {
+	full := path.Join(r.prefix, dir)
+	entries, err := r.list(ctx, commit, "-d", full)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) != 1 || entries[0].Path != full {
+		return "", fmt.Errorf("%s is no folder in commit %s", full, commit)
+	}
+	tree := entries[0].OID
+	for name := full; name != "."; name = path.Dir(name) {
+		out, err := r.git(ctx, strings.NewReader("040000 tree "+tree+"\t"+path.Base(name)+"\x00"), "mktree", "-z")
+		if err != nil {
+			return "", err
+		}
+		tree = strings.TrimSpace(out)
+	}
+	return tree, nil
+}
+
+// Make makes a commit as `git commit` does: with the user's name, by the hook commit-msg, and signed
+// where git is configured to sign. It moves no branch.
+func (r *Repository) Make(ctx context.Context, c Commit, parent string) (string, error) {
+	message, err := r.runCommitMsg(ctx, c.Message)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree"}
+	if out, _ := r.git(ctx, nil, "config", "--type=bool", "--get", "commit.gpgSign"); strings.TrimSpace(out) == "true" {
+		args = append(args, "-S")
+	}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	out, err := r.git(ctx, strings.NewReader(message), append(args, c.Tree)...)
+	if err != nil {
+		return "", fmt.Errorf("commit: %w", err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+// runCommitMsg returns a message as the hook commit-msg edits it.
+func (r *Repository) runCommitMsg(ctx context.Context, message string) (string, error) {
+	dir, err := os.MkdirTemp("", "render-commit-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "COMMIT_EDITMSG")
+	if err := os.WriteFile(file, []byte(message), 0o600); err != nil {
+		return "", err
+	}
+	_, err = r.git(ctx, nil, "hook", "run", "--ignore-missing", "commit-msg", "--", file)
+	var failed *Error
+	switch {
+	case errors.As(err, &failed) && strings.Contains(failed.Message, "'hook' is not a git command"):
+		return message, nil // before git 2.36
+	case errors.As(err, &failed):
+		return "", fmt.Errorf("the hook commit-msg refuses the message %q: %s", Commit{Message: message}.Subject(), failed.Message)
+	case err != nil:
+		return "", err
+	}
+	content, err := os.ReadFile(file) //nolint:gosec // it is the one above
+	if err != nil {
+		return "", fmt.Errorf("the hook commit-msg leaves no message: %w", err)
+	}
+	return string(content), nil
+}

@@ -1,0 +1,152 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // it is what git names objects by
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// File is a file of a commit.
+type File struct {
+	Path string // relative to the folder that was asked for, with slashes
+	OID  string
+	Mode string // 100644, 100755, or 120000 for a link
+}
+
+// modeSubmodule is the mode of a submodule.
+const modeSubmodule = "160000"
+
+// Files returns the files in a folder of a commit, in the order of git; none where there is no such
+// folder. The folder is relative to that of the repository.
+func (r *Repository) Files(ctx context.Context, commit, dir string) ([]File, error) {
+	full := path.Join(r.prefix, dir)
+	entries, err := r.list(ctx, commit, "-r", full)
+	if err == nil && len(entries) == 0 { // git does not list what is in a submodule
+		entries, err = r.list(ctx, commit, "-t", foldersOf(full)...)
+	}
+	var files []File
+	for _, entry := range entries {
+		within, isWithin := strings.CutPrefix(entry.Path, full+"/")
+		switch {
+		case entry.Mode == modeSubmodule:
+			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(entry.Path), commit)
+		case full == "":
+			files = append(files, entry)
+		case isWithin:
+			files = append(files, File{Path: within, OID: entry.OID, Mode: entry.Mode})
+		}
+	}
+	return files, err
+}
+
+// foldersOf returns a path and the paths of all folders above it.
+func foldersOf(name string) (folders []string) {
+	for ; name != "." && name != ""; name = path.Dir(name) {
+		folders = append(folders, name)
+	}
+	return folders
+}
+
+// Entries returns the files and submodules of a commit at paths. All paths are relative to the folder of
+// the repository.
+func (r *Repository) Entries(ctx context.Context, commit string, paths ...string) (entries []File, err error) {
+	full := make([]string, len(paths))
+	for i, name := range paths {
+		full[i] = path.Join(r.prefix, name)
+	}
+	all, err := r.list(ctx, commit, "-r", full...)
+	for _, entry := range all {
+		if r.prefix != "" {
+			entry.Path = strings.TrimPrefix(entry.Path, r.prefix+"/")
+		}
+		entries = append(entries, entry)
+	}
+	return entries, err
+}
+
+// IsSubmodule reports whether an entry is the commit of another repository.
+func (f File) IsSubmodule() bool { return f.Mode == modeSubmodule }
+
+// list returns the entries of a commit at paths from the top.
+func (r *Repository) list(ctx context.Context, commit, flag string, paths ...string) (entries []File, err error) {
+	args := []string{"ls-tree", flag, "-z", "--full-tree", commit, "--"}
+	out, err := r.git(ctx, nil, append(args, slices.DeleteFunc(paths, func(name string) bool { return name == "" })...)...)
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", commit, err)
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		described, name, ok := strings.Cut(entry, "\t")
+		if fields := strings.Fields(described); ok && len(fields) == 3 {
+			entries = append(entries, File{Path: name, OID: fields[2], Mode: fields[0]})
+		}
+	}
+	return entries, nil
+}
+
+// Contents returns the contents of files by their ids. A partial clone fetches all that it lacks at once,
+// and not one after the other.
+func (r *Repository) Contents(ctx context.Context, oids []string) ([][]byte, error) {
+	if len(oids) == 0 {
+		return nil, nil
+	}
+	ids := strings.Join(oids, "\n") + "\n"
+	if promisor := r.promisor(ctx); promisor != "" {
+		// Where this fails, cat-file fails below and names the file.
+		_, _ = r.git(ctx, strings.NewReader(ids), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+			"--recurse-submodules=no", "--no-auto-maintenance", "--filter=blob:none", "--stdin", promisor)
+	}
+	out, err := r.git(ctx, strings.NewReader(ids), "cat-file", "--batch")
+	if err != nil {
+		return nil, fmt.Errorf("read committed files: %w", err)
+	}
+	contents := make([][]byte, len(oids))
+	rest := []byte(out)
+	for i, oid := range oids {
+		if contents[i], rest, err = nextContent(rest); err != nil {
+			return nil, fmt.Errorf("read committed file %s: %w", oid, err)
+		}
+	}
+	return contents, nil
+}
+
+// nextContent splits the output of `git cat-file --batch` after the first object.
+func nextContent(out []byte) (content, rest []byte, err error) {
+	header, rest, _ := bytes.Cut(out, []byte("\n"))
+	fields := strings.Fields(string(header))
+	if len(fields) != 3 {
+		return nil, nil, fmt.Errorf("git cat-file: %s", Tidy(string(header)))
+	}
+	size, err := strconv.Atoi(fields[2])
+	if err != nil || size < 0 || size >= len(rest) {
+		return nil, nil, fmt.Errorf("git cat-file: %s: the content is cut off", Tidy(string(header)))
+	}
+	return rest[:size:size], rest[size+1:], nil
+}
+
+// promisor returns the remote that a partial clone fetches missing objects from; empty in a full clone.
+func (r *Repository) promisor(ctx context.Context) string {
+	out, _ := r.git(ctx, nil, "config", "--null", "--get-regexp", `^remote\..*\.promisor$`)
+	name, _, _ := strings.Cut(out, "\n")
+	return strings.TrimSuffix(strings.TrimPrefix(name, "remote."), ".promisor")
+}
+
+// HashOf returns the id that a file with some content has in the repository.
+func (r *Repository) HashOf(content []byte) string {
+	var h hash.Hash
+	if r.format == "sha256" {
+		h = sha256.New()
+	} else {
+		h = sha1.New() //nolint:gosec // it is what git names objects by
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	_, _ = h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,201 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verbs/git"
+)
+
+// source compares the work tree with HEAD, as far as an environment is concerned.
+type source struct {
+	git    *git.Repository
+	dir    string
+	folder string              // rendered/ENVIRONMENT
+	head   map[string]git.File // by their paths from dir
+	wrong  map[string]bool     // files that have a problem in the list
+	list   []manifest.Problem
+}
+
+// readSource renders the environment. It returns problems where HEAD does not have exactly its sources
+// and rendered files.
+func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress Progress) ([]manifest.Problem, error) {
+	unlock, err := repository.RLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{p.Environment}}, func(_, step string) { progress(step, false) })
+	if err != nil {
+		return nil, err
+	}
+	defer update.Close()
+	e := update.Environments[0]
+	if update.Failed() {
+		return e.Problems, nil
+	}
+	progress("comparing with HEAD", false)
+	if _, err := p.git.Files(ctx, p.head, p.folder); err != nil {
+		return nil, err
+	}
+	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, head: map[string]git.File{}, wrong: map[string]bool{}}
+	if err := s.compare(ctx, p.head, e); err != nil || len(s.list) > 0 {
+		return s.problems(), err
+	}
+	p.tree, err = p.git.TreeOf(ctx, p.head, p.folder)
+	return nil, err
+}
+
+// compare compares the work tree with a commit.
+func (s *source) compare(ctx context.Context, commit string, e render.EnvironmentUpdate) error {
+	tops := make([]string, 0, len(e.Sources)+1)
+	tops = append(tops, s.folder)
+	for _, file := range e.Sources {
+		top, _, _ := strings.Cut(file, "/")
+		tops = append(tops, top)
+	}
+	slices.Sort(tops)
+	entries, err := s.git.Entries(ctx, commit, slices.Compact(tops)...)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		s.head[entry.Path] = entry
+	}
+	if err := s.findUncommitted(ctx); err != nil {
+		return err
+	}
+	if err := s.compareSources(ctx, e.Sources); err != nil {
+		return err
+	}
+	s.findMissing(e)
+	s.compareRendered(e.Plan)
+	return nil
+}
+
+func (s *source) report(file, message string) {
+	if !s.wrong[file] {
+		s.wrong[file] = true
+		s.list = append(s.list, manifest.Problem{File: file, Message: message})
+	}
+}
+
+// findUncommitted reports what git lists as changed or untracked.
+func (s *source) findUncommitted(ctx context.Context) error {
+	changed, err := s.git.Changed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, file := range changed {
+		if within, err := filepath.Rel("/"+s.git.Prefix(), "/"+file); err == nil {
+			file = filepath.ToSlash(within)
+		}
+		s.report(file, "is not as in HEAD: commit it, or use git stash")
+	}
+	untracked, err := s.git.Untracked(ctx, "environments", s.folder)
+	for _, file := range untracked {
+		s.report(file, "is in no commit: add and commit it, or remove it")
+	}
+	return err
+}
+
+// compareSources reports sources of the environment that are not in HEAD or differ from it, and that git
+// was told to ignore.
+func (s *source) compareSources(ctx context.Context, files []string) error {
+	hashes, err := s.git.HashFiles(ctx, files)
+	if err != nil || len(hashes) != len(files) {
+		return fmt.Errorf("read what %s is rendered from: %w", s.folder, err)
+	}
+	for i, file := range files {
+		committed, ok := s.head[file]
+		switch submodule := s.submoduleOf(file); {
+		case submodule != "":
+			s.report(file, fmt.Sprintf("is in the submodule %s: only what is in the repository itself can be published", submodule))
+		case !ok:
+			s.report(file, "is in no commit, as git ignores it: add it with git add --force and commit it, or remove it")
+		case committed.OID != hashes[i]:
+			s.report(file, fmt.Sprintf("is not as in HEAD, and git was told to ignore that: run git update-index --no-assume-unchanged --no-skip-worktree %s, and commit it", file))
+		}
+	}
+	return nil
+}
+
+// submoduleOf returns the submodule that a file is in; empty where it is in none.
+func (s *source) submoduleOf(file string) string {
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if s.head[dir].IsSubmodule() {
+			return dir
+		}
+	}
+	return ""
+}
+
+// findMissing reports files of HEAD beside the sources of the environment that the work tree lacks, as in
+// a sparse checkout: with them the environment may render to something else.
+func (s *source) findMissing(e render.EnvironmentUpdate) {
+	folders := map[string]bool{}
+	for _, file := range e.Sources {
+		folders[path.Dir(file)] = true
+	}
+	for file := range s.head {
+		if !folders[path.Dir(file)] && !strings.HasPrefix(file, path.Join("environments", e.Name)+"/") {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) {
+			s.report(file, fmt.Sprintf("is in HEAD, and not in the work tree: run git checkout HEAD -- %s or, in a sparse checkout, git sparse-checkout add %s", file, path.Dir(file)))
+		}
+	}
+}
+
+// compareRendered reports rendered files that are not in HEAD, or differ from it.
+func (s *source) compareRendered(plan *tree.Plan) {
+	isRendered, isCommitted := map[string]bool{}, len(s.list) == 0 && !plan.Changes()
+	for _, file := range plan.Files() {
+		name := path.Join(s.folder, file.Path)
+		isRendered[name] = true
+		committed, ok := s.head[name]
+		isSame := ok && committed.OID == s.git.HashOf(file.Content)
+		switch {
+		case !ok:
+			s.reportStale(name, "is rendered, and HEAD does not have it")
+		case !isSame && isCommitted:
+			s.report(name, "is not stored by git as render writes it: write 'rendered/** text eol=lf -filter -ident -working-tree-encoding' in .gitattributes, run git add --renormalize rendered, and commit")
+		case !isSame || !strings.HasPrefix(committed.Mode, "100"):
+			s.reportStale(name, "is rendered with other content than HEAD has")
+		}
+	}
+	for name := range s.head {
+		within, ok := strings.CutPrefix(name, s.folder+"/")
+		if ok && !isRendered[name] && tree.IsOrphan(within) {
+			s.report(name, "is in HEAD, and is not rendered: render again, remove the file if it is still there, and commit")
+		}
+	}
+}
+
+// reportStale reports a rendered file that HEAD does not have, and what to do.
+func (s *source) reportStale(name, message string) {
+	s.report(name, fmt.Sprintf("%s: run render --env %s, and commit", message, path.Base(s.folder)))
+}
+
+// most is the number of problems to print.
+const most = 20
+
+// problems returns the problems in the order of files, and the first of them where there are too many.
+func (s *source) problems() []manifest.Problem {
+	problems := manifest.SortProblems(s.list)
+	if more := len(problems) - most; more > 0 {
+		problems = problems[:most]
+		problems[most-1].Message += fmt.Sprintf(" (and %d more files)", more)
+	}
+	return problems
+}

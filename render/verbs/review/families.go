@@ -1,0 +1,163 @@
+package review
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+// family is an object of a kind that people write, and what is rendered from it.
+type family struct {
+	owner         Object
+	before, after *unstructured.Unstructured // the owner; nil where there is none
+	children      []kind.ChildChange
+	counted       []diff.Change // of the children that no other effect is about
+}
+
+// families returns those of which something changes, in the order of their owners. Objects that
+// have an effect of their own are not counted again.
+func (w *world) families(hasEffect map[Object]bool) []*family {
+	found := map[Object]*family{}
+	for _, c := range w.Changes {
+		o := c.Object().Unstructured
+		owner, ok := ownerOf(w.Kinds, o)
+		if !ok {
+			continue
+		}
+		f := found[owner]
+		if f == nil {
+			f = &family{owner: owner, before: w.before.owners[owner], after: w.after.owners[owner]}
+			found[owner] = f
+		}
+		if owner == idOf(o) {
+			continue
+		}
+		f.children = append(f.children, w.childChange(c.Before, c.After))
+		if !hasEffect[idOf(o)] || w.isCovered(o) {
+			f.counted = append(f.counted, c)
+		}
+	}
+	for _, o := range w.Unchanged {
+		if owner, ok := ownerOf(w.Kinds, o); ok && owner != idOf(o) && found[owner] != nil {
+			found[owner].children = append(found[owner].children, w.childChange(o, o))
+		}
+	}
+	families := slices.Collect(maps.Values(found))
+	slices.SortFunc(families, func(a, b *family) int { return compareObjects(a.owner, b.owner) })
+	return families
+}
+
+// childChange returns what is left of the change of a child where the API server refuses it.
+func (w *world) childChange(before, after *unstructured.Unstructured) kind.ChildChange {
+	if after != nil {
+		if _, isRefused := w.refused[idOf(after)]; isRefused {
+			after = before
+		}
+	}
+	return kind.ChildChange{Before: before, After: after, Pods: w.rollout(before, after)}
+}
+
+// reviewFamily returns what the kind of the owner says of its change, or else what follows from
+// the children.
+func (w *world) reviewFamily(f *family, now time.Time) []kind.Effect {
+	k := w.writtenKind(f.owner)
+	if k == nil || f.before == nil && f.after == nil || f.after == nil && w.gone[f.owner.Namespace] {
+		return nil
+	}
+	if k.Review == nil {
+		return reviewCounts(f)
+	}
+	effects, err := w.Kinds.Review(k, f.before, f.after, f.children, now)
+	if err != nil {
+		return untold(err)
+	}
+	return effects
+}
+
+// untold returns the effect of a change whose kind cannot tell what it does.
+func untold(err error) []kind.Effect {
+	return []kind.Effect{{Type: ObjectChanged, What: "changes", Risk: kind.Say("nobody can tell what that does: %s", err.Error())}}
+}
+
+// writtenKind returns the kind of an object that people write; nil of any other object.
+func (w *world) writtenKind(o Object) *kind.Kind {
+	for i := range w.Kinds.All {
+		if k := &w.Kinds.All[i]; !k.IsConverted() && k.GVK.GroupKind() == (schema.GroupKind{Group: o.Group, Kind: o.Kind}) {
+			return k
+		}
+	}
+	return nil
+}
+
+// reviewCounts returns the effect on an object whose kind has no Review.
+func reviewCounts(f *family) []kind.Effect {
+	switch added, removed := f.count(diff.Added), f.count(diff.Removed); {
+	case f.before == nil && added != "":
+		return []kind.Effect{{Type: ObjectAdded, What: "is added, with " + added}}
+	case f.before == nil:
+		return []kind.Effect{{Type: ObjectAdded, What: "is added"}}
+	case f.after == nil && removed != "":
+		return []kind.Effect{{Type: ObjectRemoved, What: "is removed, with " + removed, Risk: f.riskOf("what runs of it is stopped")}}
+	case f.after == nil:
+		return []kind.Effect{{Type: ObjectRemoved, What: "is removed"}}
+	}
+	var said []kind.Sentence
+	for _, action := range []struct {
+		is   diff.Action
+		verb kind.Sentence
+	}{{diff.Replaced, "replaces "}, {diff.Removed, "removes "}, {diff.Added, "adds "}, {diff.Changed, "changes "}} {
+		if counted := f.count(action.is); counted != "" {
+			said = append(said, action.verb+counted)
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return []kind.Effect{{Type: ObjectChanged, What: list(said), Risk: f.riskOf("what runs in them is stopped")}}
+}
+
+// count says how many objects an action is on: "3 Pods, 1 Service".
+func (f *family) count(action diff.Action) kind.Sentence {
+	counts := map[string]int64{}
+	for _, c := range f.counted {
+		if c.Action() == action {
+			counts[strings.Map(onlyLetters, c.Object().GetKind())]++
+		}
+	}
+	said := make([]kind.Sentence, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		said = append(said, kind.Count(counts[name], name))
+	}
+	return list(said)
+}
+
+// onlyLetters leaves out of a kind what no API server has in one, and a comment may not have.
+func onlyLetters(r rune) rune {
+	if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		return -1
+	}
+	return r
+}
+
+// riskOf returns what is lost where Pods are removed or replaced; nothing where none are.
+func (f *family) riskOf(loss kind.Sentence) (risk kind.Sentence) {
+	for _, c := range f.counted {
+		o := c.Object()
+		switch {
+		case c.Action() != diff.Removed && c.Action() != diff.Replaced || !hasPods(o.Unstructured) || o.GetKind() == "CronJob":
+		case c.Action() == diff.Replaced && o.GetKind() == "Job":
+			return "it runs again, and what still runs of it is stopped"
+		default:
+			risk = loss
+		}
+	}
+	return risk
+}

@@ -1,0 +1,149 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/test/testkind"
+)
+
+// fleet returns a Fleet, and objects that it was rendered to.
+func fleet(children ...string) string {
+	return strings.Join(append([]string{`{apiVersion: testing.example.com/v1, kind: Fleet, metadata: {name: f, namespace: ns}}`}, children...), "\n---\n")
+}
+
+// ofFleet returns an object that a Fleet was rendered to.
+func ofFleet(version, kind, name, rest string) string {
+	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s, namespace: ns, labels: {testing.example.com/fleet: f}}, %s}", version, kind, name, rest)
+}
+
+func fleetPod(name string) string {
+	return ofFleet("v1", "Pod", name, "spec: {containers: [{name: c, image: i}]}")
+}
+
+func fleetFront(image string) string {
+	return ofFleet("apps/v1", "Deployment", "f-front", "spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: "+image+"}]}}}")
+}
+
+// The effect on an object of any kind follows from its children, and nothing is said twice.
+func TestKindWithoutReview(t *testing.T) {
+	withJobs := testkind.Kind
+	withJobs.Children = append(slices.Clone(withJobs.Children), kind.Child{GVK: batchv1.SchemeGroupVersion.WithKind("Job"), Immutable: true})
+	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{withJobs})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := func(hash string) string {
+		return ofFleet("batch/v1", "Job", "f-"+hash, "spec: {template: {spec: {containers: [{name: c, image: i}]}}}")
+	}
+	open := ofFleet("v1", "Service", "f", "spec: {type: LoadBalancer, ports: [{port: 80}]}")
+	config := func(value string) string { return ofFleet("v1", "ConfigMap", "f", "data: {a: "+value+"}") }
+	const stops = " | what runs in them is stopped"
+	for name, test := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"added":            {"", fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetFront("i")), []string{"Fleet ns/f: is added, with 1 Deployment, 2 Pods"}},
+		"added bare":       {"", fleet(), []string{"Fleet ns/f: is added"}},
+		"added and open":   {"", fleet(open), []string{"Service ns/f: gets the type LoadBalancer | its Pods can be reached from outside of the cluster", "Fleet ns/f: is added"}},
+		"removed":          {fleet(fleetPod("f-0-0"), fleetFront("i"), open), "", []string{"Fleet ns/f: is removed, with 1 Deployment, 1 Pod, 1 Service | what runs of it is stopped"}},
+		"removed, no Pods": {fleet(config("b")), "", []string{"Fleet ns/f: is removed, with 1 ConfigMap"}},
+		"message":          {fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetPod("f-2-0")), fleet(fleetPod("f-0-1"), fleetPod("f-1-1"), fleetPod("f-2-1")), []string{"Fleet ns/f: replaces 3 Pods" + stops}},
+		"a Job":            {fleet(job("0123456789")), fleet(job("0123456780")), []string{"Fleet ns/f: replaces 1 Job | it runs again, and what still runs of it is stopped"}},
+		"fewer":            {fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), fleet(fleetPod("f-0-0")), []string{"Fleet ns/f: removes 1 Pod" + stops}},
+		"more":             {fleet(fleetPod("f-0-0")), fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), []string{"Fleet ns/f: adds 1 Pod"}},
+		"image":            {fleet(fleetFront("i")), fleet(fleetFront("j")), []string{"Deployment ns/f-front: Pods are replaced: image i → j"}},
+		"both":             {fleet(fleetFront("i"), fleetPod("f-0-0"), config("b")), fleet(fleetFront("j"), fleetPod("f-0-1"), config("c")), []string{"Fleet ns/f: replaces 1 Pod, changes 1 ConfigMap" + stops, "Deployment ns/f-front: Pods are replaced: image i → j"}},
+		"front removed":    {fleet(fleetFront("i"), fleetPod("f-0-0")), fleet(fleetPod("f-0-0")), []string{"Deployment ns/f-front: is removed with its Pods | what it serves is gone"}},
+		"spec alone":       {fleet(fleetPod("f-0-0")), strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", "namespace: ns}, spec: {loud: true}}", 1), nil},
+		"label alone":      {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods"}},
+		"kept":             {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune keeps it from being pruned"}},
+	} {
+		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
+		}
+	}
+}
+
+// linesOf returns effects as text.
+func linesOf(effects []Effect) (lines []string) {
+	for _, e := range effects {
+		line := e.Object.String() + ": " + e.What.Plain()
+		if e.Risk != "" {
+			line += " | " + e.Risk.Plain()
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// A kind with a Review says all there is to say of its objects, but for what the API server
+// refuses, and gets all that it needs to.
+func TestKindWithReview(t *testing.T) {
+	reviewed := testkind.Kind
+	reviewed.Review = func(before, after kind.Object, children []kind.ChildChange, _ time.Time) []kind.Effect {
+		was, _ := before.(*testkind.Fleet)
+		is, _ := after.(*testkind.Fleet)
+		if was == nil || is == nil {
+			return []kind.Effect{{Type: "other", What: kind.Say("is there %s, then %s", fmt.Sprint(was != nil), fmt.Sprint(is != nil))}}
+		}
+		said := []string{was.Spec.Message + " " + is.Spec.Message}
+		for _, c := range children {
+			line := ""
+			if c.Before != nil {
+				line += c.Before.GetName()
+			}
+			line += "→"
+			if c.After != nil {
+				line += c.After.GetName()
+			}
+			said = append(said, fmt.Sprintf("%s %d→%d %t %s", line, c.Pods.Before, c.Pods.After, c.Pods.Replaced, c.Pods.Difference.Plain()))
+		}
+		if is.Spec.Message == "panic" {
+			panic("of the kind")
+		}
+		return []kind.Effect{{Type: "other", What: kind.Say("%s", strings.Join(said, "; "))}}
+	}
+	reviewed.ReviewCRD = func(before, after *unstructured.Unstructured) []kind.Effect {
+		return []kind.Effect{{Type: "other", What: kind.Say("%s → %s", before.GetLabels()["a"], after.GetLabels()["a"])}}
+	}
+	kinds, err := registry.New(reviewed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(message string, children ...string) string {
+		return strings.Replace(fleet(children...), "namespace: ns}}", "namespace: ns}, spec: {message: "+message+"}}", 1)
+	}
+	crd := func(label string) string {
+		return "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: fleets.testing.example.com, labels: {a: " + label + "}}, spec: {group: testing.example.com, names: {kind: Fleet}}}"
+	}
+	for name, test := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"added":      {"", says("a", fleetPod("f-0-0")), []string{"Fleet ns/f: is there false, then true"}},
+		"removed":    {says("a", fleetPod("f-0-0")), "", []string{"Fleet ns/f: is there true, then false"}},
+		"children":   {says("a", fleetPod("f-0-0"), fleetFront("i")), says("b", fleetPod("f-0-1"), fleetFront("j")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 true image i → j; f-0-0→f-0-1 1→1 true other labels or…"}},
+		"unchanged":  {says("a", fleetFront("i")), says("b", fleetFront("i")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 false"}},
+		"refused":    {says("a", fleetFront("i")), says("b", strings.ReplaceAll(fleetFront("j"), "{a: b}", "{a: c}")), []string{"Deployment ns/f-front: the API server refuses this change: spec.selector: field is immutable | Flux and Argo CD fail to apply it: with another name it is a new one", "Fleet ns/f: a b; f-front→f-front 2→2 false"}},
+		"unreadable": {says("[a]"), says("b"), []string{"Fleet ns/f: changes | nobody can tell what that does: read Fleet f: json: cannot unmarshal array into Go struct field Spec.spec.messa…"}},
+		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | nobody can tell what that does: its Review panics: of the kind"}},
+		"CRD":        {crd("b"), crd("c"), []string{"CustomResourceDefinition fleets.testing.example.com: b → c"}},
+	} {
+		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verdict"
+)
+
+// refusals returns the changes that the API server refuses, as where a field is immutable.
+func (w *world) refusals() map[Object]kind.Effect {
+	refused := map[Object]kind.Effect{}
+	checker := w.checker()
+	for _, c := range w.Changes {
+		if c.Action() != diff.Changed {
+			continue
+		}
+		if errs := checker.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
+			refused[idOf(c.After)] = kind.Effect{Type: UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c.After)}
+		}
+	}
+	return refused
+}
+
+// checker returns what knows the kinds that the environment defines, of those that change.
+func (w *world) checker() *verdict.Checker {
+	groups := map[string]bool{}
+	for _, c := range w.Changes {
+		groups[c.Object().GroupVersionKind().Group] = true
+	}
+	var definitions []manifest.Object
+	for _, o := range w.after.objects {
+		if o.GetKind() == "CustomResourceDefinition" && groups[text(o, "spec", "group")] {
+			definitions = append(definitions, manifest.Object{Unstructured: o})
+		}
+	}
+	checker, _ := verdict.New(w.Kinds, definitions)
+	return checker
+}
+
+// reason says on one line why the API server refuses. It has no values, which may be secret.
+func reason(errs field.ErrorList) kind.Sentence {
+	detail, _, _ := strings.Cut(errs[0].Detail, "\n")
+	said := kind.Say("%s", fmt.Sprintf("%s: %s", errs[0].Field, detail))
+	if len(errs) > 1 {
+		said += kind.Say(" and %d more", len(errs)-1)
+	}
+	return said
+}
+
+// remedy says what GitOps tools make of a change that is refused, and how to change the object
+// all the same where that loses nothing.
+func remedy(o *unstructured.Unstructured) kind.Sentence {
+	const flux = "kustomize.toolkit.fluxcd.io/force"
+	isForced := strings.EqualFold(o.GetAnnotations()[flux], "enabled") || strings.EqualFold(o.GetLabels()[flux], "enabled") || hasSyncOption(o, "Force=true")
+	if isForced || o.GetAnnotations()["argocd.argoproj.io/hook"] != "" || o.GetAnnotations()["helm.sh/hook"] != "" {
+		return "Flux or Argo CD deletes it and makes it anew, as its annotations or labels say"
+	}
+	switch o.GetKind() {
+	case "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "RoleBinding", "Secret":
+		return "Flux and Argo CD fail to apply it: with another name it is a new one"
+	}
+	return "Flux and Argo CD fail to apply it"
+}

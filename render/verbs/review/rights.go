@@ -1,0 +1,147 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/component-helpers/auth/rbac/validation"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+// reviewRole returns the rule of Roles and ClusterRoles. A new one allows nothing to anybody until
+// it is bound; the effect on a binding that is new as well says what it allows.
+func reviewRole(w *world, c diff.Change) []kind.Effect {
+	_, more := validation.Covers(rulesOf(c.Before), rulesOf(c.After))
+	if len(more) == 0 {
+		return nil
+	}
+	e := kind.Effect{Type: RightsGranted, What: kind.Say("allows %s", sayRules(more))}
+	switch {
+	case c.Before != nil:
+		e.What = kind.Say("allows also %s", sayRules(more))
+		e.Risk = "everybody with this role may do more"
+	case isBound(c.After, w.Unchanged):
+		e.Risk = "it is bound already: everybody with this role may do more"
+	case isAggregated(c.After):
+		e.Risk = "its labels add it to another role: everybody with that role may do more"
+	case isBound(c.After, w.after.objects):
+		return nil
+	}
+	return []kind.Effect{e}
+}
+
+// isBound reports whether one of some objects is a binding of a role.
+func isBound(role *unstructured.Unstructured, among []*unstructured.Unstructured) bool {
+	return slices.ContainsFunc(among, func(o *unstructured.Unstructured) bool {
+		isBinding := manifest.Group(o.GetAPIVersion()) == rbacv1.GroupName && strings.HasSuffix(o.GetKind(), "RoleBinding")
+		return isBinding && refersTo(bindingOf(o).RoleRef, o, role)
+	})
+}
+
+// refersTo reports whether the reference of a binding is to a role.
+func refersTo(ref rbacv1.RoleRef, binding, role *unstructured.Unstructured) bool {
+	return manifest.Group(role.GetAPIVersion()) == rbacv1.GroupName && role.GetKind() == ref.Kind && role.GetName() == ref.Name &&
+		(ref.Kind == "ClusterRole" || namespaceOf(role) == namespaceOf(binding))
+}
+
+func isAggregated(role *unstructured.Unstructured) bool {
+	for label, value := range role.GetLabels() {
+		if strings.HasPrefix(label, "rbac.authorization.k8s.io/aggregate-to-") && value == "true" {
+			return true
+		}
+	}
+	return false
+}
+
+// rulesOf returns the rules of a role; none of one that is nil or cannot be read.
+func rulesOf(role *unstructured.Unstructured) []rbacv1.PolicyRule {
+	var typed rbacv1.ClusterRole
+	if role == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, &typed) != nil {
+		return nil
+	}
+	return typed.Rules
+}
+
+// bindingOf returns a RoleBinding or ClusterRoleBinding; an empty one where it is nil or cannot
+// be read.
+func bindingOf(o *unstructured.Unstructured) (binding rbacv1.ClusterRoleBinding) {
+	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &binding) != nil {
+		return rbacv1.ClusterRoleBinding{}
+	}
+	return binding
+}
+
+// reviewBinding returns the rule of RoleBindings and ClusterRoleBindings: who gets a role, and what it
+// allows where this environment says so.
+func reviewBinding(w *world, c diff.Change) []kind.Effect {
+	was, is := bindingOf(c.Before), bindingOf(c.After)
+	var more []string
+	for _, subject := range is.Subjects {
+		if !slices.Contains(was.Subjects, subject) {
+			more = append(more, strings.TrimSpace(subject.Kind+" "+strings.TrimPrefix(subject.Namespace+"/"+subject.Name, "/")))
+		}
+	}
+	if len(more) == 0 {
+		return nil
+	}
+	where := kind.Sentence("in the whole cluster")
+	if c.After.GetKind() == "RoleBinding" {
+		where = kind.Say("in %s", namespaceOf(c.After))
+	}
+	role := is.RoleRef.Kind + " " + is.RoleRef.Name
+	return []kind.Effect{{Type: RightsGranted, What: kind.Say("gives %s to %s", role, quoteAll(more)), Risk: kind.Say("they may %s %s", w.rightsOf(is.RoleRef, c.After), where)}}
+}
+
+// rightsOf says what a role allows, as far as it is known.
+func (w *world) rightsOf(ref rbacv1.RoleRef, binding *unstructured.Unstructured) kind.Sentence {
+	for _, o := range w.after.objects {
+		if refersTo(ref, binding, o) {
+			return sayRules(rulesOf(o))
+		}
+	}
+	if ref.Name == "cluster-admin" {
+		return "do everything"
+	}
+	return kind.Say("do what %s may", ref.Name)
+}
+
+// sayRules says what rules allow, verbs and resources. It begins with the rules that allow most.
+func sayRules(rules []rbacv1.PolicyRule) kind.Sentence {
+	verbs := map[string][]string{} // by resources
+	for _, r := range rules {
+		resources := strings.Join(slices.Concat(r.Resources, r.NonResourceURLs), ",")
+		if len(r.ResourceNames) > 0 {
+			resources += fmt.Sprint(" ", r.ResourceNames)
+		}
+		verbs[resources] = append(verbs[resources], r.Verbs...)
+	}
+	texts := make([]string, 0, len(verbs))
+	for _, resources := range slices.Sorted(maps.Keys(verbs)) {
+		slices.Sort(verbs[resources])
+		texts = append(texts, strings.Join(slices.Compact(verbs[resources]), ",")+" "+resources)
+	}
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(powerRank(a), powerRank(b)) })
+	return quoteAll(texts)
+}
+
+// powerful are words of rules by which a subject can get more rights than the rule says.
+// https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
+var powerful = []string{"*", "bind", "escalate", "exec", "impersonate", "secrets", "token"}
+
+// powerRank returns the lower, the more a rule allows.
+func powerRank(rule string) int {
+	i := slices.IndexFunc(powerful, func(word string) bool { return strings.Contains(rule, word) })
+	if i < 0 {
+		return len(powerful)
+	}
+	return i
+}

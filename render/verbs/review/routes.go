@@ -1,0 +1,105 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+// reviewService returns the rule of Services: the ways to Pods that come, go, or lead elsewhere.
+func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
+	if w.isCovered(c.Object().Unstructured) {
+		return nil
+	}
+	if c.After == nil {
+		return []kind.Effect{{Type: RouteRemoved, What: "is removed", Risk: "clients find nothing by its name"}}
+	}
+	if isOpen(c.After) && (c.Before == nil || !isOpen(c.Before)) {
+		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("gets the type %s", text(c.After, "spec", "type")), Risk: "its Pods can be reached from outside of the cluster"})
+	}
+	if c.Before == nil {
+		return effects
+	}
+	if gone := without(ports(c.Before), ports(c.After)); len(gone) > 0 {
+		effects = append(effects, kind.Effect{Type: RouteRemoved, What: kind.Say("does not serve port %s any more", quoteAll(gone)), Risk: "clients that use it find nothing there"})
+	}
+	if was, is := selector(c.Before), selector(c.After); !slices.Equal(was, is) && len(was) > 0 && len(is) > 0 {
+		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("leads to Pods with %s instead of %s", quoteAll(is), quoteAll(was))})
+	}
+	return effects
+}
+
+// isOpen reports whether a Service takes connections from outside of the cluster.
+func isOpen(service *unstructured.Unstructured) bool {
+	serviceType := text(service, "spec", "type")
+	return serviceType == "LoadBalancer" || serviceType == "NodePort"
+}
+
+func ports(service *unstructured.Unstructured) (ports []string) {
+	for _, port := range items(service.Object, "spec", "ports") {
+		name := fmt.Sprint(port["port"])
+		if protocol, _ := port["protocol"].(string); protocol != "" && protocol != "TCP" {
+			name += "/" + protocol
+		}
+		ports = append(ports, name)
+	}
+	return ports
+}
+
+// selector returns the labels of the Pods of a Service.
+func selector(service *unstructured.Unstructured) (labels []string) {
+	values, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		labels = append(labels, key+"="+values[key])
+	}
+	return labels
+}
+
+// reviewAddresses returns the rule of Ingresses and HTTPRoutes.
+func reviewAddresses(w *world, c diff.Change) (effects []kind.Effect) {
+	if w.isCovered(c.Object().Unstructured) {
+		return nil
+	}
+	was, is := addresses(c.Before), addresses(c.After)
+	if gone := without(was, is); len(gone) > 0 {
+		effects = append(effects, kind.Effect{Type: RouteRemoved, What: kind.Say("does not take requests to %s any more", quoteAll(gone)), Risk: "they fail, unless something else takes them"})
+	}
+	if more := without(is, was); len(more) > 0 {
+		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("takes requests to %s", quoteAll(more))})
+	}
+	return effects
+}
+
+// addresses returns the hosts of an Ingress with their paths, or the hosts of an HTTPRoute.
+func addresses(o *unstructured.Unstructured) (addresses []string) {
+	if o == nil {
+		return nil
+	}
+	hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
+	for _, rule := range items(o.Object, "spec", "rules") {
+		host, _ := rule["host"].(string)
+		for _, p := range items(rule, "http", "paths") {
+			path, _ := p["path"].(string)
+			addresses = append(addresses, cmp.Or(host, "*")+cmp.Or(path, "/"))
+		}
+	}
+	return slices.Concat(hosts, addresses)
+}
+
+// items returns the objects of a list.
+func items(object map[string]any, path ...string) (items []map[string]any) {
+	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
+	list, _ := value.([]any)
+	for _, item := range list {
+		if item, ok := item.(map[string]any); ok {
+			items = append(items, item)
+		}
+	}
+	return items
+}

@@ -1,0 +1,193 @@
+package review
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verdict"
+)
+
+// makesPods returns the rule of a kind of Pods or of objects that make Pods: it adds to the effect of
+// a change, unless that is about a child whose owner says it, what the Pods may do to their node.
+func makesPods(review func(w *world, c diff.Change) kind.Effect) rule {
+	return func(w *world, c diff.Change) (effects []kind.Effect) {
+		privileged := reviewPrivileges(c)
+		if !w.isCovered(c.Object().Unstructured) {
+			e := review(w, c)
+			isSaid := privileged.Type != "" && e.Type == WorkloadRolled && e.Risk == ""
+			if e.Type != "" && !isSaid {
+				effects = append(effects, e)
+			}
+		}
+		if privileged.Type != "" {
+			effects = append(effects, privileged)
+		}
+		return effects
+	}
+}
+
+// reviewPrivileges returns the effect of Pods that may do more to their node than before.
+func reviewPrivileges(c diff.Change) kind.Effect {
+	if c.After == nil {
+		return kind.Effect{}
+	}
+	fields := verdict.PrivilegedFields(manifest.Object{Unstructured: c.After})
+	if c.Before != nil {
+		fields = without(fields, verdict.PrivilegedFields(manifest.Object{Unstructured: c.Before}))
+	}
+	if len(fields) == 0 {
+		return kind.Effect{}
+	}
+	return kind.Effect{Type: PodPrivileged, What: kind.Say("sets %s", quoteAll(fields)), Risk: "its Pods may reach beyond their containers (Pod Security baseline forbids it)"}
+}
+
+// reviewRun returns the effect on a Job or a Pod: one that is added or resumed runs.
+func reviewRun(_ *world, c diff.Change) kind.Effect {
+	switch {
+	case c.After == nil:
+	case c.Before == nil && replicas(c.After) > 0:
+		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("runs at once%s", command(c.After))}
+	case c.Before == nil:
+	case replicas(c.Before) > 0 && replicas(c.After) == 0:
+		return kind.Effect{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}
+	case replicas(c.Before) == 0 && replicas(c.After) > 0:
+		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("is resumed and runs at once%s", command(c.After))}
+	}
+	return kind.Effect{}
+}
+
+// reviewCronJob returns the effect on a CronJob: when it runs, and what is new about that.
+func reviewCronJob(w *world, c diff.Change) kind.Effect {
+	before, after := c.Before, c.After
+	wasSuspended := before != nil && isSuspended(before)
+	switch {
+	case after == nil:
+		return kind.Effect{Type: kind.RunCanceled, What: kind.Say("does not run any more on the schedule %s", schedule(before))}
+	case isSuspended(after) && wasSuspended:
+		return kind.Effect{}
+	case isSuspended(after):
+		return kind.Effect{Type: kind.RunSuspended, What: kind.Say("is suspended: does not run on the schedule %s%s", schedule(after), command(after))}
+	}
+	what := kind.Say("runs on the schedule %s", schedule(after))
+	if wasSuspended {
+		what = "is resumed: " + what
+	}
+	if before != nil {
+		difference := w.rollout(before, after).Difference
+		was := schedule(before)
+		if !wasSuspended && was == schedule(after) && difference == "" {
+			return kind.Effect{}
+		}
+		if was != schedule(after) {
+			what += kind.Say(" instead of %s", was)
+		}
+		if difference != "" {
+			what += " with " + difference
+		}
+	}
+	return kind.Effect{Type: kind.RunPlanned, What: what + command(after)}
+}
+
+// reviewWorkload returns the effect on a workload whose Pods are to run forever.
+func reviewWorkload(w *world, c diff.Change) kind.Effect {
+	switch {
+	case c.After == nil:
+		return reviewStop(c.Before)
+	case c.Before == nil && c.After.GetKind() == "DaemonSet":
+		return kind.Effect{Type: WorkloadAdded, What: "starts a Pod on each node that it selects"}
+	case c.Before == nil:
+		pods := kind.Count(replicas(c.After), "Pod")
+		if a, ok := w.after.autoscalerOf(c.After); ok {
+			pods = between(a.Autoscaler)
+		}
+		return kind.Effect{Type: WorkloadAdded, What: "starts with " + pods}
+	}
+	if e := w.reviewFirstScaling(c.Before, c.After); e.Type != "" {
+		return e
+	}
+	return reviewRollout(w.rollout(c.Before, c.After), c.After)
+}
+
+func reviewStop(o *unstructured.Unstructured) kind.Effect {
+	e := kind.Effect{Type: WorkloadRemoved, What: "is removed with its Pods", Risk: "what it serves is gone"}
+	switch {
+	case !hasClaims(o):
+	case text(o, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete":
+		e.Risk = "its volumes are deleted with it: their data is lost"
+	default:
+		e.Risk += "; its PersistentVolumeClaims stay"
+	}
+	return e
+}
+
+// hasClaims reports whether each Pod of a StatefulSet has volumes of its own.
+func hasClaims(o *unstructured.Unstructured) bool {
+	return len(items(o.Object, "spec", "volumeClaimTemplates")) > 0
+}
+
+// reviewFirstScaling returns the effect of leaving the number of Pods to an autoscaler that is
+// new: the API server sets a number that is left out to 1.
+func (w *world) reviewFirstScaling(before, after *unstructured.Unstructured) kind.Effect {
+	const unset = -1
+	a, isScaled := w.after.autoscalerOf(after)
+	_, wasScaled := w.before.autoscalerOf(before)
+	from := replicas(before)
+	if !isScaled || wasScaled || from <= 1 || manifest.Number(after, unset, "spec", "replicas") != unset {
+		return kind.Effect{}
+	}
+	return kind.Effect{Type: WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, a.id, between(a.Autoscaler)), Risk: "fewer Pods run meanwhile: 1 is the default of spec.replicas"}
+}
+
+// reviewRollout returns the effect of a workload that changes.
+func reviewRollout(r kind.Rollout, after *unstructured.Unstructured) kind.Effect {
+	size := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod"))
+	var lost kind.Sentence
+	if r.After < r.Before && hasClaims(after) && text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
+		lost = kind.Say("the volumes of %s are deleted: their data is lost", kind.Count(r.Before-r.After, "Pod"))
+	}
+	switch {
+	case r.Before > 0 && r.After == 0:
+		return kind.Effect{Type: WorkloadScaled, What: size, Risk: "nothing of it runs any more"}
+	case r.Replaced && text(after, "spec", "strategy", "type") == "Recreate":
+		return kind.Effect{Type: WorkloadRolled, What: kind.Say("all Pods are replaced at once: %s", r.Difference), Risk: "its strategy is Recreate: none runs meanwhile"}
+	case r.Replaced && r.Before != r.After:
+		return kind.Effect{Type: WorkloadRolled, What: kind.Say("Pods are replaced: %s; %s", r.Difference, size), Risk: lost}
+	case r.Replaced:
+		return kind.Effect{Type: WorkloadRolled, What: kind.Say("Pods are replaced: %s", r.Difference)}
+	case r.Before != r.After:
+		return kind.Effect{Type: WorkloadScaled, What: size, Risk: lost}
+	}
+	return kind.Effect{}
+}
+
+// hasPods reports whether an object is of a built-in kind that makes Pods.
+func hasPods(o *unstructured.Unstructured) bool {
+	_, ok := manifest.PodTemplatePath(o.GetKind())
+	return ok && !strings.Contains(o.GroupVersionKind().Group, ".") // kinds of others have such a group
+}
+
+func isSuspended(o *unstructured.Unstructured) bool {
+	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+	return suspended
+}
+
+func schedule(cronJob *unstructured.Unstructured) kind.Sentence {
+	return kind.Say("%s", text(cronJob, "spec", "schedule")+" "+text(cronJob, "spec", "timeZone"))
+}
+
+// command says what the Pods of a workload run, after a colon; nothing where they do not say.
+func command(o *unstructured.Unstructured) kind.Sentence {
+	template, ok := verdict.PodTemplate(manifest.Object{Unstructured: o})
+	if !ok || len(template.Spec.Containers) == 0 {
+		return ""
+	}
+	first := template.Spec.Containers[0]
+	words := strings.Join(slices.Concat(first.Command, first.Args), " ")
+	return kind.Say(": %s", cmp.Or(words, first.Image))
+}

@@ -1,0 +1,317 @@
+package setup
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// step is a step of a workflow, or a job of GitLab.
+type step struct {
+	Name    string
+	Run     string
+	Extends string
+	Before  []string `json:"before_script"`
+	Script  []string
+}
+
+// scripts returns the scripts in the file of a host: of steps by job and name, or of jobs.
+func scripts(t *testing.T, ci string) map[string]string {
+	t.Helper()
+	_, content := ciFile(ci, "main", "")
+	found := map[string]string{}
+	if ci == gitlab {
+		jobs := map[string]step{}
+		if err := yaml.Unmarshal([]byte(content), &jobs); err != nil {
+			t.Fatal(err)
+		}
+		for name, job := range jobs {
+			found[name] = strings.Join(slices.Concat(jobs[job.Extends].Before, job.Before, job.Script), "\n")
+		}
+		return found
+	}
+	var workflow struct {
+		Jobs map[string]struct{ Steps []step }
+	}
+	if err := yaml.Unmarshal([]byte(content), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	for name, job := range workflow.Jobs {
+		for _, s := range job.Steps {
+			found[name+"/"+s.Name] = s.Run
+		}
+	}
+	return found
+}
+
+// runner is a machine whose programs record their calls, and answer from files.
+type runner struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+// programs are the programs that scripts call. Each records its arguments. curl and gh answer with the
+// next of the files 1, 2, ... in the folder answers; the first line of each is the status.
+var programs = map[string]string{
+	"render": `echo "render $*" >> "$DIR/calls"
+case $* in *markdown*) [ -z "$MARKDOWN" ] || printf '<!-- gatehouse-diff -->\n%s\n' "$MARKDOWN" ;; *) echo diff ;; esac
+exit "$DIFFERS"`,
+	"apk": `echo "apk $*" >> "$DIR/calls"`,
+	"next": `n=$(($(cat "$DIR/n") + 1)); echo $n > "$DIR/n"
+status=$(sed -n 1p "$DIR/answers/$n"); sed 1d "$DIR/answers/$n" > "$DIR/answer"; echo "$status"`,
+	"gh": `echo "gh $*" >> "$DIR/calls"
+jq=cat last=
+for arg; do
+  case $last in --jq) jq=$arg ;; esac
+  case $arg in body=@*) echo "body $(tail -n 1 "${arg#body=@}")" >> "$DIR/calls" ;; esac
+  last=$arg
+done
+status=$(next)
+if [ "$status" != 200 ]; then echo "gh: refused (HTTP $status)" >&2; exit 1; fi
+case $* in *--silent*) ;; *) jq -r "$jq" < "$DIR/answer" ;; esac`,
+	"curl": `case $* in *--config*) read -r header ;; esac
+out= last= noted=
+for arg; do
+  case $last in -o) out=$arg ;; -D) printf 'HTTP/2 200\r\nX-Next-Page: %s\r\n' "$NEXT" > "$arg" ;; esac
+  case $last in -o|-D|-w|--config) ;; *) case $arg in -o|-D|-w|-sS|--config) ;; *) noted="$noted $arg" ;; esac ;; esac
+  case $arg in body@*) noted="$noted: $(tail -n 1 "${arg#body@}")" ;; esac
+  last=$arg
+done
+echo "curl$noted" >> "$DIR/calls"
+case $* in *tar.gz*) cp "$DIR/render.tar.gz" "$out" ;; *) printf %s "$(next)"; cp "$DIR/answer" "$out" ;; esac
+case $header in "" | 'header = "PRIVATE-TOKEN: secret"') ;; *) exit 9 ;; esac`,
+}
+
+func newRunner(t *testing.T) *runner {
+	t.Helper()
+	for _, program := range []string{"bash", "jq", "tar", "sha256sum"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(err)
+		}
+	}
+	r := &runner{t: t, dir: t.TempDir()}
+	for name, script := range programs {
+		r.write(filepath.Join("bin", name), "#!/bin/sh\n"+script+"\n")
+	}
+	if out, err := exec.CommandContext(t.Context(), "tar", "-czf", filepath.Join(r.dir, "render.tar.gz"), "-C", filepath.Join(r.dir, "bin"), "render").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	archive, err := os.ReadFile(filepath.Join(r.dir, "render.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.set("PATH", filepath.Join(r.dir, "bin")+":"+os.Getenv("PATH"))
+	r.set("DIR", r.dir)
+	r.set("ROOT", "shop")
+	r.set("RENDER_URL", "https://example.com/render.tar.gz")
+	r.set("RENDER_SHA256", fmt.Sprintf("%x", sha256.Sum256(archive)))
+	r.set("DIFFERS", "1")
+	r.set("MARKDOWN", "1 changed")
+	r.set("RUNNER_TEMP", r.dir)
+	r.set("GITHUB_PATH", filepath.Join(r.dir, "path"))
+	r.set("GITHUB_STEP_SUMMARY", filepath.Join(r.dir, "summary"))
+	r.set("GITHUB_REPOSITORY", "acme/shop")
+	r.set("HEAD_REPOSITORY", "acme/shop")
+	r.set("NUMBER", "7")
+	r.set("BASE", "b45e")
+	r.set("WORK", filepath.Join(r.dir, "work"))
+	r.set("CI_API_V4_URL", "https://gitlab.example.com/api/v4")
+	r.set("CI_MERGE_REQUEST_PROJECT_ID", "3")
+	r.set("CI_MERGE_REQUEST_IID", "7")
+	r.set("CI_MERGE_REQUEST_DIFF_BASE_SHA", "b45e")
+	r.set("GATEHOUSE_TOKEN", "secret")
+	r.answer()
+	return r
+}
+
+func (r *runner) set(name, value string) { r.env = append(r.env, name+"="+value) }
+
+func (r *runner) write(name, content string) {
+	r.t.Helper()
+	name = filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// answer sets the answers to calls, as "200 BODY".
+func (r *runner) answer(answers ...string) {
+	r.t.Helper()
+	r.write("n", "0")
+	for i, answer := range answers {
+		status, body, _ := strings.Cut(answer, " ")
+		r.write(fmt.Sprintf("answers/%d", i+1), status+"\n"+body+"\n")
+	}
+}
+
+// run runs a script, with bash for GitHub and else with sh. It returns its calls, its output and its exit
+// code.
+func (r *runner) run(ci, script string) (calls, out string, code int) {
+	r.t.Helper()
+	r.write("calls", "")
+	text, ok := scripts(r.t, ci)[script]
+	if !ok {
+		r.t.Fatalf("%s: no script %s", ci, script)
+	}
+	args := []string{"bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text}
+	if ci == gitlab {
+		args = []string{"sh", "-c", text}
+	}
+	cmd := exec.CommandContext(r.t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = r.dir, r.env
+	printed, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		r.t.Fatal(err)
+	}
+	noted, err := os.ReadFile(filepath.Join(r.dir, "calls"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(noted), string(printed), cmd.ProcessState.ExitCode()
+}
+
+func comment(id int, by, body string) string {
+	encoded, _ := json.Marshal(map[string]any{"id": id, "body": body, "user": map[string]any{"login": by}, "author": map[string]any{"id": len(by)}})
+	return string(encoded)
+}
+
+func TestInstallChecksTheChecksum(t *testing.T) {
+	github, gitlab := scripts(t, github), scripts(t, gitlab)
+	if github["check/Install render"] != github["comment/Install render"] || github["check/Install render"] == "" {
+		t.Error("the jobs of GitHub install render in different ways")
+	}
+	if gitlab[".gatehouse"] == "" {
+		t.Error("GitLab installs nothing")
+	}
+	for ci, script := range map[string]string{"github": "check/Install render", "gitlab": ".gatehouse"} {
+		t.Run(ci, func(t *testing.T) {
+			r := newRunner(t)
+			if _, out, code := r.run(ci, script); code != 0 {
+				t.Fatalf("exit code %d: %s", code, out)
+			}
+			r.set("RENDER_SHA256", strings.Repeat("0", 64))
+			if _, out, code := r.run(ci, script); code == 0 || !strings.Contains(out, "FAILED") {
+				t.Errorf("another checksum: exit code %d: %s", code, out)
+			}
+			r.set("RENDER_URL", "")
+			calls, out, code := r.run(ci, script)
+			if code != 1 || calls != "" || !strings.Contains(out, "set RENDER_URL and RENDER_SHA256") {
+				t.Errorf("no URL: exit code %d: %s%s", code, out, calls)
+			}
+		})
+	}
+}
+
+// The job makes a comment once, updates it afterwards, and writes to the summary where it may not comment.
+func TestGitHubHasOneComment(t *testing.T) {
+	const (
+		diff   = "render diff --root shop --base b45e -o markdown\n"
+		find   = `gh api --paginate repos/acme/shop/issues/7/comments?per_page=100 --jq .[] | select(.user.login == "github-actions[bot]" and (.body | startswith("<!-- gatehouse-diff -->"))) | .id` + "\n"
+		create = "gh api --method POST repos/acme/shop/issues/7/comments -F body=@%s/comment.md --silent\nbody 1 changed\n"
+		update = "gh api --method PATCH repos/acme/shop/issues/comments/12 -F body=@%s/comment.md --silent\nbody 1 changed\n"
+	)
+	others := comment(10, "mallory", "<!-- gatehouse-diff -->\nnone") + "," + comment(11, "github-actions[bot]", "see <!-- gatehouse-diff -->")
+	ours := comment(12, "github-actions[bot]", "<!-- gatehouse-diff -->\nbefore")
+	for name, test := range map[string]struct {
+		set, answers []string
+		calls, out   string
+		code         int
+	}{
+		"the first":              {answers: []string{"200 [" + others + "]", "200 {}"}, calls: diff + find + create},
+		"the second":             {answers: []string{"200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update},
+		"no difference, none":    {set: []string{"DIFFERS=0"}, answers: []string{"200 []"}, calls: diff + find},
+		"no difference any more": {set: []string{"DIFFERS=0"}, answers: []string{"200 [" + ours + "]", "200 {}"}, calls: diff + find + update},
+		"a fork":                 {set: []string{"HEAD_REPOSITORY=ada/shop"}, calls: diff, out: "::notice title=gatehouse::no comment, as a pull request from a fork has no token"},
+		"a fork that is gone":    {set: []string{"HEAD_REPOSITORY="}, calls: diff, out: "::notice "},
+		"a token that may not":   {answers: []string{"200 []", "403 {}"}, calls: diff + find + create, out: "::warning title=gatehouse::no comment, as the token of this workflow may not"},
+		"another refusal":        {answers: []string{"200 []", "500 {}"}, calls: diff + find + create, out: "(HTTP 500)", code: 1},
+		"comments not readable":  {answers: []string{"404 {}"}, calls: diff + find, out: "(HTTP 404)", code: 1},
+		"what does not render":   {set: []string{"DIFFERS=2"}, answers: []string{"200 [" + others + "]", "200 {}"}, calls: diff + find + create, code: 2},
+		"a fork that does not":   {set: []string{"DIFFERS=2", "HEAD_REPOSITORY=ada/shop"}, calls: diff, out: "::notice ", code: 2},
+		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRunner(t)
+			r.env = append(r.env, test.set...)
+			r.answer(test.answers...)
+			calls, out, code := r.run(github, "comment/Comment")
+			if want := strings.ReplaceAll(test.calls, "%s", r.dir); calls != want || code != test.code || !strings.Contains(out, test.out) || test.out == "" && out != "" {
+				t.Errorf("exit code %d, want %d: %s\n%s\nwant\n%s", code, test.code, out, calls, want)
+			}
+			summary, _ := os.ReadFile(filepath.Join(r.dir, "summary"))
+			if got := strings.Contains(string(summary), "1 changed"); got != (name != "no revision") {
+				t.Errorf("summary: %s", summary)
+			}
+		})
+	}
+}
+
+// The name and the content of a pull request are never part of a script.
+func TestScriptsHaveNoExpressions(t *testing.T) {
+	for name, script := range scripts(t, github) {
+		if strings.Contains(script, "${{") {
+			t.Errorf("%s: an expression within a script", name)
+		}
+	}
+	if strings.Contains(githubWorkflow, "pull_request_target") {
+		t.Error("a pull request from a fork would run with a token that may write")
+	}
+}
+
+func TestGitLabFindsItsCommentOnAnyPage(t *testing.T) {
+	const (
+		diff   = "render diff --root shop --base b45e -o markdown\n"
+		diffs  = diff + "render diff --root shop --base b45e\n"
+		user   = "curl https://gitlab.example.com/api/v4/user\n"
+		notes  = "https://gitlab.example.com/api/v4/projects/3/merge_requests/7/notes"
+		find   = user + "curl " + notes + "?sort=asc&per_page=100&page=1\n"
+		create = "curl -X POST --data-urlencode body@gatehouse.md: 1 changed " + notes + "\n"
+		update = "curl -X PUT --data-urlencode body@gatehouse.md: 1 changed " + notes + "/12\n"
+	)
+	others := comment(10, "mallory", "<!-- gatehouse-diff -->\nnone") + "," + comment(11, "bot", "see <!-- gatehouse-diff -->")
+	ours := comment(12, "bot", "<!-- gatehouse-diff -->\nbefore")
+	const me = `200 {"id": 3}`
+	for name, test := range map[string]struct {
+		set, answers []string
+		calls, out   string
+		code         int
+	}{
+		"the first":              {answers: []string{me, "200 [" + others + "]", "201 {}"}, calls: diffs + find + create},
+		"the second":             {answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diffs + find + update},
+		"on the next page":       {set: []string{"NEXT=2"}, answers: []string{me, "200 [" + others + "]", "200 [" + ours + "]", "200 {}"}, calls: diffs + find + "curl " + notes + "?sort=asc&per_page=100&page=2\n" + update},
+		"no difference, none":    {set: []string{"DIFFERS=0"}, answers: []string{me, "200 []"}, calls: diffs + find},
+		"no difference any more": {set: []string{"DIFFERS=0"}, answers: []string{me, "200 [" + ours + "]", "200 {}"}, calls: diffs + find + update},
+		"no token":               {set: []string{"GATEHOUSE_TOKEN="}, calls: diffs, out: "no comment: there is no variable GATEHOUSE_TOKEN"},
+		"a token that is none":   {answers: []string{"401 {}"}, calls: diffs + user, out: "no comment: GitLab answered 401"},
+		"a token that may not":   {answers: []string{me, "200 []", "403 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 403"},
+		"another refusal":        {answers: []string{me, "200 []", "500 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 500", code: 1},
+		"what does not render":   {set: []string{"DIFFERS=2"}, answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update, code: 2},
+		"no token for that":      {set: []string{"DIFFERS=2", "GATEHOUSE_TOKEN="}, calls: diff, out: "no comment: there is no variable GATEHOUSE_TOKEN", code: 2},
+		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
+		"merged results": {set: []string{"CI_MERGE_REQUEST_TARGET_BRANCH_SHA=7a46", "GATEHOUSE_TOKEN="},
+			calls: strings.ReplaceAll(diffs, "b45e", "7a46"), out: "no comment: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRunner(t)
+			r.env = append(r.env, test.set...)
+			r.answer(test.answers...)
+			calls, out, code := r.run(gitlab, "gatehouse:comment")
+			_, calls, _ = strings.Cut(calls, "render.tar.gz\n") // after the installation
+			if calls != test.calls || code != test.code || !strings.Contains(out, test.out) {
+				t.Errorf("exit code %d, want %d: %s\n%s\nwant\n%s", code, test.code, out, calls, test.calls)
+			}
+		})
+	}
+}

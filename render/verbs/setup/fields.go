@@ -1,0 +1,192 @@
+package setup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+)
+
+// Outline is what the CustomResourceDefinition of a kind says about its spec.
+type Outline struct {
+	// Sentence describes the kind.
+	Sentence string
+	// Fields are the fields of the spec: first those that `kubectl get` shows, then the required
+	// ones, then the others by name.
+	Fields []Field
+
+	hasSpec bool
+}
+
+// Field is a field of a spec.
+type Field struct {
+	Name string
+	// Flag is the name of the flag that sets the field. Fields that are neither scalar nor required
+	// have none.
+	Flag string
+	// Usage describes the field.
+	Usage string
+	// Required reports whether each spec has to set the field.
+	Required bool
+	// Shown reports whether `kubectl get` shows the field without `-o wide`.
+	Shown bool
+	// Default and Example are values from the schema, or nil.
+	Default, Example any
+	// Values are all values that the schema allows, if it lists them.
+	Values []string
+
+	schema apiextensionsv1.JSONSchemaProps
+}
+
+// NewOutline reads the CustomResourceDefinition of a kind.
+func NewOutline(k *kind.Kind) (*Outline, error) {
+	crd, err := registry.ReadCRD(k.CRD)
+	if err != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", k.GVK.Kind, err)
+	}
+	for _, version := range crd.Spec.Versions {
+		if version.Name == k.GVK.Version && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
+			return newOutline(version), nil
+		}
+	}
+	return nil, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK.Kind, k.GVK.Version)
+}
+
+func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outline {
+	var columns []string // the names of the fields that `kubectl get` shows
+	for _, column := range version.AdditionalPrinterColumns {
+		if name, ok := strings.CutPrefix(column.JSONPath, ".spec."); ok && column.Priority == 0 {
+			columns = append(columns, name)
+		}
+	}
+	schema := version.Schema.OpenAPIV3Schema
+	spec, hasSpec := schema.Properties["spec"]
+	o := &Outline{Sentence: firstSentence(schema.Description), hasSpec: hasSpec}
+	for name, schema := range spec.Properties {
+		f := Field{Name: name, Usage: firstSentence(schema.Description), Default: decode(schema.Default), Example: decode(schema.Example), schema: schema}
+		f.Required = f.Default == nil && slices.Contains(spec.Required, name)
+		f.Shown = slices.Contains(columns, name)
+		if flag := kebab(name); (f.Type() != "YAML" || f.Required) && !slices.Contains(commonFlags, flag) {
+			f.Flag = flag
+		}
+		for _, value := range schema.Enum {
+			f.Values = append(f.Values, Text(decode(&value)))
+		}
+		o.Fields = append(o.Fields, f)
+	}
+	rank := func(f Field) int {
+		switch {
+		case f.Shown:
+			return slices.Index(columns, f.Name)
+		case f.Required:
+			return len(columns)
+		}
+		return len(columns) + 1
+	}
+	slices.SortFunc(o.Fields, func(a, b Field) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Name, b.Name))
+	})
+	return o
+}
+
+// decode returns a value of a schema.
+func decode(raw *apiextensionsv1.JSON) (value any) {
+	if raw != nil {
+		_ = json.Unmarshal(raw.Raw, &value) // raw was JSON already
+	}
+	return value
+}
+
+// commonFlags are the flags that the command for each kind has beside those of fields.
+var commonFlags = []string{"env", "help", "namespace", "root"}
+
+// wordStart matches the letters on both sides of the start of a word: yL in memoryLimit, and LP in
+// URLPath.
+var wordStart = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+
+// kebab returns the name of a field as flags are written: memory-limit for memoryLimit.
+func kebab(name string) string {
+	return strings.ToLower(wordStart.ReplaceAllString(name, "$1$3-$2$4"))
+}
+
+// Type returns the type of a value, as usage texts have it.
+func (f Field) Type() string {
+	switch {
+	case f.schema.XIntOrString:
+		return "value"
+	case f.schema.Type == "boolean":
+		return "bool"
+	case f.schema.Type == "integer":
+		return "int"
+	case f.schema.Type == "string", f.schema.Type == "number":
+		return f.schema.Type
+	}
+	return "YAML"
+}
+
+// Sample returns a value for an example.
+func (f Field) Sample() string {
+	if value := cmp.Or(f.Example, f.Default); value != nil {
+		return Text(value)
+	}
+	return strings.ToUpper(f.Type())
+}
+
+// Text returns a value as Parse reads it.
+func Text(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // the value was read from JSON
+	}
+	return string(text)
+}
+
+// Parse reads a value of the field: text as it is, and values of any other type as YAML. Whether the
+// schema allows the value is checked when it is rendered.
+func (f Field) Parse(text string) (value any, err error) {
+	if !utf8.ValidString(text) {
+		return nil, errors.New("write UTF-8")
+	}
+	if f.Type() == "string" {
+		return text, nil
+	}
+	content, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err == nil {
+		err = json.Unmarshal(content, &value) // keeps integers
+	}
+	_, isInteger := value.(int64)
+	switch {
+	case f.Type() == "value" && (!isInteger || Text(value) != text):
+		return text, nil
+	case f.Type() == "int" && !isInteger:
+		return nil, errors.New("write a whole number")
+	case err != nil || value == nil:
+		return nil, errors.New("write it as YAML, like '[a, b]' or '{a: b}'")
+	}
+	return value, nil
+}
+
+// sentenceEnd matches the end of a sentence.
+var sentenceEnd = regexp.MustCompile(`\.\s+[A-Z]`)
+
+// firstSentence returns the first sentence of a description, on one line.
+func firstSentence(description string) string {
+	text := strings.TrimSuffix(strings.Join(strings.Fields(description), " "), ".")
+	if end := sentenceEnd.FindStringIndex(text); end != nil {
+		text = text[:end[0]]
+	}
+	return text + "."
+}

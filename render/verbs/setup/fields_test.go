@@ -1,0 +1,105 @@
+package setup
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
+)
+
+// outlineOf returns a kind Thing whose spec has a schema, and its outline.
+func outlineOf(t *testing.T, spec, columns string) (*kind.Kind, *Outline) {
+	t.Helper()
+	k := &kind.Kind{GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}}
+	k.CRD = []byte(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec: {versions: [{name: v1, additionalPrinterColumns: [` + columns + `],
+  schema: {openAPIV3Schema: {description: A Thing., properties: {spec: ` + spec + `}}}}]}`)
+	outline, err := NewOutline(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, outline
+}
+
+// Scalars and required fields have flags, but for those whose flags have another meaning.
+func TestFlagsOfFields(t *testing.T) {
+	_, outline := outlineOf(t, `{required: [items, count], properties: {
+    maxConnections: {type: integer}, podCIDR: {type: string}, URLPath: {type: string}, http2Port: {type: integer}, snake_case: {type: string},
+    env: {type: string}, namespace: {type: string}, help: {type: boolean}, fooBar: {type: string},
+    items: {type: array}, others: {type: array}, limits: {type: object}, size: {x-kubernetes-int-or-string: true}, count: {type: integer, default: 1}}}`,
+		`{jsonPath: .spec.size}, {jsonPath: .spec.fooBar, priority: 1}, {jsonPath: .status.size}`)
+	var flags, required []string
+	for _, f := range outline.Fields {
+		if f.Flag != "" {
+			flags = append(flags, f.Flag)
+		}
+		if f.Required {
+			required = append(required, f.Name)
+		}
+	}
+	want := "size items url-path count foo-bar http2-port max-connections pod-cidr snake_case"
+	if got := strings.Join(flags, " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if !reflect.DeepEqual(required, []string{"items"}) {
+		t.Errorf("required: %v", required)
+	}
+}
+
+func TestParseKeepsTypes(t *testing.T) {
+	const number, quantity, text, boolean = `{type: number}`, `{x-kubernetes-int-or-string: true}`, `{type: string}`, `{type: boolean}`
+	const integer, list = `{type: integer}`, `{type: array}`
+	for _, test := range []struct {
+		schema, text string
+		want         any
+	}{
+		{integer, "2", int64(2)}, {integer, "-2", int64(-2)}, {integer, "many", "write a whole number"}, {integer, "2.0", int64(2)}, {integer, "2.5", "write a whole number"}, {integer, "", "write a whole number"},
+		{integer, "99999999999999999999", "write a whole number"},
+		{number, "2", int64(2)}, {number, "0.5", 0.5}, {number, "1e3", int64(1000)}, {number, ".nan", "write it as YAML, like '[a, b]' or '{a: b}'"}, {number, ".inf", "write it as YAML, like '[a, b]' or '{a: b}'"},
+		{quantity, "64Mi", "64Mi"}, {quantity, "80%", "80%"}, {quantity, "3", int64(3)}, {quantity, "03", "03"}, {quantity, "0.5", "0.5"}, {quantity, "99999999999999999999", "99999999999999999999"},
+		{text, "2", "2"}, {text, "true", "true"}, {text, "", ""}, {text, "a\xff", "write UTF-8"},
+		{boolean, "true", true}, {boolean, "false", false},
+		{list, "[a, 1]", []any{"a", int64(1)}}, {list, "{a: {b: c}}", map[string]any{"a": map[string]any{"b": "c"}}},
+		{list, "[a", "write it as YAML, like '[a, b]' or '{a: b}'"}, {list, "", "write it as YAML, like '[a, b]' or '{a: b}'"}, {list, "{a: b, a: c}", "write it as YAML, like '[a, b]' or '{a: b}'"},
+	} {
+		k, outline := outlineOf(t, `{required: [field], properties: {field: `+test.schema+`}}`, "")
+		got, err := outline.Fields[0].Parse(test.text)
+		if err != nil {
+			got = err.Error()
+		}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s %q: %#v, want %#v", test.schema, test.text, got, test.want)
+		}
+		if err != nil {
+			continue
+		}
+		content := newSample(k, outline, "", "a", map[string]any{"field": got})
+		var read struct{ Spec map[string]any }
+		if err := yaml.Unmarshal(content, &read); err != nil || fmt.Sprintf("%T", read.Spec["field"]) == "string" != (fmt.Sprintf("%T", got) == "string") || fmt.Sprint(read.Spec["field"]) != fmt.Sprint(got) {
+			t.Errorf("%s %q: %v, reads as %#v:\n%s", test.schema, test.text, err, read.Spec["field"], content)
+		}
+	}
+}
+
+// Fields that kubectl shows have their default. The others are comments where there is
+// a value to show.
+func TestSampleWithoutValues(t *testing.T) {
+	const plain = "# A Thing.\napiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: a\n"
+	for name, test := range map[string]struct{ spec, columns, want string }{
+		"a column":   {`{properties: {a: {type: integer, default: 1000000}, b: {type: integer, default: 2}}}`, `{jsonPath: .spec.b}`, plain + "spec:\n  # .\n  b: 2\n  # .\n  #a: 1000000\n"},
+		"a wide one": {`{properties: {a: {type: integer, default: 1}, b: {type: integer, default: 2}}}`, `{jsonPath: .spec.b, priority: 1}`, plain + "spec: {}\n  # .\n  #a: 1\n  # .\n  #b: 2\n"},
+		"examples":   {`{properties: {a: {type: object, example: {b: [c]}}, d: {type: string}}}`, "", plain + "spec: {}\n  # .\n  #a:\n  #  b:\n  #  - c\n"},
+		"no fields":  {`{type: object}`, "", plain + "spec: {}\n"},
+	} {
+		k, outline := outlineOf(t, test.spec, test.columns)
+		if got := strings.ReplaceAll(string(newSample(k, outline, "", "a", nil)), "  # .\n", ""); got != strings.ReplaceAll(test.want, "  # .\n", "") {
+			t.Errorf("%s:\n%s\nwant:\n%s", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package setup
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/tree"
+)
+
+// collect returns the content of all files but rendered ones, by their paths from the top, and notes
+// in made what is to be written.
+func (p *place) collect(ctx context.Context, o Options, image string, made *Made) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	sources, err := environmentFiles(o, image)
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range sources {
+		files[path.Join(p.prefix, "environments", name)] = content
+	}
+	if o.CI == "" {
+		o.CI = p.ciHost(ctx)
+	}
+	if name, content := ciFile(o.CI, p.git.DefaultBranch(ctx), p.prefix); name != "" {
+		files[name], made.CIFile = []byte(content), name
+		made.Files = append(made.Files, name)
+	}
+	if o.CI == gitlab {
+		content, err := p.read(gitlabCI)
+		switch {
+		case err != nil:
+			return nil, err
+		case content == nil:
+			files[gitlabCI] = []byte(gitlabInclude)
+			made.Files = append(made.Files, gitlabCI)
+		case !bytes.Contains(content, []byte(made.CIFile)):
+			made.Include = gitlabCI
+		}
+	}
+	attributes, err := p.read(p.attributes())
+	if err != nil {
+		return nil, err
+	}
+	if changed := withAttributes(attributes); !bytes.Equal(attributes, changed) {
+		made.attributes = changed
+		made.Files = append(made.Files, p.attributes())
+	}
+	made.Rendered = path.Join(p.prefix, tree.Folder, o.Environment)
+	made.Files = append(made.Files, path.Join(p.prefix, "environments", o.Environment), made.Rendered, p.base())
+	return files, nil
+}
+
+// base returns the folder that environments build on.
+func (p *place) base() string { return path.Join(p.prefix, "environments/base") }
+
+// attributes returns the .gitattributes for the folder.
+func (p *place) attributes() string { return path.Join(p.prefix, attributesFile) }
+
+// read returns the content of a file, nil where there is none.
+func (p *place) read(name string) ([]byte, error) {
+	content, err := regular.ReadFile(p.root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return content, err
+}
+
+// checkFree returns an error with all files and folders that exist and that Init is to make.
+func (p *place) checkFree(made *Made) error {
+	var found []string
+	for _, name := range made.Files {
+		if name != p.attributes() && p.exists(name) {
+			found = append(found, name)
+		}
+	}
+	hint := "move away what is yours, or run this in another folder"
+	switch {
+	case len(found) == 0:
+		return nil
+	case p.exists(p.base()):
+		hint = fmt.Sprintf("for one more environment make a folder of %s with a kustomization.yaml that lists ../base", path.Dir(p.base()))
+	case len(found) == 1 && found[0] == made.CIFile:
+		hint = "move it away, or write --ci none"
+	}
+	return fmt.Errorf("these exist:\n%s\n%s", strings.Join(found, "\n"), hint)
+}
+
+// write writes files that do not exist, renders them, and adds a line to .gitattributes last.
+func (p *place) write(ctx context.Context, o Options, files map[string][]byte, made *Made) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := p.writeNew(name, files[name], made); err != nil {
+			return fmt.Errorf("write %s: %w", name, cause(err))
+		}
+	}
+	var err error
+	if made.Warnings, err = p.render(ctx, o, made); err != nil {
+		return err
+	}
+	if made.attributes == nil {
+		return ctx.Err()
+	}
+	return cmp.Or(ctx.Err(), replaceFile(p.root, p.attributes(), made.attributes))
+}
+
+func (p *place) writeNew(name string, content []byte, made *Made) error {
+	if err := p.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	file, err := p.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	made.written = append(made.written, name)
+	_, err = file.Write(content)
+	return cmp.Or(err, file.Close())
+}
+
+// render renders the environment, and returns warnings.
+func (p *place) render(ctx context.Context, o Options, made *Made) ([]manifest.Problem, error) {
+	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	defer repository.Close()
+	repository.Now = o.Now
+	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{o.Environment}}, func(string, string) {})
+	if err != nil {
+		return nil, err
+	}
+	defer update.Close()
+	wrong, warnings := manifest.SplitProblems(update.Environments[0].Problems)
+	if update.Failed() {
+		return nil, errors.New(wrong[0].String())
+	}
+	if err := update.Stage(ctx); err != nil {
+		return nil, err
+	}
+	made.written = append(made.written, made.Rendered)
+	return warnings, update.Commit()
+}
+
+// remove removes files and folders, and the folders above that are empty then.
+func (p *place) remove(names []string) {
+	for _, name := range names {
+		_ = p.root.RemoveAll(name)
+	}
+	for _, name := range names {
+		dir := path.Dir(name)
+		for dir != "." && dir != p.prefix && p.root.Remove(dir) == nil {
+			dir = path.Dir(dir)
+		}
+	}
+}

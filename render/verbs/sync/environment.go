@@ -1,0 +1,202 @@
+package sync
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/warn"
+)
+
+// environment has what a tool that syncs an environment has to know of it.
+type environment struct {
+	// DependsOn are the environments that have the kinds or the controller that this one needs and
+	// leaves out.
+	DependsOn []string
+	// Elsewhere describes what else it needs in the cluster.
+	Elsewhere []string
+	// KeepsOpen reports whether a Pod that has started may be applied again, by a policy.
+	KeepsOpen bool
+	// HasSOPS reports whether an object is encrypted by SOPS.
+	HasSOPS bool
+	// TargetNamespace is the namespace for all objects, if none of them names its own.
+	TargetNamespace string
+
+	// WithoutNamespace are the namespaced objects that do not name their namespace.
+	WithoutNamespace []manifest.Object
+
+	isMixed bool // others name theirs
+}
+
+// readEnvironment reads the rendered files of an environment.
+func readEnvironment(repository *render.Repository, name string) (*environment, error) {
+	if err := repository.CheckEnvironment(name); err != nil {
+		return nil, err
+	}
+	files, objects, err := rendered(repository, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(objects) == 0:
+		return nil, fmt.Errorf("%s has nothing to sync: run render --env %s, and commit it", path.Join(tree.Folder, name), name)
+	}
+	e := &environment{HasSOPS: slices.ContainsFunc(objects, func(o manifest.Object) bool { return manifest.IsEncrypted(o.Unstructured) })}
+	e.findWithoutNamespace(files, objects)
+	return e, e.findElsewhere(repository, name, objects)
+}
+
+// rendered returns the rendered files of an environment, and the object in each.
+func rendered(repository *render.Repository, name string) ([]tree.File, []manifest.Object, error) {
+	files, err := repository.Rendered(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, errs := make([]manifest.Object, len(files)), []error(nil)
+	for i, file := range files {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(file.Content, &u.Object); err != nil || u.GetKind() == "" {
+			errs = append(errs, fmt.Errorf("%s is no object: run render --env %s", path.Join(tree.Folder, name, file.Path), name))
+		}
+		objects[i].Unstructured = u
+	}
+	return files, objects, errors.Join(errs...)
+}
+
+// findWithoutNamespace finds the objects that do not name their namespace. Their folder has the name of
+// the namespace that kubectl would take.
+func (e *environment) findWithoutNamespace(files []tree.File, objects []manifest.Object) {
+	for i, o := range objects {
+		switch {
+		case o.GetNamespace() != "":
+			e.isMixed = true
+		case path.Dir(files[i].Path) == o.NamespaceOrDefault():
+			e.WithoutNamespace = append(e.WithoutNamespace, o)
+		}
+	}
+	if len(e.WithoutNamespace) > 0 && !e.isMixed {
+		e.TargetNamespace = e.WithoutNamespace[0].NamespaceOrDefault()
+	}
+}
+
+// checkNamespaces returns an error for objects without a namespace beside others that have one. Flux does
+// not create the former without a targetNamespace, and would move the latter to it.
+func (e *environment) checkNamespaces() error {
+	if len(e.WithoutNamespace) == 0 || !e.isMixed {
+		return nil
+	}
+	const most = 5
+	names := make([]string, 0, most+1)
+	for i, o := range e.WithoutNamespace {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(e.WithoutNamespace)-most))
+			break
+		}
+		names = append(names, manifest.EscapeControls(o.String()))
+	}
+	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", strings.Join(names, ", "))
+}
+
+// Parts of Gatehouse that an environment may need beside CustomResourceDefinitions.
+const (
+	controller = "the controller"
+	// openGates is the policy that lets a Pod that has started be applied again.
+	openGates = "MutatingAdmissionPolicy gatehouse-open-gates"
+)
+
+// needed returns the parts of Gatehouse that objects need: the CustomResourceDefinitions of their kinds
+// and the controller.
+func needed(kinds *registry.Kinds, objects []manifest.Object) (parts []string) {
+	for _, kind := range kinds.All {
+		part := definitionOf(kind.GVK.Kind, kind.GVK.Group) // of all versions
+		isThere := func(o manifest.Object) bool { return o.GroupVersionKind() == kind.GVK }
+		if !slices.Contains(parts, part) && slices.ContainsFunc(objects, isThere) {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) > 0 {
+		parts = append(parts, controller)
+	}
+	return parts
+}
+
+// brought returns the parts of Gatehouse among objects.
+func brought(objects []manifest.Object) (parts []string) {
+	for _, o := range objects {
+		switch {
+		case o.GetKind() == "CustomResourceDefinition":
+			kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
+			group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+			parts = append(parts, definitionOf(kind, group))
+		case warn.IsController(o):
+			parts = append(parts, controller)
+		case o.String() == openGates:
+			parts = append(parts, openGates)
+		}
+	}
+	return parts
+}
+
+func definitionOf(kind, group string) string {
+	return "the CustomResourceDefinition of " + kind + "." + group
+}
+
+// findElsewhere finds the environments that have the parts of Gatehouse that one needs and leaves out.
+func (e *environment) findElsewhere(repository *render.Repository, name string, objects []manifest.Object) error {
+	has := brought(objects)
+	e.KeepsOpen = slices.Contains(has, openGates)
+	missing := slices.DeleteFunc(needed(repository.Kinds(), objects), func(part string) bool { return slices.Contains(has, part) })
+	if len(missing) == 0 {
+		return nil
+	}
+	bringers, err := findBringers(repository, name)
+	if err != nil {
+		return err
+	}
+	for _, part := range missing {
+		switch names := bringers[part]; {
+		case len(names) == 1 && !slices.Contains(e.DependsOn, names[0]):
+			e.DependsOn = append(e.DependsOn, names[0])
+		case len(names) == 0:
+			e.Elsewhere = append(e.Elsewhere, part+", which no environment of the repository has")
+		case len(names) > 1:
+			e.Elsewhere = append(e.Elsewhere, part+", which several environments have: "+strings.Join(names, ", "))
+		}
+	}
+	for _, name := range e.DependsOn {
+		e.KeepsOpen = e.KeepsOpen || slices.Contains(bringers[openGates], name)
+	}
+	return nil
+}
+
+// findBringers returns the environments, but for one, that have each part of Gatehouse.
+func findBringers(repository *render.Repository, except string) (map[string][]string, error) {
+	names, err := repository.Environments()
+	if err != nil {
+		return nil, err
+	}
+	bringers := map[string][]string{}
+	for _, name := range names {
+		if name == except || !render.IsEnvironmentName(name) {
+			continue
+		}
+		_, objects, err := rendered(repository, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range brought(objects) {
+			if !slices.Contains(bringers[part], name) {
+				bringers[part] = append(bringers[part], name)
+			}
+		}
+	}
+	return bringers, nil
+}

@@ -1,0 +1,144 @@
+package sync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verbs/git"
+	"example.com/gatehouse/render/verbs/publish"
+)
+
+// complete checks the options that say where to sync from, and sets the path where it is empty. Its
+// error has every wrong option.
+func (o *Options) complete(ctx context.Context, repository *render.Repository, checkURL func(string) error) error {
+	wrongURL, wrongBranch := checkURL(o.URL), git.CheckBranch(ctx, o.Branch)
+	var wrongPath error
+	switch {
+	case o.Path != "":
+		if o.Path, wrongPath = cleanPath(o.Path); wrongPath == nil {
+			wrongPath = o.checkPath(ctx, repository)
+		}
+	case wrongBranch == nil:
+		o.Path, wrongPath = o.defaultPath(ctx, repository)
+	}
+	return errors.Join(wrongURL, wrongBranch, wrongPath)
+}
+
+// defaultPath returns the folder of a branch with what was rendered: rendered/NAME, below the folder of
+// the repository in the work tree. The branches of render publish have the same.
+func (o *Options) defaultPath(ctx context.Context, repository *render.Repository) (string, error) {
+	rendered := path.Join(tree.Folder, o.Environment)
+	work, err := git.Open(ctx, repository.Dir())
+	if err != nil {
+		return cleanPath(rendered) // git does not know the folder yet
+	}
+	environment, err := publish.Published(ctx, work, o.Branch)
+	switch {
+	case err != nil:
+		return "", err
+	case environment != "" && environment != o.Environment:
+		return "", fmt.Errorf("--branch %s: render publishes environment %s to it, not %s", o.Branch, environment, o.Environment)
+	}
+	return cleanPath(path.Join(work.Prefix(), rendered))
+}
+
+// checkPath returns an error for a path that is something else in this repository, such as the folder of
+// what people write.
+func (o *Options) checkPath(ctx context.Context, repository *render.Repository) error {
+	prefix := ""
+	if work, err := git.Open(ctx, repository.Dir()); err == nil {
+		prefix = work.Prefix()
+	}
+	in, isBelow := o.Path, true
+	if prefix != "" {
+		in, isBelow = strings.CutPrefix(o.Path, prefix+"/")
+	}
+	top, _, _ := strings.Cut(in, "/")
+	own := path.Join(tree.Folder, o.Environment)
+	if !isBelow || in == own || !slices.Contains([]string{"environments", tree.Folder}, top) {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(repository.Dir(), filepath.FromSlash(in))); err != nil {
+		return nil //nolint:nilerr // another repository may have it
+	}
+	return fmt.Errorf("--path %q is not what environment %s was rendered to: leave it out, or write %s", o.Path, o.Environment, path.Join(prefix, own))
+}
+
+// cleanPath returns the shortest form of the path of a folder of a branch.
+func cleanPath(folder string) (string, error) {
+	clean := path.Clean(folder)
+	switch {
+	case strings.ContainsFunc(folder, isUnprintable) || strings.Contains(folder, `\`):
+		return "", fmt.Errorf("--path %q: write the names of folders with / between them", folder)
+	case path.IsAbs(folder):
+		return "", fmt.Errorf("--path %s: write it from the top of the branch, without / first: %s", folder, path.Clean(strings.TrimLeft(clean, "/")))
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		return "", fmt.Errorf("--path %q leaves the repository: write a folder in it, from its top", folder)
+	}
+	return clean, nil
+}
+
+func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+const exampleURL = "write it as https://github.com/acme/shop.git or ssh://git@github.com/acme/shop.git"
+
+// scpForm matches what ssh takes for the address of a repository and is not a URL: git@host:path.
+var scpForm = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}|\[[0-9A-Fa-f:]+\]):/*([^/@\s\pC][^@\s\pC]*)$`)
+
+// splitSCP returns the user, the host and the path of a repository that is written in that form; nil of
+// any other.
+func splitSCP(repository string) []string {
+	parts := scpForm.FindStringSubmatch(repository)
+	if parts == nil || strings.Contains(repository, "://") || isScheme(strings.ToLower(parts[2])) {
+		return nil
+	}
+	return parts[1:]
+}
+
+// argoURL returns an error for a URL that Argo CD does not take. It takes the form git@host:path.
+func argoURL(repository string) error {
+	if parts := splitSCP(repository); parts != nil && parts[0] != "" {
+		return nil
+	}
+	return fluxURL(repository)
+}
+
+// fluxURL returns an error for a URL that Flux does not take, or that the cluster does not reach. The
+// error does not print what may be a secret.
+func fluxURL(repository string) error {
+	if parts := splitSCP(repository); parts != nil {
+		return fmt.Errorf("--repo %q: write %q", repository, "ssh://"+cmp.Or(parts[0], "git")+"@"+parts[1]+"/"+parts[2])
+	}
+	u, err := url.Parse(repository)
+	if err != nil || !isScheme(u.Scheme) || strings.ContainsFunc(repository, func(r rune) bool { return unicode.IsSpace(r) || isUnprintable(r) }) {
+		return fmt.Errorf("--repo is not a URL that the cluster reaches: %s", exampleURL)
+	}
+	_, hasPassword := u.User.Password()
+	switch {
+	case hasPassword, u.User != nil && u.Scheme != "ssh":
+		return errors.New("--repo has a user or a password, which all could read: leave it out, and put it in a Secret of the cluster")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("--repo has more than a repository after ? or #: leave it out; a branch is --branch, and a token belongs in a Secret of the cluster")
+	case !strings.HasPrefix(repository, u.Scheme+"://"):
+		return fmt.Errorf("--repo %q: write %s:// in lower case, and two slashes", repository, u.Scheme)
+	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
+		return fmt.Errorf("--repo %q names no host or no repository: %s", repository, exampleURL)
+	case u.Scheme == "ssh" && u.User.Username() == "":
+		return fmt.Errorf("--repo %q: write the user, as in ssh://git@%s%s", repository, u.Host, u.EscapedPath())
+	}
+	return nil
+}
+
+func isScheme(text string) bool { return text == "https" || text == "http" || text == "ssh" }

@@ -1,0 +1,146 @@
+package apiserver
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/utils/ptr"
+)
+
+// Admitted returns the object that JSON is as kube-apiserver shows it to admission policies,
+// but for what a cluster knows of ServiceAccounts and of classes.
+func (k Kind) Admitted(encoded []byte) (*unstructured.Unstructured, error) {
+	decoded, err := k.Decode(encoded)
+	if err != nil {
+		return nil, err
+	}
+	object, err := meta.Accessor(decoded)
+	if err != nil {
+		return nil, err
+	}
+	k.complete(object, decoded)
+	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	return &unstructured.Unstructured{Object: content}, err
+}
+
+// complete fills in what a request to create an object does.
+func (k Kind) complete(metadata metav1.Object, decoded runtime.Object) {
+	switch object := decoded.(type) {
+	case *core.Pod:
+		completePod(&object.Spec)
+	case *core.Service:
+		allocate(&object.Spec)
+	case *core.PersistentVolumeClaim:
+		protect(object, "kubernetes.io/pvc-protection")
+	case *core.PersistentVolume:
+		protect(object, "kubernetes.io/pv-protection")
+	}
+	k.strategy.PrepareForCreate(k.begin(metadata), decoded)
+}
+
+// completePod gives a Pod what admission plugins give each that leaves it out.
+// https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
+func completePod(spec *core.PodSpec) {
+	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, "default")
+	if priority, isKnown := classPriorities[spec.PriorityClassName]; isKnown && spec.Priority == nil {
+		spec.Priority, spec.PreemptionPolicy = &priority, ptr.To(core.PreemptLowerPriority)
+	}
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		isTolerated := func(t core.Toleration) bool {
+			return (t.Key == key || t.Key == "") && (t.Effect == core.TaintEffectNoExecute || t.Effect == "")
+		}
+		if !slices.ContainsFunc(spec.Tolerations, isTolerated) {
+			spec.Tolerations = append(spec.Tolerations, core.Toleration{Key: key, Operator: core.TolerationOpExists, Effect: core.TaintEffectNoExecute, TolerationSeconds: ptr.To(int64(300))})
+		}
+	}
+}
+
+// allocate gives a Service addresses and ports, if not those that it will have: their
+// ranges are the cluster's, mostly of IPv4.
+func allocate(spec *core.ServiceSpec) {
+	synchronize(spec)
+	if spec.Type == core.ServiceTypeExternalName {
+		return
+	}
+	if spec.ClusterIP == "" {
+		spec.ClusterIP, spec.ClusterIPs = "10.96.0.10", []string{"10.96.0.10"}
+	}
+	policy, families := core.IPFamilyPolicySingleStack, []core.IPFamily{core.IPv4Protocol}
+	if spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0 {
+		policy, families = core.IPFamilyPolicyRequireDualStack, append(families, core.IPv6Protocol)
+	}
+	if spec.IPFamilyPolicy == nil {
+		spec.IPFamilyPolicy = &policy
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = families
+	}
+	if spec.Type == core.ServiceTypeNodePort || spec.Type == core.ServiceTypeLoadBalancer && *spec.AllocateLoadBalancerNodePorts {
+		for i := range spec.Ports {
+			spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].NodePort, int32(30000+i))
+		}
+	}
+}
+
+// protect adds a finalizer to an object of storage.
+func protect(object metav1.Object, finalizer string) {
+	if !slices.Contains(object.GetFinalizers(), finalizer) {
+		object.SetFinalizers(append(object.GetFinalizers(), finalizer))
+	}
+}
+
+// Resource returns the name that the kind has in the rules of admission policies.
+func (k Kind) Resource() schema.GroupVersionResource {
+	resource, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
+	return resource
+}
+
+// Conversion converts what Admit returns to any of the versions.
+func (k Kind) Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInterfaces {
+	return &admission.RuntimeObjectInterfaces{
+		ObjectCreater:            k.scheme,
+		ObjectTyper:              k.scheme,
+		ObjectDefaulter:          k.scheme,
+		ObjectConvertor:          convertor{k.scheme},
+		EquivalentResourceMapper: versions,
+	}
+}
+
+// convertor converts by way of the internal version, as kube-apiserver does.
+type convertor struct{ *runtime.Scheme }
+
+// Convert converts an unstructured object to a typed one.
+func (c convertor) Convert(in, out, _ any) error {
+	u := in.(*unstructured.Unstructured)
+	typed, err := c.New(u.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
+		return err
+	}
+	internal, err := c.UnsafeConvertToVersion(typed, runtime.InternalGroupVersioner)
+	if err != nil {
+		return err
+	}
+	return c.Scheme.Convert(internal, out, nil)
+}
+
+// All returns the kinds that are served, in the order of their names and versions.
+func All() []Kind {
+	return slices.SortedFunc(maps.Values(kinds()), func(a, b Kind) int { return cmp.Compare(a.String(), b.String()) })
+}

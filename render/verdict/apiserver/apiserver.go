@@ -1,0 +1,206 @@
+// Package apiserver judges objects of the kinds that are built into kube-apiserver by its own
+// code: what it does from the bytes of a request to create an object until it would store it.
+package apiserver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/deprecation"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/capabilities"
+)
+
+// Kind is a kind of object that kube-apiserver serves, in one version.
+type Kind struct {
+	schema.GroupVersionKind
+	Type     reflect.Type // the Go type of its version
+	strategy rest.RESTCreateStrategy
+	scheme   *runtime.Scheme
+	decoder  runtime.Decoder
+}
+
+// served matches the versions of built-in kinds that kube-apiserver serves unless it
+// is told otherwise: the stable ones.
+// https://kubernetes.io/docs/reference/using-api/#enabling-or-disabling
+var served = regexp.MustCompile(`^v[0-9]+$`)
+
+// kinds are all that are served.
+var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
+	// Whether Pods may be privileged is a flag of kube-apiserver; clusters set it.
+	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
+	// The log of kube-apiserver is of no use to people who render.
+	klog.SetLogger(klog.Logger{})
+	codecs := map[*runtime.Scheme]serializer.CodecFactory{}
+	all := map[schema.GroupVersionKind]Kind{}
+	for name, g := range groups {
+		if _, ok := codecs[g.scheme]; !ok {
+			codecs[g.scheme] = serializer.NewCodecFactory(g.scheme, serializer.EnableStrict)
+		}
+		for _, gv := range g.scheme.PrioritizedVersionsForGroup(name) {
+			for kind, strategy := range g.strategies {
+				gvk := gv.WithKind(kind)
+				if served.MatchString(gv.Version) && g.scheme.Recognizes(gvk) {
+					all[gvk] = Kind{gvk, g.scheme.AllKnownTypes()[gvk], strategy, g.scheme, codecs[g.scheme].UniversalDecoder()}
+				}
+			}
+		}
+	}
+	return all
+})
+
+// Prepare loads the kinds.
+func Prepare() { kinds() }
+
+// Lookup returns a kind that is served.
+func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
+	kind, ok := kinds()[gvk]
+	return kind, ok
+}
+
+// IsGroup reports whether a group is one of Kubernetes itself, even if it is no longer served:
+// a group of CustomResourceDefinitions has a dot.
+func IsGroup(name string) bool {
+	_, ok := groups[name]
+	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
+}
+
+// formerGroups are groups of Kubernetes of which its code has nothing left.
+var formerGroups = []string{"auditregistration.k8s.io", "extensions", "settings.k8s.io"}
+
+// Versions returns the apiVersions in which a kind is served.
+func Versions(kind schema.GroupKind) (apiVersions []string) {
+	for gvk := range kinds() {
+		if gvk.GroupKind() == kind {
+			apiVersions = append(apiVersions, gvk.GroupVersion().String())
+		}
+	}
+	slices.Sort(apiVersions)
+	return apiVersions
+}
+
+// VersionsOf returns the apiVersions of all kinds of a name that are served.
+func VersionsOf(kind string) (apiVersions []string) {
+	for group := range groups {
+		apiVersions = append(apiVersions, Versions(schema.GroupKind{Group: group, Kind: kind})...)
+	}
+	slices.Sort(apiVersions)
+	return apiVersions
+}
+
+// Kinds returns the names of the kinds that are served in a group.
+func Kinds(group string) []string { return slices.Sorted(maps.Keys(groups[group].strategies)) }
+
+// IsNamespaced reports whether objects of the kind are in a namespace.
+func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
+
+// Decode returns the object in JSON as kube-apiserver has it, defaults filled in. The error is a
+// strict one where there are unknown fields.
+func (k Kind) Decode(encoded []byte) (runtime.Object, error) {
+	decoded, _, err := k.decoder.Decode(encoded, nil, nil)
+	return decoded, err
+}
+
+// Create returns why kube-apiserver would not store a decoded object, and what it would
+// warn about. It may change the object.
+func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []string) {
+	object, err := meta.Accessor(decoded)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}, nil
+	}
+	defer func() { // as each request is guarded
+		if recover() != nil {
+			errs, warnings = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}, nil
+		}
+	}()
+	var recorded recorder
+	ctx := warning.WithWarningRecorder(k.begin(object), &recorded)
+	if service, ok := decoded.(*core.Service); ok {
+		synchronize(&service.Spec)
+	}
+	k.strategy.PrepareForCreate(ctx, decoded)
+	if errs = append(k.strategy.Validate(ctx, decoded), admit(decoded)...); len(errs) == 0 {
+		errs = apivalidation.ValidateObjectMetaAccessor(object, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
+	}
+	if len(errs) > 0 {
+		return errs, nil
+	}
+	return nil, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
+}
+
+// synchronize fills in what a Service may leave to the API server and is checked with: the
+// address in both fields that hold it, and the port for health checks.
+func synchronize(spec *core.ServiceSpec) {
+	if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	if spec.Type == core.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
+		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, 32767)
+	}
+}
+
+// recorder has the warnings that are given on the way.
+type recorder []string
+
+// AddWarning implements warning.Recorder.
+func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }
+
+// uid is that of an object which no cluster has stored.
+const uid = "00000000-0000-0000-0000-000000000000"
+
+// begin completes the metadata of an object as each request to create one does. It
+// returns the context of the request.
+func (k Kind) begin(object metav1.Object) context.Context {
+	switch {
+	case !k.IsNamespaced():
+		object.SetNamespace("")
+	case object.GetNamespace() == "":
+		object.SetNamespace(metav1.NamespaceDefault)
+	}
+	rest.FillObjectMetaSystemFields(object)
+	object.SetUID(uid) // any would do, and messages may have it
+	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{
+		IsResourceRequest: true,
+		Verb:              "create",
+		APIGroup:          k.Group,
+		APIVersion:        k.Version,
+		Namespace:         object.GetNamespace(),
+		Name:              object.GetName(),
+	})
+}
+
+func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+
+// deprecation returns the warning of a deprecated version.
+func (k Kind) deprecation() []string {
+	versioned, err := k.scheme.New(k.GroupVersionKind)
+	if err != nil {
+		return nil
+	}
+	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	major, minor, err := deprecation.MajorMinor(Version())
+	if err != nil || !deprecation.IsDeprecated(versioned, major, minor) {
+		return nil
+	}
+	return []string{deprecation.WarningMessage(versioned)}
+}

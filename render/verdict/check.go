@@ -1,0 +1,219 @@
+// Package verdict finds what the API server would refuse of objects, and what must not be in
+// git or would mislead the controller.
+package verdict
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/verdict/apiserver"
+)
+
+// Checker knows the kinds that are built in, those that this program brings and, in their
+// place, those that the environment defines.
+type Checker struct {
+	written *registry.Kinds
+	kinds   customKinds
+}
+
+// Prepare loads what every Checker needs.
+func Prepare(written *registry.Kinds) {
+	go metadataSchema() // which takes a fifth of a second to parse
+	apiserver.Prepare()
+	brought(written)
+}
+
+// New returns a Checker for an environment with the written kinds and the definitions among
+// objects. Its problems are those of the CustomResourceDefinitions of both.
+func New(written *registry.Kinds, objects []manifest.Object) (*Checker, []manifest.Problem) {
+	var definitions []manifest.Object
+	for _, o := range objects {
+		if isDefinition(o.Unstructured) {
+			definitions = append(definitions, o)
+		}
+	}
+	known, wrong := brought(written)
+	c := &Checker{written: written, kinds: maps.Clone(known)}
+	kinds, problems := make([]customKinds, len(definitions)), make([][]manifest.Problem, len(definitions))
+	parallel.For(len(definitions), func(i int) {
+		kinds[i], problems[i] = known.defined(definitions[i])
+		if !manifest.HasErrors(problems[i]) {
+			problems[i] = append(problems[i], problemsOf(definitions[i], c.applyErrors(definitions[i]))...)
+		}
+	})
+	for _, defined := range kinds {
+		c.kinds.replace(defined)
+	}
+	return c, append(slices.Concat(problems...), wrong...)
+}
+
+// replace puts the versions of a CustomResourceDefinition in the place of all versions known:
+// a cluster serves no others.
+func (k customKinds) replace(defined customKinds) {
+	for gvk := range defined {
+		maps.DeleteFunc(k, func(known schema.GroupVersionKind, _ *customKind) bool { return known.GroupKind() == gvk.GroupKind() })
+	}
+	maps.Copy(k, defined)
+}
+
+// Objects judges each object by itself: as the API server does when it creates it, as
+// server-side apply does, and by what only rendered objects may have. It returns the valid ones
+// as the API server would store them, defaults filled in those of custom kinds, what is wrong
+// with the others, and what the API server warns about.
+func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, problems []manifest.Problem) {
+	stored := make([]*unstructured.Unstructured, len(objects))
+	found := make([][]manifest.Problem, len(objects))
+	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.judge(objects[i]) })
+	for i, o := range objects {
+		if !manifest.HasErrors(found[i]) {
+			valid = append(valid, manifest.Object{Unstructured: stored[i], Written: o.Written, Origin: o.Origin})
+		}
+		problems = append(problems, found[i]...)
+	}
+	return valid, problems
+}
+
+// Admit returns what keeps valid objects out of a cluster that has all of them, and what it
+// would warn about: Pod Security and policies. Position returns where a problem is found;
+// isController reports whether an object is the workload of the controller.
+func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
+	return slices.Concat(podSecurity(objects, position), c.policyProblems(objects, position), c.policyUsers(objects, isController))
+}
+
+// Defaulted returns an object with its defaults filled in, valid or not.
+func (c *Checker) Defaulted(o manifest.Object) *unstructured.Unstructured {
+	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
+		stored, _ := kind.defaulted(o)
+		return stored
+	}
+	return o.Unstructured
+}
+
+// judge returns an object with its defaults filled in, and what is wrong with it.
+func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	stored, problems := c.check(o)
+	if !manifest.HasErrors(problems) && !isDefinition(o.Unstructured) {
+		if refused := c.applyErrors(o); len(refused) > 0 {
+			problems = problemsOf(o, refused) // of which warnings may say the same
+		}
+	}
+	if o.Written == o.Unstructured {
+		problems = append(problems, c.reservedFields(o)...)
+	}
+	return stored, problems
+}
+
+// check returns an object with its defaults filled in, and why it cannot be created.
+func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	if errs := checkType(o.Unstructured); len(errs) > 0 {
+		return o.Unstructured, problemsOf(o, errs)
+	}
+	gvk := o.GroupVersionKind()
+	if kind, ok := c.kinds[gvk]; ok {
+		return kind.check(o)
+	}
+	switch {
+	case isDefinition(o.Unstructured): // checked when it was added
+		return o.Unstructured, nil
+	case isSecret(o.Unstructured):
+		return o.Unstructured, checkSecret(o)
+	case apiserver.IsGroup(gvk.Group):
+		return o.Unstructured, checkBuiltin(o)
+	}
+	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
+		return o.Unstructured, problemsOf(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
+	}
+	errs := append(c.misspelledKind(gvk), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
+	return o.Unstructured, problemsOf(o, errs)
+}
+
+// IsNamespaced reports whether objects of a kind have a namespace, and whether the kind is
+// known.
+func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
+	if kind, ok := c.kinds[gvk]; ok {
+		return kind.strategy.NamespaceScoped(), true
+	}
+	builtin, known := apiserver.Lookup(gvk)
+	return known && builtin.IsNamespaced(), known
+}
+
+var (
+	kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+	// https://kubernetes.io/docs/reference/using-api/#api-groups
+	apiVersion = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$`)
+)
+
+// checkType returns the errors of an apiVersion and kind, and of a list of objects.
+func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
+	switch version := u.GetAPIVersion(); {
+	case version == "":
+		errs = append(errs, field.Required(field.NewPath("apiVersion"), "write one like v1 or apps/v1"))
+	case !apiVersion.MatchString(version):
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), version, "must be a version, like v1, or a group and a version, like apps/v1"))
+	}
+	if !kindName.MatchString(u.GetKind()) {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be letters and digits, like ConfigMap"))
+	}
+	if items, ok := u.Object["items"].([]any); ok && slices.ContainsFunc(items, isObject) {
+		errs = append(errs, field.Forbidden(field.NewPath("items"), "are objects: write each as one of its own"))
+	}
+	return errs
+}
+
+// isObject reports whether an item of a list is an object.
+func isObject(item any) bool {
+	object, _ := item.(map[string]any)
+	return object["kind"] != nil
+}
+
+// misspelledKind returns the error of an unknown kind in a group whose kinds people write.
+func (c *Checker) misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
+	var known []string
+	for _, k := range c.written.All {
+		if k.GVK.Group == gvk.Group {
+			known = append(known, k.GVK.Kind)
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	slices.Sort(known)
+	return field.ErrorList{field.NotSupported(field.NewPath("kind"), gvk.Kind, known)}
+}
+
+// checkMetadata returns the errors of metadata that do not depend on the kind.
+func checkMetadata(u *unstructured.Unstructured, namespaced bool) field.ErrorList {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	u = &unstructured.Unstructured{Object: map[string]any{"metadata": maps.Clone(metadata)}}
+	if !namespaced {
+		u.SetNamespace("") // the API server ignores it
+	} else if u.GetNamespace() == "" {
+		u.SetNamespace("default")
+	}
+	return apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
+}
+
+// isPathSegment returns why a name cannot be part of a URL, as the name of every object is.
+func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+
+// versions returns the known apiVersions of a custom kind.
+func (c *Checker) versions(kind schema.GroupKind) []string {
+	var versions []string
+	for gvk := range c.kinds {
+		if gvk.GroupKind() == kind {
+			versions = append(versions, gvk.GroupVersion().String())
+		}
+	}
+	slices.Sort(versions)
+	return versions
+}

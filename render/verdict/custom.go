@@ -1,0 +1,380 @@
+package verdict
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
+)
+
+// customKind checks the objects of one version of a CustomResourceDefinition with
+// the API server's own code.
+type customKind struct {
+	definition *apiextensions.CustomResourceDefinition
+	structural *schema.Structural
+	strategy   rest.RESTCreateStrategy
+	warnings   []string // what the API server says of each object of the version
+
+	// parsesQuantities reports whether a rule parses text as a quantity.
+	parsesQuantities bool
+}
+
+// customKinds are the kinds that the CustomResourceDefinitions of an environment
+// define, or are built in.
+type customKinds map[apischema.GroupVersionKind]*customKind
+
+// embedded is what brought returns, made once for each list of kinds.
+var embedded sync.Map // of func() (customKinds, []object.Problem), by *registry.Kinds
+
+// brought returns the kinds of the CustomResourceDefinitions that come with this program,
+// and what the API server would say of those.
+func brought(written *registry.Kinds) (customKinds, []manifest.Problem) {
+	read, _ := embedded.LoadOrStore(written, sync.OnceValues(func() (customKinds, []manifest.Problem) { return readBrought(written) }))
+	return read.(func() (customKinds, []manifest.Problem))()
+}
+
+func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.Problem) {
+	all = customKinds{}
+	for i := range written.All {
+		definition, err := definitionOf(&written.All[i])
+		if err != nil {
+			panic(err) // registry.New has read it
+		}
+		kinds, wrong := customKinds{}.defined(manifest.Object{Unstructured: definition})
+		maps.Copy(all, kinds)
+		for _, p := range wrong {
+			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", written.All[i].GVK.Kind, p.Message)
+			problems = append(problems, p)
+		}
+	}
+	return all, problems
+}
+
+// definitionOf returns the CustomResourceDefinition that comes with a kind.
+func definitionOf(k *kind.Kind) (*unstructured.Unstructured, error) {
+	crd, err := registry.ReadCRD(k.CRD)
+	if err != nil {
+		return nil, err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+	return &unstructured.Unstructured{Object: content}, err
+}
+
+// defined returns the kinds of a CustomResourceDefinition, and what the API server would
+// say of it. Those that are known it does not make again.
+func (known customKinds) defined(crd manifest.Object) (customKinds, []manifest.Problem) {
+	served, ok := apiserver.Lookup(crd.GroupVersionKind())
+	if !ok {
+		return nil, checkBuiltin(crd)
+	}
+	decoded, problems := decode(crd, served)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	definition := decoded.(*apiextensions.CustomResourceDefinition)
+	if known.include(definition) {
+		return nil, problemsOf(crd, checkMetadata(crd.Unstructured, false))
+	}
+	if problems = creationProblems(crd, served, decoded); manifest.HasErrors(problems) {
+		return nil, problems
+	}
+	kinds, missing := known.servedKinds(crd, definition)
+	return kinds, append(problems, missing...)
+}
+
+// servedKinds returns the kinds of a valid CustomResourceDefinition, and which fields of known
+// kinds they lack.
+func (known customKinds) servedKinds(crd manifest.Object, definition *apiextensions.CustomResourceDefinition) (customKinds, []manifest.Problem) {
+	kinds := customKinds{}
+	for _, version := range definition.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		kind, err := newCustomKind(definition, version)
+		if err != nil {
+			return nil, []manifest.Problem{invalid(crd, err.Error())}
+		}
+		gvk := kindOf(definition, version)
+		if missing := kind.missingFields(known[gvk]); len(missing) > 0 {
+			return nil, []manifest.Problem{invalid(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", ")))}
+		}
+		kinds[gvk] = kind
+	}
+	return kinds, nil
+}
+
+// include reports whether the kinds of a definition are known exactly as it defines them.
+func (known customKinds) include(definition *apiextensions.CustomResourceDefinition) bool {
+	for _, version := range definition.Spec.Versions {
+		kind, ok := known[kindOf(definition, version)]
+		if !ok || kind.definition.Name != definition.Name || !reflect.DeepEqual(kind.definition.Spec, definition.Spec) {
+			return false
+		}
+	}
+	return len(definition.Spec.Versions) > 0
+}
+
+func kindOf(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) apischema.GroupVersionKind {
+	return apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
+}
+
+// missingFields returns the fields of the spec that a kind should have, because the one
+// that comes with this program has them, and does not have.
+func (k *customKind) missingFields(known *customKind) (missing []string) {
+	if known == nil {
+		return nil
+	}
+	has := k.structural.Properties["spec"].Properties
+	for name := range known.structural.Properties["spec"].Properties {
+		if _, ok := has[name]; !ok {
+			missing = append(missing, "spec."+name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) (*customKind, error) {
+	properties, err := apiextensions.GetSchemaForVersion(definition, version.Name)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := schema.NewStructural(properties.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(properties.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	subresources, err := apiextensions.GetSubresourcesForVersion(definition, version.Name)
+	if err != nil {
+		return nil, err
+	}
+	if subresources == nil {
+		subresources = &apiextensions.CustomResourceSubresources{}
+	}
+	text, err := json.Marshal(properties.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	isNamespaced := definition.Spec.Scope == apiextensions.NamespaceScoped
+	return &customKind{
+		parsesQuantities: bytes.Contains(text, []byte("uantity(")), // quantity() and isQuantity()
+		definition:       definition,
+		structural:       structural,
+		strategy:         customresource.NewStrategy(nil, isNamespaced, kindOf(definition, version), validator, nil, structural, subresources.Status, subresources.Scale, nil),
+		warnings:         deprecation(definition, version),
+	}, nil
+}
+
+// deprecation returns what the API server says of objects of a version that is deprecated.
+func deprecation(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) []string {
+	if !version.Deprecated {
+		return nil
+	}
+	if version.DeprecationWarning != nil {
+		return []string{*version.DeprecationWarning}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", definition.Spec.Group, version.Name, definition.Spec.Names.Kind)
+	for _, other := range definition.Spec.Versions {
+		if other.Served && !other.Deprecated {
+			warning += fmt.Sprintf("; use %s/%s", definition.Spec.Group, other.Name)
+		}
+	}
+	return []string{warning}
+}
+
+// check returns the object as the API server would store it, defaults filled in,
+// and why it would not: what `kubectl apply --validate=strict` is told.
+func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	stored, problems := k.defaulted(o)
+	if errs := k.hugeQuantities(stored); len(errs) > 0 {
+		return stored, append(problems, problemsOf(o, errs)...)
+	}
+	created := k.created(stored)
+	errs := k.strategy.Validate(context.Background(), created)
+	for _, err := range errs {
+		if !repeats(err, errs) {
+			problems = append(problems, problemOf(o, err))
+		}
+	}
+	if len(problems) > 0 {
+		return stored, problems
+	}
+	for _, warning := range slices.Concat(k.warnings, k.strategy.WarningsOnCreate(context.Background(), created)) {
+		problems = append(problems, warningOf(o, warning))
+	}
+	return stored, problems
+}
+
+// defaulted returns an object with its defaults, without the fields that the kind does not
+// have, which are the problems.
+func (k *customKind) defaulted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	stored := o.DeepCopy()
+	problems := k.unknownFields(o, stored)
+	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
+	defaulting.Default(stored.Object, k.structural)
+	return stored, problems
+}
+
+// hugeQuantities finds the texts that rules, or a kind's own functions, would take minutes to
+// parse as quantities.
+func (k *customKind) hugeQuantities(stored *unstructured.Unstructured) (errs field.ErrorList) {
+	eachValue(k.structural, stored.Object, nil, func(s *schema.Structural, value any, path []string) {
+		text, _ := value.(string)
+		if (s.XIntOrString || k.parsesQuantities) && decoding.IsHugeQuantity(text) {
+			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: decoding.QuantityForm})
+		}
+	})
+	return errs
+}
+
+// eachValue calls visit for each value in content of a custom resource that has a schema, the
+// outer ones first.
+func eachValue(s *schema.Structural, content any, path []string, visit func(s *schema.Structural, value any, path []string)) {
+	visit(s, content, path)
+	switch content := content.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(content)) {
+			if property, ok := s.Properties[key]; ok {
+				eachValue(&property, content[key], append(path, key), visit)
+			} else if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+				eachValue(s.AdditionalProperties.Structural, content[key], append(path, key), visit)
+			}
+		}
+	case []any:
+		for i := 0; s.Items != nil && i < len(content); i++ {
+			eachValue(s.Items, content[i], append(path, index(i)), visit)
+		}
+	}
+}
+
+func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// created returns an object as a request to create it completes it.
+func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Unstructured {
+	created := &unstructured.Unstructured{Object: maps.Clone(stored.Object)}
+	metadata, _ := created.Object["metadata"].(map[string]any)
+	created.Object["metadata"] = maps.Clone(metadata)
+	switch {
+	case !k.strategy.NamespaceScoped():
+		created.SetNamespace("")
+	case created.GetNamespace() == "":
+		created.SetNamespace(metav1.NamespaceDefault)
+	}
+	k.strategy.PrepareForCreate(context.Background(), created)
+	return created
+}
+
+// unknownFields takes from an object the fields that its kind does not have.
+func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstructured) (problems []manifest.Problem) {
+	unknown := pruning.PruneWithOptions(stored.Object, k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	if err != nil {
+		problems = append(problems, metadataProblems(o, err)...)
+	}
+	for _, path := range append(unknown, unknownMeta...) {
+		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path)))
+	}
+	return problems
+}
+
+// metadataProblems returns the problems of the values for which metadata cannot be read, or
+// the problem of err where no value is to blame.
+func metadataProblems(o manifest.Object, err *field.Error) (problems []manifest.Problem) {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	for _, m := range decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), false) {
+		if !m.Unknown {
+			m.Path = append([]string{"metadata"}, m.Path...)
+			problems = append(problems, misfitProblem(o, m))
+		}
+	}
+	if len(problems) == 0 {
+		problems = append(problems, problemOf(o, err))
+	}
+	return problems
+}
+
+// siblings returns the fields that the schema has beside an unknown one.
+func (k *customKind) siblings(path string) []string {
+	s := k.structural
+	keys := manifest.SplitField(path)
+	for _, key := range keys[:len(keys)-1] {
+		property, ok := s.Properties[key]
+		switch {
+		case ok:
+			s = &property
+		case s.Items != nil:
+			s = s.Items
+		default:
+			return nil
+		}
+	}
+	var names []string
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Default returns the default of a text field of a kind, in any version; empty where it has
+// none.
+func (c *Checker) Default(kind apischema.GroupKind, field []string) string {
+	for _, version := range c.versions(kind) {
+		s := *c.kinds[apischema.FromAPIVersionAndKind(version, kind.Kind)].structural
+		for _, key := range field {
+			s = s.Properties[key]
+		}
+		if text, ok := s.Default.Object.(string); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// repeats reports whether an error says no more than others: that a rule cannot be evaluated
+// on a value that is wrong anyway, like a time that cannot be read, or that some rules were not
+// checked.
+func repeats(err *field.Error, errs field.ErrorList) bool {
+	if !strings.Contains(err.Detail, evaluating) {
+		return strings.HasPrefix(err.Detail, "some validation rules were not checked")
+	}
+	return slices.ContainsFunc(errs, func(other *field.Error) bool {
+		return other.Field == err.Field && !strings.Contains(other.Detail, evaluating)
+	})
+}
+
+// evaluating is in the errors of rules that cannot be evaluated.
+const evaluating = " evaluating rule: "
+
+// isDefinition reports whether an object is a CustomResourceDefinition.
+func isDefinition(u *unstructured.Unstructured) bool {
+	return u.GetKind() == "CustomResourceDefinition" && strings.HasPrefix(u.GetAPIVersion(), apiextensions.GroupName+"/")
+}

@@ -1,0 +1,66 @@
+package verdict
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
+)
+
+// decode returns an object as the API server has it, or the fields that the API server does
+// not know and the values that it cannot read.
+func decode(o manifest.Object, kind apiserver.Kind) (decoded runtime.Object, problems []manifest.Problem) {
+	for _, m := range decoding.Find(o.Object, kind.Type, false) {
+		problems = append(problems, misfitProblem(o, m))
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	encoded, err := json.Marshal(o.Object)
+	if err == nil {
+		decoded, err = kind.Decode(encoded)
+	}
+	if err != nil { // in a type that decodes itself
+		return nil, []manifest.Problem{invalid(o, err.Error())}
+	}
+	return decoded, nil
+}
+
+// misfitProblem returns the problem of a value that does not fit its place in an object.
+func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
+	path := manifest.JoinField(m.Path)
+	if m.Unknown {
+		return unknownFieldProblem(o, path, m.Siblings)
+	}
+	is := decoding.TypeOf(m.Value)
+	value, shown := manifest.Value{Is: m.Value}, abbreviated(m.Value)
+	switch m.Value.(type) {
+	case map[string]any, []any, float64:
+		value = manifest.Value{Type: is}
+	}
+	isSecret := o.GetKind() == "Secret" // people who read the problem need not know its values
+	switch wants := strings.Join(m.Wants, " or "); {
+	case m.Form != "" && isSecret:
+		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: %s", path, m.Form))
+	case m.Form != "":
+		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: Invalid value: %s: %s", path, shown, m.Form))
+	case is == "number" && strings.Contains(wants, "int") && !isSecret: // it is too large, or has a fraction
+		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, shown))
+	default:
+		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, is))
+	}
+}
+
+// abbreviated returns a value as JSON, or the beginning of it.
+func abbreviated(value any) string {
+	encoded, _ := json.Marshal(value) // it was JSON
+	if runes := []rune(string(encoded)); len(runes) > 60 {
+		return string(runes[:60]) + "..."
+	}
+	return string(encoded)
+}

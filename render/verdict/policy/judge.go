@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// request is one to create an object.
+type request struct {
+	admission.Attributes
+	object   manifest.Object
+	kind     Kind
+	admitted func() runtime.Object
+}
+
+// someone is the unknown user who creates objects: a GitOps tool, or a person.
+var someone = &user.DefaultInfo{Name: "someone", Groups: []string{user.AllAuthenticated}}
+
+func (e *evaluation) newRequest(o manifest.Object) *request {
+	kind, namespace := e.Kind(o.GroupVersionKind()), o.GetNamespace()
+	switch {
+	case kind.Resource.GroupResource() == corev1.Resource("namespaces"):
+		namespace = o.GetName() // as the API server has it
+	case !kind.Namespaced:
+		namespace = ""
+	case namespace == "" && kind.IsDefined:
+		namespace = metav1.NamespaceDefault
+	}
+	return &request{
+		Attributes: admission.NewAttributesRecord(nil, nil, o.GroupVersionKind(), namespace, o.GetName(), kind.Resource, "", admission.Create, &metav1.CreateOptions{}, false, someone),
+		object:     o,
+		kind:       kind,
+		admitted: sync.OnceValue(func() runtime.Object {
+			admitted, err := e.Admit(o)
+			if err != nil {
+				return o.Unstructured // valid objects can be read
+			}
+			return admitted
+		}),
+	}
+}
+
+// GetObject returns the object that is created. Most objects are of no policy's kind, so it is
+// not made before it is asked for.
+func (r *request) GetObject() runtime.Object { return r.admitted() }
+
+// AddAnnotation ignores what an audit log would have.
+func (r *request) AddAnnotation(string, string) error { return nil }
+
+// exempt are the resources that the API server spares from policies, so that one can be undone.
+var exempt = map[string]bool{
+	"validatingadmissionpolicies":       true,
+	"validatingadmissionpolicybindings": true,
+	"mutatingadmissionpolicies":         true,
+	"mutatingadmissionpolicybindings":   true,
+}
+
+// judge returns the objections of all policies to an object.
+func (e *evaluation) judge(o manifest.Object) (objections []objection) {
+	r := e.newRequest(o)
+	if r.kind.Resource.Group == admissionv1.GroupName && exempt[r.kind.Resource.Resource] {
+		return nil
+	}
+	for _, p := range e.policies {
+		for _, binding := range p.bindings {
+			objections = append(objections, e.dispatch(r, p, binding)...)
+		}
+	}
+	return withoutEchoes(objections)
+}
+
+// dispatch has the API server's code judge a request by a policy with one of its bindings.
+func (e *evaluation) dispatch(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) (objections []objection) {
+	seen := &recorder{compiled: p.compiled}
+	err := e.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, []validating.PolicyHook{p.hook(binding, seen)})
+	object := func(message string, action admissionv1.ValidationAction) {
+		objections = append(objections, objection{r.object, p, binding, message, action, e.doubt(r, p, binding)})
+	}
+	if err != nil && len(seen.results) == 0 { // it could not be evaluated
+		object(reasonOf(err), admissionv1.Deny)
+	}
+	for _, result := range seen.results {
+		for i, decision := range result.Decisions {
+			if decision.Action == validating.ActionDeny && !e.isUnknowable(r, p, i, decision) {
+				object(decision.Message, weightiest(binding.Spec.ValidationActions))
+			}
+		}
+		for _, annotation := range result.AuditAnnotations {
+			if annotation.Action == validating.AuditAnnotationActionError {
+				object(annotation.Error, admissionv1.Deny)
+			}
+		}
+	}
+	return objections
+}
+
+// reasonOf returns why the API server denies a request.
+func reasonOf(err error) string {
+	_, reason, found := strings.Cut(err.Error(), " denied request: ")
+	if !found {
+		return err.Error()
+	}
+	return reason
+}
+
+// recorder keeps all results of an evaluation, of which the API server tells the first.
+type recorder struct {
+	compiled func() validating.Validator
+	results  []validating.ValidateResult
+}
+
+// Validate evaluates a policy.
+func (r *recorder) Validate(ctx context.Context, resource schema.GroupVersionResource, attributes *admission.VersionedAttributes, params runtime.Object, namespace *corev1.Namespace, budget int64, authorizer authorizer.Authorizer) validating.ValidateResult {
+	result := r.compiled().Validate(ctx, resource, attributes, params, namespace, budget, authorizer)
+	r.results = append(r.results, result)
+	return result
+}
+
+// CompileError returns why the policy does not compile.
+func (r *recorder) CompileError() error { return r.compiled().CompileError() }

@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"errors"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/tools/cache"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// params are the objects of the kind of a policy's parameters.
+type params struct {
+	objects  cache.Indexer
+	resource schema.GroupResource
+	scope    meta.RESTScope
+	// err is that the kind is not known, as far as the environment says.
+	err error
+	// isDefined reports whether the environment says what the kind is.
+	isDefined bool
+}
+
+func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
+	gvk := schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
+	known := e.Kind(gvk)
+	p := params{
+		objects:   cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		resource:  known.Resource.GroupResource(),
+		scope:     meta.RESTScopeRoot,
+		isDefined: known.IsDefined,
+	}
+	namespaced := known.IsDefined && known.Namespaced
+	for _, o := range e.objects {
+		if o.GroupVersionKind().GroupKind() != gvk.GroupKind() {
+			continue
+		}
+		namespaced = namespaced || !known.IsDefined && o.GetNamespace() != ""
+		if param, err := e.inVersion(o, gvk); err == nil {
+			_ = p.objects.Add(param) // it has metadata
+		}
+	}
+	if namespaced {
+		p.scope = meta.RESTScopeNamespace
+	}
+	if !known.IsDefined && len(p.objects.ListKeys()) == 0 {
+		p.err = errors.New("failed to find resource referenced by paramKind: '" + gvk.String() + "'") // as the API server says it
+	}
+	return p
+}
+
+// inVersion returns an object with its defaults in a version of its kind.
+func (e *evaluation) inVersion(o manifest.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	admitted, err := e.Admit(o)
+	if err != nil {
+		return nil, err
+	}
+	return admission.ConvertToGVK(admitted, gvk, e.Kind(o.GroupVersionKind()).Conversion)
+}
+
+// Informer has all that there is.
+func (p params) Informer() cache.SharedIndexInformer { return synced{} }
+
+// Lister lists the parameters.
+func (p params) Lister() cache.GenericLister { return cache.NewGenericLister(p.objects, p.resource) }
+
+// synced is an informer that has nothing to wait for.
+type synced struct{ cache.SharedIndexInformer }
+
+// HasSynced returns true.
+func (synced) HasSynced() bool { return true }

@@ -1,0 +1,200 @@
+package verdict
+
+import (
+	"encoding/base64"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// The values of a Secret are for the cluster, not for git: only encrypted ones are
+// rendered, or those of a Secret that says why all may read it.
+
+// PublicAnnotation is on a Secret whose values all may read; its value says why.
+const PublicAnnotation = "gatehouse.example.com/public-because"
+
+// decryptAnnotation tells Flux whether to decrypt an object.
+const decryptAnnotation = "kustomize.toolkit.fluxcd.io/decrypt"
+
+const (
+	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; delete one from a base by a patch ("$patch: delete")`
+	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
+	encryptedText   = "Flux decrypts no files in stringData: write this in data, in base64"
+	halfEncrypted   = "is not encrypted as Flux decrypts a key of this suffix (.yaml, .json, .env, .ini, else binary): encrypt each of its values with SOPS, and keep the suffix of the file"
+	wholeOfTheValue = "may have the values of the Secret: remove it"
+)
+
+// isSecret reports whether an object that no CustomResourceDefinition defines is a Secret:
+// one with values is, whatever group it names.
+func isSecret(u *unstructured.Unstructured) bool {
+	group := u.GroupVersionKind().Group
+	return u.GetKind() == "Secret" && (group == "" || group == "core" || hasValues(u))
+}
+
+// checkSecret returns the values of a Secret that anybody could read, and its other problems.
+func checkSecret(o manifest.Object) []manifest.Problem {
+	reason, isPublic := o.GetAnnotations()[PublicAnnotation]
+	if isPublic && isReason(reason) {
+		return checkBuiltin(o)
+	}
+	var errs field.ErrorList
+	if isPublic {
+		errs = append(errs, field.Required(annotationPath(PublicAnnotation), "say why all may read the values"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
+		if manifest.MayHoldSecret(key, o.GetAnnotations()[key]) {
+			errs = append(errs, field.Forbidden(annotationPath(key), wholeOfTheValue))
+		}
+	}
+	if strings.EqualFold(o.GetAnnotations()[decryptAnnotation], "disabled") && hasValues(o.Unstructured) {
+		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation), "keeps Flux from decrypting the values: remove it"))
+	}
+	rest := withoutEncryption(o.Unstructured)
+	for _, name := range []string{"data", "stringData"} {
+		exposed := exposedValues(rest.Object[name], name)
+		if len(exposed) > 0 {
+			errs = append(errs, exposed...)
+			delete(rest.Object, name)
+			delete(rest.Object, "sops") // which proves nothing, and would be called unknown
+		}
+	}
+	fillUnknownValues(rest, o.Unstructured)
+	problems := checkBuiltin(manifest.Object{Unstructured: rest, Written: o.Written, Origin: o.Origin})
+	return append(problems, problemsOf(o, errs)...)
+}
+
+// hasValues reports whether a Secret has values that are not empty.
+func hasValues(secret *unstructured.Unstructured) bool {
+	for _, name := range []string{"data", "stringData"} {
+		values, _ := secret.Object[name].(map[string]any)
+		for _, value := range values {
+			if value != nil && value != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isReason reports whether a text may be a reason: it has letters, and is not a truth value or
+// null, as which YAML writes annotations that have to be text.
+func isReason(text string) bool {
+	return strings.ContainsFunc(text, unicode.IsLetter) && !noReason.MatchString(text)
+}
+
+var noReason = regexp.MustCompile(`(?i)^(null|true|false|yes|no|on|off|y|n)$`)
+
+func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
+
+// withoutEncryption returns a Secret without the values that SOPS encrypted and its metadata,
+// where SOPS encrypted the manifest: the API server sees neither.
+func withoutEncryption(secret *unstructured.Unstructured) *unstructured.Unstructured {
+	rest := secret.DeepCopy()
+	metadata, _ := rest.Object["sops"].(map[string]any)
+	mac, _ := metadata["mac"].(string)
+	if !encrypted.MatchString(mac) {
+		return rest
+	}
+	for name := range metadata {
+		if !isSOPSMetadata(name) {
+			return rest
+		}
+	}
+	delete(rest.Object, "sops")
+	for _, name := range []string{"data", "stringData", "type", "immutable"} {
+		if isEncryptedField(rest.Object[name]) {
+			delete(rest.Object, name)
+		}
+	}
+	return rest
+}
+
+// decrypted returns an object as a cluster gets it: a Secret without its encryption, with other
+// values in the place of those that are not known.
+func decrypted(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if !isSecret(u) {
+		return u
+	}
+	rest := withoutEncryption(u)
+	fillUnknownValues(rest, u)
+	return rest
+}
+
+// fillUnknownValues gives what is left of a Secret other values where it has none left.
+func fillUnknownValues(rest, secret *unstructured.Unstructured) {
+	for _, name := range []string{"data", "stringData"} {
+		if values, ok := secret.Object[name].(map[string]any); ok && rest.Object[name] == nil {
+			rest.Object[name] = unknownValues(values, name)
+		}
+	}
+}
+
+// unknownValues have the keys of values in a field of a Secret, which its type may ask for,
+// and for each a value that a Secret of any type may have.
+func unknownValues(values map[string]any, name string) map[string]any {
+	value := "{}"
+	if name == "data" {
+		value = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	unknown := make(map[string]any, len(values))
+	for key := range values {
+		unknown[key] = value
+	}
+	return unknown
+}
+
+// isEncryptedField reports whether SOPS encrypted a value, or all of a mapping.
+func isEncryptedField(value any) bool {
+	if values, ok := value.(map[string]any); ok {
+		for _, v := range values {
+			text, isText := v.(string)
+			if v != nil && (!isText || !isEmptyOrEncrypted(text)) {
+				return false
+			}
+		}
+		return len(values) > 0
+	}
+	text, ok := value.(string)
+	return ok && encrypted.MatchString(text)
+}
+
+// exposedValues returns the errors of values in a field of a Secret that all could read, or
+// that would stay encrypted in the cluster.
+func exposedValues(content any, name string) (errs field.ErrorList) {
+	values, ok := content.(map[string]any)
+	if !ok {
+		if content != nil && content != "" {
+			errs = append(errs, field.Forbidden(field.NewPath(name), readableByAll))
+		}
+		return errs
+	}
+	path := field.NewPath(name)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		switch value, isText := values[key].(string); {
+		case values[key] == nil, isText && value == "":
+		case name == "stringData" && isMarked([]byte(value)):
+			errs = append(errs, field.Forbidden(path.Key(key), encryptedText))
+		case name == "stringData":
+			return field.ErrorList{field.Forbidden(path, readableByAll)}
+		default:
+			decoded, err := base64.StdEncoding.DecodeString(value)
+			switch {
+			case err == nil && encrypted.Match(decoded):
+				return field.ErrorList{field.Forbidden(path, encryptedEnv)}
+			case err == nil && isEncryptedFile(key, decoded):
+			case err == nil && isMarked(decoded):
+				errs = append(errs, field.Forbidden(path.Key(key), halfEncrypted))
+			default:
+				return field.ErrorList{field.Forbidden(path, readableByAll)}
+			}
+		}
+	}
+	return errs
+}

@@ -1,0 +1,70 @@
+package verdict
+
+import (
+	"context"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
+)
+
+// Update returns why the API server would refuse to change an object into another of the same
+// kind, namespace and name, such as a changed selector. It returns nothing for objects that
+// could not be created, for unknown kinds and for encrypted objects.
+func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
+	if kind, ok := c.kinds[after.GroupVersionKind()]; ok {
+		return kind.update(before, after)
+	}
+	kind, ok := apiserver.Lookup(after.GroupVersionKind())
+	if !ok {
+		return nil
+	}
+	was, is := creatable(before), creatable(after)
+	if was == nil || is == nil {
+		return nil
+	}
+	return withoutVaguer(kind.Update(was, is))
+}
+
+// creatable returns the JSON of an object that the API server would create; nil for any other.
+func creatable(o manifest.Object) []byte {
+	kind, ok := apiserver.Lookup(o.GroupVersionKind())
+	if !ok {
+		return nil
+	}
+	decoded, problems := decode(o, kind)
+	if len(problems) > 0 {
+		return nil
+	}
+	if errs, _ := kind.Create(decoded); len(errs) > 0 {
+		return nil
+	}
+	encoded, err := json.Marshal(o.Object)
+	if err != nil {
+		return nil
+	}
+	return encoded
+}
+
+// update returns why the API server would not change an object into another of the kind:
+// rules may compare both.
+func (k *customKind) update(before, after manifest.Object) field.ErrorList {
+	strategy, ok := k.strategy.(rest.RESTUpdateStrategy)
+	if !ok || before.GetAPIVersion() != after.GetAPIVersion() { // which a webhook may convert
+		return nil
+	}
+	was, _ := k.defaulted(before)
+	is, problems := k.defaulted(after)
+	if len(k.hugeQuantities(was)) > 0 || len(k.hugeQuantities(is)) > 0 {
+		return nil
+	}
+	stored, decoded := k.created(was), k.created(is)
+	if len(problems) > 0 || len(k.strategy.Validate(context.Background(), decoded)) > 0 {
+		return nil
+	}
+	stored.SetResourceVersion("1")
+	return apiserver.Update(context.Background(), strategy, decoded, stored)
+}

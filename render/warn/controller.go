@@ -1,0 +1,116 @@
+package warn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// controllerName is the name of the controller's Deployment, as it comes, and of its image, and
+// its label app.kubernetes.io/name.
+const controllerName = "gatehouse-controller"
+
+// controllerID is the Deployment of the controller, as it comes.
+var controllerID = manifest.ID{Group: "apps", Kind: "Deployment", Namespace: "gatehouse-system", Name: controllerName}
+
+// missingController warns, at the first object of a kind with a gate, of an environment without
+// the controller: nothing would open the gates of its Pods.
+func missingController(e Environment) []manifest.Problem {
+	isGated := func(o manifest.Object) bool {
+		k := e.Kinds.Find(o.GroupVersionKind())
+		return k != nil && k.Gate != ""
+	}
+	gated := slices.IndexFunc(e.Objects, isGated)
+	if gated < 0 || slices.ContainsFunc(e.Objects, IsController) || e.isElsewhere(controllerID) {
+		return nil
+	}
+	o := e.Objects[gated]
+	return []manifest.Problem{warning(o, "", nil,
+		"no Gatehouse controller in the environment: without it no %s starts: add environments/base/gatehouse or, where something else brings it, annotate the kustomization with %s: %s", o.GetKind(), ElsewhereAnnotation, controllerID)}
+}
+
+// gatePolicyID is the policy that keeps gates for the controller, as it comes.
+var gatePolicyID = manifest.ID{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: "gatehouse-gates"}
+
+// missingGatePolicy warns of a controller without the policy that keeps gates for it: everybody
+// who may change Pods could open them.
+func missingGatePolicy(e Environment) []manifest.Problem {
+	isIt := func(o manifest.Object) bool {
+		return o.GetKind() == gatePolicyID.Kind && strings.Contains(o.GetName(), gatePolicyID.Name)
+	}
+	controller := slices.IndexFunc(e.Objects, IsController)
+	if controller < 0 || len(e.Kinds.Gates()) == 0 || slices.ContainsFunc(e.Objects, isIt) || e.isElsewhere(gatePolicyID) {
+		return nil
+	}
+	return []manifest.Problem{warning(e.Objects[controller], "", nil,
+		"no %s in the environment: without it all who may change Pods open gates: add environments/base/gatehouse/gate-policy.yaml or, where something else brings it, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
+}
+
+// unpinnedController warns of a controller whose image is not pinned to a digest: somebody may
+// replace the image that a tag names, and the other image could open any gate.
+func unpinnedController(e Environment) (warnings []manifest.Problem) {
+	for _, o := range e.Objects {
+		if !IsController(o) {
+			continue
+		}
+		i, image := controllerContainer(o)
+		if image == "" || strings.Contains(image, "@sha256:") {
+			continue
+		}
+		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image,
+			"%s is not pinned to a digest, so that others may replace what opens gates: write %s@sha256:..., as the registry has it, or give images: a digest", image, image))
+	}
+	return warnings
+}
+
+// IsController reports whether an object is a workload that runs the controller.
+func IsController(o manifest.Object) bool {
+	switch o.GetKind() {
+	case "Deployment", "StatefulSet", "DaemonSet":
+	default:
+		return false
+	}
+	if o.GroupVersionKind().Group != "apps" || o.IsRendered() {
+		return false
+	}
+	labels, _, _ := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "labels")
+	const name = "app.kubernetes.io/name"
+	if o.GetLabels()[name] == controllerName || labels[name] == controllerName {
+		return true
+	}
+	_, image := controllerContainer(o)
+	return imageName(image) == controllerName
+}
+
+// controllerContainer returns the index and image of the container that may run the controller:
+// the one with its image, or the one of the name controller, or the first.
+func controllerContainer(o manifest.Object) (index int, image string) {
+	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+	for _, isIt := range []func(name, image string) bool{
+		func(_, image string) bool { return imageName(image) == controllerName },
+		func(name, _ string) bool { return name == "controller" },
+		func(string, string) bool { return true },
+	} {
+		for i, item := range containers {
+			container, _ := item.(map[string]any)
+			name, _ := container["name"].(string)
+			image, _ := container["image"].(string)
+			if isIt(name, image) {
+				return i, image
+			}
+		}
+	}
+	return 0, ""
+}
+
+// imageName returns the last part of the name of an image, without registry, tag and digest.
+func imageName(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	image = image[strings.LastIndex(image, "/")+1:]
+	image, _, _ = strings.Cut(image, ":")
+	return image
+}

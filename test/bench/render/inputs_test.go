@@ -1,0 +1,179 @@
+//go:build linux
+
+package render
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"example.com/gatehouse/kind/gatehouse"
+)
+
+// input is an environment, prod, to build.
+type input struct {
+	name  string
+	write func(root string) error
+}
+
+var inputs = []input{
+	{"prod_of_this_repository", writeRepository},
+	{"4,000_CRs_in_one_patched_file", writePatched},
+	{"1,000_CRs_in_50_folders", writePlain(1000)},
+	{"2,000_CRs_in_100_folders", writePlain(2000)},
+	{"4,000_CRs_in_200_folders", writePlain(4000)},
+	{"8,000_CRs_in_400_folders", writePlain(8000)},
+	{"20,000_CRs_in_1,000_folders", writePlain(20000)},
+	{"4,000_CRs_with_overridden_Deployments", writeOverridden},
+	{"4,000_Ats_that_refer_to_ConfigMaps", writeReferences},
+}
+
+// perFolder is how many CRs a folder has.
+const perFolder = 20
+
+// writeRepository copies the files that the environments of this repository are built from.
+func writeRepository(root string) error {
+	for _, dir := range []string{"environments", "apis/crds"} {
+		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(repository, dir))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePatched writes 4,000 CRs in one file, and an overlay that changes each of them in every way
+// that overlays usually do.
+func writePatched(root string) error {
+	const overlay = `namespace: checkout
+labels:
+- pairs: {team: checkout}
+images:
+- {name: memcached, newTag: 1.6.27-alpine3.19}
+- {name: busybox, newTag: 1.37.1}
+patches:
+- target: {kind: At}
+  patch: '[{"op": "add", "path": "/spec/activeDeadlineSeconds", "value": 600}]'
+- target: {kind: Memcached}
+  patch: '{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: any}, spec: {memoryLimit: 128Mi}}'
+configurations: [config.yaml]
+resources: [all.yaml]
+`
+	if err := writeFile(prod(root), "all.yaml", manifests(0, 4000, mixed)); err != nil {
+		return err
+	}
+	if err := writeFile(prod(root), "kustomization.yaml", overlay); err != nil {
+		return err
+	}
+	return copyConfiguration(root)
+}
+
+// writePlain writes n CRs in folders that only list them.
+func writePlain(n int) func(root string) error {
+	return func(root string) error {
+		return writeFolders(root, n, "", func(string) string { return "resources: [all.yaml]\n" }, mixed)
+	}
+}
+
+// writeOverridden writes 4,000 CRs in 200 folders, and a patch of the Deployments that they are
+// rendered to. kustomize sees no Deployments yet, so the patch costs it nothing.
+func writeOverridden(root string) error {
+	const component = `apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+- target: {kind: Deployment}
+  patch: '[{"op": "add", "path": "/spec/template/spec/priorityClassName", "value": "high"}]'
+`
+	if err := writePlain(4000)(root); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(prod(root), "overrides"), "kustomization.yaml", component)
+}
+
+// writeReferences writes 4,000 Ats in 200 folders, each a namespace whose Ats refer to a ConfigMap
+// that its kustomization generates.
+func writeReferences(root string) error {
+	kustomization := func(folder string) string {
+		return fmt.Sprintf(`namespace: %s
+configMapGenerator:
+- name: settings
+  literals: [TEAM=%[1]s]
+resources: [all.yaml]
+`, folder)
+	}
+	if err := copyConfiguration(root); err != nil {
+		return err
+	}
+	return writeFolders(root, 4000, "configurations: [config.yaml]\n", kustomization, referring)
+}
+
+// writeFolders writes n CRs in folders, each with a kustomization, and an overlay that lists the
+// folders.
+func writeFolders(root string, n int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
+	var list strings.Builder
+	list.WriteString(overlay + "resources:\n")
+	for i := range n / perFolder {
+		folder := fmt.Sprintf("team-%d", i)
+		dir := filepath.Join(prod(root), folder)
+		if err := writeFile(dir, "all.yaml", manifests(i*perFolder, perFolder, manifest)); err != nil {
+			return err
+		}
+		if err := writeFile(dir, "kustomization.yaml", kustomization(folder)); err != nil {
+			return err
+		}
+		list.WriteString("- " + folder + "\n")
+	}
+	return writeFile(prod(root), "kustomization.yaml", list.String())
+}
+
+// copyConfiguration writes the file that tells kustomize about the fields of the kinds.
+func copyConfiguration(root string) error {
+	return writeFile(prod(root), "config.yaml", string(gatehouse.All().KustomizeConfig()))
+}
+
+func writeFile(dir, name, content string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
+}
+
+// manifests returns a file of n CRs, numbered from first.
+func manifests(first, n int, manifest func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(manifest(first + i))
+	}
+	return b.String()
+}
+
+// mixed returns a Memcached or, every other time, an At.
+func mixed(i int) string {
+	if i%2 == 0 {
+		return fmt.Sprintf(`---
+apiVersion: cache.example.com/v1alpha1
+kind: Memcached
+metadata: {name: cache-%d, namespace: shop}
+spec: {size: 2, image: "memcached:1.6.26-alpine3.19"}
+`, i)
+	}
+	return at(i, "")
+}
+
+// referring returns an At that refers to the ConfigMap settings.
+func referring(i int) string {
+	return at(i, ", envFrom: [{configMapRef: {name: settings}}]")
+}
+
+// at returns an At with further fields.
+func at(i int, fields string) string {
+	return fmt.Sprintf(`---
+apiVersion: cnat.programming-kubernetes.info/v1alpha1
+kind: At
+metadata: {name: job-%d, namespace: shop}
+spec: {schedule: "2027-01-01T00:00:00Z", command: "echo %[1]d", image: "busybox:1.37"%s}
+`, i, fields)
+}
+
+// prod returns the folder of the environment that every input has.
+func prod(root string) string { return filepath.Join(root, "environments", "prod") }
