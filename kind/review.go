@@ -3,6 +3,7 @@ package kind
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,11 +115,28 @@ func SayBoth(before, after string) (was, is Sentence) {
 
 // Count returns a number and a noun, in the plural where the number asks for it.
 func Count(n int64, noun string) Sentence {
-	if n == 1 {
-		return Sentence("1 " + noun)
+	if n != 1 {
+		noun = Plural(noun)
 	}
-	return Sentence(strconv.FormatInt(n, 10) + " " + noun + "s")
+	return Sentence(strconv.FormatInt(n, 10) + " " + noun)
 }
+
+// Plural returns the plural that English gives a noun by rule.
+func Plural(noun string) string {
+	switch {
+	case endsInY.MatchString(noun):
+		return strings.TrimSuffix(noun, "y") + "ies"
+	case endsInS.MatchString(noun):
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// These match nouns with another plural than an s.
+var (
+	endsInY = regexp.MustCompile(`[^aeo]y$`)
+	endsInS = regexp.MustCompile(`(s|x|z|ch|sh)$`)
+)
 
 // quote returns a value in a Sentence, without what is over 80 characters.
 func quote(value string) Sentence {
@@ -153,7 +171,8 @@ func (s Sentence) MarshalJSON() ([]byte, error) { return json.Marshal(s.Plain())
 func Visible(text string, keep ...rune) string {
 	var b strings.Builder
 	for _, r := range text {
-		if slices.Contains(keep, r) || unicode.IsPrint(r) && !unicode.In(r, unseen...) {
+		shows := unicode.IsPrint(r) && (r <= unicode.MaxLatin1 || !unicode.In(r, unseen...))
+		if shows || slices.Contains(keep, r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))

@@ -50,7 +50,12 @@ func (o Object) IDInNamespace() ID {
 }
 
 // ID tells an object from all others of a cluster.
-type ID struct{ Group, Kind, Namespace, Name string }
+type ID struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
 
 // ID returns the ID of the object as it is written: without a namespace where it
 // names none.

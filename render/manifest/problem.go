@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"example.com/gatehouse/kind"
 )
 
 // Problem is something wrong with an environment: an error, which keeps it from being
@@ -68,17 +68,7 @@ func (p Problem) IsError() bool { return !p.Warning }
 
 // EscapeControls escapes the characters of a text that would break its line, or control a
 // terminal.
-func EscapeControls(text string) string {
-	var escaped strings.Builder
-	for _, r := range text {
-		if unicode.IsPrint(r) {
-			escaped.WriteRune(r)
-		} else {
-			escaped.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
-	return escaped.String()
-}
+func EscapeControls(text string) string { return kind.Visible(text) }
 
 // Position returns the file and line of the problem, like a compiler's.
 func (p Problem) Position() string {

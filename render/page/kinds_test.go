@@ -55,11 +55,3 @@ func TestOtherKinds(t *testing.T) {
 	}
 	mustHave(t, pageFor(t, alone, many...), "| and 1 more Fleets | | | |\n")
 }
-
-func TestPlural(t *testing.T) {
-	for noun, want := range map[string]string{"Pod": "Pods", "Proxy": "Proxies", "Key": "Keys", "Ingress": "Ingresses", "Box": "Boxes", "Batch": "Batches", "Memcached": "Memcacheds"} {
-		if got := plural(noun); got != want {
-			t.Errorf("%s: %s, want %s", noun, got, want)
-		}
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -15,13 +16,6 @@ import (
 type table struct {
 	columns []string
 	rows    [][]string
-}
-
-// add adds a row, unless there are too many.
-func (t *table) add(cells ...string) {
-	if len(t.rows) < maxRows {
-		t.rows = append(t.rows, cells)
-	}
 }
 
 // addRest adds a row that says how many of all things have no row.
@@ -80,11 +74,14 @@ var markup = regexp.MustCompile("[\\\\`*_\\[\\]<>|&]")
 
 // escape returns text in Markdown.
 func escape(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = manifest.EscapeControls(markup.ReplaceAllString(line, `\$0`))
-	}
-	return strings.Join(lines, "<br>")
+	return strings.ReplaceAll(printable(markup.ReplaceAllString(text, `\$0`), '\n'), "\n", "<br>")
+}
+
+// printable returns text with the characters escaped that break the line or direct a reader's
+// eyes elsewhere.
+func printable(text string, keep ...rune) string {
+	const emoji = '\ufe0f' // what makes a symbol one
+	return kind.Visible(text, append(keep, emoji)...)
 }
 
 func bold(text string) string { return "**" + text + "**" }
@@ -92,36 +89,13 @@ func bold(text string) string { return "**" + text + "**" }
 // maxCode bounds the length of what is shown as code, in characters.
 const maxCode = 72
 
-// code returns text as code in the cell of a table, where nothing but a pipe has a meaning. Long
-// text is cut.
+// code returns text as code in the cell of a table. Long text is cut.
 func code(text string) string {
-	text = cut(printable(strings.TrimSpace(text)), maxCode)
+	text = cut(printable(cut(strings.TrimSpace(text), maxCode)), maxCode)
 	if text == "" {
 		return "(blank)"
 	}
-	fence, longest := "`", 0
-	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
-		longest = max(longest, len(run))
-	}
-	if longest > 0 {
-		fence = strings.Repeat("`", longest+1)
-	}
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " "
-	}
-	return fence + strings.ReplaceAll(text, "|", `\|`) + fence
-}
-
-// printable returns text with the characters escaped that break the line or direct a reader's
-// eyes elsewhere.
-func printable(text string) string {
-	for i := range text {
-		if i > maxCode*utf8.UTFMax {
-			text = text[:i] // it is cut anyway
-			break
-		}
-	}
-	return manifest.EscapeControls(text)
+	return manifest.CodeSpan(text)
 }
 
 // cut returns text of at most so many characters.
@@ -132,32 +106,4 @@ func cut(text string, length int) string {
 	return string([]rune(text)[:length-1]) + "…"
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %s", n, plural(noun))
-}
-
-// plural returns the plural that English gives a noun by rule.
-func plural(noun string) string {
-	for end, instead := range map[*regexp.Regexp]string{endsInY: "${1}ies", endsInS: "${0}es"} {
-		if end.MatchString(noun) {
-			return end.ReplaceAllString(noun, instead)
-		}
-	}
-	return noun + "s"
-}
-
-// These match nouns with another plural than an s.
-var (
-	endsInY = regexp.MustCompile(`([^aeo])y$`)
-	endsInS = regexp.MustCompile(`(s|x|z|ch|sh)$`)
-)
-
-func countOrNo(n int, noun string) string {
-	if n == 0 {
-		return "no " + noun
-	}
-	return count(n, noun)
-}
+func count(n int, noun string) string { return string(kind.Count(int64(n), noun)) }

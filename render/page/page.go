@@ -73,7 +73,11 @@ func writeHeading(page *bytes.Buffer, name string, objects, namespaces int, view
 		default:
 			page.WriteString(", ")
 		}
-		page.WriteString(countOrNo(len(v.Objects), v.Kind.GVK.Kind))
+		if len(v.Objects) == 0 {
+			page.WriteString("no " + v.Kind.GVK.Kind)
+		} else {
+			page.WriteString(count(len(v.Objects), v.Kind.GVK.Kind))
+		}
 	}
 	page.WriteString(".\n")
 }
@@ -98,8 +102,8 @@ func writeObjects(page *bytes.Buffer, known *registry.Kinds, objects []manifest.
 	}
 	page.WriteString("<details>\n<summary>By kind</summary>\n\n")
 	t := table{columns: []string{"Kind", "Objects:"}}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		t.add(word(kind), fmt.Sprint(kinds[kind]))
+	for _, kind := range slices.Sorted(maps.Keys(kinds))[:min(len(kinds), maxRows)] {
+		t.rows = append(t.rows, []string{word(kind), fmt.Sprint(kinds[kind])})
 	}
 	t.addRest(len(kinds), "kinds")
 	t.write(page)

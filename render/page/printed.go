@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -18,18 +17,10 @@ var specField = regexp.MustCompile(`^\.spec(\.[A-Za-z0-9_-]+)+$`)
 // printedPage returns the page of a kind that has none of its own: the columns of `kubectl get` that
 // show the spec.
 func printedPage(v registry.View) (page kind.Page) {
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Name                     string
-				AdditionalPrinterColumns []struct {
-					Name, Type, JSONPath string
-					Priority             int
-				}
-			}
-		}
+	crd, err := registry.ReadCRD(v.Kind.CRD)
+	if err != nil {
+		return page // registry.New reports it
 	}
-	_ = yaml.Unmarshal(v.Kind.CRD, &crd) // registry.New reports what is wrong with it
 	page.Rows = make([]kind.Row, len(v.Objects))
 	for _, version := range crd.Spec.Versions {
 		for _, c := range version.AdditionalPrinterColumns {

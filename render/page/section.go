@@ -19,12 +19,10 @@ import (
 
 // section is about the objects of a kind.
 type section struct {
-	kind      *kind.Kind
-	page      kind.Page
-	paths     filePaths
-	entries   []*entry
-	columns   []column
-	sentences []string // of columns that all objects share
+	kind    *kind.Kind
+	page    kind.Page
+	paths   filePaths
+	entries []*entry
 }
 
 // entry is an object in a section.
@@ -36,11 +34,11 @@ type entry struct {
 	due             time.Time // in UTC
 }
 
-// column is a column of the table, with the cells of all entries in Markdown.
+// column is a column of a table, in Markdown.
 type column struct {
-	title string
-	cells []string
-	index int // among the columns of the kind
+	title  string
+	cells  []string          // of the entries
+	totals map[string]string // by namespace; of all by ""
 }
 
 func newSection(v registry.View, paths filePaths) (*section, error) {
@@ -65,93 +63,115 @@ func newSection(v registry.View, paths filePaths) (*section, error) {
 		s.entries = append(s.entries, e)
 	}
 	slices.SortStableFunc(s.entries, func(a, b *entry) int { return a.due.Compare(b.due) })
-	s.readColumns()
 	return s, nil
 }
 
-// readColumns makes sentences of the columns that all objects share, and keeps the others.
-func (s *section) readColumns() {
+// columns returns the columns of the table, and sentences about what all objects share.
+func (s *section) columns() (columns []column, sentences []string) {
 	hasLinks := false
 	for i, c := range s.page.Columns {
-		read := column{escape(c.Name), make([]string, len(s.entries)), i}
+		read := s.column(i)
 		values := map[string]bool{}
 		for j, e := range s.entries {
 			if i < len(e.Cells) {
-				read.cells[j] = s.markdown(e.Cells[i])
 				values[read.cells[j]] = true
 				hasLinks = hasLinks || slices.ContainsFunc(e.Cells[i], func(t kind.Text) bool { return t.Link != nil })
 			}
 		}
 		someLack := values[""]
 		delete(values, "")
-		if c.Shared != "" && len(values) < 2 {
-			for value := range values {
-				s.sentences = append(s.sentences, fmt.Sprintf(c.Shared, value))
-			}
-			if len(values) == 0 || !someLack {
-				continue
-			}
+		if c.Shared == "" || len(values) > 1 {
+			columns = append(columns, read)
+			continue
+		}
+		for value := range values {
+			sentences = append(sentences, fmt.Sprintf(c.Shared, value))
+		}
+		if len(values) == 1 && someLack {
 			for j, cell := range read.cells {
 				if cell != "" {
 					read.cells[j] = "yes"
 				}
 			}
+			columns = append(columns, read)
 		}
-		if c.IsNumber {
-			read.title += ":"
-		}
-		s.columns = append(s.columns, read)
 	}
 	if !hasLinks {
-		last := column{title: "Rendered to", index: len(s.page.Columns)}
+		last := column{title: "Rendered to"}
 		for _, e := range s.entries[:min(len(s.entries), maxRows)] {
 			last.cells = append(last.cells, s.links(e.object.Children))
 		}
-		s.columns = append(s.columns, last)
+		columns = append(columns, last)
 	}
+	return columns, sentences
+}
+
+// column returns a column of the kind.
+func (s *section) column(i int) column {
+	c := column{escape(s.page.Columns[i].Name), make([]string, len(s.entries)), map[string]string{}}
+	if s.page.Columns[i].IsNumber {
+		c.title += ":"
+	}
+	for j, e := range s.entries {
+		if i < len(e.Cells) {
+			c.cells[j] = s.markdown(e.Cells[i])
+		}
+	}
+	for namespace, cells := range s.page.Totals {
+		if i < len(cells) {
+			c.totals[namespace] = s.markdown(cells[i])
+		}
+	}
+	if c.totals[""] != "" {
+		c.totals[""] = bold(c.totals[""])
+	}
+	return c
 }
 
 func (s *section) write(page *bytes.Buffer) {
-	kinds, timed := plural(s.kind.GVK.Kind), s.kind.TimeField != ""
+	kinds, isTimed := kind.Plural(s.kind.GVK.Kind), s.kind.TimeField != ""
 	fmt.Fprintf(page, "\n## %s\n\n", kinds)
-	summary := s.sentences
+	var summary []string
+	if isTimed {
+		summary = append(summary, writeTimeline(page, s.entries, s.kind.GVK.Kind))
+	}
 	if len(s.page.Summary) > 0 {
-		summary = slices.Insert(summary, 0, s.markdown(s.page.Summary))
+		summary = append(summary, s.markdown(s.page.Summary))
 	}
-	if timed {
-		summary = slices.Insert(summary, 0, writeTimeline(page, s.entries, s.kind.GVK.Kind))
-	}
-	if len(summary) > 0 {
+	columns, sentences := s.columns()
+	if summary = append(summary, sentences...); len(summary) > 0 {
 		page.WriteString(strings.Join(summary, " ") + "\n\n")
 	}
-	s.writeNamespaces(page)
+	s.writeNamespaces(page, columns)
 
 	t := table{columns: []string{"Namespace", s.kind.GVK.Kind}}
-	if timed {
+	if isTimed {
 		t.columns = slices.Insert(t.columns, 0, "Schedule")
 	}
-	for _, c := range s.columns {
-		t.columns = append(t.columns, c.title)
+	totals := make([]string, len(t.columns))
+	totals[0] = bold("all")
+	for _, c := range columns {
+		t.columns, totals = append(t.columns, c.title), append(totals, c.totals[""])
 	}
 	for i, e := range s.entries[:min(len(s.entries), maxRows)] {
 		row := []string{word(e.namespace), s.link(word(e.name), e.object.Object)}
-		if timed {
+		if isTimed {
 			row = slices.Insert(row, 0, e.times())
 		}
-		for _, c := range s.columns {
+		for _, c := range columns {
 			row = append(row, c.cells[i])
 		}
-		t.add(row...)
+		t.rows = append(t.rows, row)
 	}
 	t.addRest(len(s.entries), kinds)
 	if s.page.Totals != nil {
-		t.rows = append(t.rows, append([]string{bold("all"), ""}, s.total("", s.columns)...))
+		t.rows = append(t.rows, totals)
 	}
 	t.write(page)
 }
 
 // writeNamespaces writes a table of the totals of namespaces, if there are several.
-func (s *section) writeNamespaces(page *bytes.Buffer) {
+func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
 	counts := map[string]int{}
 	for _, e := range s.entries {
 		counts[e.namespace]++
@@ -159,37 +179,23 @@ func (s *section) writeNamespaces(page *bytes.Buffer) {
 	if s.page.Totals == nil || len(counts) < 2 {
 		return
 	}
-	t := table{columns: []string{"Namespace", plural(s.kind.GVK.Kind) + ":"}}
-	summed := slices.Clone(s.columns)
-	for i, cell := range s.total("", s.columns) {
-		if cell != "" {
-			t.columns = append(t.columns, s.columns[i].title)
-		}
+	t := table{columns: []string{"Namespace", kind.Plural(s.kind.GVK.Kind) + ":"}}
+	all := []string{bold("all"), bold(fmt.Sprint(len(s.entries)))}
+	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.totals[""] == "" })
+	for _, c := range columns {
+		t.columns, all = append(t.columns, c.title), append(all, c.totals[""])
 	}
-	summed = slices.DeleteFunc(summed, func(c column) bool { return !slices.Contains(t.columns, c.title) })
-	for _, namespace := range slices.Sorted(maps.Keys(counts)) {
-		t.add(append([]string{word(namespace), fmt.Sprint(counts[namespace])}, s.total(namespace, summed)...)...)
+	for _, namespace := range slices.Sorted(maps.Keys(counts))[:min(len(counts), maxRows)] {
+		row := []string{word(namespace), fmt.Sprint(counts[namespace])}
+		for _, c := range columns {
+			row = append(row, c.totals[namespace])
+		}
+		t.rows = append(t.rows, row)
 	}
 	t.addRest(len(counts), "namespaces")
-	t.rows = append(t.rows, append([]string{bold("all"), bold(fmt.Sprint(len(s.entries)))}, s.total("", summed)...))
+	t.rows = append(t.rows, all)
 	t.write(page)
 	page.WriteString("\n")
-}
-
-// total returns the cells of columns that sum up a namespace; in bold those that sum up all.
-func (s *section) total(namespace string, columns []column) (cells []string) {
-	totals := s.page.Totals[namespace]
-	for _, c := range columns {
-		text := ""
-		if c.index < len(totals) {
-			text = s.markdown(totals[c.index])
-		}
-		if namespace == "" && text != "" {
-			text = bold(text)
-		}
-		cells = append(cells, text)
-	}
-	return cells
 }
 
 // times returns the schedule as it is written, and in UTC.

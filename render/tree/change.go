@@ -9,12 +9,11 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // change is a change of one file that is ready to be made.
 type change struct {
-	name   string
+	File
 	staged string // the temporary file that replaces it; empty if the file is removed
 }
 
@@ -23,57 +22,49 @@ var temporary = regexp.MustCompile(`^\.render-[A-Z2-7]{26}$`)
 
 // stage writes the new content of a file to a temporary file beside it, so that an error shows
 // before any file is replaced.
-func (f *folder) stage(name string, content []byte) (change, error) {
-	c := change{name: name, staged: ".render-" + rand.Text()}
-	dir, err := f.make(name)
-	if err == nil {
-		err = dir.WriteFile(c.staged, content, 0o644)
-	}
-	if err != nil {
-		f.discard(c)
-	}
-	return c, f.failure("write", name, err)
+func (f *folder) stage(file File) (change, error) {
+	staged, err := f.writeTemporary(file)
+	return change{file, staged}, f.failure("write", file.Path, err)
 }
 
 // try returns an error if files in the folder of a file cannot be removed.
 func (f *folder) try(name string) error {
-	c, err := f.stage(name, nil)
-	f.discard(c)
-	if err != nil {
-		return f.failure("remove", name, errors.Unwrap(err))
+	staged, err := f.writeTemporary(File{Path: name})
+	if err == nil {
+		err = f.dir.Remove(staged)
 	}
-	return nil
+	return f.failure("remove", name, err)
+}
+
+func (f *folder) writeTemporary(file File) (name string, err error) {
+	name = path.Join(path.Dir(file.Path), ".render-"+rand.Text())
+	if err = f.dir.WriteFile(name, file.Content, 0o644); err != nil {
+		_ = f.dir.Remove(name)
+	}
+	return name, err
 }
 
 // discard removes what was staged.
 func (f *folder) discard(c change) {
-	if dir, _ := f.open(c.name); dir != nil && c.staged != "" {
-		_ = dir.Remove(c.staged)
+	if c.staged != "" {
+		_ = f.dir.Remove(c.staged)
 	}
 }
 
 // commit makes a change, at once.
 func (f *folder) commit(c change) error {
 	if c.staged == "" {
-		return f.remove(c.name)
+		return f.remove(c.Path)
 	}
-	dir, err := f.open(c.name)
-	if err == nil {
-		err = dir.Rename(c.staged, path.Base(c.name))
-	}
-	return f.failure("write", c.name, err)
+	return f.failure("write", c.Path, f.dir.Rename(c.staged, c.Path))
 }
 
 // remove removes a file, and its folder if that is empty then.
 func (f *folder) remove(name string) error {
-	dir, err := f.open(name)
-	if dir != nil {
-		err = dir.Remove(path.Base(name))
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f.failure("remove", name, err)
 	}
-	f.removeEmpty(f.full(path.Dir(name)))
+	_ = f.root.Remove(f.full(path.Dir(name)))
 	return nil
 }
 
@@ -92,49 +83,52 @@ func (f *folder) failure(verb, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", verb, f.full(name), err)
 }
 
-// removeEmpty removes a folder unless it holds anything.
-func (f *folder) removeEmpty(dir string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.root.Remove(dir) == nil {
-		f.subs[dir].close()
-		delete(f.subs, dir)
+// makeFolders makes the folders of files that there are not yet, and records which it made.
+func (f *folder) makeFolders(files []File) error {
+	exists := map[string]bool{}
+	for _, file := range files {
+		dir := f.full(path.Dir(file.Path))
+		for i, c := range dir + "/" {
+			if c != '/' || exists[dir[:i]] {
+				continue
+			}
+			switch err := f.root.Mkdir(dir[:i], 0o755); {
+			case err == nil:
+				f.made = append(f.made, dir[:i])
+			case !errors.Is(err, fs.ErrExist):
+				return f.failure("write", file.Path, err)
+			}
+			exists[dir[:i]] = true
+		}
 	}
+	if f.dir != nil {
+		return nil
+	}
+	var err error
+	f.dir, err = f.root.OpenRoot(f.path)
+	return err
 }
 
 // removeMade removes those of the folders that were made which are empty.
 func (f *folder) removeMade() {
 	for _, dir := range slices.Backward(f.made) {
-		f.removeEmpty(dir)
+		_ = f.root.Remove(dir)
 	}
 }
 
 // clean removes the temporary files of runs that were killed. It skips a folder that it cannot
 // read, as that is somebody else's. The caller holds the lock, so nobody else is writing.
 func (f *folder) clean() {
-	for _, entry := range f.entries(IndexFile) {
-		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
-			f.cleanBeside(path.Join(entry.Name(), IndexFile))
+	if f.dir == nil {
+		return
+	}
+	for _, pattern := range []string{".render-*", "*/.render-*"} {
+		names, _ := fs.Glob(f.dir.FS(), pattern)
+		for _, name := range names {
+			info, _ := lstat(f.dir, f.path, name)
+			if info != nil && info.Mode().IsRegular() && temporary.MatchString(path.Base(name)) {
+				_ = f.remove(name)
+			}
 		}
 	}
-	f.cleanBeside(IndexFile)
-}
-
-// cleanBeside removes the temporary files beside a file.
-func (f *folder) cleanBeside(name string) {
-	for _, entry := range f.entries(name) {
-		if entry.Type().IsRegular() && temporary.MatchString(entry.Name()) {
-			_ = f.remove(path.Join(path.Dir(name), entry.Name()))
-		}
-	}
-}
-
-// entries returns the entries of the folder of a file.
-func (f *folder) entries(name string) []fs.DirEntry {
-	dir, err := f.open(name)
-	if dir == nil || err != nil {
-		return nil
-	}
-	entries, _ := fs.ReadDir(dir.FS(), ".")
-	return entries
 }

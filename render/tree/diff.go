@@ -9,22 +9,18 @@ import (
 // Diff returns a unified diff of what the plan changes, as `git apply` takes it.
 func (p *Plan) Diff() string {
 	var b strings.Builder
-	for _, file := range append(p.write, File{IndexFile, p.index}) {
-		if old, ok := p.before[file.Path]; ok {
-			b.WriteString(p.fileDiff(file.Path, old, file.Content))
+	for _, f := range p.files {
+		if f.isWritten() || f.isPruned() {
+			name := p.folder.full(f.name)
+			b.WriteString(UnifiedDiff("a/"+name, "b/"+name, f.before, f.after))
 		}
-	}
-	for _, name := range p.prune {
-		b.WriteString(p.fileDiff(name, p.before[name], nil))
 	}
 	return b.String()
 }
 
-// noFile is the name that diff and git give to a missing file, on every system.
-const noFile = "/dev/null"
-
-func (p *Plan) fileDiff(name string, before, after []byte) string {
-	from, to := "a/"+p.folder.full(name), "b/"+p.folder.full(name)
+// UnifiedDiff returns a unified diff of a file. A content is nil where there is no file.
+func UnifiedDiff(from, to string, before, after []byte) string {
+	const noFile = "/dev/null" // to diff and git, on every system
 	if before == nil {
 		from = noFile
 	}

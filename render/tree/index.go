@@ -78,7 +78,10 @@ func readIndex(content []byte) map[string]bool {
 
 // Read returns the rendered files of an environment below root, none if it was not rendered.
 func Read(root *os.Root, environment string) ([]File, error) {
-	folder := newFolder(root, path.Join(Folder, environment))
+	folder, err := openFolder(root, environment)
+	if err != nil {
+		return nil, err
+	}
 	defer folder.close()
 	index, err := folder.read(IndexFile)
 	if err != nil {

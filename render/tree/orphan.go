@@ -40,15 +40,12 @@ func IsOrphan(name string) bool {
 // and that the plan leaves.
 func (p *Plan) Orphans() (problems []manifest.Problem) {
 	kept := map[string]bool{IndexFile: true}
-	for _, name := range slices.Concat(p.unchanged, p.prune) {
-		kept[name] = true
-	}
-	for _, file := range p.write {
-		kept[file.Path] = true
+	for _, file := range p.files {
+		kept[file.name] = true
 	}
 	environment := path.Base(p.folder.path)
 	message := fmt.Sprintf("render did not write it, and %s does not list it: remove it, or move it to environments/%s to have it rendered", p.folder.full(IndexFile), environment)
-	if p.index == nil {
+	if p.index.after == nil {
 		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
 	}
 	for _, name := range files(p.folder.root, p.folder.path) {

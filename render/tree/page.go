@@ -17,27 +17,13 @@ const pageFile = "README.md"
 // PageHeader is the first line of a page.
 const PageHeader = "<!-- Written by gatehouse render: do not edit. -->\n"
 
-// planPage plans to write the page or, if it is nil, to remove it. It reports whether a page that
-// render did not write is in the way.
-func (p *Plan) planPage(page []byte) (isOther bool, err error) {
-	isOther, err = p.isOtherPage()
-	switch {
-	case err != nil || isOther:
-		return isOther && page != nil, err
-	case page == nil:
-		return false, p.planRemoval(pageFile)
-	}
-	return false, p.compare([]File{{pageFile, page}}, map[string]bool{pageFile: true})[0]
-}
-
 // isOtherPage reports whether there is a page, or anything else in its place, that render did not
 // write.
 func (p *Plan) isOtherPage() (bool, error) {
-	dir, err := p.folder.open(pageFile)
-	if dir == nil {
-		return false, err
+	if p.folder.dir == nil {
+		return false, nil
 	}
-	info, err := dir.Lstat(pageFile)
+	info, err := p.folder.dir.Lstat(pageFile)
 	if err == nil && !info.Mode().IsRegular() {
 		return true, nil
 	}

@@ -27,55 +27,70 @@ type File struct {
 // Plan is what writing would change in the folder of an environment.
 type Plan struct {
 	folder    *folder
-	files     []File            // all rendered files except the index
-	index     []byte            // the new index; nil if no file is left
-	interim   []byte            // the index while files are written and pruned
-	write     []File            // new and changed files
-	prune     []string          // files that are no longer rendered
-	unchanged []string          // files that stay as they are
-	before    map[string][]byte // the content of what is written and pruned
-	changes   []change          // what was staged, in the order in which it is committed
-	committed int               // the number of changes that were committed
+	files     []planned // the index is the last
+	index     planned
+	interim   []byte   // the index while files are written and pruned
+	changes   []change // what was staged, in the order in which it is committed
+	committed int      // the number of changes that were committed
+}
+
+// planned is a file before and after. A content is nil where there is no file.
+type planned struct {
+	name          string
+	before, after []byte
+}
+
+func (f planned) isWritten() bool { return f.after != nil && !f.isUnchanged() }
+func (f planned) isPruned() bool  { return f.after == nil && f.before != nil }
+func (f planned) isUnchanged() bool {
+	return f.before != nil && f.after != nil && bytes.Equal(f.before, f.after)
 }
 
 // NewPlan compares rendered/<environment> below root with its new files, in apply order, and with
 // the page about them. With keepOrder the index tells kustomize to keep that order. The problems
 // are what is in the way. Close the plan after use.
 func NewPlan(root *os.Root, environment string, files []File, page []byte, keepOrder bool) (*Plan, []manifest.Problem) {
-	p := &Plan{folder: newFolder(root, path.Join(Folder, environment)), before: map[string][]byte{}}
-	old, err := p.folder.read(IndexFile)
-	if err == nil && old != nil && !isIndex(old) {
+	folder, err := openFolder(root, environment)
+	p := &Plan{folder: folder, index: planned{name: IndexFile}}
+	if err == nil {
+		p.index.before, err = folder.read(IndexFile)
+	}
+	if err == nil && p.index.before != nil && !isIndex(p.index.before) {
 		err = p.foreign(IndexFile)
 	}
 	if err != nil {
 		return p, []manifest.Problem{{Message: err.Error()}}
 	}
-	owned := readIndex(old)
-	errs := p.compare(files, owned)
-	if len(files) > 0 {
-		errs = append(errs, p.otherKustomizations()...)
-	}
-
-	names := make([]string, len(files))
+	owned := readIndex(p.index.before)
+	names, gone := make([]string, len(files)), maps.Clone(owned)
 	for i, file := range files {
 		names[i] = file.Path
-		delete(owned, file.Path)
+		delete(gone, file.Path)
 	}
-	for _, name := range slices.Sorted(maps.Keys(owned)) {
-		errs = append(errs, p.planRemoval(name))
+	pruned := slices.Sorted(maps.Keys(gone))
+	p.interim = newIndex(slices.Concat(names, pruned), keepOrder)
+
+	all := slices.Clone(files)
+	for _, name := range pruned {
+		all = append(all, File{Path: name})
 	}
 	if len(files) > 0 {
-		p.index = newIndex(names, keepOrder)
+		p.index.after = newIndex(names, keepOrder)
+		for _, name := range konfig.RecognizedKustomizationFileNames() { // kustomize builds no folder that has two
+			if name != IndexFile {
+				all = append(all, File{Path: name})
+			}
+		}
 	} else {
 		page = nil
 	}
-	p.interim = newIndex(slices.Concat(names, p.prune), keepOrder)
-	if !bytes.Equal(old, p.index) {
-		p.before[IndexFile] = old
+	isOther, err := p.isOtherPage()
+	if err == nil && !isOther {
+		all, owned[pageFile] = append(all, File{pageFile, page}), true
 	}
-	isOther, err := p.planPage(page)
-	problems := problemsOf(append(errs, err))
-	if isOther {
+	problems := problemsOf(append(p.compare(all, owned), err))
+	p.files = append(p.files, p.index)
+	if isOther && page != nil {
 		problems = append(problems, p.otherPage())
 	}
 	return p, problems
@@ -99,39 +114,25 @@ func (p *Plan) Close() {
 	p.folder.close()
 }
 
-// compare plans to write files that are new or differ, of which render owns some. It reads
-// several at a time.
+// compare plans to write files, or to remove those without content, of which render owns some. It
+// reads several at a time. Another file in the place of one is an error.
 func (p *Plan) compare(files []File, owned map[string]bool) []error {
-	p.files = append(p.files, files...)
 	before, errs := make([][]byte, len(files)), make([]error, len(files))
-	parallel.For(len(files), func(i int) { before[i], errs[i] = p.folder.read(files[i].Path) })
+	parallel.For(len(files), func(i int) {
+		before[i], errs[i] = p.folder.read(files[i].Path)
+		if before[i] != nil && bytes.Equal(before[i], files[i].Content) && files[i].Content != nil {
+			before[i] = files[i].Content // so as not to keep both
+		}
+	})
 	for i, file := range files {
+		f := planned{file.Path, before[i], file.Content}
 		switch {
 		case errs[i] != nil:
-		case before[i] != nil && bytes.Equal(before[i], file.Content):
-			p.unchanged = append(p.unchanged, file.Path)
-		case before[i] != nil && !owned[file.Path]:
-			errs[i] = p.foreign(file.Path)
-		default:
-			p.write = append(p.write, file)
-			p.before[file.Path] = before[i]
+		case f.before != nil && !f.isUnchanged() && !owned[f.name]:
+			errs[i] = p.foreign(f.name)
+		case f.before != nil || f.after != nil:
+			p.files = append(p.files, f)
 		}
-	}
-	return errs
-}
-
-// otherKustomizations returns an error for each kustomization of another name beside the index:
-// kustomize builds no folder that has two.
-func (p *Plan) otherKustomizations() (errs []error) {
-	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		if name == IndexFile {
-			continue
-		}
-		content, err := p.folder.read(name)
-		if content != nil {
-			err = p.foreign(name)
-		}
-		errs = append(errs, err)
 	}
 	return errs
 }
@@ -141,63 +142,39 @@ func (p *Plan) foreign(name string) error {
 	return fmt.Errorf("%s was not written by render: move it away", p.folder.full(name))
 }
 
-// planRemoval plans to remove a file that is no longer rendered.
-func (p *Plan) planRemoval(name string) error {
-	old, err := p.folder.read(name)
-	if err != nil || old == nil {
-		return err
-	}
-	p.prune = append(p.prune, name)
-	p.before[name] = old
-	return nil
-}
-
 // Files returns all rendered files, relative to the folder.
-func (p *Plan) Files() []File {
-	if p.index == nil {
-		return nil
+func (p *Plan) Files() (files []File) {
+	for _, f := range p.files {
+		if f.after != nil {
+			files = append(files, File{f.name, f.after})
+		}
 	}
-	return append(slices.Clone(p.files), File{IndexFile, p.index})
+	return files
 }
 
 // Written returns the files that are new or changed, from the root.
-func (p *Plan) Written() []string {
-	written := make([]string, 0, len(p.write)+1)
-	for _, file := range p.write {
-		written = append(written, p.folder.full(file.Path))
-	}
-	if _, changes := p.before[IndexFile]; changes && p.index != nil {
-		written = append(written, p.folder.full(IndexFile))
-	}
-	return written
-}
+func (p *Plan) Written() []string { return p.paths(planned.isWritten) }
 
 // Unchanged returns the files that do not change, from the root.
-func (p *Plan) Unchanged() []string {
-	unchanged := make([]string, 0, len(p.unchanged)+1)
-	for _, name := range p.unchanged {
-		unchanged = append(unchanged, p.folder.full(name))
-	}
-	if _, changes := p.before[IndexFile]; !changes && p.index != nil {
-		unchanged = append(unchanged, p.folder.full(IndexFile))
-	}
-	return unchanged
-}
+func (p *Plan) Unchanged() []string { return p.paths(planned.isUnchanged) }
 
 // Pruned returns the files that are no longer rendered, from the root.
-func (p *Plan) Pruned() []string {
-	pruned := make([]string, 0, len(p.prune)+1)
-	for _, name := range p.prune {
-		pruned = append(pruned, p.folder.full(name))
+func (p *Plan) Pruned() []string { return p.paths(planned.isPruned) }
+
+func (p *Plan) paths(isOne func(planned) bool) []string {
+	paths := []string{} // in JSON a list also where it is empty
+	for _, f := range p.files {
+		if isOne(f) {
+			paths = append(paths, p.folder.full(f.name))
+		}
 	}
-	if old := p.before[IndexFile]; old != nil && p.index == nil {
-		pruned = append(pruned, p.folder.full(IndexFile))
-	}
-	return pruned
+	return paths
 }
 
 // Changes reports whether there is anything to do.
-func (p *Plan) Changes() bool { return len(p.before) > 0 }
+func (p *Plan) Changes() bool {
+	return slices.ContainsFunc(p.files, func(f planned) bool { return f.isWritten() || f.isPruned() })
+}
 
 // Stage writes new contents to temporary files, and returns an error if a folder takes no
 // changes. It changes no file. The caller holds the lock since before the plan was made, and
@@ -207,17 +184,20 @@ func (p *Plan) Stage(ctx context.Context) error {
 	if !p.Changes() {
 		return nil
 	}
-	files := p.inOrder()
+	files, pruned := p.inOrder()
+	if err := p.folder.makeFolders(files); err != nil {
+		return err
+	}
 	p.changes = make([]change, len(files))
 	errs := make([]error, len(files))
 	parallel.For(len(files), func(i int) {
-		p.changes[i].name = files[i].Path
+		p.changes[i].File = files[i]
 		if errs[i] = ctx.Err(); errs[i] == nil && files[i].Content != nil {
-			p.changes[i], errs[i] = p.folder.stage(files[i].Path, files[i].Content)
+			p.changes[i], errs[i] = p.folder.stage(files[i])
 		}
 	})
-	for i, name := range p.prune {
-		if i == 0 || path.Dir(name) != path.Dir(p.prune[i-1]) {
+	for i, name := range pruned {
+		if i == 0 || path.Dir(name) != path.Dir(pruned[i-1]) {
 			errs = append(errs, p.folder.try(name))
 		}
 	}
@@ -227,24 +207,28 @@ func (p *Plan) Stage(ctx context.Context) error {
 	return nil
 }
 
-// inOrder returns the files to change in the order of the changes: the index lists each file
-// before it is written and until after it is removed. Files to remove have no content.
-func (p *Plan) inOrder() (files []File) {
-	index, changes := p.before[IndexFile]
-	if !changes {
-		index = p.index
-	}
-	if !bytes.Equal(index, p.interim) {
+// inOrder returns the files to change in the order of the changes, and those among them to
+// remove, which have no content. The index lists each file before it is written and until after
+// it is removed.
+func (p *Plan) inOrder() (files []File, pruned []string) {
+	if !bytes.Equal(p.index.before, p.interim) {
 		files = append(files, File{IndexFile, p.interim})
 	}
-	files = append(files, p.write...)
-	for _, name := range p.prune {
-		files = append(files, File{Path: name})
+	besideIndex := p.files[:len(p.files)-1]
+	for _, f := range besideIndex {
+		if f.isWritten() {
+			files = append(files, File{f.name, f.after})
+		}
 	}
-	if !bytes.Equal(p.interim, p.index) {
-		files = append(files, File{IndexFile, p.index})
+	for _, f := range besideIndex {
+		if f.isPruned() {
+			files, pruned = append(files, File{Path: f.name}), append(pruned, f.name)
+		}
 	}
-	return files
+	if !bytes.Equal(p.interim, p.index.after) {
+		files = append(files, File{IndexFile, p.index.after})
+	}
+	return files, pruned
 }
 
 // Commit makes the staged changes. It replaces each file atomically: a run that is killed leaves
@@ -277,11 +261,11 @@ func (p *Plan) Progress() (lines []string) {
 		switch {
 		case i >= p.committed:
 			what = "not " + what
-		case bytes.Equal(p.interim, p.index):
-		case c.name == IndexFile:
+		case bytes.Equal(p.interim, p.index.after):
+		case c.Path == IndexFile:
 			what += ", with the files of before and after"
 		}
-		lines = append(lines, p.folder.full(c.name)+": "+what)
+		lines = append(lines, p.folder.full(c.Path)+": "+what)
 	}
 	return lines
 }

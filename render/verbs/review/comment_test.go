@@ -19,7 +19,7 @@ func TestCommentsFit(t *testing.T) {
 	for i := range 12 {
 		e := Environment{Name: fmt.Sprintf("env-%d", i), Counts: Counts{diff.Added: i}}
 		for j := range i {
-			o := Object{Kind: "ConfigMap", Namespace: "n", Name: fmt.Sprintf("map-%d-%d", i, j)}
+			o := manifest.ID{Kind: "ConfigMap", Namespace: "n", Name: fmt.Sprintf("map-%d-%d", i, j)}
 			effect := Effect{o, kind.Effect{What: kind.Say("happens %d", i*j)}}
 			if j%3 == 0 {
 				effect.Risk = "is bad"

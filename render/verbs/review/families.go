@@ -11,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 )
 
 // family is an object of a kind that people write, and what is rendered from it.
 type family struct {
-	owner         Object
+	owner         manifest.ID
 	before, after *unstructured.Unstructured // the owner; nil where there is none
 	children      []kind.ChildChange
 	counted       []diff.Change // of the children that no other effect is about
@@ -24,8 +25,8 @@ type family struct {
 
 // families returns those of which something changes, in the order of their owners. Objects that
 // have an effect of their own are not counted again.
-func (w *world) families(hasEffect map[Object]bool) []*family {
-	found := map[Object]*family{}
+func (w *world) families(hasEffect map[manifest.ID]bool) []*family {
+	found := map[manifest.ID]*family{}
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
 		owner, ok := ownerOf(w.Kinds, o)
@@ -88,7 +89,7 @@ func untold(err error) []kind.Effect {
 }
 
 // writtenKind returns the kind of an object that people write; nil of any other object.
-func (w *world) writtenKind(o Object) *kind.Kind {
+func (w *world) writtenKind(o manifest.ID) *kind.Kind {
 	for i := range w.Kinds.All {
 		if k := &w.Kinds.All[i]; !k.IsConverted() && k.GVK.GroupKind() == (schema.GroupKind{Group: o.Group, Kind: o.Kind}) {
 			return k

@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,8 +15,8 @@ import (
 )
 
 // refusals returns the changes that the API server refuses, as where a field is immutable.
-func (w *world) refusals() map[Object]kind.Effect {
-	refused := map[Object]kind.Effect{}
+func (w *world) refusals() map[manifest.ID]kind.Effect {
+	refused := map[manifest.ID]kind.Effect{}
 	checker := w.checker()
 	for _, c := range w.Changes {
 		if c.Action() != diff.Changed {
@@ -67,4 +68,25 @@ func remedy(o *unstructured.Unstructured) kind.Sentence {
 		return "Flux and Argo CD fail to apply it: with another name it is a new one"
 	}
 	return "Flux and Argo CD fail to apply it"
+}
+
+// keptBy returns the annotation or label by which a GitOps tool does not prune an object; empty
+// where there is none.
+func keptBy(o *unstructured.Unstructured) string {
+	const flux = "kustomize.toolkit.fluxcd.io/prune"
+	switch {
+	case o.GetAnnotations()[flux] == "disabled" || o.GetLabels()[flux] == "disabled":
+		return flux
+	case hasSyncOption(o, "Prune=false"):
+		return syncOptions
+	}
+	return ""
+}
+
+const syncOptions = "argocd.argoproj.io/sync-options"
+
+// hasSyncOption reports whether Argo CD syncs an object with an option.
+func hasSyncOption(o *unstructured.Unstructured, option string) bool {
+	options := strings.FieldsFunc(o.GetAnnotations()[syncOptions], func(r rune) bool { return r == ',' || r == ' ' })
+	return slices.Contains(options, option)
 }

@@ -34,20 +34,10 @@ type Environment struct {
 // Counts has the number of objects of each action.
 type Counts map[diff.Action]int
 
-// Object identifies an object.
-type Object struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-}
-
-func (o Object) String() string { return manifest.ID(o).String() }
-
 // Change is what happens to an object in git.
 type Change struct {
 	Action diff.Action `json:"action"`
-	Object Object      `json:"object"`
+	Object manifest.ID `json:"object"`
 	// BeforeFile and AfterFile are relative to the root, with slashes; empty where there is
 	// no file.
 	BeforeFile string `json:"beforeFile,omitempty"`
@@ -58,7 +48,7 @@ type Change struct {
 
 // Effect is something that happens to an object in a cluster, or to what was rendered from it.
 type Effect struct {
-	Object Object `json:"object"`
+	Object manifest.ID `json:"object"`
 	kind.Effect
 }
 
@@ -109,7 +99,7 @@ func newEnvironment(e diff.Environment, now time.Time) Environment {
 	reviewed := Environment{Name: e.Name, Counts: counts, Effects: effects(e, now)}
 	for _, c := range e.Changes {
 		counts[c.Action()]++
-		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), Object(c.Object().ID()), c.BeforeFile, c.AfterFile, c.Unified()})
+		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, c.Unified()})
 	}
 	reviewed.IsNew = len(e.Unchanged) == 0 && counts[diff.Added] == len(e.Changes)
 	reviewed.IsGone = len(e.Unchanged) == 0 && counts[diff.Removed] == len(e.Changes)
@@ -120,8 +110,8 @@ func newEnvironment(e diff.Environment, now time.Time) Environment {
 func effects(e diff.Environment, now time.Time) []Effect {
 	w := newWorld(e)
 	effects := []Effect{} // in JSON a list also where it is empty
-	hasEffect := map[Object]bool{}
-	add := func(o Object, more []kind.Effect) {
+	hasEffect := map[manifest.ID]bool{}
+	add := func(o manifest.ID, more []kind.Effect) {
 		for _, e := range more {
 			effects, hasEffect[o] = append(effects, Effect{o, e}), true
 		}
@@ -158,6 +148,6 @@ func compare(a, b Effect) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), when(a).Compare(when(b)), compareObjects(a.Object, b.Object))
 }
 
-func compareObjects(a, b Object) int {
+func compareObjects(a, b manifest.ID) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
 }

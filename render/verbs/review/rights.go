@@ -24,11 +24,10 @@ func reviewRole(w *world, c diff.Change) []kind.Effect {
 	if len(more) == 0 {
 		return nil
 	}
-	e := kind.Effect{Type: RightsGranted, What: kind.Say("allows %s", sayRules(more))}
+	e := kind.Effect{Type: RightsGranted, What: "allows " + sayRules(more)}
 	switch {
 	case c.Before != nil:
-		e.What = kind.Say("allows also %s", sayRules(more))
-		e.Risk = "everybody with this role may do more"
+		e.What, e.Risk = "allows also "+sayRules(more), "everybody with this role may do more"
 	case isBound(c.After, w.Unchanged):
 		e.Risk = "it is bound already: everybody with this role may do more"
 	case isAggregated(c.After):
@@ -62,22 +61,22 @@ func isAggregated(role *unstructured.Unstructured) bool {
 	return false
 }
 
-// rulesOf returns the rules of a role; none of one that is nil or cannot be read.
-func rulesOf(role *unstructured.Unstructured) []rbacv1.PolicyRule {
-	var typed rbacv1.ClusterRole
-	if role == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, &typed) != nil {
-		return nil
+// typed returns an object as a Go type; a zero one where it is nil or cannot be read.
+func typed[T any](o *unstructured.Unstructured) (object T) {
+	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &object) != nil {
+		return *new(T)
 	}
-	return typed.Rules
+	return object
 }
 
-// bindingOf returns a RoleBinding or ClusterRoleBinding; an empty one where it is nil or cannot
-// be read.
-func bindingOf(o *unstructured.Unstructured) (binding rbacv1.ClusterRoleBinding) {
-	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &binding) != nil {
-		return rbacv1.ClusterRoleBinding{}
-	}
-	return binding
+// rulesOf returns the rules of a Role or ClusterRole.
+func rulesOf(role *unstructured.Unstructured) []rbacv1.PolicyRule {
+	return typed[rbacv1.ClusterRole](role).Rules
+}
+
+// bindingOf returns a RoleBinding or ClusterRoleBinding.
+func bindingOf(o *unstructured.Unstructured) rbacv1.ClusterRoleBinding {
+	return typed[rbacv1.ClusterRoleBinding](o)
 }
 
 // reviewBinding returns the rule of RoleBindings and ClusterRoleBindings: who gets a role, and what it

@@ -14,20 +14,15 @@ import (
 
 // reviewService returns the rule of Services: the ways to Pods that come, go, or lead elsewhere.
 func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
-	if w.isCovered(c.Object().Unstructured) {
-		return nil
-	}
 	if c.After == nil {
-		return []kind.Effect{{Type: RouteRemoved, What: "is removed", Risk: "clients find nothing by its name"}}
+		return removalOf(RouteRemoved, "clients find nothing by its name")(w, c)
 	}
 	if isOpen(c.After) && (c.Before == nil || !isOpen(c.Before)) {
 		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("gets the type %s", text(c.After, "spec", "type")), Risk: "its Pods can be reached from outside of the cluster"})
 	}
+	effects = append(effects, served.review(w, c)...)
 	if c.Before == nil {
 		return effects
-	}
-	if gone := without(ports(c.Before), ports(c.After)); len(gone) > 0 {
-		effects = append(effects, kind.Effect{Type: RouteRemoved, What: kind.Say("does not serve port %s any more", quoteAll(gone)), Risk: "clients that use it find nothing there"})
 	}
 	if was, is := selector(c.Before), selector(c.After); !slices.Equal(was, is) && len(was) > 0 && len(is) > 0 {
 		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("leads to Pods with %s instead of %s", quoteAll(is), quoteAll(was))})
@@ -37,8 +32,13 @@ func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
 
 // isOpen reports whether a Service takes connections from outside of the cluster.
 func isOpen(service *unstructured.Unstructured) bool {
-	serviceType := text(service, "spec", "type")
-	return serviceType == "LoadBalancer" || serviceType == "NodePort"
+	return slices.Contains([]string{"LoadBalancer", "NodePort"}, text(service, "spec", "type"))
+}
+
+// served are the ports of a Service.
+var served = values{
+	of:   ports,
+	gone: kind.Effect{Type: RouteRemoved, What: "does not serve port %s any more", Risk: "clients that use it find nothing there"},
 }
 
 func ports(service *unstructured.Unstructured) (ports []string) {
@@ -61,26 +61,15 @@ func selector(service *unstructured.Unstructured) (labels []string) {
 	return labels
 }
 
-// reviewAddresses returns the rule of Ingresses and HTTPRoutes.
-func reviewAddresses(w *world, c diff.Change) (effects []kind.Effect) {
-	if w.isCovered(c.Object().Unstructured) {
-		return nil
-	}
-	was, is := addresses(c.Before), addresses(c.After)
-	if gone := without(was, is); len(gone) > 0 {
-		effects = append(effects, kind.Effect{Type: RouteRemoved, What: kind.Say("does not take requests to %s any more", quoteAll(gone)), Risk: "they fail, unless something else takes them"})
-	}
-	if more := without(is, was); len(more) > 0 {
-		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("takes requests to %s", quoteAll(more))})
-	}
-	return effects
+// requests are those that an Ingress or HTTPRoute takes.
+var requests = values{
+	of:    addresses,
+	gone:  kind.Effect{Type: RouteRemoved, What: "does not take requests to %s any more", Risk: "they fail, unless something else takes them"},
+	added: kind.Effect{Type: RouteOpened, What: "takes requests to %s"},
 }
 
 // addresses returns the hosts of an Ingress with their paths, or the hosts of an HTTPRoute.
 func addresses(o *unstructured.Unstructured) (addresses []string) {
-	if o == nil {
-		return nil
-	}
 	hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 	for _, rule := range items(o.Object, "spec", "rules") {
 		host, _ := rule["host"].(string)

@@ -1,13 +1,18 @@
 package review
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/pod-security-admission/api"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 )
 
@@ -29,8 +34,8 @@ var rules = map[string]rule{
 	"HorizontalPodAutoscaler.autoscaling": reviewAutoscaler,
 	"ScaledObject.keda.sh":                reviewAutoscaler,
 
-	"HTTPRoute.gateway.networking.k8s.io": reviewAddresses,
-	"Ingress.networking.k8s.io":           reviewAddresses,
+	"HTTPRoute.gateway.networking.k8s.io": requests.review,
+	"Ingress.networking.k8s.io":           requests.review,
 	"Service":                             reviewService,
 
 	"ClusterRole.rbac.authorization.k8s.io":        reviewRole,
@@ -40,8 +45,8 @@ var rules = map[string]rule{
 
 	"CustomResourceDefinition.apiextensions.k8s.io": reviewDefinition,
 	"Namespace":             reviewNamespace,
-	"PersistentVolume":      lostWith("claims lose their data, unless it is retained"),
-	"PersistentVolumeClaim": lostWith("its data is lost, unless its volume is one that is retained"),
+	"PersistentVolume":      removalOf(StorageRemoved, "claims lose their data, unless it is retained"),
+	"PersistentVolumeClaim": removalOf(StorageRemoved, "its data is lost, unless its volume is one that is retained"),
 
 	"LimitRange":                      guardAgainst("Pods may take more, and lose their defaults"),
 	"NetworkPolicy.networking.k8s.io": guardAgainst("traffic that it kept out is let through"),
@@ -55,33 +60,71 @@ var rules = map[string]rule{
 	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   guardAgainst("what it refused is let in"),
 }
 
+// coveredTypes are of the effects that are not told where the effect on what the object was
+// rendered from says what becomes of the object.
+var coveredTypes = []string{
+	GuardChanged, GuardRemoved, RouteChanged, RouteOpened, RouteRemoved, WorkloadAdded, WorkloadRemoved, WorkloadRolled, WorkloadScaled,
+	kind.RunAtOnce, kind.RunCanceled, kind.RunPlanned, kind.RunSuspended,
+}
+
 // review returns what a change of an object does, by the rule of its kind.
-func (w *world) review(c diff.Change) []kind.Effect {
+func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.refused[idOf(o)]; ok {
 		return []kind.Effect{e}
 	}
+	isCovered := w.isCovered(o)
 	if c.After == nil {
 		if w.gone[o.GetNamespace()] {
 			return nil // the effect on its Namespace says so
 		}
-		if by := keptBy(o); by != "" && !w.isCovered(o) {
+		if by := keptBy(o); by != "" && !isCovered {
 			return []kind.Effect{{Type: ObjectKept, What: kind.Say("stays in the cluster: %s keeps it from being pruned", by)}}
 		}
 	}
 	if rule := rules[kindOf(o)]; rule != nil {
-		return rule(w, c)
+		effects = rule(w, c)
 	}
-	return nil
+	if isCovered {
+		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return slices.Contains(coveredTypes, e.Type) })
+	}
+	return effects
 }
 
-// lostWith returns the rule of an object that holds data.
-func lostWith(risk kind.Sentence) rule {
+// values are values of an object. A change that takes some away, or adds some, has an effect, with
+// %s in the place of the values. An effect without a type is not told.
+type values struct {
+	of          func(o *unstructured.Unstructured) []string
+	gone, added kind.Effect
+}
+
+// review returns the effects of taking values away and of adding values.
+func (v values) review(_ *world, c diff.Change) (effects []kind.Effect) {
+	var was, is []string
+	if c.Before != nil {
+		was = v.of(c.Before)
+	}
+	if c.After != nil {
+		is = v.of(c.After)
+	}
+	tell := func(e kind.Effect, values []string) {
+		if e.Type != "" && len(values) > 0 {
+			e.What = kind.Say(string(e.What), quoteAll(values))
+			effects = append(effects, e)
+		}
+	}
+	tell(v.gone, without(was, is))
+	tell(v.added, without(is, was))
+	return effects
+}
+
+// removalOf returns the rule of an object of which only the removal counts.
+func removalOf(effect string, risk kind.Sentence) rule {
 	return func(_ *world, c diff.Change) []kind.Effect {
 		if c.After != nil {
 			return nil
 		}
-		return []kind.Effect{{Type: StorageRemoved, What: "is removed", Risk: risk}}
+		return []kind.Effect{{Type: effect, What: "is removed", Risk: risk}}
 	}
 }
 
@@ -89,14 +132,12 @@ func lostWith(risk kind.Sentence) rule {
 func guardAgainst(risk kind.Sentence) rule {
 	return func(w *world, c diff.Change) []kind.Effect {
 		switch {
-		case c.Before == nil || w.isCovered(c.Object().Unstructured):
-			return nil
 		case c.After == nil:
-			return []kind.Effect{{Type: GuardRemoved, What: "is removed", Risk: risk}}
-		case equality.Semantic.DeepEqual(withoutMetadata(c.Before), withoutMetadata(c.After)):
+			return removalOf(GuardRemoved, risk)(w, c)
+		case c.Before == nil || equality.Semantic.DeepEqual(withoutMetadata(c.Before), withoutMetadata(c.After)):
 			return nil
 		}
-		return []kind.Effect{{Type: GuardChanged, What: "changes", Risk: kind.Say("see in the diff that it still guards: without it, %s", risk)}}
+		return []kind.Effect{{Type: GuardChanged, What: "changes", Risk: "see in the diff that it still guards: without it, " + risk}}
 	}
 }
 
@@ -106,13 +147,29 @@ func withoutMetadata(o *unstructured.Unstructured) map[string]any {
 	return content
 }
 
+// reviewNamespace returns the rule of Namespaces: all that is in one goes with it, and its labels say
+// which Pods it lets in.
+func reviewNamespace(w *world, c diff.Change) []kind.Effect {
+	level := func(o *unstructured.Unstructured) string {
+		return cmp.Or(o.GetLabels()[api.EnforceLevelLabel], string(api.LevelPrivileged))
+	}
+	switch {
+	case c.After == nil:
+		inside := kind.Count(int64(w.removed[c.Before.GetName()]), "object")
+		return []kind.Effect{{Type: NamespaceRemoved, What: "is removed", Risk: kind.Say("everything in it is deleted: %s of this repository, and whatever else there is", inside)}}
+	case c.Before == nil || api.CompareLevels(api.Level(level(c.Before)), api.Level(level(c.After))) <= 0:
+		return nil
+	}
+	return []kind.Effect{{Type: PodSecurityLowered, What: kind.Say("Pod Security: %s → %s", level(c.Before), level(c.After)), Risk: "Pods that it refused are let in"}}
+}
+
 // reviewDefinition returns the rule of CustomResourceDefinitions. A kind may say what a change of its
 // own one does.
 func reviewDefinition(w *world, c diff.Change) []kind.Effect {
 	if c.After == nil {
 		return []kind.Effect{{Type: DefinitionRemoved, What: "is removed", Risk: kind.Say("every %s of the cluster is deleted", text(c.Before, "spec", "names", "kind"))}}
 	}
-	k := w.writtenKind(Object{Group: text(c.After, "spec", "group"), Kind: text(c.After, "spec", "names", "kind")})
+	k := w.writtenKind(manifest.ID{Group: text(c.After, "spec", "group"), Kind: text(c.After, "spec", "names", "kind")})
 	if c.Before == nil || k == nil {
 		return nil
 	}
@@ -121,4 +178,47 @@ func reviewDefinition(w *world, c diff.Change) []kind.Effect {
 		return untold(err)
 	}
 	return effects
+}
+
+// reviewAutoscaler returns the effect on what decides how many Pods a workload has.
+func reviewAutoscaler(_ *world, c diff.Change) []kind.Effect {
+	is, ok := pod.ReadAutoscaler(c.Object().Unstructured)
+	if !ok {
+		return nil
+	}
+	e := kind.Effect{Type: AutoscalingChanged, What: kind.Say("scales %s from %s", nameOf(is.Target), between(is))}
+	switch {
+	case c.After == nil:
+		e.What, e.Risk = kind.Say("is removed: nothing scales %s any more", nameOf(is.Target)), "it stays at as many Pods as it has, or is told to have"
+	case c.Before != nil:
+		was, _ := pod.ReadAutoscaler(c.Before)
+		switch {
+		case was == is:
+			return nil
+		case was.Target != is.Target:
+			e.What += kind.Say(" instead of %s", nameOf(was.Target))
+		default:
+			e.What += kind.Say(" instead of %s", between(was))
+		}
+		if is.Max < was.Max {
+			e.Risk = "under load it has fewer Pods than before"
+		}
+	}
+	return []kind.Effect{e}
+}
+
+// autoscalerOf returns what decides how many Pods a workload has; false where nothing does.
+func (s side) autoscalerOf(o *unstructured.Unstructured) (pod.Autoscaler, bool) {
+	scaler := s.autoscalers[pod.WorkloadOf(o)]
+	if scaler == nil || pod.Number(o, 1, "spec", "replicas") <= 0 {
+		return pod.Autoscaler{}, false
+	}
+	return pod.ReadAutoscaler(scaler)
+}
+
+func nameOf(w pod.Workload) string { return manifest.ID(w).String() }
+
+// between says how many Pods there may be.
+func between(a pod.Autoscaler) kind.Sentence {
+	return kind.Say("%d to %s", a.Min, kind.Count(a.Max, "Pod"))
 }

@@ -2,49 +2,40 @@ package review
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict"
 )
 
-// makesPods returns the rule of a kind of Pods or of objects that make Pods: it adds to the effect of
-// a change, unless that is about a child whose owner says it, what the Pods may do to their node.
+// makesPods adds to the effect of a change of Pods, or of objects that make Pods, what the Pods may
+// do to their node.
 func makesPods(review func(w *world, c diff.Change) kind.Effect) rule {
-	return func(w *world, c diff.Change) (effects []kind.Effect) {
-		privileged := reviewPrivileges(c)
-		if !w.isCovered(c.Object().Unstructured) {
-			e := review(w, c)
-			isSaid := privileged.Type != "" && e.Type == WorkloadRolled && e.Risk == ""
-			if e.Type != "" && !isSaid {
-				effects = append(effects, e)
-			}
+	return func(w *world, c diff.Change) []kind.Effect {
+		e, more := review(w, c), privileges.review(w, c)
+		isSaid := len(more) > 0 && e.Type == WorkloadRolled && e.Risk == ""
+		if e.Type == "" || isSaid {
+			return more
 		}
-		if privileged.Type != "" {
-			effects = append(effects, privileged)
-		}
-		return effects
+		return append([]kind.Effect{e}, more...)
 	}
 }
 
-// reviewPrivileges returns the effect of Pods that may do more to their node than before.
-func reviewPrivileges(c diff.Change) kind.Effect {
-	if c.After == nil {
-		return kind.Effect{}
-	}
-	fields := verdict.PrivilegedFields(manifest.Object{Unstructured: c.After})
-	if c.Before != nil {
-		fields = without(fields, verdict.PrivilegedFields(manifest.Object{Unstructured: c.Before}))
-	}
-	if len(fields) == 0 {
-		return kind.Effect{}
-	}
-	return kind.Effect{Type: PodPrivileged, What: kind.Say("sets %s", quoteAll(fields)), Risk: "its Pods may reach beyond their containers (Pod Security baseline forbids it)"}
+// privileges are the fields by which Pods may do more to their node than others.
+var privileges = values{
+	of: func(o *unstructured.Unstructured) []string {
+		return verdict.PrivilegedFields(manifest.Object{Unstructured: o})
+	},
+	added: kind.Effect{Type: PodPrivileged, What: "sets %s", Risk: "its Pods may reach beyond their containers (Pod Security baseline forbids it)"},
 }
 
 // reviewRun returns the effect on a Job or a Pod: one that is added or resumed runs.
@@ -104,7 +95,7 @@ func reviewWorkload(w *world, c diff.Change) kind.Effect {
 	case c.Before == nil:
 		pods := kind.Count(replicas(c.After), "Pod")
 		if a, ok := w.after.autoscalerOf(c.After); ok {
-			pods = between(a.Autoscaler)
+			pods = between(a)
 		}
 		return kind.Effect{Type: WorkloadAdded, What: "starts with " + pods}
 	}
@@ -138,10 +129,10 @@ func (w *world) reviewFirstScaling(before, after *unstructured.Unstructured) kin
 	a, isScaled := w.after.autoscalerOf(after)
 	_, wasScaled := w.before.autoscalerOf(before)
 	from := replicas(before)
-	if !isScaled || wasScaled || from <= 1 || manifest.Number(after, unset, "spec", "replicas") != unset {
+	if !isScaled || wasScaled || from <= 1 || pod.Number(after, unset, "spec", "replicas") != unset {
 		return kind.Effect{}
 	}
-	return kind.Effect{Type: WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, a.id, between(a.Autoscaler)), Risk: "fewer Pods run meanwhile: 1 is the default of spec.replicas"}
+	return kind.Effect{Type: WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, idOf(w.after.autoscalers[pod.WorkloadOf(after)]), between(a)), Risk: "fewer Pods run meanwhile: 1 is the default of spec.replicas"}
 }
 
 // reviewRollout returns the effect of a workload that changes.
@@ -190,4 +181,105 @@ func command(o *unstructured.Unstructured) kind.Sentence {
 	first := template.Spec.Containers[0]
 	words := strings.Join(slices.Concat(first.Command, first.Args), " ")
 	return kind.Say(": %s", cmp.Or(words, first.Image))
+}
+
+// replicas returns how many Pods a workload asks for: the fewest where only an autoscaler says
+// how many.
+func (s side) replicas(o *unstructured.Unstructured) int64 {
+	if a, ok := s.autoscalerOf(o); ok && pod.Number(o, -1, "spec", "replicas") < 0 {
+		return a.Min
+	}
+	return replicas(o)
+}
+
+// rollout returns what a change of a workload does to its Pods. Before or after may be nil.
+func (w *world) rollout(before, after *unstructured.Unstructured) (r kind.Rollout) {
+	if before != nil {
+		r.Before = w.before.replicas(before)
+	}
+	if after != nil {
+		r.After = w.after.replicas(after)
+	}
+	if before == nil || after == nil {
+		return r
+	}
+	_, wasScaled := w.before.autoscalerOf(before)
+	if _, isScaled := w.after.autoscalerOf(after); isScaled && wasScaled {
+		r.Before = r.After // as far as git tells
+	}
+	if before == after {
+		return r
+	}
+	was, ok := verdict.PodTemplate(manifest.Object{Unstructured: before})
+	is, isKnown := verdict.PodTemplate(manifest.Object{Unstructured: after})
+	if ok && isKnown && !equality.Semantic.DeepEqual(was, is) {
+		r.Replaced = replaces(after) && (r.Before > 0 || after.GetKind() == "DaemonSet")
+		r.Difference = difference(was, is)
+	}
+	return r
+}
+
+// replaces reports whether a workload replaces Pods that are not as its template.
+func replaces(o *unstructured.Unstructured) bool {
+	isPaused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
+	partition := pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	return !isPaused && text(o, "spec", "updateStrategy", "type") != "OnDelete" && (partition == 0 || partition < replicas(o))
+}
+
+// replicas returns how many Pods a workload asks for by itself.
+func replicas(o *unstructured.Unstructured) int64 {
+	switch o.GetKind() {
+	case "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet":
+		return pod.Number(o, 1, "spec", "replicas")
+	case "Job":
+		if isSuspended(o) {
+			return 0
+		}
+		return pod.Number(o, 1, "spec", "parallelism")
+	case "Pod":
+		return 1
+	}
+	return 0
+}
+
+// difference says what is most notable about Pods that differ.
+func difference(before, after *corev1.PodTemplateSpec) kind.Sentence {
+	was := slices.Concat(before.Spec.InitContainers, before.Spec.Containers)
+	is := slices.Concat(after.Spec.InitContainers, after.Spec.Containers)
+	var said []kind.Sentence
+	var fields []string
+	for _, c := range is {
+		i := slices.IndexFunc(was, func(old corev1.Container) bool { return old.Name == c.Name })
+		if i < 0 {
+			continue
+		}
+		if was[i].Image != c.Image {
+			from, to := kind.SayBoth(was[i].Image, c.Image)
+			said = append(said, kind.Say("image %s → %s", from, to))
+		}
+		fields = append(fields, changedFields(was[i], c)...)
+	}
+	if !slices.EqualFunc(was, is, func(a, b corev1.Container) bool { return a.Name == b.Name }) {
+		said = append(said, "other containers")
+	}
+	fields = append(fields, changedFields(before.Spec, after.Spec)...)
+	for _, field := range without(fields, []string{"containers", "image", "initContainers"}) {
+		said = append(said, kind.Say("another %s", field))
+	}
+	if len(said) == 0 {
+		return "other labels or annotations"
+	}
+	return list(said)
+}
+
+// changedFields returns the names of the fields that differ.
+func changedFields[T any](before, after T) (names []string) {
+	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
+	for i := range was.NumField() {
+		if !equality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
@@ -16,22 +17,16 @@ import (
 type world struct {
 	diff.Environment
 	before, after side
-	refused       map[Object]kind.Effect // the changes that the API server refuses
-	removed       map[string]int         // how many objects of each Namespace are removed
-	gone          map[string]bool        // the Namespaces that are removed
+	refused       map[manifest.ID]kind.Effect // the changes that the API server refuses
+	removed       map[string]int              // how many objects of each Namespace are removed
+	gone          map[string]bool             // the Namespaces that are removed
 }
 
 // side is an environment before a change, or after it.
 type side struct {
 	objects     []*unstructured.Unstructured
-	autoscalers map[Object]autoscaler                 // by what they scale
-	owners      map[Object]*unstructured.Unstructured // of kinds that people write
-}
-
-// autoscaler decides how many Pods a workload has.
-type autoscaler struct {
-	manifest.Autoscaler
-	id Object
+	autoscalers map[pod.Workload]*unstructured.Unstructured // by what they scale
+	owners      map[manifest.ID]*unstructured.Unstructured  // of kinds that people write
 }
 
 func newWorld(e diff.Environment) *world {
@@ -57,10 +52,10 @@ func newWorld(e diff.Environment) *world {
 }
 
 func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
-	s := side{objects, map[Object]autoscaler{}, map[Object]*unstructured.Unstructured{}}
+	s := side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{}}
 	for _, o := range objects {
-		if a, ok := manifest.ReadAutoscaler(o); ok {
-			s.autoscalers[Object(a.Target)] = autoscaler{a, idOf(o)}
+		if a, ok := pod.ReadAutoscaler(o); ok {
+			s.autoscalers[a.Target] = o
 		}
 		if kinds.Find(o.GroupVersionKind()) != nil {
 			s.owners[idOf(o)] = o
@@ -71,15 +66,15 @@ func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
 
 // ownerOf returns what people wrote that an object was rendered from: the object itself where it
 // is of a kind that people write.
-func ownerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner Object, ok bool) {
+func ownerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifest.ID, ok bool) {
 	if kinds.Find(o.GroupVersionKind()) != nil {
 		return idOf(o), true
 	}
 	k := kinds.RenderedFrom(o)
 	if k == nil {
-		return Object{}, false
+		return manifest.ID{}, false
 	}
-	return Object{k.GVK.Group, k.GVK.Kind, o.GetNamespace(), o.GetLabels()[k.Label]}, true
+	return manifest.ID{Group: k.GVK.Group, Kind: k.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label]}, true
 }
 
 // isCovered reports whether the effect on what an object was rendered from says what becomes of
@@ -102,13 +97,7 @@ func (w *world) isCovered(o *unstructured.Unstructured) bool {
 	return was
 }
 
-// autoscalerOf returns what decides how many Pods a workload has; false where nothing does.
-func (s side) autoscalerOf(o *unstructured.Unstructured) (autoscaler, bool) {
-	a, ok := s.autoscalers[Object(manifest.Object{Unstructured: o}.IDInNamespace())]
-	return a, ok && manifest.Number(o, 1, "spec", "replicas") > 0
-}
-
-func idOf(o *unstructured.Unstructured) Object { return Object(manifest.Object{Unstructured: o}.ID()) }
+func idOf(o *unstructured.Unstructured) manifest.ID { return manifest.Object{Unstructured: o}.ID() }
 
 // kindOf returns the kind and group of an object: "Deployment.apps".
 func kindOf(o *unstructured.Unstructured) string { return o.GroupVersionKind().GroupKind().String() }
