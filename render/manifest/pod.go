@@ -1,5 +1,11 @@
 package manifest
 
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
 // PodTemplatePath returns the path of the Pod template in objects of a built-in kind that has
 // one: that of a Pod is its root.
 func PodTemplatePath(kind string) (path []string, ok bool) {
@@ -14,4 +20,10 @@ func PodTemplatePath(kind string) (path []string, ok bool) {
 		return []string{"spec", "template"}, true
 	}
 	return nil, false
+}
+
+// MakesPods reports whether an object is of a built-in kind that makes Pods, or a Pod.
+func MakesPods(o *unstructured.Unstructured) bool {
+	_, ok := PodTemplatePath(o.GetKind())
+	return ok && !strings.Contains(o.GroupVersionKind().Group, ".") // kinds of others have such a group
 }

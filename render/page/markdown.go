@@ -11,45 +11,44 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// table is a table in Markdown. The name of a column that is aligned to the right ends in a
-// colon.
-type table struct {
-	columns []string
-	rows    [][]string
+// column is a column of a table, in Markdown.
+type column struct {
+	title    string
+	isNumber bool // is aligned to the right
+	cells    []string
+	total    string
+	// totals are those of namespaces, by their names.
+	totals map[string]string
 }
 
-// addRest adds a row that says how many of all things have no row.
-func (t *table) addRest(all int, things string) {
-	if all > len(t.rows) {
-		t.rows = append(t.rows, []string{fmt.Sprintf("and %d more %s", all-len(t.rows), things)})
-	}
-}
-
-func (t *table) write(page *bytes.Buffer) {
-	names, lines := make([]string, len(t.columns)), make([]string, len(t.columns))
-	for i, column := range t.columns {
-		name, isNumber := strings.CutSuffix(column, ":")
-		names[i], lines[i] = name, "---"
-		if isNumber {
-			lines[i] = "---:"
+// writeTable writes a table of the first of so many things, with a last row of totals if there are any.
+func writeTable(page *bytes.Buffer, all int, things string, columns []column) {
+	row := func(cell func(c column) string) {
+		page.WriteString("|")
+		for _, c := range columns {
+			if text := cell(c); text != "" {
+				page.WriteString(" " + text)
+			}
+			page.WriteString(" |")
 		}
+		page.WriteString("\n")
 	}
-	writeRow(page, names)
-	writeRow(page, lines)
-	for _, row := range t.rows {
-		writeRow(page, append(row, make([]string, len(t.columns)-len(row))...))
-	}
-}
-
-func writeRow(page *bytes.Buffer, cells []string) {
-	page.WriteString("|")
-	for _, cell := range cells {
-		if cell != "" {
-			page.WriteString(" " + cell)
+	row(func(c column) string { return c.title })
+	row(func(c column) string {
+		if c.isNumber {
+			return "---:"
 		}
-		page.WriteString(" |")
+		return "---"
+	})
+	for i := range min(all, maxRows) {
+		row(func(c column) string { return c.cells[i] })
 	}
-	page.WriteString("\n")
+	if all > maxRows {
+		fmt.Fprintf(page, "| and %d more %s |%s\n", all-maxRows, things, strings.Repeat(" |", len(columns)-1))
+	}
+	if columns[0].total != "" {
+		row(func(c column) string { return c.total })
+	}
 }
 
 // plainWord matches names that have no meaning to Markdown.

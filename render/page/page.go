@@ -87,8 +87,7 @@ func writeObjects(page *bytes.Buffer, known *registry.Kinds, objects []manifest.
 	kinds, workloads := map[string]int{}, map[string]int{}
 	for _, o := range objects {
 		kinds[o.GetKind()]++
-		_, runsPods := manifest.PodTemplatePath(o.GetKind())
-		if runsPods && !strings.Contains(o.GroupVersionKind().Group, ".") && known.RenderedFrom(o.Unstructured) == nil {
+		if manifest.MakesPods(o.Unstructured) && known.RenderedFrom(o.Unstructured) == nil {
 			workloads[o.GetKind()]++
 		}
 	}
@@ -101,11 +100,10 @@ func writeObjects(page *bytes.Buffer, known *registry.Kinds, objects []manifest.
 		fmt.Fprintf(page, "Other workloads: %s.\n\n", strings.Join(counts, ", "))
 	}
 	page.WriteString("<details>\n<summary>By kind</summary>\n\n")
-	t := table{columns: []string{"Kind", "Objects:"}}
-	for _, kind := range slices.Sorted(maps.Keys(kinds))[:min(len(kinds), maxRows)] {
-		t.rows = append(t.rows, []string{word(kind), fmt.Sprint(kinds[kind])})
+	names, numbers := column{title: "Kind"}, column{title: "Objects", isNumber: true}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		names.cells, numbers.cells = append(names.cells, word(kind)), append(numbers.cells, fmt.Sprint(kinds[kind]))
 	}
-	t.addRest(len(kinds), "kinds")
-	t.write(page)
+	writeTable(page, len(kinds), "kinds", []column{names, numbers})
 	page.WriteString("\n</details>\n")
 }

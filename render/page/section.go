@@ -34,13 +34,6 @@ type entry struct {
 	due             time.Time // in UTC
 }
 
-// column is a column of a table, in Markdown.
-type column struct {
-	title  string
-	cells  []string          // of the entries
-	totals map[string]string // by namespace; of all by ""
-}
-
 func newSection(v registry.View, paths filePaths) (*section, error) {
 	s := &section{kind: v.Kind, paths: paths}
 	if v.Kind.Page == nil {
@@ -108,10 +101,8 @@ func (s *section) columns() (columns []column, sentences []string) {
 
 // column returns a column of the kind.
 func (s *section) column(i int) column {
-	c := column{escape(s.page.Columns[i].Name), make([]string, len(s.entries)), map[string]string{}}
-	if s.page.Columns[i].IsNumber {
-		c.title += ":"
-	}
+	of := s.page.Columns[i]
+	c := column{title: escape(of.Name), isNumber: of.IsNumber, cells: make([]string, len(s.entries)), totals: map[string]string{}}
 	for j, e := range s.entries {
 		if i < len(e.Cells) {
 			c.cells[j] = s.markdown(e.Cells[i])
@@ -123,7 +114,7 @@ func (s *section) column(i int) column {
 		}
 	}
 	if c.totals[""] != "" {
-		c.totals[""] = bold(c.totals[""])
+		c.total = bold(c.totals[""])
 	}
 	return c
 }
@@ -144,30 +135,20 @@ func (s *section) write(page *bytes.Buffer) {
 	}
 	s.writeNamespaces(page, columns)
 
-	t := table{columns: []string{"Namespace", s.kind.GVK.Kind}}
+	schedule, namespace, name := column{title: "Schedule"}, column{title: "Namespace"}, column{title: s.kind.GVK.Kind}
+	for _, e := range s.entries[:min(len(s.entries), maxRows)] {
+		schedule.cells = append(schedule.cells, e.times())
+		namespace.cells = append(namespace.cells, word(e.namespace))
+		name.cells = append(name.cells, s.link(word(e.name), e.object.Object))
+	}
+	columns = slices.Insert(columns, 0, namespace, name)
 	if isTimed {
-		t.columns = slices.Insert(t.columns, 0, "Schedule")
+		columns = slices.Insert(columns, 0, schedule)
 	}
-	totals := make([]string, len(t.columns))
-	totals[0] = bold("all")
-	for _, c := range columns {
-		t.columns, totals = append(t.columns, c.title), append(totals, c.totals[""])
-	}
-	for i, e := range s.entries[:min(len(s.entries), maxRows)] {
-		row := []string{word(e.namespace), s.link(word(e.name), e.object.Object)}
-		if isTimed {
-			row = slices.Insert(row, 0, e.times())
-		}
-		for _, c := range columns {
-			row = append(row, c.cells[i])
-		}
-		t.rows = append(t.rows, row)
-	}
-	t.addRest(len(s.entries), kinds)
 	if s.page.Totals != nil {
-		t.rows = append(t.rows, totals)
+		columns[0].total = bold("all")
 	}
-	t.write(page)
+	writeTable(page, len(s.entries), kinds, columns)
 }
 
 // writeNamespaces writes a table of the totals of namespaces, if there are several.
@@ -179,22 +160,23 @@ func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
 	if s.page.Totals == nil || len(counts) < 2 {
 		return
 	}
-	t := table{columns: []string{"Namespace", kind.Plural(s.kind.GVK.Kind) + ":"}}
-	all := []string{bold("all"), bold(fmt.Sprint(len(s.entries)))}
-	columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.totals[""] == "" })
+	namespaces := slices.Sorted(maps.Keys(counts))
+	name, objects := column{title: "Namespace", total: bold("all")}, column{title: kind.Plural(s.kind.GVK.Kind), isNumber: true, total: bold(fmt.Sprint(len(s.entries)))}
+	for _, namespace := range namespaces {
+		name.cells, objects.cells = append(name.cells, word(namespace)), append(objects.cells, fmt.Sprint(counts[namespace]))
+	}
+	sums := []column{name, objects}
 	for _, c := range columns {
-		t.columns, all = append(t.columns, c.title), append(all, c.totals[""])
-	}
-	for _, namespace := range slices.Sorted(maps.Keys(counts))[:min(len(counts), maxRows)] {
-		row := []string{word(namespace), fmt.Sprint(counts[namespace])}
-		for _, c := range columns {
-			row = append(row, c.totals[namespace])
+		if c.total == "" {
+			continue
 		}
-		t.rows = append(t.rows, row)
+		c.cells = nil
+		for _, namespace := range namespaces {
+			c.cells = append(c.cells, c.totals[namespace])
+		}
+		sums = append(sums, c)
 	}
-	t.addRest(len(counts), "namespaces")
-	t.rows = append(t.rows, all)
-	t.write(page)
+	writeTable(page, len(namespaces), "namespaces", sums)
 	page.WriteString("\n")
 }
 

@@ -1,11 +1,11 @@
 package tree
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -70,17 +70,10 @@ func (f *folder) remove(name string) error {
 
 // failure returns the error of a change. It names the file, not the temporary one.
 func (f *folder) failure(verb, name string, err error) error {
-	var ofPath *fs.PathError
-	var ofLink *os.LinkError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &ofPath):
-		err = ofPath.Err
-	case errors.As(err, &ofLink):
-		err = ofLink.Err
 	}
-	return fmt.Errorf("%s %s: %w", verb, f.full(name), err)
+	return fmt.Errorf("%s %s: %w", verb, f.full(name), cmp.Or(errors.Unwrap(err), err))
 }
 
 // makeFolders makes the folders of files that there are not yet, and records which it made.

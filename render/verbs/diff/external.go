@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -64,14 +65,11 @@ func words(command string) (words []string) {
 
 // writeText writes the text of an object, if there is any, to a file in a folder:
 // prod.shop.deployment-sessions.yaml.
-func writeText(dir string, c Change, text string) error {
-	if text == "" {
+func writeText(dir string, c Change, text []byte) error {
+	if text == nil {
 		return nil
 	}
-	name := c.AfterFile
-	if name == "" {
-		name = c.BeforeFile
-	}
+	name := cmp.Or(c.AfterFile, c.BeforeFile)
 	if name == "" {
 		name = liveName(c.Before)
 	}
@@ -79,5 +77,5 @@ func writeText(dir string, c Change, text string) error {
 	if len(name) > 250 {
 		name = fmt.Sprintf("%.180s-%x.yaml", name, sha256.Sum256([]byte(name)))
 	}
-	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+	return os.WriteFile(filepath.Join(dir, name), text, 0o600)
 }

@@ -6,14 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 )
-
-// noFile is what diff and git call a file that does not exist, on every system.
-const noFile = "/dev/null"
 
 // Unified returns the notes, each in a comment line, and a unified diff of the object as YAML. As
 // in `kubectl diff`, it shows which values of a Secret change, and not the values.
@@ -22,18 +19,12 @@ func (c Change) Unified() string {
 	for _, note := range c.Notes {
 		notes.WriteString("# " + manifest.EscapeControls(note) + "\n")
 	}
-	from, to := "a/"+c.BeforeFile, "b/"+c.AfterFile
-	switch {
-	case c.Before == nil:
-		from = noFile
-	case c.BeforeFile == "":
+	from := "a/" + c.BeforeFile
+	if c.Before != nil && c.BeforeFile == "" {
 		from = "live/" + liveName(c.Before)
 	}
-	if c.After == nil {
-		to = noFile
-	}
 	before, after := c.Texts()
-	return notes.String() + udiff.Unified(from, to, before, after)
+	return notes.String() + tree.UnifiedDiff(from, "b/"+c.AfterFile, before, after)
 }
 
 // liveName returns what `kubectl diff` calls an object of a cluster: apps.v1.Deployment.shop.sessions.
@@ -44,22 +35,22 @@ func liveName(o *unstructured.Unstructured) string {
 	return manifest.EscapeControls(strings.Join(words, "."))
 }
 
-// Texts returns the object as YAML before and after, with the values of a Secret masked; empty
-// where there is no object.
-func (c Change) Texts() (before, after string) {
+// Texts returns the object as YAML before and after, with the values of a Secret masked; nil where
+// there is no object.
+func (c Change) Texts() (before, after []byte) {
 	was, is := masked(c.Before, c.After)
 	return text(was), text(is)
 }
 
-func text(o *unstructured.Unstructured) string {
+func text(o *unstructured.Unstructured) []byte {
 	if o == nil {
-		return ""
+		return nil
 	}
 	content, err := manifest.Object{Unstructured: o}.YAML()
 	if err != nil { // of what was read from YAML or JSON
 		panic(fmt.Errorf("write %s %s: %w", o.GetKind(), o.GetName(), err))
 	}
-	return string(content)
+	return content
 }
 
 // masked returns the object before and after with stars for the values of a Secret.

@@ -122,14 +122,10 @@ func (e explainer) object(p tree.Placed) Explanation {
 
 // removed explains an object that a patch removes.
 func (e explainer) removed(way kustomize.Way) Explanation {
-	x := Explanation{Reference: referenceTo(way.Document), IsRemoved: true}
+	d := way.Document
+	x := Explanation{Reference: Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}, IsRemoved: true}
 	x.follow(e, way, nil)
 	return x
-}
-
-// referenceTo names an object as it is written.
-func referenceTo(d source.Document) Reference {
-	return Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
 }
 
 // follow adds what happens to an object on its way to what was built.

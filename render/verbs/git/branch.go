@@ -79,20 +79,14 @@ func (r *Repository) Remote(ctx context.Context) (string, error) {
 	if out, _ := r.git(ctx, nil, "config", "--get", "remote.pushDefault"); strings.TrimSpace(out) != "" {
 		return strings.TrimSpace(out), nil
 	}
-	remotes, err := r.Remotes(ctx)
-	switch {
+	out, err := r.git(ctx, nil, "remote")
+	switch remotes := strings.Fields(out); {
 	case len(remotes) == 1:
 		return remotes[0], nil
 	case slices.Contains(remotes, "origin"):
 		return "origin", nil
 	}
 	return "", err
-}
-
-// Remotes returns the names of the remotes.
-func (r *Repository) Remotes(ctx context.Context) ([]string, error) {
-	out, err := r.git(ctx, nil, "remote")
-	return strings.Fields(out), err
 }
 
 // RemoteTip returns the commit of a branch of a remote that is pushed to; empty where it has no such

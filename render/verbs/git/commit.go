@@ -67,22 +67,13 @@ func (r *Repository) ChangedBetween(ctx context.Context, after, upTo, dir string
 // returns the id of the tree.
 func (r *Repository) TreeOf(ctx context.Context, commit, dir string) (string, error) {
 	full := path.Join(r.prefix, dir)
-	entries, err := r.list(ctx, commit, "-d", full)
-	if err != nil {
-		return "", err
-	}
-	if len(entries) != 1 || entries[0].Path != full {
-		return "", fmt.Errorf("%s is no folder in commit %s", full, commit)
-	}
-	tree := entries[0].OID
-	for name := full; name != "."; name = path.Dir(name) {
-		out, err := r.git(ctx, strings.NewReader("040000 tree "+tree+"\t"+path.Base(name)+"\x00"), "mktree", "-z")
-		if err != nil {
-			return "", err
-		}
+	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--end-of-options", commit+":"+full)
+	tree := strings.TrimSpace(out)
+	for name := full; name != "." && err == nil; name = path.Dir(name) {
+		out, err = r.git(ctx, strings.NewReader("040000 tree "+tree+"\t"+path.Base(name)+"\x00"), "mktree", "-z")
 		tree = strings.TrimSpace(out)
 	}
-	return tree, nil
+	return tree, err
 }
 
 // Make makes a commit as `git commit` does: with the user's name, by the hook commit-msg, and signed

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// File is a file of a commit.
+// File is a file of a commit, or a submodule.
 type File struct {
-	Path string // relative to the folder that was asked for, with slashes
+	Path string // relative to the folder of the repository, with slashes
 	OID  string
 	Mode string // 100644, 100755, or 120000 for a link
 }
@@ -24,71 +24,33 @@ type File struct {
 // modeSubmodule is the mode of a submodule.
 const modeSubmodule = "160000"
 
-// Files returns the files in a folder of a commit, in the order of git; none where there is no such
-// folder. The folder is relative to that of the repository.
-func (r *Repository) Files(ctx context.Context, commit, dir string) ([]File, error) {
-	full := path.Join(r.prefix, dir)
-	entries, err := r.list(ctx, commit, "-r", full)
-	if err == nil && len(entries) == 0 { // git does not list what is in a submodule
-		entries, err = r.list(ctx, commit, "-t", foldersOf(full)...)
-	}
-	var files []File
-	for _, entry := range entries {
-		within, isWithin := strings.CutPrefix(entry.Path, full+"/")
-		switch {
-		case entry.Mode == modeSubmodule:
-			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(entry.Path), commit)
-		case full == "":
-			files = append(files, entry)
-		case isWithin:
-			files = append(files, File{Path: within, OID: entry.OID, Mode: entry.Mode})
-		}
-	}
-	return files, err
-}
-
-// foldersOf returns a path and the paths of all folders above it.
-func foldersOf(name string) (folders []string) {
-	for ; name != "." && name != ""; name = path.Dir(name) {
-		folders = append(folders, name)
-	}
-	return folders
-}
-
-// Entries returns the files and submodules of a commit at paths. All paths are relative to the folder of
-// the repository.
-func (r *Repository) Entries(ctx context.Context, commit string, paths ...string) (entries []File, err error) {
-	full := make([]string, len(paths))
-	for i, name := range paths {
-		full[i] = path.Join(r.prefix, name)
-	}
-	all, err := r.list(ctx, commit, "-r", full...)
-	for _, entry := range all {
-		if r.prefix != "" {
-			entry.Path = strings.TrimPrefix(entry.Path, r.prefix+"/")
-		}
-		entries = append(entries, entry)
-	}
-	return entries, err
-}
-
 // IsSubmodule reports whether an entry is the commit of another repository.
 func (f File) IsSubmodule() bool { return f.Mode == modeSubmodule }
 
-// list returns the entries of a commit at paths from the top.
-func (r *Repository) list(ctx context.Context, commit, flag string, paths ...string) (entries []File, err error) {
-	args := []string{"ls-tree", flag, "-z", "--full-tree", commit, "--"}
-	out, err := r.git(ctx, nil, append(args, slices.DeleteFunc(paths, func(name string) bool { return name == "" })...)...)
+// Files returns the files and submodules of a commit at paths and in the folders that they name, in the
+// order of git. Paths are relative to the folder of the repository, and none of them may be a submodule.
+func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (files []File, err error) {
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}
+	for _, name := range paths {
+		args = append(args, path.Join(r.prefix, name))
+	}
+	out, err := r.git(ctx, nil, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", commit, err)
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
-		described, name, ok := strings.Cut(entry, "\t")
-		if fields := strings.Fields(described); ok && len(fields) == 3 {
-			entries = append(entries, File{Path: name, OID: fields[2], Mode: fields[0]})
+		described, name, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(described)
+		if len(fields) != 3 {
+			continue
 		}
+		file := File{Path: strings.TrimPrefix(strings.TrimPrefix(name, r.prefix), "/"), OID: fields[2], Mode: fields[0]}
+		if file.IsSubmodule() && slices.Contains(paths, file.Path) {
+			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(name), commit)
+		}
+		files = append(files, file)
 	}
-	return entries, nil
+	return files, nil
 }
 
 // Contents returns the contents of files by their ids. A partial clone fetches all that it lacks at once,

@@ -70,7 +70,7 @@ func mustRead(t *testing.T, dir string) {
 		t.Fatalf("base %s of prefix %s: %v", base, r.Prefix(), err)
 	}
 	files, err := r.Files(t.Context(), base, "rendered/prod")
-	if err != nil || len(files) != 2 || files[0].Path != "a.yaml" || files[1].Path != "ü \n/b.yaml" || files[0].Mode != "100644" {
+	if err != nil || len(files) != 2 || files[0].Path != "rendered/prod/a.yaml" || files[1].Path != "rendered/prod/ü \n/b.yaml" || files[0].Mode != "100644" {
 		t.Fatalf("%v: %v", files, err)
 	}
 	contents, err := r.Contents(t.Context(), []string{files[1].OID, files[0].OID})
@@ -179,7 +179,7 @@ func TestMissingObjectsAreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Files(t.Context(), head, "sub/rendered/prod"); err == nil || !strings.HasPrefix(err.Error(), "sub is a submodule in commit ") {
+	if _, err := r.Files(t.Context(), head, "sub"); err == nil || !strings.HasPrefix(err.Error(), "sub is a submodule in commit ") {
 		t.Error(err)
 	}
 	if _, err := r.Contents(t.Context(), []string{head[1:] + "0"}); err == nil || !strings.HasSuffix(err.Error(), " missing") {

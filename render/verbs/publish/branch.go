@@ -65,38 +65,6 @@ func (p *publisher) later(ctx context.Context, local, remote string) (string, er
 	return "", fmt.Errorf("branch %s has commits here that %s has not, and the other way round: git branch -D %s drops those here, which can be published again", p.Branch, p.remote, p.Branch)
 }
 
-// order is how HEAD relates to the commit that was published.
-type order int
-
-const (
-	unknown  order = iota // the published commit is not in this clone
-	same                  // both are one commit
-	forward               // HEAD has the published commit in its history
-	backward              // the published commit has HEAD in its history
-	apart                 // neither
-)
-
-// compare returns the order of HEAD and a published commit.
-func (p *publisher) compare(ctx context.Context, source string) (order, error) {
-	if source == p.head {
-		return same, nil
-	}
-	if !p.git.Has(ctx, source) {
-		return unknown, nil
-	}
-	if is, err := p.git.IsAncestor(ctx, source, p.head); is || err != nil {
-		return forward, err
-	}
-	is, err := p.git.IsAncestor(ctx, p.head, source)
-	if is || err != nil {
-		return backward, err
-	}
-	if p.git.IsShallow {
-		return unknown, nil
-	}
-	return apart, nil
-}
-
 // decision is what to do with the branch.
 type decision int
 
@@ -115,22 +83,35 @@ func (p *publisher) decide(ctx context.Context, now, start *branch) (decision, e
 	if err := p.refuse(now.tip.published); err != nil {
 		return keep, err
 	}
-	order, err := p.compare(ctx, now.tip.source)
-	if err != nil {
-		return keep, err
+	source, isEqual := now.tip.source, now.tip.tree == p.tree
+	if source == p.head {
+		if isEqual {
+			return keep, nil
+		}
+		return extend, nil
 	}
-	isEqual := now.tip.tree == p.tree
+	var isAfter, isBefore bool // HEAD, and the source
+	var err error
+	isKnown := p.git.Has(ctx, source)
+	if isKnown {
+		isAfter, err = p.git.IsAncestor(ctx, source, p.head)
+	}
+	if isKnown && !isAfter && err == nil {
+		isBefore, err = p.git.IsAncestor(ctx, p.head, source)
+	}
 	switch {
-	case isEqual && order == forward:
-		return p.decideEqual(ctx, now.tip.source)
+	case err != nil:
+		return keep, err
+	case isEqual && isAfter:
+		return p.decideEqual(ctx, source)
 	case isEqual:
 		return keep, nil
-	case order == same, order == forward:
+	case isAfter:
 		return extend, nil
-	case order == backward && now.tip.id != start.tip.id:
+	case isBefore && now.tip.id != start.tip.id:
 		return superseded, nil
 	}
-	return keep, p.outOfOrder(order, now.tip.source)
+	return keep, p.outOfOrder(source, isKnown, isBefore)
 }
 
 // decideEqual returns what to do with a branch that has the same files from an earlier commit. Where a
@@ -160,18 +141,18 @@ func (p *publisher) refuse(is published) error {
 }
 
 // outOfOrder returns the error of a HEAD that does not come after the published commit.
-func (p *publisher) outOfOrder(o order, source string) error {
+func (p *publisher) outOfOrder(source string, isKnown, isBefore bool) error {
 	has := fmt.Sprintf("branch %s has what commit %s renders to", p.Branch, source)
 	drop := "git branch -D " + p.Branch
 	if p.remote != "" {
 		drop += " and git push " + p.remote + " --delete " + p.Branch
 	}
 	switch {
-	case o == backward:
+	case isBefore:
 		return fmt.Errorf("%s, which is later than HEAD, %s: publish that or a later one; to go back, revert commits and publish the result", has, p.head)
-	case o == unknown && p.git.IsShallow:
+	case p.git.IsShallow:
 		return fmt.Errorf("%s, and whether HEAD is later is not known here, as this clone is shallow: %s", has, git.Unshallow)
-	case o == unknown:
+	case !isKnown:
 		return fmt.Errorf("%s, which this clone does not have: run git fetch or, where history was rewritten, drop what was published with %s", has, drop)
 	}
 	return fmt.Errorf("%s, which is not in the history of HEAD, %s: merge it first or, where history was rewritten, drop what was published with %s", has, p.head, drop)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,8 +24,7 @@ type source struct {
 	dir    string
 	folder string              // rendered/ENVIRONMENT
 	head   map[string]git.File // by their paths from dir
-	wrong  map[string]bool     // files that have a problem in the list
-	list   []manifest.Problem
+	wrong  map[string]string   // what is wrong with files: the first that was found
 }
 
 // readSource renders the environment. It returns problems where HEAD does not have exactly its sources
@@ -45,11 +45,8 @@ func (p *publisher) readSource(ctx context.Context, repository *render.Repositor
 		return e.Problems, nil
 	}
 	progress("comparing with HEAD", false)
-	if _, err := p.git.Files(ctx, p.head, p.folder); err != nil {
-		return nil, err
-	}
-	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, head: map[string]git.File{}, wrong: map[string]bool{}}
-	if err := s.compare(ctx, p.head, e); err != nil || len(s.list) > 0 {
+	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, head: map[string]git.File{}, wrong: map[string]string{}}
+	if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
 		return s.problems(), err
 	}
 	p.tree, err = p.git.TreeOf(ctx, p.head, p.folder)
@@ -65,7 +62,7 @@ func (s *source) compare(ctx context.Context, commit string, e render.Environmen
 		tops = append(tops, top)
 	}
 	slices.Sort(tops)
-	entries, err := s.git.Entries(ctx, commit, slices.Compact(tops)...)
+	entries, err := s.git.Files(ctx, commit, slices.Compact(tops)...)
 	if err != nil {
 		return err
 	}
@@ -84,9 +81,8 @@ func (s *source) compare(ctx context.Context, commit string, e render.Environmen
 }
 
 func (s *source) report(file, message string) {
-	if !s.wrong[file] {
-		s.wrong[file] = true
-		s.list = append(s.list, manifest.Problem{File: file, Message: message})
+	if s.wrong[file] == "" {
+		s.wrong[file] = message
 	}
 }
 
@@ -159,7 +155,7 @@ func (s *source) findMissing(e render.EnvironmentUpdate) {
 
 // compareRendered reports rendered files that are not in HEAD, or differ from it.
 func (s *source) compareRendered(plan *tree.Plan) {
-	isRendered, isCommitted := map[string]bool{}, len(s.list) == 0 && !plan.Changes()
+	isRendered, isCommitted := map[string]bool{}, len(s.wrong) == 0 && !plan.Changes()
 	for _, file := range plan.Files() {
 		name := path.Join(s.folder, file.Path)
 		isRendered[name] = true
@@ -191,8 +187,10 @@ func (s *source) reportStale(name, message string) {
 const most = 20
 
 // problems returns the problems in the order of files, and the first of them where there are too many.
-func (s *source) problems() []manifest.Problem {
-	problems := manifest.SortProblems(s.list)
+func (s *source) problems() (problems []manifest.Problem) {
+	for _, file := range slices.Sorted(maps.Keys(s.wrong)) {
+		problems = append(problems, manifest.Problem{File: file, Message: s.wrong[file]})
+	}
 	if more := len(problems) - most; more > 0 {
 		problems = problems[:most]
 		problems[most-1].Message += fmt.Sprintf(" (and %d more files)", more)

@@ -153,7 +153,7 @@ func (f *family) riskOf(loss kind.Sentence) (risk kind.Sentence) {
 	for _, c := range f.counted {
 		o := c.Object()
 		switch {
-		case c.Action() != diff.Removed && c.Action() != diff.Replaced || !hasPods(o.Unstructured) || o.GetKind() == "CronJob":
+		case c.Action() != diff.Removed && c.Action() != diff.Replaced || !manifest.MakesPods(o.Unstructured) || o.GetKind() == "CronJob":
 		case c.Action() == diff.Replaced && o.GetKind() == "Job":
 			return "it runs again, and what still runs of it is stopped"
 		default:

@@ -157,12 +157,6 @@ func reviewRollout(r kind.Rollout, after *unstructured.Unstructured) kind.Effect
 	return kind.Effect{}
 }
 
-// hasPods reports whether an object is of a built-in kind that makes Pods.
-func hasPods(o *unstructured.Unstructured) bool {
-	_, ok := manifest.PodTemplatePath(o.GetKind())
-	return ok && !strings.Contains(o.GroupVersionKind().Group, ".") // kinds of others have such a group
-}
-
 func isSuspended(o *unstructured.Unstructured) bool {
 	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
 	return suspended

@@ -92,7 +92,7 @@ func (w *world) isCovered(o *unstructured.Unstructured) bool {
 	case was && is:
 		return w.Kinds.IsImmutable(o)
 	case is:
-		return hasPods(o)
+		return manifest.MakesPods(o)
 	}
 	return was
 }
