@@ -67,11 +67,8 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 		names[i] = file.Path
 		delete(gone, file.Path)
 	}
-	pruned := slices.Sorted(maps.Keys(gone))
-	p.interim = newIndex(slices.Concat(names, pruned), keepOrder)
-
 	all := slices.Clone(files)
-	for _, name := range pruned {
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		all = append(all, File{Path: name})
 	}
 	if len(files) > 0 {
@@ -89,6 +86,12 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 		all, owned[pageFile] = append(all, File{pageFile, page}), true
 	}
 	problems := problemsOf(append(p.compare(all, owned), err))
+	for _, f := range p.files {
+		if f.isPruned() && f.name != pageFile {
+			names = append(names, f.name)
+		}
+	}
+	p.interim = newIndex(names, keepOrder)
 	p.files = append(p.files, p.index)
 	if isOther && page != nil {
 		problems = append(problems, p.otherPage())
