@@ -11,6 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -84,12 +85,7 @@ func printDiff(w io.Writer, diff string, colored bool) {
 	}
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return string(kind.Count(int64(n), noun)) }
 
 // isColored reports whether to print colours: on a terminal, unless NO_COLOR is set.
 func isColored(w io.Writer) bool {
