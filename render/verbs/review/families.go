@@ -100,44 +100,37 @@ func (w *world) writtenKind(o manifest.ID) *kind.Kind {
 
 // reviewCounts returns the effect on an object whose kind has no Review.
 func reviewCounts(f *family) []kind.Effect {
-	switch added, removed := f.count(diff.Added), f.count(diff.Removed); {
-	case f.before == nil && added != "":
-		return []kind.Effect{{Type: ObjectAdded, What: "is added, with " + added}}
+	switch {
 	case f.before == nil:
-		return []kind.Effect{{Type: ObjectAdded, What: "is added"}}
-	case f.after == nil && removed != "":
-		return []kind.Effect{{Type: ObjectRemoved, What: "is removed, with " + removed, Risk: f.riskOf("what runs of it is stopped")}}
+		return []kind.Effect{{Type: ObjectAdded, What: "is added" + f.count(", with ", diff.Added)}}
 	case f.after == nil:
-		return []kind.Effect{{Type: ObjectRemoved, What: "is removed"}}
+		return []kind.Effect{{Type: ObjectRemoved, What: "is removed" + f.count(", with ", diff.Removed), Risk: f.riskOf("what runs of it is stopped")}}
 	}
-	var said []kind.Sentence
-	for _, action := range []struct {
-		is   diff.Action
-		verb kind.Sentence
-	}{{diff.Replaced, "replaces "}, {diff.Removed, "removes "}, {diff.Added, "adds "}, {diff.Changed, "changes "}} {
-		if counted := f.count(action.is); counted != "" {
-			said = append(said, action.verb+counted)
-		}
-	}
+	said := []kind.Sentence{f.count("replaces ", diff.Replaced), f.count("removes ", diff.Removed), f.count("adds ", diff.Added), f.count("changes ", diff.Changed)}
+	said = slices.DeleteFunc(said, func(s kind.Sentence) bool { return s == "" })
 	if len(said) == 0 {
 		return nil
 	}
 	return []kind.Effect{{Type: ObjectChanged, What: list(said), Risk: f.riskOf("what runs in them is stopped")}}
 }
 
-// count says how many objects an action is on: "3 Pods, 1 Service".
-func (f *family) count(action diff.Action) kind.Sentence {
+// count says after a verb how many objects an action is on: "adds 3 Pods, 1 Service"; nothing where
+// it is on none.
+func (f *family) count(verb kind.Sentence, action diff.Action) kind.Sentence {
 	counts := map[string]int64{}
 	for _, c := range f.counted {
 		if c.Action() == action {
 			counts[strings.Map(onlyLetters, c.Object().GetKind())]++
 		}
 	}
+	if len(counts) == 0 {
+		return ""
+	}
 	said := make([]kind.Sentence, 0, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		said = append(said, kind.Count(counts[name], name))
 	}
-	return list(said)
+	return verb + list(said)
 }
 
 // onlyLetters leaves out of a kind what no API server has in one, and a comment may not have.

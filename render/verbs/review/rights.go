@@ -20,7 +20,7 @@ import (
 // reviewRole returns the rule of Roles and ClusterRoles. A new one allows nothing to anybody until
 // it is bound; the effect on a binding that is new as well says what it allows.
 func reviewRole(w *world, c diff.Change) []kind.Effect {
-	_, more := validation.Covers(rulesOf(c.Before), rulesOf(c.After))
+	_, more := validation.Covers(typed[rbacv1.ClusterRole](c.Before).Rules, typed[rbacv1.ClusterRole](c.After).Rules)
 	if len(more) == 0 {
 		return nil
 	}
@@ -42,7 +42,7 @@ func reviewRole(w *world, c diff.Change) []kind.Effect {
 func isBound(role *unstructured.Unstructured, among []*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(among, func(o *unstructured.Unstructured) bool {
 		isBinding := manifest.Group(o.GetAPIVersion()) == rbacv1.GroupName && strings.HasSuffix(o.GetKind(), "RoleBinding")
-		return isBinding && refersTo(bindingOf(o).RoleRef, o, role)
+		return isBinding && refersTo(typed[rbacv1.ClusterRoleBinding](o).RoleRef, o, role)
 	})
 }
 
@@ -61,7 +61,8 @@ func isAggregated(role *unstructured.Unstructured) bool {
 	return false
 }
 
-// typed returns an object as a Go type; a zero one where it is nil or cannot be read.
+// typed returns an object as a Go type, a zero one where it is nil or cannot be read. A ClusterRole
+// and a ClusterRoleBinding have the fields of a Role and a RoleBinding.
 func typed[T any](o *unstructured.Unstructured) (object T) {
 	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &object) != nil {
 		return *new(T)
@@ -69,20 +70,10 @@ func typed[T any](o *unstructured.Unstructured) (object T) {
 	return object
 }
 
-// rulesOf returns the rules of a Role or ClusterRole.
-func rulesOf(role *unstructured.Unstructured) []rbacv1.PolicyRule {
-	return typed[rbacv1.ClusterRole](role).Rules
-}
-
-// bindingOf returns a RoleBinding or ClusterRoleBinding.
-func bindingOf(o *unstructured.Unstructured) rbacv1.ClusterRoleBinding {
-	return typed[rbacv1.ClusterRoleBinding](o)
-}
-
 // reviewBinding returns the rule of RoleBindings and ClusterRoleBindings: who gets a role, and what it
 // allows where this environment says so.
 func reviewBinding(w *world, c diff.Change) []kind.Effect {
-	was, is := bindingOf(c.Before), bindingOf(c.After)
+	was, is := typed[rbacv1.ClusterRoleBinding](c.Before), typed[rbacv1.ClusterRoleBinding](c.After)
 	var more []string
 	for _, subject := range is.Subjects {
 		if !slices.Contains(was.Subjects, subject) {
@@ -104,7 +95,7 @@ func reviewBinding(w *world, c diff.Change) []kind.Effect {
 func (w *world) rightsOf(ref rbacv1.RoleRef, binding *unstructured.Unstructured) kind.Sentence {
 	for _, o := range w.after.objects {
 		if refersTo(ref, binding, o) {
-			return sayRules(rulesOf(o))
+			return sayRules(typed[rbacv1.ClusterRole](o).Rules)
 		}
 	}
 	if ref.Name == "cluster-admin" {
