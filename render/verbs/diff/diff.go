@@ -148,10 +148,22 @@ func placeOf(kinds *registry.Kinds, o *unstructured.Unstructured) (place, bool) 
 	if !kinds.IsImmutable(o) {
 		return place{}, false
 	}
-	k, name := kinds.RenderedFrom(o), o.GetName()
-	name = name[:max(strings.LastIndex(name, "-"), 0)]
-	owner := manifest.ID{Group: k.GVK.Group, Kind: k.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label]}
-	return place{owner, o.GroupVersionKind().GroupKind(), name}, true
+	owner, _ := OwnerOf(kinds, o)
+	name := o.GetName()
+	return place{owner, o.GroupVersionKind().GroupKind(), name[:max(strings.LastIndex(name, "-"), 0)]}, true
+}
+
+// OwnerOf returns what people wrote that an object was rendered from: the object itself where it
+// is of a kind that people write.
+func OwnerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifest.ID, ok bool) {
+	if kinds.Find(o.GroupVersionKind()) != nil {
+		return manifest.Object{Unstructured: o}.ID(), true
+	}
+	k := kinds.RenderedFrom(o)
+	if k == nil {
+		return manifest.ID{}, false
+	}
+	return manifest.ID{Group: k.GVK.Group, Kind: k.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label]}, true
 }
 
 // Compare sorts changes in the order of namespaces, kinds and names.

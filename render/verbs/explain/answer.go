@@ -53,16 +53,13 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	switch {
 	case q.File == "":
 		answer.Objects, err = e.askObject(q)
-	case isBelow(q.File, tree.Folder):
+	case strings.HasPrefix(q.File, tree.Folder+"/"):
 		answer.Objects, err = e.askRendered(q.File)
 	default:
 		answer.Objects, err = e.askSource(repository, q.File)
 	}
 	return answer, err
 }
-
-// isBelow reports whether a path is below a folder.
-func isBelow(name, folder string) bool { return strings.HasPrefix(name, folder+"/") }
 
 // askObject explains the object of a kind and name, or those of it that patches remove.
 func (e explainer) askObject(q Question) (explained []Explanation, err error) {

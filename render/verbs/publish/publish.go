@@ -133,22 +133,21 @@ const (
 // publish publishes on top of the branch as it was at the start, or as other runs left it.
 func (p *publisher) publish(ctx context.Context, start *branch) error {
 	now := start
-	for attempt := range attempts {
+	for attempt := 1; ; attempt++ {
 		err := p.publishOn(ctx, now, start)
-		if !errors.Is(err, git.ErrRaced) {
+		switch {
+		case !errors.Is(err, git.ErrRaced):
 			return p.halfDone(err)
-		}
-		if attempt == attempts-1 {
+		case attempt == attempts:
 			return p.halfDone(fmt.Errorf("%w, over and over: run this again", err))
 		}
-		if err := wait(ctx, min(pause<<attempt, longestPause)); err != nil {
+		if err := wait(ctx, min(pause<<(attempt-1), longestPause)); err != nil {
 			return err
 		}
 		if now, err = p.lookUp(ctx); err != nil {
 			return p.halfDone(err)
 		}
 	}
-	return nil
 }
 
 // halfDone adds to an error that the branch of the remote was changed before it, if it was.

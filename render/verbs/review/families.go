@@ -29,7 +29,7 @@ func (w *world) families(hasEffect map[manifest.ID]bool) []*family {
 	found := map[manifest.ID]*family{}
 	for _, c := range w.Changes {
 		o := c.Object().Unstructured
-		owner, ok := ownerOf(w.Kinds, o)
+		owner, ok := diff.OwnerOf(w.Kinds, o)
 		if !ok {
 			continue
 		}
@@ -47,7 +47,7 @@ func (w *world) families(hasEffect map[manifest.ID]bool) []*family {
 		}
 	}
 	for _, o := range w.Unchanged {
-		if owner, ok := ownerOf(w.Kinds, o); ok && owner != idOf(o) && found[owner] != nil {
+		if owner, ok := diff.OwnerOf(w.Kinds, o); ok && owner != idOf(o) && found[owner] != nil {
 			found[owner].children = append(found[owner].children, w.childChange(o, o))
 		}
 	}

@@ -64,19 +64,6 @@ func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
 	return s
 }
 
-// ownerOf returns what people wrote that an object was rendered from: the object itself where it
-// is of a kind that people write.
-func ownerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifest.ID, ok bool) {
-	if kinds.Find(o.GroupVersionKind()) != nil {
-		return idOf(o), true
-	}
-	k := kinds.RenderedFrom(o)
-	if k == nil {
-		return manifest.ID{}, false
-	}
-	return manifest.ID{Group: k.GVK.Group, Kind: k.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label]}, true
-}
-
 // isCovered reports whether the effect on what an object was rendered from says what becomes of
 // the object.
 func (w *world) isCovered(o *unstructured.Unstructured) bool {
@@ -84,7 +71,7 @@ func (w *world) isCovered(o *unstructured.Unstructured) bool {
 	if k == nil {
 		return false
 	}
-	owner, _ := ownerOf(w.Kinds, o)
+	owner, _ := diff.OwnerOf(w.Kinds, o)
 	was, is := w.before.owners[owner] != nil, w.after.owners[owner] != nil
 	switch {
 	case k.Review != nil:
