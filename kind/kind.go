@@ -167,6 +167,7 @@ func Define[T any, P interface {
 	k := Kind{
 		GVK: d.GVK, AddToScheme: d.AddToScheme, CRD: d.CRD, Fields: d.Fields, Children: d.Children,
 		Gate: d.Gate, TimeField: d.TimeField, KeepDefaults: d.KeepDefaults,
+		ReviewCRD: d.ReviewCRD, HealthyPhases: d.HealthyPhases, InitPatches: d.InitPatches,
 		Label: d.GVK.Group + "/" + strings.ToLower(d.GVK.Kind),
 		New:   func() Object { return P(new(T)) },
 	}
@@ -179,7 +180,6 @@ func Define[T any, P interface {
 	if d.Digest != nil {
 		k.Digest = func(o Object) string { return d.Digest(typed(o)) }
 	}
-	k.ReviewCRD = d.ReviewCRD
 	if d.Review != nil {
 		k.Review = func(before, after Object, children []ChildChange, now time.Time) []Effect {
 			was, _ := before.(P) // nil stays nil
@@ -203,7 +203,6 @@ func Define[T any, P interface {
 	if d.Warnings != nil {
 		k.Warnings = func(objects []Rendered[Object], e Environment) []Warning { return d.Warnings(view(objects, e)) }
 	}
-	k.HealthyPhases, k.InitPatches = d.HealthyPhases, d.InitPatches
 	return k
 }
 

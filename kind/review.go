@@ -113,11 +113,20 @@ func SayBoth(before, after string) (was, is Sentence) {
 }
 
 // Count returns a number and a noun, in the plural where the number asks for it.
-func Count(n int64, noun string) Sentence {
+func Count[N int | int64](n N, noun string) Sentence {
 	if n == 1 {
 		return Sentence("1 " + noun)
 	}
-	return Sentence(strconv.FormatInt(n, 10) + " " + noun + "s")
+	return Sentence(fmt.Sprintf("%d %ss", n, noun))
+}
+
+// Or returns words as a list in a sentence: text, json or github.
+func Or(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // quote returns a value in a Sentence, without what is over 80 characters.

@@ -196,24 +196,19 @@ const mebi = 1 << 20
 // spec names memory, and whatever else the spec names.
 func memcachedResources(spec cachev1alpha1.MemcachedSpec) corev1.ResourceRequirements {
 	resources := *spec.Resources.DeepCopy()
-	if has(resources.Requests, corev1.ResourceMemory) || has(resources.Limits, corev1.ResourceMemory) {
+	_, isRequested := resources.Requests[corev1.ResourceMemory]
+	_, isLimited := resources.Limits[corev1.ResourceMemory]
+	if isRequested || isLimited {
 		return resources
 	}
-	if resources.Requests == nil {
-		resources.Requests = corev1.ResourceList{}
-	}
-	if resources.Limits == nil {
-		resources.Limits = corev1.ResourceList{}
-	}
 	memory := memcachedMemory(spec)
-	resources.Requests[corev1.ResourceMemory] = memory
-	resources.Limits[corev1.ResourceMemory] = memory
+	for _, list := range []*corev1.ResourceList{&resources.Requests, &resources.Limits} {
+		if *list == nil {
+			*list = corev1.ResourceList{}
+		}
+		(*list)[corev1.ResourceMemory] = memory
+	}
 	return resources
-}
-
-func has(list corev1.ResourceList, name corev1.ResourceName) bool {
-	_, ok := list[name]
-	return ok
 }
 
 // memcachedMemory returns what a memcached that is full needs, in whole MiB. Measured

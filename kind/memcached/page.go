@@ -72,18 +72,11 @@ type demand struct {
 }
 
 func (d *demand) sentence(memcacheds int, isScaled bool) []kind.Text {
-	text := fmt.Sprintf(", by %s of %s.", count(d.pods, "Pod"), count(int64(memcacheds), "Memcached"))
+	text := fmt.Sprintf(", by %s of %s.", kind.Count(d.pods, "Pod"), kind.Count(memcacheds, "Memcached"))
 	if isScaled {
 		text += " What is scaled counts with the fewest Pods that it may have."
 	}
 	return []kind.Text{kind.Plain("Memory requested: "), kind.Bold(memory(d.memory)), kind.Plain(text)}
-}
-
-func count(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // podsOf returns how many Pods a Deployment has, the fewest where an autoscaler decides, and how
