@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/explain"
@@ -22,7 +23,7 @@ type explainFlags struct {
 	environment, namespace, root, output string
 }
 
-func newExplainCommand() *cobra.Command {
+func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
@@ -49,16 +50,8 @@ beside the answer where kustomize can build the environment.`,
 
   # The files that have to do with an object, for a script
   render explain memcached catalog -n shop --env prod -o json | jq -r '.objects[].changes[].file'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return fmt.Errorf("explain what? write a FILE or KIND/NAME%s", seeHelp(cmd))
-			case len(args) > 2:
-				return fmt.Errorf("%d arguments: write one FILE, KIND/NAME, or KIND NAME%s", len(args), seeHelp(cmd))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, f, args) },
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, kinds, f, args) },
 	}
 	addEnvironmentFlag(cmd, &f.environment)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of the object, where several have one of its name")
@@ -67,36 +60,28 @@ beside the answer where kustomize can build the environment.`,
 	return cmd
 }
 
-func runExplain(cmd *cobra.Command, f explainFlags, args []string) error {
-	if err := checkOutput(f.output, textOrJSON); err != nil {
-		return err
-	}
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer p.stop()
-	repository, err := openRepository(cmd.Context(), f.root)
-	if err != nil {
-		return err
-	}
-	defer repository.Close()
-	q, err := f.question(repository, args)
-	if err != nil {
-		return err
-	}
-	answer, err := explain.Ask(repository, q, func(step string) { p.step(q.Environment + ": " + step) })
-	p.stop()
-	if answer == nil {
-		return err
-	}
-	printProblems(cmd.ErrOrStderr(), answer.Errors)
-	if len(answer.Objects) > 0 || f.output == "json" && len(answer.Errors) > 0 {
-		if err := printAnswer(cmd.OutOrStdout(), *answer, f.output); err != nil {
-			return fmt.Errorf("print: %w", err)
+func runExplain(cmd *cobra.Command, kinds *registry.Kinds, f explainFlags, args []string) error {
+	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
+		q, err := f.question(repository, args)
+		if err != nil {
+			return err
 		}
-	}
-	if err == nil && len(answer.Errors) > 0 {
-		err = exitCode(exitError)
-	}
-	return err
+		answer, err := explain.Ask(repository, q, func(step string) { p.step(q.Environment + ": " + step) })
+		p.stop()
+		if answer == nil {
+			return err
+		}
+		printProblems(cmd.ErrOrStderr(), answer.Errors)
+		if len(answer.Objects) > 0 || f.output == "json" && len(answer.Errors) > 0 {
+			if err := printAnswer(cmd.OutOrStdout(), *answer, f.output); err != nil {
+				return fmt.Errorf("print: %w", err)
+			}
+		}
+		if err == nil && len(answer.Errors) > 0 {
+			err = exitCode(exitError)
+		}
+		return err
+	})
 }
 
 func printAnswer(w io.Writer, answer explain.Answer, output string) error {
@@ -132,7 +117,7 @@ func (f explainFlags) question(repository *render.Repository, args []string) (q 
 		err = f.fillEnvironment(&q, environments)
 	}
 	if err == nil && q.Environment == "" {
-		err = noEnvironment(environments)
+		err = fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environments))
 	}
 	return q, err
 }

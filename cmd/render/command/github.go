@@ -18,7 +18,7 @@ import (
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func printGitHub(out io.Writer, r report, folder string) error {
 	w := bufio.NewWriter(out)
-	for _, p := range r.toPrint() {
+	for _, p := range r.problems() {
 		printAnnotation(w, p, folder)
 	}
 	if totals := r.totals(); totals != "" {

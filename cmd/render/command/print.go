@@ -11,13 +11,14 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 )
 
 // printReport prints the diff of a check, or a summary, to out, and warnings and errors to
 // errOut.
 func printReport(out, errOut io.Writer, r report) error {
-	printProblems(errOut, r.toPrint())
+	printProblems(errOut, r.problems())
 	if totals := r.totals(); totals != "" {
 		fmt.Fprintln(errOut, totals)
 	}
@@ -34,13 +35,13 @@ func printReport(out, errOut io.Writer, r report) error {
 
 // printSummary prints what was done; nothing where errors kept it from being done.
 func printSummary(w io.Writer, r report) {
-	if r.failed() {
+	if len(r.errors) > 0 {
 		return
 	}
 	for _, e := range r.Environments {
-		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
+		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, kind.Count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
 		if len(e.Warnings) > 0 {
-			fmt.Fprintf(w, ", %s", count(len(e.Warnings), "warning"))
+			fmt.Fprintf(w, ", %s", kind.Count(len(e.Warnings), "warning"))
 		}
 		fmt.Fprintln(w)
 	}
@@ -82,13 +83,6 @@ func printDiff(w io.Writer, diff string, colored bool) {
 			fmt.Fprint(w, line)
 		}
 	}
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // isColored reports whether to print colours: on a terminal, unless NO_COLOR is set.

@@ -36,11 +36,8 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the versions of render, and of the kustomize and the Kubernetes in it",
 		Example: `  # The release of Kubernetes that objects are checked with
   render version -o json | jq -r .kubernetes`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(output, textOrJSON); err != nil {
-				return err
-			}
 			return printVersion(cmd.OutOrStdout(), output)
 		},
 	}
