@@ -225,17 +225,12 @@ func (k *Kind) Observes(gk schema.GroupKind) *Child {
 	return nil
 }
 
-// Plural returns the plural of the kind, as its CustomResourceDefinition has it.
+// Plural returns the plural of the kind, with which the name of its CustomResourceDefinition begins.
 func (k *Kind) Plural() string {
-	var crd struct {
-		Spec struct {
-			Names struct {
-				Plural string `json:"plural"`
-			} `json:"names"`
-		} `json:"spec"`
-	}
+	var crd metav1.PartialObjectMetadata
 	_ = yaml.Unmarshal(k.CRD, &crd) // registry.New says what is wrong with it
-	return crd.Spec.Names.Plural
+	plural, _, _ := strings.Cut(crd.Name, ".")
+	return plural
 }
 
 // IsConverted reports whether the kind is a version that another is rendered in place of.

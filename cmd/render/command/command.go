@@ -26,12 +26,11 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) 
 
 type flags struct {
 	render.Selection
-	root    string
-	check   bool
-	strict  bool
-	watch   bool
-	output  string
-	version bool
+	root   string
+	check  bool
+	strict bool
+	watch  bool
+	output string
 }
 
 // newCommand returns the program for kinds. Args are the command line before it is parsed.
@@ -68,29 +67,28 @@ completes it. Ctrl-C ends --watch with 130.`,
 
   # List the files that were written
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
+		Version:       programVersions().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, kinds, f) },
 
 		SuggestionsMinimumDistance: 2,
 	}
-	addSelectionFlags(cmd, &f.Selection, "an environment to render: a folder of environments/ (repeatable)", "render every environment, and prune those that no longer exist")
+	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune those that no longer exist")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error, also those that come with time")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of a file that was read, until Ctrl-C")
-	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
-	cmd.MarkFlagsOneRequired("env", "all", "version")
+	cmd.Flags().Bool("version", false, "print the version, as the command version does")
+	cmd.SetVersionTemplate(cmd.Version)
+	cmd.MarkFlagsOneRequired("env", "all")
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
 	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	return cmd
 }
 
 func runRender(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {
-	switch {
-	case f.version:
-		return printVersion(cmd.OutOrStdout(), f.output)
-	case f.watch:
+	if f.watch {
 		return watchEnvironments(cmd, kinds, f)
 	}
 	return renderOnce(cmd, kinds, f, nil)

@@ -69,7 +69,7 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "an environment to compare: a folder of environments/ (repeatable)", "compare every environment, and those that are gone (with --base the default)")
+	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, and those that are gone (with --base the default)")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with what is committed at a revision of git, as a pull request into it does")
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by dry runs")

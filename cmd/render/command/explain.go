@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -102,19 +103,16 @@ func printAnswer(w io.Writer, answer explain.Answer, output string) error {
 func (f explainFlags) question(repository *render.Repository, args []string) (q explain.Question, err error) {
 	q = explain.Question{Environment: f.environment, Namespace: f.namespace}
 	environments, err := repository.Environments()
-	if err != nil {
-		return q, err
-	}
-	if len(args) == 1 {
+	if err == nil && len(args) == 1 {
 		q.File, err = fileOf(repository.Dir(), args[0])
 	}
 	switch {
 	case err != nil:
 		return q, err
 	case q.File == "":
-		err = readObject(&q, args)
+		q.Kind, q.Name, err = objectOf(args)
 	default:
-		err = f.fillEnvironment(&q, environments)
+		q.Environment, err = f.environmentOf(q.File, environments)
 	}
 	if err == nil && q.Environment == "" {
 		err = fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environments))
@@ -122,36 +120,29 @@ func (f explainFlags) question(repository *render.Repository, args []string) (q 
 	return q, err
 }
 
-// readObject reads KIND/NAME, or KIND and NAME.
-func readObject(q *explain.Question, args []string) error {
-	q.Kind, q.Name = args[0], ""
-	if len(args) == 2 {
-		q.Name = args[1]
-	} else {
-		q.Kind, q.Name, _ = strings.Cut(args[0], "/")
+// objectOf returns the kind and name of KIND/NAME, or KIND and NAME.
+func objectOf(args []string) (kind, name string, err error) {
+	kind, name, _ = strings.Cut(strings.Join(args, "/"), "/")
+	if kind == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", fmt.Errorf("%q is no object: write KIND/NAME, as memcached/sessions, and -n NAMESPACE where several have the name; or the path of a FILE", strings.Join(args, " "))
 	}
-	if q.Kind == "" || q.Name == "" || strings.Contains(q.Kind+q.Name, "/") {
-		return fmt.Errorf("%q is no object: write KIND/NAME, as memcached/sessions, and -n NAMESPACE where several have the name; or the path of a FILE", strings.Join(args, " "))
-	}
-	return nil
+	return kind, name, nil
 }
 
-// fillEnvironment takes the environment from the path of a file, where that says it.
-func (f explainFlags) fillEnvironment(q *explain.Question, environments []string) error {
-	if f.namespace != "" {
-		return errors.New("--namespace is for KIND/NAME: leave it out with a FILE")
+// environmentOf returns the environment to explain a file in: the one of the flag, or else the one that
+// the path of the file says.
+func (f explainFlags) environmentOf(file string, environments []string) (string, error) {
+	said := explain.EnvironmentOf(file, environments)
+	isRendered := strings.HasPrefix(file, "rendered/")
+	switch {
+	case f.namespace != "":
+		return "", errors.New("--namespace is for KIND/NAME: leave it out with a FILE")
+	case isRendered && said == "":
+		return "", fmt.Errorf("%s is of no environment%s", file, render.ThereAre(environments))
+	case isRendered && f.environment != "" && f.environment != said:
+		return "", fmt.Errorf("%s is of %s: leave out --env %s", file, said, f.environment)
 	}
-	of := explain.EnvironmentOf(q.File, environments)
-	if q.Environment == "" {
-		q.Environment = of
-	}
-	switch isRendered := strings.HasPrefix(q.File, "rendered/"); {
-	case isRendered && of == "":
-		return fmt.Errorf("%s is of no environment%s", q.File, render.ThereAre(environments))
-	case isRendered && of != q.Environment:
-		return fmt.Errorf("%s is of %s: leave out --env %s", q.File, of, q.Environment)
-	}
-	return nil
+	return cmp.Or(f.environment, said), nil
 }
 
 // fileOf returns the path from the root of the file that an argument names, empty where it names

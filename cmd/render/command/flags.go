@@ -22,7 +22,7 @@ func addRootFlag(cmd *cobra.Command, root *string) {
 
 // addEnvironmentFlag adds the flag that selects one environment.
 func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
-	cmd.Flags().FuncP("env", "e", "the environment `NAME`: a folder of environments/", func(name string) error {
+	cmd.Flags().FuncP("env", "e", "the environment `NAME`, a folder of environments/", func(name string) error {
 		if *environment != "" {
 			return errors.New("it is there more than once: each environment takes a run of its own")
 		}
@@ -56,7 +56,7 @@ var textOrJSON = []string{"text", "json"}
 // addOutputFlag adds the flag that selects an output format, by default the first.
 func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
 	*output = forms[0]
-	cmd.Flags().FuncP("output", "o", fmt.Sprintf("the `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
+	cmd.Flags().FuncP("output", "o", fmt.Sprintf("print in this `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
 		if !slices.Contains(forms, form) {
 			return errors.New("write " + kind.Or(forms))
 		}

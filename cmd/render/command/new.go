@@ -17,6 +17,7 @@ import (
 // newNewCommand returns the command new, with a command for each kind where args have new: to read
 // CustomResourceDefinitions takes longer than most other commands.
 func newNewCommand(kinds *registry.Kinds, args []string) *cobra.Command {
+	var names, examples []string // of the commands for the kinds
 	cmd := &cobra.Command{
 		Use:   "new KIND NAME --env NAME",
 		Short: "Add " + kinds.String() + " to an environment",
@@ -25,11 +26,11 @@ a comment on each field, and lists the file in the kustomization there. It write
 nothing if the environment would not render with it. The flags of a kind are fields of
 its spec. Where the resources of the kustomization are not a list with one entry a line,
 it prints the entry to add.`,
+		RunE: func(*cobra.Command, []string) error { return fmt.Errorf("new what? write %s", kind.Or(names)) },
 	}
 	if !slices.Contains(args, "new") {
 		return cmd
 	}
-	var names, examples []string
 	for k := range kinds.Rendered() {
 		one := newNewKindCommand(kinds, k)
 		cmd.AddCommand(one)
@@ -37,7 +38,6 @@ it prints the entry to add.`,
 		names, examples = append(names, one.Name()), append(examples, "  # "+one.Short+"\n"+example)
 	}
 	cmd.Example = strings.Join(examples, "\n\n")
-	cmd.RunE = func(*cobra.Command, []string) error { return fmt.Errorf("new what? write %s", kind.Or(names)) }
 	return cmd
 }
 
