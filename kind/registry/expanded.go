@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -58,20 +57,32 @@ func titleOf(u *unstructured.Unstructured) string { return u.GetKind() + " " + u
 // checkText finds text that is not UTF-8, which JSON cannot have, and a cluster would get
 // otherwise than it was reviewed.
 func (p *problems) checkText(title string, value any) {
+	var broken []string
+	eachText(value, func(text string) {
+		if !utf8.ValidString(text) {
+			broken = append(broken, text)
+		}
+	})
+	slices.Sort(broken)
+	for _, text := range broken {
+		p.add("%s: it has text that is not UTF-8, %q: cut texts between characters", title, text)
+	}
+}
+
+// eachText calls a function with each text in a value, in any order.
+func eachText(value any, do func(text string)) {
 	switch value := value.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			p.checkText(title, key)
-			p.checkText(title, value[key])
+		for key, item := range value {
+			do(key)
+			eachText(item, do)
 		}
 	case []any:
 		for _, item := range value {
-			p.checkText(title, item)
+			eachText(item, do)
 		}
 	case string:
-		if !utf8.ValidString(value) {
-			p.add("%s: it has text that is not UTF-8, %q: cut texts between characters", title, value)
-		}
+		do(value)
 	}
 }
 
