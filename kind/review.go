@@ -3,6 +3,7 @@ package kind
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +98,15 @@ func Say(format string, values ...any) Sentence {
 	return Sentence(fmt.Sprintf(format, values...))
 }
 
+// Or returns words as a list in a sentence: text, json or github.
+func Or(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // SayBoth quotes the values of a field before and after a change, for a Sentence. It leaves out
 // the beginning of long values that begin alike, so that the difference shows.
 func SayBoth(before, after string) (was, is Sentence) {
@@ -113,21 +123,29 @@ func SayBoth(before, after string) (was, is Sentence) {
 }
 
 // Count returns a number and a noun, in the plural where the number asks for it.
-func Count[N int | int64](n N, noun string) Sentence {
-	if n == 1 {
-		return Sentence("1 " + noun)
+func Count(n int64, noun string) Sentence {
+	if n != 1 {
+		noun = Plural(noun)
 	}
-	return Sentence(fmt.Sprintf("%d %ss", n, noun))
+	return Sentence(strconv.FormatInt(n, 10) + " " + noun)
 }
 
-// Or returns words as a list in a sentence: text, json or github.
-func Or(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
+// Plural returns the plural that English gives a noun by rule.
+func Plural(noun string) string {
+	switch {
+	case endsInY.MatchString(noun):
+		return strings.TrimSuffix(noun, "y") + "ies"
+	case endsInS.MatchString(noun):
+		return noun + "es"
 	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return noun + "s"
 }
+
+// These match nouns with another plural than an s.
+var (
+	endsInY = regexp.MustCompile(`[^aeo]y$`)
+	endsInS = regexp.MustCompile(`(s|x|z|ch|sh)$`)
+)
 
 // quote returns a value in a Sentence, without what is over 80 characters.
 func quote(value string) Sentence {
@@ -162,7 +180,8 @@ func (s Sentence) MarshalJSON() ([]byte, error) { return json.Marshal(s.Plain())
 func Visible(text string, keep ...rune) string {
 	var b strings.Builder
 	for _, r := range text {
-		if slices.Contains(keep, r) || unicode.IsPrint(r) && !unicode.In(r, unseen...) {
+		shows := unicode.IsPrint(r) && (r <= unicode.MaxLatin1 || !unicode.In(r, unseen...))
+		if shows || slices.Contains(keep, r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))

@@ -40,3 +40,12 @@ func TestSayQuotesValues(t *testing.T) {
 		}
 	}
 }
+
+// A noun has the plural that English gives it by rule.
+func TestPlural(t *testing.T) {
+	for noun, want := range map[string]string{"Pod": "Pods", "Proxy": "Proxies", "Key": "Keys", "Ingress": "Ingresses", "Box": "Boxes", "Batch": "Batches", "Memcached": "Memcacheds"} {
+		if got := Plural(noun); got != want {
+			t.Errorf("%s: %s, want %s", noun, got, want)
+		}
+	}
+}

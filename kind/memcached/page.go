@@ -72,7 +72,7 @@ type demand struct {
 }
 
 func (d *demand) sentence(memcacheds int, isScaled bool) []kind.Text {
-	text := fmt.Sprintf(", by %s of %s.", kind.Count(d.pods, "Pod"), kind.Count(memcacheds, "Memcached"))
+	text := fmt.Sprintf(", by %s of %s.", kind.Count(d.pods, "Pod"), kind.Count(int64(memcacheds), "Memcached"))
 	if isScaled {
 		text += " What is scaled counts with the fewest Pods that it may have."
 	}

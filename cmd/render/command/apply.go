@@ -186,9 +186,9 @@ func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	case err != nil:
 		return errors.New(kind.Visible(err.Error(), '\n'))
 	case len(r.Errors) > 0 && len(r.Objects) == 0:
-		return fmt.Errorf("%s, nothing was written", kind.Count(len(r.Errors), "problem"))
+		return fmt.Errorf("%s, nothing was written", count(len(r.Errors), "problem"))
 	case len(r.Errors) > 0:
-		return fmt.Errorf("%s, what was done stays", kind.Count(len(r.Errors), "problem"))
+		return fmt.Errorf("%s, what was done stays", count(len(r.Errors), "problem"))
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func printAddition(cmd *cobra.Command, a *setup.Addition, f flags) error {
 	printProblems(errOut, a.Problems)
 	if a.Failed() {
 		errors, _ := manifest.SplitProblems(a.Problems)
-		fmt.Fprintf(errOut, "error: %s, nothing was written\n", kind.Count(len(errors), "problem"))
+		fmt.Fprintf(errOut, "error: %s, nothing was written\n", count(len(errors), "problem"))
 		return exitCode(exitError)
 	}
 	out := cmd.OutOrStdout()

@@ -39,9 +39,9 @@ func printSummary(w io.Writer, r report) {
 		return
 	}
 	for _, e := range r.Environments {
-		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, kind.Count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
+		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
 		if len(e.Warnings) > 0 {
-			fmt.Fprintf(w, ", %s", kind.Count(len(e.Warnings), "warning"))
+			fmt.Fprintf(w, ", %s", count(len(e.Warnings), "warning"))
 		}
 		fmt.Fprintln(w)
 	}
@@ -84,6 +84,8 @@ func printDiff(w io.Writer, diff string, colored bool) {
 		}
 	}
 }
+
+func count(n int, noun string) string { return string(kind.Count(int64(n), noun)) }
 
 // isColored reports whether to print colours: on a terminal, unless NO_COLOR is set.
 func isColored(w io.Writer) bool {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -79,7 +78,7 @@ func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error
 		if result == nil {
 			found, _ := manifest.SplitProblems(problems)
 			printProblems(cmd.ErrOrStderr(), found)
-			return fmt.Errorf("%s, nothing was published", kind.Count(len(found), "problem"))
+			return fmt.Errorf("%s, nothing was published", count(len(found), "problem"))
 		}
 		if f.output == "json" {
 			return printJSON(cmd.OutOrStdout(), result)

@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf16"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
@@ -97,7 +96,7 @@ func (r report) totals() string {
 	var counts []string
 	add := func(before string, n int, noun, after string) {
 		if n > 0 {
-			counts = append(counts, before+string(kind.Count(n, noun))+after)
+			counts = append(counts, before+count(n, noun)+after)
 		}
 	}
 	add("error: ", len(r.errors), "problem", "")
