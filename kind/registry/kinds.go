@@ -104,11 +104,11 @@ func (k *Kinds) FindRendered(gk schema.GroupKind) *kind.Kind {
 // IsImmutable reports whether an object was rendered from a kind to what nobody can change,
 // and so has a name that HashName gave it.
 func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
-	kind := k.RenderedFrom(object)
-	if kind == nil {
+	from := k.RenderedFrom(object)
+	if from == nil {
 		return false
 	}
-	child := kind.Child(object.GroupVersionKind().GroupKind())
+	child := from.Child(object.GroupVersionKind().GroupKind())
 	return child != nil && child.Immutable
 }
 

@@ -151,9 +151,9 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
-// inRepository does something in a repository, and shows the progress. It takes a lock, which waits for
-// other runs, unless that is nil. First it checks the kinds: help, version and completion do not wait for
-// that.
+// inRepository opens a repository and calls do, under a lock unless that is nil: it waits for other runs.
+// The progress shows until do stops it or returns. Help, version and completion do not come here, and so
+// do not wait for the check of the kinds.
 func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock func(*render.Repository, context.Context) (unlock func(), err error), do func(*render.Repository, *progress) error) error {
 	if err := kinds.Check(); err != nil {
 		return err
