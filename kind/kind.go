@@ -167,6 +167,7 @@ func Define[T any, P interface {
 	k := Kind{
 		GVK: d.GVK, AddToScheme: d.AddToScheme, CRD: d.CRD, Fields: d.Fields, Children: d.Children,
 		Gate: d.Gate, TimeField: d.TimeField, KeepDefaults: d.KeepDefaults,
+		ReviewCRD: d.ReviewCRD, HealthyPhases: d.HealthyPhases, InitPatches: d.InitPatches,
 		Label: d.GVK.Group + "/" + strings.ToLower(d.GVK.Kind),
 		New:   func() Object { return P(new(T)) },
 	}
@@ -179,7 +180,6 @@ func Define[T any, P interface {
 	if d.Digest != nil {
 		k.Digest = func(o Object) string { return d.Digest(typed(o)) }
 	}
-	k.ReviewCRD = d.ReviewCRD
 	if d.Review != nil {
 		k.Review = func(before, after Object, children []ChildChange, now time.Time) []Effect {
 			was, _ := before.(P) // nil stays nil
@@ -203,7 +203,6 @@ func Define[T any, P interface {
 	if d.Warnings != nil {
 		k.Warnings = func(objects []Rendered[Object], e Environment) []Warning { return d.Warnings(view(objects, e)) }
 	}
-	k.HealthyPhases, k.InitPatches = d.HealthyPhases, d.InitPatches
 	return k
 }
 
@@ -226,17 +225,12 @@ func (k *Kind) Observes(gk schema.GroupKind) *Child {
 	return nil
 }
 
-// Plural returns the plural of the kind, as its CustomResourceDefinition has it.
+// Plural returns the plural of the kind, with which the name of its CustomResourceDefinition begins.
 func (k *Kind) Plural() string {
-	var crd struct {
-		Spec struct {
-			Names struct {
-				Plural string `json:"plural"`
-			} `json:"names"`
-		} `json:"spec"`
-	}
+	var crd metav1.PartialObjectMetadata
 	_ = yaml.Unmarshal(k.CRD, &crd) // registry.New says what is wrong with it
-	return crd.Spec.Names.Plural
+	plural, _, _ := strings.Cut(crd.Name, ".")
+	return plural
 }
 
 // IsConverted reports whether the kind is a version that another is rendered in place of.

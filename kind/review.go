@@ -98,6 +98,15 @@ func Say(format string, values ...any) Sentence {
 	return Sentence(fmt.Sprintf(format, values...))
 }
 
+// Or returns words as a list in a sentence: text, json or github.
+func Or(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // SayBoth quotes the values of a field before and after a change, for a Sentence. It leaves out
 // the beginning of long values that begin alike, so that the difference shows.
 func SayBoth(before, after string) (was, is Sentence) {

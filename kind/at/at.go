@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +32,7 @@ var Kind = kind.Define(kind.Definition[cnatv1alpha1.At]{
 	Digest:       func(at *cnatv1alpha1.At) string { return Digest(at.Spec) },
 	Gate:         Gate,
 	TimeField:    "spec.schedule",
-	KeepDefaults: []string{strings.Join(StartingDeadline, ".")},
+	KeepDefaults: []string{"spec.startingDeadlineSeconds"},
 	Page:         page,
 	Warnings:     warnings,
 	// The result of a command is not the health of a delivery.
@@ -52,9 +51,6 @@ const (
 	// CommandContainer is the container of an At's Pod that runs its command.
 	CommandContainer = "command"
 )
-
-// StartingDeadline is the field of an At that says how late is too late.
-var StartingDeadline = []string{"spec", "startingDeadlineSeconds"}
 
 // nobody is the user and group that a command runs as: the numeric IDs that
 // Linux distributions give to "nobody".

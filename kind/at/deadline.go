@@ -3,7 +3,6 @@ package at
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +11,6 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
-// Definition is the name of the CustomResourceDefinition of Ats. An environment says how
-// late is too late by a default for StartingDeadline there.
-const Definition = "ats.cnat.programming-kubernetes.info"
-
 // Deadline returns the last instant at which an At may start that is due at an instant and may be
 // so many seconds late. A number of seconds that no time.Duration holds counts as the longest.
 func Deadline(due time.Time, seconds int64) time.Time {
@@ -23,49 +18,34 @@ func Deadline(due time.Time, seconds int64) time.Time {
 	return due.Add(time.Duration(min(seconds, most)) * time.Second)
 }
 
-// IsDefinition reports whether an object is the CustomResourceDefinition of Ats.
-func IsDefinition(o *unstructured.Unstructured) bool {
-	gvk := o.GroupVersionKind()
-	return gvk.Group == "apiextensions.k8s.io" && gvk.Kind == "CustomResourceDefinition" && o.GetName() == Definition
+// versionOf returns the version of Ats that Gatehouse reads in their CustomResourceDefinition, and
+// its index.
+func versionOf(definition *unstructured.Unstructured) (version map[string]any, index int) {
+	versions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "spec", "versions")
+	list, _ := versions.([]any)
+	for i, item := range list {
+		if version, _ := item.(map[string]any); version["name"] == cnatv1alpha1.SchemeGroupVersion.Version {
+			return version, i
+		}
+	}
+	return nil, 0
 }
 
-// DefaultDeadline returns the default of StartingDeadline, in seconds, in a
-// CustomResourceDefinition of Ats; 0 where there is none, and for any other object.
-func DefaultDeadline(o *unstructured.Unstructured) int64 {
-	if !IsDefinition(o) {
-		return 0
-	}
-	version, _ := atVersion(o)
-	seconds, _, _ := unstructured.NestedNumberAsFloat64(version, defaultDeadline()...)
+// defaultPath is the path of the default of spec.startingDeadlineSeconds in a version: with it, an
+// environment says how late is too late.
+var defaultPath = []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "startingDeadlineSeconds", "default"}
+
+// defaultDeadline returns the default in the CustomResourceDefinition of Ats, in seconds; 0 where
+// there is none.
+func defaultDeadline(definition *unstructured.Unstructured) int64 {
+	version, _ := versionOf(definition)
+	seconds, _, _ := unstructured.NestedNumberAsFloat64(version, defaultPath...)
 	return int64(seconds)
 }
 
-// deadlinePatch returns an operation of a JSON patch that gives a CustomResourceDefinition of Ats
-// a default of StartingDeadline.
+// deadlinePatch returns an operation of a JSON patch that sets the default in the
+// CustomResourceDefinition of Ats.
 func deadlinePatch(definition *unstructured.Unstructured, seconds int64) string {
-	_, index := atVersion(definition)
-	return fmt.Sprintf("{op: add, path: /spec/versions/%d/%s, value: %d}", index, strings.Join(defaultDeadline(), "/"), seconds)
-}
-
-// defaultDeadline returns the path of the default in a version of a CustomResourceDefinition.
-func defaultDeadline() []string {
-	path := []string{"schema", "openAPIV3Schema"}
-	for _, key := range StartingDeadline {
-		path = append(path, "properties", key)
-	}
-	return append(path, "default")
-}
-
-// atVersion returns the version of Ats that Gatehouse reads, and its index.
-func atVersion(definition *unstructured.Unstructured) (version map[string]any, index int) {
-	versions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "spec", "versions")
-	list, _ := versions.([]any)
-	isRead := func(item any) bool {
-		version, _ = item.(map[string]any)
-		return version["name"] == cnatv1alpha1.SchemeGroupVersion.Version
-	}
-	if index = slices.IndexFunc(list, isRead); index < 0 {
-		return nil, 0
-	}
-	return version, index
+	_, index := versionOf(definition)
+	return fmt.Sprintf("{op: add, path: /spec/versions/%d/%s, value: %d}", index, strings.Join(defaultPath, "/"), seconds)
 }

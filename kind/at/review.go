@@ -166,7 +166,7 @@ func reviewSame(before, after *run, now time.Time) kind.Effect {
 
 // reviewCRD returns the effect of another default of startingDeadlineSeconds.
 func reviewCRD(before, after *unstructured.Unstructured) []kind.Effect {
-	was, is := DefaultDeadline(before), DefaultDeadline(after)
+	was, is := defaultDeadline(before), defaultDeadline(after)
 	if was == is {
 		return nil
 	}

@@ -29,7 +29,7 @@ func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
 			isNamed = true
 			warnings = append(warnings, kind.Warning{
 				Object:  at,
-				Message: fmt.Sprintf("may start however late: a new cluster, or one restored from a backup, would run it again: write how many seconds late is too late in spec.startingDeadlineSeconds or, for all Ats of the environment, patch CustomResourceDefinition %s: %s", Definition, deadlinePatch(v.CRD, exampleDeadline)),
+				Message: fmt.Sprintf("may start however late: a new cluster, or one restored from a backup, would run it again: write how many seconds late is too late in spec.startingDeadlineSeconds or, for all Ats of the environment, patch CustomResourceDefinition %s: %s", v.CRD.GetName(), deadlinePatch(v.CRD, exampleDeadline)),
 			})
 		}
 	}

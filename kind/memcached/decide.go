@@ -21,8 +21,7 @@ func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision {
 	deployment, nodes := deploymentOf(m.Name, s.Children), readyNodes(s.Children)
 	ready := int32(len(nodes)) // #nosec G115 -- a cluster has fewer Pods
 	conditions := condition.New(m.Status.Conditions, m.Generation, s.Now)
-	addAvailable(conditions, ready)
-	addDegraded(conditions, ready, m.Spec.Size)
+	addPods(conditions, ready, m.Spec.Size)
 	wake := addProgress(conditions, m, deployment, ready, s.Grace)
 
 	next := cachev1alpha1.MemcachedStatus{
@@ -45,21 +44,21 @@ func deploymentOf(name string, objects []kind.Object) *appsv1.Deployment {
 	return nil
 }
 
-func addAvailable(conditions *condition.Conditions, ready int32) {
+// addPods adds Available and Degraded.
+func addPods(conditions *condition.Conditions, ready, wanted int32) {
 	if ready > 0 {
 		conditions.Add(Available, metav1.ConditionTrue, ReasonPodsReady, "At least one Pod serves")
-		return
+	} else {
+		conditions.Add(Available, metav1.ConditionFalse, ReasonPodsNotReady, "No Pod is ready")
 	}
-	conditions.Add(Available, metav1.ConditionFalse, ReasonPodsNotReady, "No Pod is ready")
+	if ready < wanted {
+		conditions.Add(Degraded, metav1.ConditionTrue, ReasonPodsNotReady, tooFewPods)
+	} else {
+		conditions.Add(Degraded, metav1.ConditionFalse, ReasonPodsReady, "As many Pods are ready as spec.size asks for")
+	}
 }
 
-func addDegraded(conditions *condition.Conditions, ready, wanted int32) {
-	if ready < wanted {
-		conditions.Add(Degraded, metav1.ConditionTrue, ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
-		return
-	}
-	conditions.Add(Degraded, metav1.ConditionFalse, ReasonPodsReady, "As many Pods are ready as spec.size asks for")
-}
+const tooFewPods = "Fewer Pods are ready than spec.size asks for"
 
 // addProgress adds Progressing and the conditions of kstatus, and returns when to
 // look again.
@@ -89,7 +88,7 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 	default:
 		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolledOut, fmt.Sprintf("Deployment %s is rolled out", m.Name))
 		if ready < m.Spec.Size {
-			conditions.Reconciling(ReasonPodsNotReady, "Fewer Pods are ready than spec.size asks for")
+			conditions.Reconciling(ReasonPodsNotReady, tooFewPods)
 			break
 		}
 		conditions.Ready(ReasonReady, fmt.Sprintf("Deployment %s was rendered from this spec, and all its Pods are ready", m.Name))
@@ -98,21 +97,15 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 }
 
 // readyNodes returns the names of the Pods among objects that are ready, sorted.
-func readyNodes(objects []kind.Object) []string {
-	var nodes []string
+func readyNodes(objects []kind.Object) (nodes []string) {
+	isReady := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
 	for _, o := range objects {
-		if pod, ok := o.(*corev1.Pod); ok && pod.DeletionTimestamp == nil && isReady(pod) {
+		if pod, ok := o.(*corev1.Pod); ok && pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, isReady) {
 			nodes = append(nodes, pod.Name)
 		}
 	}
 	slices.Sort(nodes)
 	return nodes
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 func replicas(deployment *appsv1.Deployment) int32 {
@@ -129,19 +122,20 @@ func isRollingOut(deployment *appsv1.Deployment, ready int32) bool {
 	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < size || status.Replicas > status.UpdatedReplicas {
 		return true
 	}
-	return ready < size && !deployment.Spec.Paused && progressingCondition(deployment).Reason != "NewReplicaSetAvailable"
+	return ready < size && !deployment.Spec.Paused && progressReason(deployment) != "NewReplicaSetAvailable"
 }
 
 func rolloutFailed(deployment *appsv1.Deployment) bool {
 	return deployment.Status.ObservedGeneration >= deployment.Generation &&
-		progressingCondition(deployment).Reason == "ProgressDeadlineExceeded"
+		progressReason(deployment) == "ProgressDeadlineExceeded"
 }
 
-func progressingCondition(deployment *appsv1.Deployment) appsv1.DeploymentCondition {
+// progressReason returns the reason of the condition Progressing; empty where there is none.
+func progressReason(deployment *appsv1.Deployment) string {
 	for _, c := range deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing {
-			return c
+			return c.Reason
 		}
 	}
-	return appsv1.DeploymentCondition{}
+	return ""
 }

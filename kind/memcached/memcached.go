@@ -133,16 +133,20 @@ func deployment(m *cachev1alpha1.Memcached, selector map[string]string) *appsv1.
 func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 	security := pod.ContainerSecurity()
 	security.ReadOnlyRootFilesystem = ptr.To(true)
+	args := []string{
+		fmt.Sprintf("--memory-limit=%d", spec.MemoryLimit.Value()/mebi),
+		fmt.Sprintf("--conn-limit=%d", spec.MaxConnections),
+		fmt.Sprintf("--threads=%d", spec.Threads),
+		fmt.Sprintf("--port=%d", spec.Port),
+	}
+	for _, arg := range spec.Args {
+		args = append(args, pod.Literal(arg))
+	}
 	return corev1.Container{
-		Name:    MemcachedContainer,
-		Image:   spec.Image,
-		Command: []string{"memcached"},
-		Args: append([]string{
-			fmt.Sprintf("--memory-limit=%d", spec.MemoryLimit.Value()/mebi),
-			fmt.Sprintf("--conn-limit=%d", spec.MaxConnections),
-			fmt.Sprintf("--threads=%d", spec.Threads),
-			fmt.Sprintf("--port=%d", spec.Port),
-		}, pod.Literals(spec.Args)...),
+		Name:            MemcachedContainer,
+		Image:           spec.Image,
+		Command:         []string{"memcached"},
+		Args:            args,
 		Ports:           []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       memcachedResources(spec),
 		ReadinessProbe:  tcpProbe(memcachedPort, 2),
@@ -196,24 +200,19 @@ const mebi = 1 << 20
 // spec names memory, and whatever else the spec names.
 func memcachedResources(spec cachev1alpha1.MemcachedSpec) corev1.ResourceRequirements {
 	resources := *spec.Resources.DeepCopy()
-	if has(resources.Requests, corev1.ResourceMemory) || has(resources.Limits, corev1.ResourceMemory) {
+	_, isRequested := resources.Requests[corev1.ResourceMemory]
+	_, isLimited := resources.Limits[corev1.ResourceMemory]
+	if isRequested || isLimited {
 		return resources
 	}
-	if resources.Requests == nil {
-		resources.Requests = corev1.ResourceList{}
-	}
-	if resources.Limits == nil {
-		resources.Limits = corev1.ResourceList{}
-	}
 	memory := memcachedMemory(spec)
-	resources.Requests[corev1.ResourceMemory] = memory
-	resources.Limits[corev1.ResourceMemory] = memory
+	for _, list := range []*corev1.ResourceList{&resources.Requests, &resources.Limits} {
+		if *list == nil {
+			*list = corev1.ResourceList{}
+		}
+		(*list)[corev1.ResourceMemory] = memory
+	}
 	return resources
-}
-
-func has(list corev1.ResourceList, name corev1.ResourceName) bool {
-	_, ok := list[name]
-	return ok
 }
 
 // memcachedMemory returns what a memcached that is full needs, in whole MiB. Measured

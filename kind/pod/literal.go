@@ -8,12 +8,3 @@ import "strings"
 func Literal(text string) string {
 	return strings.ReplaceAll(text, "$", "$$")
 }
-
-// Literals returns texts that are each a Literal.
-func Literals(texts []string) []string {
-	written := make([]string, len(texts))
-	for i, text := range texts {
-		written[i] = Literal(text)
-	}
-	return written
-}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 )
 
@@ -80,24 +80,12 @@ func Manifest(kinds *registry.Kinds) ([]byte, error) {
 
 // resource returns what the API server calls objects of a kind: its plural, as Kubernetes and
 // kubebuilder form it.
-func resource(kind string) string {
-	name := strings.ToLower(kind)
-	switch {
-	case name == "endpoints":
-		return name
-	case esPlural.MatchString(name):
-		return name + "es"
-	case iesPlural.MatchString(name):
-		return strings.TrimSuffix(name, "y") + "ies"
-	default:
-		return name + "s"
+func resource(name string) string {
+	if name == "Endpoints" {
+		return "endpoints"
 	}
+	return kind.Plural(strings.ToLower(name))
 }
-
-var (
-	esPlural  = regexp.MustCompile(`(s|x|ch|sh)$`)
-	iesPlural = regexp.MustCompile(`[^aeiou]y$`)
-)
 
 var read = []string{"get", "list", "watch"}
 

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -15,156 +17,184 @@ import (
 	"example.com/gatehouse/kind"
 )
 
+// entry is a kind of a list, and what is found wrong with it or with what its functions return.
+type entry struct {
+	*kind.Kind
+	all []kind.Kind // the list
+	problems
+}
+
+// problems are what is wrong with a kind or an object. Each says what to do.
+type problems []string
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+func (p *problems) addIf(isWrong bool, format string, args ...any) {
+	if isWrong {
+		p.add(format, args...)
+	}
+}
+
+// errorOf returns the problems as one error, of which each line begins with a title.
+func (p problems) errorOf(title string) error {
+	errs := make([]error, len(p))
+	for i, problem := range p {
+		errs[i] = fmt.Errorf("%s: %s", title, problem)
+	}
+	return errors.Join(errs...)
+}
+
 // check returns all that is wrong with the kinds of a list. Each error names its kind and
 // says what to do.
 func check(all []kind.Kind) error {
 	var errs []error
 	crds := make([]*apiextensionsv1.CustomResourceDefinition, len(all))
 	for i := range all {
-		found := problems{}
-		crds[i] = entry{&all[i]}.check(all, &found)
-		errs = append(errs, found.errorsOf(entry{&all[i]}.title(i))...)
+		e := entry{Kind: &all[i], all: all}
+		crds[i] = e.check()
+		errs = append(errs, e.errorOf(cmp.Or(e.GVK.Kind, fmt.Sprintf("kind %d of the list", i+1))))
+		for j := range i {
+			if problem := clash(&all[j], &all[i], crds[j], crds[i]); problem != "" {
+				errs = append(errs, fmt.Errorf("%s and %s: %s", written(all[j].GVK), written(all[i].GVK), problem))
+			}
+		}
 	}
-	return errors.Join(append(errs, clashes(all, crds)...)...)
+	return errors.Join(errs...)
 }
 
-// problems are what is wrong with a kind.
-type problems []string
-
-func (p *problems) add(format string, args ...any) {
-	*p = append(*p, fmt.Sprintf(format, args...))
-}
-
-// errorsOf returns the problems as errors that begin with a title.
-func (p *problems) errorsOf(title string) []error {
-	errs := make([]error, len(*p))
-	for i, problem := range *p {
-		errs[i] = fmt.Errorf("%s: %s", title, problem)
-	}
-	return errs
-}
-
-// title returns what errors call the kind at an index of a list.
-func (k entry) title(index int) string {
-	if k.GVK.Kind == "" {
-		return fmt.Sprintf("kind %d of the list", index+1)
-	}
-	return k.GVK.Kind
-}
-
-// check finds what is wrong with a kind of a list. It returns the
-// CustomResourceDefinition, nil where that is none of the kind.
-func (k entry) check(all []kind.Kind, found *problems) *apiextensionsv1.CustomResourceDefinition {
-	if k.New == nil {
-		found.add("it was not made by kind.Define: pass what that returns")
+// check finds what is wrong with the kind. It returns the CustomResourceDefinition, nil where that
+// is not one of the kind.
+func (e *entry) check() *apiextensionsv1.CustomResourceDefinition {
+	if e.New == nil {
+		e.add("it was not made by kind.Define: pass what that returns")
 		return nil
 	}
-	k.checkNames(found)
-	k.checkScheme(found)
-	if k.IsConverted() {
-		k.checkConverted(all, found)
+	e.checkNames()
+	e.checkScheme()
+	if e.IsConverted() {
+		e.checkConverted()
 	} else {
-		k.checkExpansion(all, found)
+		e.addIf(e.Expand == nil, "Expand is nil: set it to the function that returns what the kind is rendered to")
+		e.checkChildren()
+		e.checkGate()
 	}
-	crd, err := ReadCRD(k.CRD)
-	if err != nil {
-		found.add("CRD: %v", err)
-		return nil
-	}
-	root := k.checkCRD(crd, found)
-	if root == nil {
-		return nil
-	}
-	if !k.IsConverted() {
-		checkStatus(root, found)
-	}
-	k.checkFields(all, root, found)
-	k.checkPaths(root, found)
-	return crd
-}
-
-// checkExpansion finds what is wrong with what the kind says of what it is rendered to.
-func (k entry) checkExpansion(all []kind.Kind, found *problems) {
-	if k.Expand == nil {
-		found.add("Expand is nil: set it to the function that returns what the kind is rendered to")
-	}
-	k.checkChildren(all, found)
+	return e.checkCRD()
 }
 
 // checkConverted finds what is wrong with a version that is rendered as another.
-func (k entry) checkConverted(all []kind.Kind, found *problems) {
-	isRendered := func(other kind.Kind) bool { return other.GVK.GroupKind() == k.GVK.GroupKind() && !other.IsConverted() }
-	if !slices.ContainsFunc(all, isRendered) {
-		found.add("Convert is set, and the list has no version of the kind that is rendered: add it")
-	}
-	for name, isSet := range map[string]bool{
-		"Expand": k.Expand != nil, "Children": len(k.Children) > 0, "Status": k.Decide != nil, "Digest": k.Digest != nil, "Gate": k.Gate != "",
-	} {
-		if isSet {
-			found.add("%s is set, and Convert has another version rendered: leave one of them out", name)
-		}
-	}
-	slices.Sort(*found)
+func (e *entry) checkConverted() {
+	e.addIf((&Kinds{All: e.all}).FindRendered(e.GVK.GroupKind()) == nil, "Convert is set, and the list has no version of the kind that is rendered: add it")
+	hasMore := e.Expand != nil || len(e.Children) > 0 || e.Decide != nil || e.Digest != nil || e.Gate != ""
+	e.addIf(hasMore, "Convert is set, and has another version rendered: leave out Convert, or Expand, Children, Status, Digest and Gate")
 }
 
 // checkNames finds what the API server would refuse of a group, version and kind.
-func (k entry) checkNames(found *problems) {
-	group, version, kind := k.GVK.Group, k.GVK.Version, k.GVK.Kind
-	switch {
-	case group == "":
-		found.add("GVK has no group: set it, like example.com")
-	case len(validation.IsDNS1123Subdomain(group)) > 0 || !strings.Contains(group, "."):
-		found.add("GVK: the group %q is not a domain with a dot in lower case, like example.com", group)
-	}
-	switch {
-	case version == "":
-		found.add("GVK has no version: set it, like v1alpha1")
-	case len(validation.IsDNS1035Label(version)) > 0:
-		found.add("GVK: the version %q is not lower case letters and digits, like v1alpha1", version)
-	}
-	switch {
-	case kind == "":
-		found.add("GVK has no kind: set it to the name of the Go type")
-	case len(validation.IsDNS1035Label(strings.ToLower(kind))) > 0:
-		found.add("GVK: the kind %q is not letters and digits, like Memcached", kind)
-	}
+func (e *entry) checkNames() {
+	group, version, name := e.GVK.Group, e.GVK.Version, e.GVK.Kind
+	e.addIf(len(validation.IsDNS1123Subdomain(group)) > 0 || !strings.Contains(group, "."), "GVK: the group %q is not a domain with a dot in lower case, like example.com", group)
+	e.addIf(len(validation.IsDNS1035Label(version)) > 0, "GVK: the version %q is not lower case letters and digits, like v1alpha1", version)
+	e.addIf(len(validation.IsDNS1035Label(strings.ToLower(name))) > 0, "GVK: the kind %q is not letters and digits, like Memcached", name)
 }
 
 // checkScheme finds whether AddToScheme adds what a client of the API server needs.
-func (k entry) checkScheme(found *problems) {
-	if k.AddToScheme == nil {
-		found.add("AddToScheme is nil: set it to that of the package of its Go type")
+func (e *entry) checkScheme() {
+	if e.AddToScheme == nil {
+		e.add("AddToScheme is nil: set it to that of the package of its Go type")
 		return
 	}
 	scheme := runtime.NewScheme()
-	if err := addSafely(k.AddToScheme, scheme); err != nil {
-		found.add("AddToScheme: %v", err)
+	if _, err := call("it", func() (any, error) { return nil, e.AddToScheme(scheme) }); err != nil {
+		e.add("AddToScheme: %v", err)
 		return
 	}
-	want := reflect.TypeOf(k.New()).Elem()
-	list := k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List")
-	switch got, ok := scheme.AllKnownTypes()[k.GVK]; {
-	case !ok:
-		found.add("AddToScheme does not add %s: have it add &%s{} to the scheme", written(k.GVK), want)
-	case got != want:
-		found.add("AddToScheme adds %s as %s: it has to be %s", got, written(k.GVK), want)
-	}
-	if !scheme.Recognizes(list) {
-		found.add("AddToScheme does not add %s: have it add &%sList{} to the scheme", written(list), want)
-	}
-	if !scheme.Recognizes(k.GVK.GroupVersion().WithKind("ListOptions")) {
-		found.add("AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, %s)", k.GVK.GroupVersion())
+	want := reflect.TypeOf(e.New()).Elem()
+	got, ok := scheme.AllKnownTypes()[e.GVK]
+	list := e.GVK.GroupVersion().WithKind(e.GVK.Kind + "List")
+	e.addIf(!ok, "AddToScheme does not add %s: have it add &%s{} to the scheme", written(e.GVK), want)
+	e.addIf(ok && got != want, "AddToScheme adds %s as %s: it has to be %s", got, written(e.GVK), want)
+	e.addIf(!scheme.Recognizes(list), "AddToScheme does not add %s: have it add &%sList{} to the scheme", written(list), want)
+	e.addIf(!scheme.Recognizes(e.GVK.GroupVersion().WithKind("ListOptions")),
+		"AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, %s)", e.GVK.GroupVersion())
+}
+
+// checkChildren finds what is wrong with the Children.
+func (e *entry) checkChildren() {
+	e.addIf(len(e.Children) == 0, "Children is empty: list the kinds of the objects that Expand returns")
+	seen := map[schema.GroupKind]bool{}
+	for i, child := range e.Children {
+		gk := child.GVK.GroupKind()
+		switch {
+		case child.GVK.Kind == "" || child.GVK.Version == "":
+			e.add("Children[%d] has no kind or no version: set its GVK, like that of v1 Pod", i)
+			continue
+		case gk == e.GVK.GroupKind():
+			e.add("Children[%d] is %s itself: a kind is rendered to other kinds", i, e.GVK.Kind)
+		case e.isWritten(gk):
+			e.add("Children[%d] is %s, which people write: have Expand return what that is rendered to", i, written(child.GVK))
+		case seen[gk]:
+			e.add("Children has %s twice: leave one out", gk)
+		case gk == schema.GroupKind{Kind: "Secret"} && !child.Unobserved:
+			e.add("Children[%d]: the controller is not to read Secrets: set Unobserved", i)
+		}
+		seen[gk] = true
+		e.addIf(child.Resource != "" && len(validation.IsDNS1035Label(child.Resource)) > 0,
+			"Children[%d]: %q is not the plural of a kind, like networkpolicies: write what kubectl api-resources calls it", i, child.Resource)
 	}
 }
 
-// addSafely calls an AddToScheme and returns its panic as an error.
-func addSafely(add func(*runtime.Scheme) error, scheme *runtime.Scheme) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("it panics: %v", cause)
+// isWritten reports whether people write objects of a group and kind, in any version.
+func (e *entry) isWritten(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(e.all, func(k kind.Kind) bool { return k.GVK.GroupKind() == gk })
+}
+
+// checkGate finds what is wrong with a Gate.
+func (e *entry) checkGate() {
+	if e.Gate == "" {
+		return
+	}
+	pod := e.Child(schema.GroupKind{Kind: "Pod"})
+	e.addIf(len(validation.IsQualifiedName(e.Gate)) > 0, "Gate: %q is not the name of a scheduling gate, like example.com/schedule", e.Gate)
+	e.addIf(pod == nil, "Gate is set, and Children has no Pod that waits behind it: add v1 Pod, or leave Gate out")
+	e.addIf(pod != nil && pod.Unobserved, "Gate is set, and the controller has to read the Pods that wait behind it: leave out Unobserved of v1 Pod")
+}
+
+// clash says why there cannot be two kinds, nothing where there can. Their
+// CustomResourceDefinitions are nil where they are wrong by themselves.
+func clash(a, b *kind.Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition) string {
+	isOneKind := a.GVK.GroupKind() == b.GVK.GroupKind()
+	switch {
+	case a.GVK.Kind == "" || b.GVK.Kind == "":
+		return ""
+	case a.GVK == b.GVK:
+		return "the list has the kind twice: leave one out"
+	case isOneKind && !bytes.Equal(a.CRD, b.CRD):
+		return "two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions"
+	case isOneKind && !a.IsConverted() && !b.IsConverted():
+		return "two versions of one kind are rendered: give the older one Convert, instead of Expand, Children and Status"
+	case isOneKind:
+		return ""
+	case strings.EqualFold(a.GVK.Kind, b.GVK.Kind):
+		return "two kinds have one name: give one another"
+	case a.Gate != "" && a.Gate == b.Gate:
+		return fmt.Sprintf("both have the Gate %q, which the controller of one opens: give the other another, or none", a.Gate)
+	case aCRD != nil && bCRD != nil:
+		return nameClash(aCRD.Spec, bCRD.Spec)
+	}
+	return ""
+}
+
+// nameClash says which name of two kinds kubectl would take for both.
+func nameClash(a, b apiextensionsv1.CustomResourceDefinitionSpec) string {
+	if a.Names.Plural == b.Names.Plural {
+		return fmt.Sprintf("both have the plural %q: give one another with // +kubebuilder:resource:path=", a.Names.Plural)
+	}
+	others := append([]string{b.Names.Singular}, b.Names.ShortNames...)
+	for _, name := range append([]string{a.Names.Singular}, a.Names.ShortNames...) {
+		if a.Group == b.Group && slices.Contains(others, name) {
+			return fmt.Sprintf("both have the short name %q: give one another with // +kubebuilder:resource:shortName=", name)
 		}
-	}()
-	return add(scheme)
+	}
+	return ""
 }
 
 // written returns a kind with its version, as a manifest has them.

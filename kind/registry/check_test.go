@@ -153,16 +153,13 @@ func TestCheck(t *testing.T) {
 		"v1beta1":     {func(d *definition) { d.CRD = edit(t, "k8s.io/v1", "k8s.io/v1beta1") }, []string{`CRD: it is "apiextensions.k8s.io/v1beta1 CustomResourceDefinition", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"malformed":   {func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: [1]") }, []string{`CRD: embed the file that controller-gen writes: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope`}},
 		"another one": {func(d *definition) { d.CRD = at.Kind.CRD }, []string{`CRD is that of At in group "cnat.programming-kubernetes.info", not of Everything in group "test.example.com": embed the file of this kind`}},
-		"name and scope": {
-			func(d *definition) {
-				d.CRD = edit(t, "everythings.test", "every.test", "scope: Namespaced", "scope: Cluster")
-			},
+		"scope": {
+			func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: Cluster") },
 			[]string{
-				`CRD: metadata.name is "every.test.example.com": it has to be everythings.test.example.com`,
 				`CRD: spec.scope is "Cluster": what a kind is rendered to is in its namespace, so write // +kubebuilder:resource:scope=Namespaced and run controller-gen`,
 			},
 		},
-		"another version": {func(d *definition) { d.CRD = edit(t, "name: v1\n", "name: v1beta1\n") }, []string{`CRD has no version v1, but v1beta1: run controller-gen, or change the version of GVK`}},
+		"another version": {func(d *definition) { d.CRD = edit(t, "name: v1\n", "name: v1beta1\n") }, []string{`CRD has no version v1: run controller-gen, or change the version of GVK`}},
 		"the version": {
 			func(d *definition) {
 				d.CRD = edit(t, "served: true", "served: false", "    subresources:\n      status: {}\n", "")
@@ -275,10 +272,6 @@ func TestCheck(t *testing.T) {
 				`Fields: nameReference[0].fieldSpecs[0]: the CustomResourceDefinition has no field spec/env/secret: correct the path`,
 			},
 		},
-		"fields of another form": {
-			func(d *definition) { d.Fields = []byte("image: [{path: spec/text}]") },
-			[]string{`Fields: kustomize has no image: write one of namePrefix, nameSuffix, namespace, commonLabels, labels, templateLabels, volumeClaimTemplateLabels, commonAnnotations, nameReference, varReference, images, replicas`},
-		},
 		"fields that are no YAML": {
 			func(d *definition) { d.Fields = []byte("images: [") },
 			[]string{`Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: error converting YAML to JSON: yaml: line 1: did not find expected node content`},
@@ -348,7 +341,7 @@ func TestClashes(t *testing.T) {
 		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions("v2")}, one + " and " + two + `: two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions`},
 		"versions, both":    {[]kind.Kind{ofVersions("v1"), ofVersions("v2")}, one + " and " + two + `: two versions of one kind are rendered: give the older one Convert, instead of Expand, Children and Status`},
 		"versions, neither": {[]kind.Kind{ofVersions("v1", converts)}, `Everything: Convert is set, and the list has no version of the kind that is rendered: add it`},
-		"converted":         {[]kind.Kind{ofVersions("v1", converts, func(d *definition) { d.Expand = valid().Expand }), ofVersions("v2")}, `Everything: Expand is set, and Convert has another version rendered: leave one of them out`},
+		"converted":         {[]kind.Kind{ofVersions("v1", converts, func(d *definition) { d.Expand = valid().Expand }), ofVersions("v2")}, `Everything: Convert is set, and has another version rendered: leave out Convert, or Expand, Children, Status, Digest and Gate`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := registry.New(c.kinds...)
@@ -367,31 +360,13 @@ func TestErrorsOfAllKinds(t *testing.T) {
 	_, err := registry.New(kind.Kind{}, kind.Define(nameless), kind.Define(childless))
 	for _, want := range []string{
 		"kind 1 of the list: it was not made by kind.Define: pass what that returns\n",
-		"kind 2 of the list: GVK has no group: set it, like example.com\n",
-		"kind 2 of the list: GVK has no version: set it, like v1alpha1\n",
-		"kind 2 of the list: GVK has no kind: set it to the name of the Go type\n",
+		"kind 2 of the list: GVK: the group \"\" is not a domain with a dot in lower case, like example.com\n",
+		"kind 2 of the list: GVK: the version \"\" is not lower case letters and digits, like v1alpha1\n",
+		"kind 2 of the list: GVK: the kind \"\" is not letters and digits, like Memcached\n",
 		"Everything: Children is empty: list the kinds of the objects that Expand returns",
 	} {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("got:\n%v\nwithout:\n%s", err, want)
 		}
-	}
-}
-
-// A group of Kubernetes needs a word of whoever approved of the kind.
-func TestApproval(t *testing.T) {
-	d := valid()
-	d.GVK.Group = "test.k8s.io"
-	d.AddToScheme = func(s *runtime.Scheme) error {
-		s.AddKnownTypes(d.GVK.GroupVersion(), &everything.Everything{}, &everything.EverythingList{})
-		metav1.AddToGroupVersion(s, d.GVK.GroupVersion())
-		return nil
-	}
-	d.CRD = []byte(strings.ReplaceAll(string(d.CRD), "test.example.com", "test.k8s.io"))
-	checkErrors(t, "Everything", []string{`CRD: the group test.k8s.io is Kubernetes' own, and the API server refuses kinds in it without approval: use a domain of yours, or write // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, experimental-only" and run controller-gen`}, kind.Define(d))
-
-	d.CRD = []byte(strings.Replace(string(d.CRD), "  annotations:\n", "  annotations:\n    api-approved.kubernetes.io: unapproved, experimental-only\n", 1))
-	if _, err := registry.New(kind.Define(d)); err != nil {
-		t.Error(err)
 	}
 }

@@ -25,66 +25,78 @@ func (k *Kinds) Expand(object *unstructured.Unstructured) ([]*unstructured.Unstr
 	if found == nil || found.IsConverted() {
 		return nil, nil
 	}
-	owner := found.New()
-	if err := read(object, owner); err != nil {
-		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
-	}
-	return entry{found}.expandAmong(k.All, owner)
-}
-
-// read reads an object as a client of the API server does: people's types have ways of their
-// own to be written, which the converter of untyped objects does not know.
-func read(object *unstructured.Unstructured, owner kind.Object) error {
-	content, err := json.Marshal(object.Object)
+	owner, err := read(found, object)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return utiljson.Unmarshal(content, owner)
+	e := entry{Kind: found, all: k.All}
+	return e.expand(owner)
 }
 
 // Expand returns what a valid, defaulted object of a kind's Go type is rendered to.
 func Expand(k *kind.Kind, owner kind.Object) ([]*unstructured.Unstructured, error) {
-	return entry{k}.expandAmong([]kind.Kind{*k}, owner)
+	e := entry{Kind: k, all: []kind.Kind{*k}}
+	return e.expand(owner)
+}
+
+// read returns an object as the Go type of a kind. It reads the object as a client of the API
+// server does: people's types have ways of their own to be written, which the converter of untyped
+// objects does not know.
+func read(k *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
+	typed := k.New()
+	content, err := json.Marshal(object.Object)
+	if err == nil {
+		err = utiljson.Unmarshal(content, typed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	return typed, nil
+}
+
+// call calls a function of a kind. Where the function panics, the error says so.
+func call[T any](name string, function func() (T, error)) (result T, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%s panics: %v", name, cause)
+		}
+	}()
+	return function()
 }
 
 // maxObjects is how many objects one may be rendered to: more is a mistake, and no reviewer
 // reads it.
 const maxObjects = 1000
 
-// expandAmong returns what an object of a kind of a list is rendered to. Its error has all
-// that is wrong with that, and names the object.
-func (k entry) expandAmong(all []kind.Kind, owner kind.Object) (expanded []*unstructured.Unstructured, err error) {
-	title, function := k.GVK.Kind+" "+owner.GetName(), "Expand"
-	defer func() {
-		if cause := recover(); cause != nil {
-			expanded, err = nil, fmt.Errorf("%s: %s panics: %v", title, function, cause)
-		}
-	}()
-	objects, err := k.Expand(owner.DeepCopyObject().(kind.Object))
-	switch {
-	case err != nil:
+// expand returns what an object of the kind is rendered to. Its error has all that is wrong with
+// that, and names the object.
+func (e *entry) expand(owner kind.Object) (expanded []*unstructured.Unstructured, err error) {
+	title := e.GVK.Kind + " " + owner.GetName()
+	objects, err := call("Expand", func() ([]kind.Object, error) { return e.Expand(owner.DeepCopyObject().(kind.Object)) })
+	if err == nil && len(objects) > maxObjects {
+		err = fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
+	}
+	digest := ""
+	if err == nil && e.Digest != nil {
+		digest, err = call("Digest", func() (string, error) { return e.Digest(owner), nil })
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title, err)
-	case len(objects) > maxObjects:
-		return nil, fmt.Errorf("%s: Expand returns %d objects: at most %d are rendered from one", title, len(objects), maxObjects)
 	}
-	if k.Digest != nil {
-		function = "Digest"
-	}
-	found := problems{}
-	checkLabelValue(owner.GetName(), k.Label, &found)
+	e.checkOwner(owner, digest)
 	for i, o := range objects {
 		u, err := unstructuredFrom(o)
 		if err != nil {
-			found.add("object %d of %d: %v", i+1, len(objects), err)
+			e.add("object %d of %d: %v", i+1, len(objects), err)
 			continue
 		}
-		k.checkReturned(all, u, owner, &found)
-		k.setMetadata(u, owner, k.digestOf(u, owner))
+		e.setMetadata(u, owner, digest)
+		e.checkExpanded(u, owner)
 		expanded = append(expanded, u)
 	}
-	k.checkExpanded(all, expanded, &found)
-	if len(found) > 0 {
-		return nil, errors.Join(found.errorsOf(title)...)
+	e.checkDistinct(expanded)
+	if err := e.errorOf(title); err != nil {
+		return nil, err
 	}
 	return expanded, nil
 }
@@ -107,17 +119,18 @@ func unstructuredFrom(o kind.Object) (*unstructured.Unstructured, error) {
 		}
 		u.SetGroupVersionKind(gvks[0])
 	}
+	for _, field := range []string{"labels", "annotations"} {
+		if _, _, err := unstructured.NestedStringMap(content, "metadata", field); err != nil {
+			return nil, fmt.Errorf("its metadata.%s are not a mapping of texts: have Expand write them so", field)
+		}
+	}
 	dropEmpty(content)
 	return u, nil
 }
 
 // isNil reports whether an object is nil, or a pointer that is.
 func isNil(o kind.Object) bool {
-	if o == nil {
-		return true
-	}
-	v := reflect.ValueOf(o)
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	return o == nil || reflect.ValueOf(o).Kind() == reflect.Pointer && reflect.ValueOf(o).IsNil()
 }
 
 // contentOf returns an object as JSON has it. It shares nothing with the object: who wrote an
@@ -137,14 +150,20 @@ func contentOf(o kind.Object) (content map[string]any, err error) {
 // setMetadata gives an object the name and namespace of its owner where it has none, the
 // owner's labels and annotations that it shares, and the labels and the digest of the
 // contract.
-func (k entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, digest string) {
+func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, digest string) {
+	switch {
+	case e.Observes(u.GroupVersionKind().GroupKind()) == nil:
+		digest = "" // no status depends on the object
+	case e.Digest == nil:
+		digest = kind.DigestOf(u.Object) // as Expand made it: no label or annotation of its owner changes that
+	}
 	u.SetName(cmp.Or(u.GetName(), owner.GetName()))
 	u.SetNamespace(cmp.Or(u.GetNamespace(), owner.GetNamespace()))
 
-	labels := kind.RecommendedLabels(owner.GetName(), k.GVK.Kind)
+	labels := kind.RecommendedLabels(owner.GetName(), e.GVK.Kind)
 	copyShared(labels, owner.GetLabels())
 	maps.Copy(labels, u.GetLabels())
-	labels[k.Label], labels[kind.ManagedByLabel] = owner.GetName(), kind.ManagedBy
+	labels[e.Label], labels[kind.ManagedByLabel] = owner.GetName(), kind.ManagedBy
 	u.SetLabels(labels)
 
 	annotations := map[string]string{}
@@ -176,17 +195,4 @@ func dropEmpty(content map[string]any) {
 			}
 		}
 	}
-}
-
-// digestOf returns the digest of an object that Expand returned, empty where no status depends on
-// it: that of what the kind says that it is rendered from, or else of the object as Expand
-// made it, which no label or annotation of its owner changes.
-func (k entry) digestOf(u *unstructured.Unstructured, owner kind.Object) string {
-	switch {
-	case k.Observes(u.GroupVersionKind().GroupKind()) == nil:
-		return ""
-	case k.Digest != nil:
-		return k.Digest(owner)
-	}
-	return kind.DigestOf(u.Object)
 }

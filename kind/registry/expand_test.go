@@ -121,10 +121,7 @@ func TestExpandErrors(t *testing.T) {
 				u.Object["metadata"].(map[string]any)["annotations"] = "b"
 				return []kind.Object{u}, nil
 			},
-			[]string{
-				`ConfigMap a: its metadata.labels are not a mapping of texts: have Expand write them so`,
-				`ConfigMap a: its metadata.annotations are not a mapping of texts: have Expand write them so`,
-			},
+			[]string{`object 1 of 1: its metadata.labels are not a mapping of texts: have Expand write them so`},
 		},
 		"half a character": {
 			func(object) ([]kind.Object, error) {
@@ -226,7 +223,7 @@ func TestDigestErrors(t *testing.T) {
 	d.Expand = func(*everything.Everything) ([]kind.Object, error) { return []kind.Object{configMap("a")}, nil }
 	d.Digest = func(*everything.Everything) string { return "sha256:1" }
 	checkExpandErrors(t, d, newEverything(t, "web"), []string{
-		`ConfigMap a: Digest returns "sha256:1", which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf`,
+		`Digest returns "sha256:1", which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf`,
 	})
 	d.Digest = func(*everything.Everything) string { panic("no") }
 	checkExpandErrors(t, d, newEverything(t, "web"), []string{`Digest panics: no`})

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -12,9 +11,6 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// maxName is how long the name of an object may be.
-const maxName = validation.DNS1123SubdomainMaxLength
-
 // ofServer are the fields of metadata that Expand must not set: the API server sets them, or a
 // client that deletes the object. A nameless object would be another one each time it is applied.
 var ofServer = []string{
@@ -22,135 +18,117 @@ var ofServer = []string{
 	"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
 }
 
-// checkLabelValue finds whether the name of an object can be the value of a label, by which
-// what is rendered from it is found.
-func checkLabelValue(name, label string, found *problems) {
-	if len(name) > validation.LabelValueMaxLength {
-		found.add("metadata.name has %d characters, and what is rendered has it as its label %s, which takes %d: shorten it",
-			len(name), label, validation.LabelValueMaxLength)
-	}
+// checkOwner finds what is wrong with the name of an object, which is the value of the label by
+// which all that is rendered from it is found, and with its digest.
+func (e *entry) checkOwner(owner kind.Object, digest string) {
+	e.addIf(len(owner.GetName()) > validation.LabelValueMaxLength, "metadata.name has %d characters, and what is rendered has it as its label %s, which takes %d: shorten it",
+		len(owner.GetName()), e.Label, validation.LabelValueMaxLength)
+	e.addIf(e.Digest != nil && !IsDigest(digest), "Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", digest)
 }
 
-// checkReturned finds what is wrong with an object as Expand returned it.
-func (k entry) checkReturned(all []kind.Kind, u *unstructured.Unstructured, owner kind.Object, found *problems) {
-	gk := u.GroupVersionKind().GroupKind()
-	title := titleOf(u, owner)
+// checkExpanded finds what is wrong with an object that is rendered from owner.
+func (e *entry) checkExpanded(u *unstructured.Unstructured, owner kind.Object) {
+	gk, title := u.GroupVersionKind().GroupKind(), titleOf(u)
 	switch {
-	case gk == k.GVK.GroupKind():
-		found.add("%s: Expand returns an object of the kind itself: have it return what that runs as", title)
-	case find(all, gk) != nil:
-		found.add("%s: people write %s, and nothing expands it here: have Expand return what it is rendered to", title, gk.Kind)
-	case k.Child(gk) == nil:
-		found.add("%s: Children has no %s: add it there", title, written(u.GroupVersionKind()))
+	case gk == e.GVK.GroupKind():
+		e.add("%s: Expand returns an object of the kind itself: have it return what that runs as", title)
+	case e.isWritten(gk):
+		e.add("%s: people write %s, and nothing expands it here: have Expand return what it is rendered to", title, gk.Kind)
+	case e.Child(gk) == nil:
+		e.add("%s: Children has no %s: add it there", title, written(u.GroupVersionKind()))
 	}
-	if namespace := u.GetNamespace(); namespace != "" && namespace != owner.GetNamespace() {
-		found.add("%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, namespace)
+	if u.GetNamespace() != owner.GetNamespace() {
+		e.add("%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, u.GetNamespace())
 	}
-	checkText(title, u.Object, found)
+	e.checkText(title, u.Object)
 	metadata, _ := u.Object["metadata"].(map[string]any)
-	for _, field := range []string{"labels", "annotations"} {
-		if _, _, err := unstructured.NestedStringMap(metadata, field); err != nil {
-			found.add("%s: its metadata.%s are not a mapping of texts: have Expand write them so", title, field)
+	for _, field := range ofServer {
+		if metadata[field] != nil {
+			e.add("%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
 		}
 	}
-	for _, field := range slices.Sorted(maps.Keys(metadata)) {
-		if metadata[field] != nil && slices.Contains(ofServer, field) {
-			found.add("%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
-		}
-	}
+	e.checkLength(u)
+	e.checkOthers(u)
 }
+
+// titleOf returns what errors call an object.
+func titleOf(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }
 
 // checkText finds text that is not UTF-8, which JSON cannot have, and a cluster would get
 // otherwise than it was reviewed.
-func checkText(title string, value any, found *problems) {
+func (p *problems) checkText(title string, value any) {
+	var broken []string
+	eachText(value, func(text string) {
+		if !utf8.ValidString(text) {
+			broken = append(broken, text)
+		}
+	})
+	slices.Sort(broken)
+	for _, text := range broken {
+		p.add("%s: it has text that is not UTF-8, %q: cut texts between characters", title, text)
+	}
+}
+
+// eachText calls a function with each text in a value, in any order.
+func eachText(value any, do func(text string)) {
 	switch value := value.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			checkText(title, key, found)
-			checkText(title, value[key], found)
+		for key, item := range value {
+			do(key)
+			eachText(item, do)
 		}
 	case []any:
 		for _, item := range value {
-			checkText(title, item, found)
+			eachText(item, do)
 		}
 	case string:
-		if !utf8.ValidString(value) {
-			found.add("%s: it has text that is not UTF-8, %q: cut texts between characters", title, value)
+		do(value)
+	}
+}
+
+// checkLength finds whether there is room for the name of an object, and for its hash.
+func (e *entry) checkLength(u *unstructured.Unstructured) {
+	most, why := validation.DNS1123SubdomainMaxLength, ""
+	if child := e.Child(u.GroupVersionKind().GroupKind()); child != nil && child.Immutable {
+		most, why = most-hashLength-len("-"), ", which leave room for the hash"
+	}
+	if name := u.GetName(); len(name) > most {
+		e.add("%s %s...: its name has %d characters, of at most %d%s: shorten it", u.GetKind(), name[:20], len(name), most, why)
+	}
+}
+
+// checkOthers finds a label by which an object would be taken for another kind's, and a scheduling
+// gate that nobody opens, as it is another kind's.
+func (e *entry) checkOthers(u *unstructured.Unstructured) {
+	labels := u.GetLabels()
+	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
+	for i := range e.all {
+		other := &e.all[i]
+		if other.Label == e.Label {
+			continue
+		}
+		if labels[other.Label] != "" {
+			e.add("%s: its label %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Label, other.GVK.Kind)
+		}
+		for _, item := range gates {
+			if gate, _ := item.(map[string]any); other.Gate != "" && gate["name"] == other.Gate {
+				e.add("%s: its scheduling gate %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Gate, other.GVK.Kind)
+			}
 		}
 	}
 }
 
-// titleOf returns what errors call an object that is rendered from owner.
-func titleOf(u *unstructured.Unstructured, owner kind.Object) string {
-	name := u.GetName()
-	if name == "" {
-		name = owner.GetName()
-	}
-	return u.GetKind() + " " + name
-}
-
-// checkExpanded finds what is wrong with all that an object is rendered to.
-func (k entry) checkExpanded(all []kind.Kind, objects []*unstructured.Unstructured, found *problems) {
+// checkDistinct finds objects that are of one kind and name.
+func (e *entry) checkDistinct(objects []*unstructured.Unstructured) {
 	type key struct {
 		kind            schema.GroupKind
 		namespace, name string
 	}
 	count := map[key]int{}
 	for _, u := range objects {
-		title := u.GetKind() + " " + u.GetName()
-		gk := u.GroupVersionKind().GroupKind()
-		at := key{gk, u.GetNamespace(), u.GetName()}
+		at := key{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
 		if count[at]++; count[at] == 2 {
-			found.add("%s: Expand returns two objects of this kind and name: give each a name of its own", title)
+			e.add("%s: Expand returns two objects of this kind and name: give each a name of its own", titleOf(u))
 		}
-		k.checkName(u, found)
-		k.checkLabels(all, u, found)
-		k.checkGates(all, u, found)
-		k.checkDigest(u, found)
-	}
-}
-
-// checkLabels finds a label by which an object would be taken for another kind's.
-func (k entry) checkLabels(all []kind.Kind, u *unstructured.Unstructured, found *problems) {
-	for i := range all {
-		other := &all[i]
-		if value, _, _ := unstructured.NestedString(u.Object, "metadata", "labels", other.Label); value != "" && other.Label != k.Label {
-			found.add("%s %s: its label %s is for what is rendered from another kind, %s: leave it out", u.GetKind(), u.GetName(), other.Label, other.GVK.Kind)
-		}
-	}
-}
-
-// checkGates finds a scheduling gate that nobody opens, as it is another kind's.
-func (k entry) checkGates(all []kind.Kind, u *unstructured.Unstructured, found *problems) {
-	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
-	for _, item := range gates {
-		gate, _ := item.(map[string]any)
-		for i := range all {
-			if other := &all[i]; other.Gate != "" && other.Gate != k.Gate && gate["name"] == other.Gate {
-				found.add("%s %s: its scheduling gate %s is for what is rendered from another kind, %s: leave it out", u.GetKind(), u.GetName(), other.Gate, other.GVK.Kind)
-			}
-		}
-	}
-}
-
-// checkDigest finds what is wrong with what Digest returned.
-func (k entry) checkDigest(u *unstructured.Unstructured, found *problems) {
-	if k.Digest == nil || k.Observes(u.GroupVersionKind().GroupKind()) == nil {
-		return
-	}
-	digest, _, _ := unstructured.NestedString(u.Object, "metadata", "annotations", kind.DigestAnnotation)
-	if !IsDigest(digest) {
-		found.add("%s %s: Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", u.GetKind(), u.GetName(), digest)
-	}
-}
-
-// checkName finds whether there is room for the name of an object, and for its hash.
-func (k entry) checkName(u *unstructured.Unstructured, found *problems) {
-	most, why := maxName, ""
-	if child := k.Child(u.GroupVersionKind().GroupKind()); child != nil && child.Immutable {
-		most, why = maxName-hashLength-len("-"), ", which leave room for the hash"
-	}
-	if name := u.GetName(); len(name) > most {
-		found.add("%s %s...: its name has %d characters, of at most %d%s: shorten it", u.GetKind(), name[:20], len(name), most, why)
 	}
 }

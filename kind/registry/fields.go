@@ -25,33 +25,23 @@ type fieldSpec struct {
 	FieldSpecs []fieldSpec `json:"fieldSpecs"`
 }
 
-// configured are the lists that a file of `configurations:` may have:
-// https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/configurations/
-var configured = []string{
-	"namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "templateLabels", "volumeClaimTemplateLabels",
-	"commonAnnotations", "nameReference", "varReference", "images", "replicas",
-}
-
-// checkFields finds what is wrong with the Fields of a kind of a list.
-func (k entry) checkFields(all []kind.Kind, root *apiextensionsv1.JSONSchemaProps, found *problems) {
+// checkFields finds what is wrong with the Fields. Kustomize itself refuses names of lists that it
+// does not know.
+func (e *entry) checkFields(root *apiextensionsv1.JSONSchemaProps) {
 	var config map[string][]fieldSpec
-	if err := yaml.UnmarshalStrict(k.Fields, &config); err != nil {
-		found.add("Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: %v", err)
+	if err := yaml.UnmarshalStrict(e.Fields, &config); err != nil {
+		e.add("Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: %v", err)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		if !slices.Contains(configured, name) {
-			found.add("Fields: kustomize has no %s: write one of %s", name, strings.Join(configured, ", "))
-			continue
-		}
 		for i, spec := range config[name] {
 			at := fmt.Sprintf("%s[%d]", name, i)
 			switch {
 			case name != "nameReference":
-				k.checkField(at, spec, all, root, found)
-			case spec.Kind != k.GVK.Kind || spec.Group != k.GVK.Group: // others may refer to this kind
+				e.checkField(at, spec, root)
+			case spec.Kind != e.GVK.Kind || spec.Group != e.GVK.Group: // others may refer to this kind
 				for j, referrer := range spec.FieldSpecs {
-					k.checkField(fmt.Sprintf("%s.fieldSpecs[%d]", at, j), referrer, all, root, found)
+					e.checkField(fmt.Sprintf("%s.fieldSpecs[%d]", at, j), referrer, root)
 				}
 			}
 		}
@@ -59,14 +49,15 @@ func (k entry) checkFields(all []kind.Kind, root *apiextensionsv1.JSONSchemaProp
 }
 
 // checkField finds what is wrong with one of the Fields.
-func (k entry) checkField(at string, spec fieldSpec, all []kind.Kind, root *apiextensionsv1.JSONSchemaProps, found *problems) {
+func (e *entry) checkField(at string, spec fieldSpec, root *apiextensionsv1.JSONSchemaProps) {
+	path := segments(spec.Path)
 	switch {
 	case spec.Path == "":
-		found.add("Fields: %s has no path: write that of a field, like spec/image", at)
-	case !slices.ContainsFunc(all, spec.isOf):
-		found.add("Fields: %s is of %s in group %q, which is no kind of the list: correct the kind and the group", at, spec.Kind, spec.Group)
-	case spec.isOf(*k.Kind) && !hasPath(withMetadata(root), segments(spec.Path), true):
-		found.add("Fields: %s: the CustomResourceDefinition has no field %s: correct the path", at, spec.Path)
+		e.add("Fields: %s has no path: write that of a field, like spec/image", at)
+	case !slices.ContainsFunc(e.all, spec.isOf):
+		e.add("Fields: %s is of %s in group %q, which is no kind of the list: correct the kind and the group", at, spec.Kind, spec.Group)
+	case spec.isOf(*e.Kind) && path[0] != "metadata" && fieldAt(root, path, true) == nil:
+		e.add("Fields: %s: the CustomResourceDefinition has no field %s: correct the path", at, spec.Path)
 	}
 }
 
@@ -75,15 +66,6 @@ func (f fieldSpec) isOf(k kind.Kind) bool {
 	return (f.Group == "" || f.Group == k.GVK.Group) &&
 		(f.Version == "" || f.Version == k.GVK.Version) &&
 		(f.Kind == "" || f.Kind == k.GVK.Kind)
-}
-
-// withMetadata returns the schema of an object with the fields that all have.
-func withMetadata(root *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
-	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
-	properties := map[string]apiextensionsv1.JSONSchemaProps{"apiVersion": text, "kind": text}
-	maps.Copy(properties, root.Properties)
-	properties["metadata"] = apiextensionsv1.JSONSchemaProps{} // takes anything
-	return &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: properties, XPreserveUnknownFields: root.XPreserveUnknownFields}
 }
 
 // segments returns the names in a path of kustomize. A backslash precedes a slash that is part
@@ -97,44 +79,35 @@ func segments(path string) []string {
 	return parts
 }
 
-// checkPaths finds what is wrong with the paths of a kind, which are of its schema.
-func (k entry) checkPaths(root *apiextensionsv1.JSONSchemaProps, found *problems) {
-	for i, path := range k.KeepDefaults {
-		if !hasPath(root, strings.Split(path, "."), false) {
-			found.add("KeepDefaults[%d]: the CustomResourceDefinition has no field %q: write the path of one, like spec.image", i, path)
-		}
+// checkPaths finds what is wrong with the paths of the kind, which are of its schema.
+func (e *entry) checkPaths(root *apiextensionsv1.JSONSchemaProps) {
+	for i, path := range e.KeepDefaults {
+		e.addIf(fieldAt(root, strings.Split(path, "."), false) == nil,
+			"KeepDefaults[%d]: the CustomResourceDefinition has no field %q: write the path of one, like spec.image", i, path)
 	}
-	if k.TimeField != "" && !hasText(root, strings.Split(k.TimeField, ".")) {
-		found.add("TimeField: the CustomResourceDefinition has no string %q: write the path of one, like spec.schedule", k.TimeField)
+	if e.TimeField != "" {
+		field := fieldAt(root, strings.Split(e.TimeField, "."), false)
+		e.addIf(field == nil || field.Type != "string", "TimeField: the CustomResourceDefinition has no string %q: write the path of one, like spec.schedule", e.TimeField)
 	}
 }
 
-// hasText reports whether a schema has a field that is a string.
-func hasText(s *apiextensionsv1.JSONSchemaProps, path []string) bool {
-	for _, name := range path {
-		property, ok := s.Properties[name]
-		if !ok {
-			return false
-		}
-		s = &property
-	}
-	return s.Type == "string"
-}
-
-// hasPath reports whether a schema has a field. With throughLists, a path goes on in the items
-// of a list.
-func hasPath(s *apiextensionsv1.JSONSchemaProps, path []string, throughLists bool) bool {
+// fieldAt returns the schema of the field at a path; nil where there is none. With throughLists, a
+// path goes on in the items of a list.
+func fieldAt(s *apiextensionsv1.JSONSchemaProps, path []string, throughLists bool) *apiextensionsv1.JSONSchemaProps {
 	for throughLists && s.Type == "array" && s.Items != nil && s.Items.Schema != nil {
 		s = s.Items.Schema
 	}
-	if len(path) == 0 || s.Type == "" && !s.XIntOrString {
-		return true
+	if len(path) == 0 {
+		return s
 	}
 	if property, ok := s.Properties[path[0]]; ok {
-		return hasPath(&property, path[1:], throughLists)
+		return fieldAt(&property, path[1:], throughLists)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		return hasPath(s.AdditionalProperties.Schema, path[1:], throughLists)
+		return fieldAt(s.AdditionalProperties.Schema, path[1:], throughLists)
 	}
-	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+	if s.Type == "" && !s.XIntOrString || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields {
+		return s // it takes anything
+	}
+	return nil
 }

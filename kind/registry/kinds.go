@@ -3,7 +3,10 @@
 package registry
 
 import (
+	"iter"
+	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,40 +19,45 @@ import (
 type Kinds struct {
 	// All are the kinds, in the order in which they were given.
 	All []kind.Kind
-}
 
-// entry is a kind of a list.
-type entry struct{ *kind.Kind }
+	check sync.Once
+	wrong error // what it found
+}
 
 // New returns the Kinds of a list. Its error has everything that is wrong with any.
 func New(all ...kind.Kind) (*Kinds, error) {
-	return &Kinds{all}, check(all)
+	k := &Kinds{All: all}
+	return k, k.Check()
+}
+
+// Check returns everything that is wrong with any of the kinds. It looks once.
+func (k *Kinds) Check() error {
+	k.check.Do(func() { k.wrong = check(k.All) })
+	return k.wrong
+}
+
+// Rendered returns the kinds that are rendered as they are, and not converted to another version.
+func (k *Kinds) Rendered() iter.Seq[*kind.Kind] {
+	return func(yield func(*kind.Kind) bool) {
+		for i := range k.All {
+			if !k.All[i].IsConverted() && !yield(&k.All[i]) {
+				return
+			}
+		}
+	}
 }
 
 // String returns how people say any of the kinds: "an At or a Memcached".
 func (k *Kinds) String() string {
 	var names []string
-	for i := range k.All {
-		if !k.All[i].IsConverted() {
-			names = append(names, k.All[i].GVK.Kind)
+	for one := range k.Rendered() {
+		article := "a "
+		if strings.IndexAny(one.GVK.Kind, "AEIO") == 0 {
+			article = "an "
 		}
+		names = append(names, article+one.GVK.Kind)
 	}
-	var b strings.Builder
-	for i, name := range names {
-		switch {
-		case i == 0:
-		case i == len(names)-1:
-			b.WriteString(" or ")
-		default:
-			b.WriteString(", ")
-		}
-		if strings.IndexAny(name, "AEIO") == 0 {
-			b.WriteString("an " + name)
-		} else {
-			b.WriteString("a " + name)
-		}
-	}
-	return b.String()
+	return kind.Or(names)
 }
 
 // GVKs returns those of the kinds.
@@ -74,9 +82,20 @@ func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
 // RenderedFrom returns the kind whose label an object carries, nil where it carries none.
 func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 	labels := object.GetLabels()
-	for i := range k.All {
-		if labels[k.All[i].Label] != "" && !k.All[i].IsConverted() {
-			return &k.All[i]
+	for one := range k.Rendered() {
+		if labels[one.Label] != "" {
+			return one
+		}
+	}
+	return nil
+}
+
+// FindRendered returns the kind of a group and name that is rendered, whichever its version; nil
+// where there is none.
+func (k *Kinds) FindRendered(gk schema.GroupKind) *kind.Kind {
+	for one := range k.Rendered() {
+		if one.GVK.GroupKind() == gk {
+			return one
 		}
 	}
 	return nil
@@ -85,12 +104,18 @@ func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 // IsImmutable reports whether an object was rendered from a kind to what nobody can change,
 // and so has a name that HashName gave it.
 func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
-	kind := k.RenderedFrom(object)
-	if kind == nil {
+	from := k.RenderedFrom(object)
+	if from == nil {
 		return false
 	}
-	child := kind.Child(object.GroupVersionKind().GroupKind())
+	child := from.Child(object.GroupVersionKind().GroupKind())
 	return child != nil && child.Immutable
+}
+
+// Gated returns the kinds with a Gate.
+func (k *Kinds) Gated() *Kinds {
+	without := func(one kind.Kind) bool { return one.Gate == "" }
+	return &Kinds{All: slices.DeleteFunc(slices.Clone(k.All), without)}
 }
 
 // Gates returns the scheduling gates that the controllers of kinds open.

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,8 +10,7 @@ import (
 
 // Review returns what the kind of an object says of a change of the object. Before or after is
 // nil where the change adds or removes it. An error says why the kind cannot tell.
-func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstructured, children []kind.ChildChange, now time.Time) (effects []kind.Effect, err error) {
-	defer reportPanic("its Review", &err)
+func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstructured, children []kind.ChildChange, now time.Time) ([]kind.Effect, error) {
 	was, err := k.typed(reviewer, before)
 	if err != nil {
 		return nil, err
@@ -21,17 +19,16 @@ func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	return reviewer.Review(was, is, children, now), nil
+	return call("its Review", func() ([]kind.Effect, error) { return reviewer.Review(was, is, children, now), nil })
 }
 
 // ReviewCRD returns what a kind says of a change of its CustomResourceDefinition; nothing where the
 // kind has no ReviewCRD.
-func ReviewCRD(reviewer *kind.Kind, before, after *unstructured.Unstructured) (effects []kind.Effect, err error) {
+func ReviewCRD(reviewer *kind.Kind, before, after *unstructured.Unstructured) ([]kind.Effect, error) {
 	if reviewer.ReviewCRD == nil {
 		return nil, nil
 	}
-	defer reportPanic("its ReviewCRD", &err)
-	return reviewer.ReviewCRD(before, after), nil
+	return call("its ReviewCRD", func() ([]kind.Effect, error) { return reviewer.ReviewCRD(before, after), nil })
 }
 
 // typed returns an object, of any version, as the Go type of a kind; nil for nil.
@@ -46,9 +43,5 @@ func (k *Kinds) typed(to *kind.Kind, object *unstructured.Unstructured) (kind.Ob
 	if converted != nil {
 		object = converted
 	}
-	typed := to.New()
-	if err := read(object, typed); err != nil {
-		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
-	}
-	return typed, nil
+	return read(to, object)
 }

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,11 +37,7 @@ func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructur
 		}
 	}
 	var views []View
-	for i := range k.All {
-		of := &k.All[i]
-		if of.IsConverted() {
-			continue
-		}
+	for of := range k.Rendered() {
 		view := View{Kind: of, Environment: e}
 		view.CRD = definitionOf(of, definitions)
 		objects := written[of]
@@ -81,41 +76,26 @@ func definitionOf(k *kind.Kind, objects []*unstructured.Unstructured) *unstructu
 }
 
 // Page calls the Page of a kind that has one.
-func (v View) Page() (page kind.Page, err error) {
-	defer reportPanic("Page of "+v.Kind.GVK.Kind, &err)
-	return v.Kind.Page(v.typed(), v.Environment), nil
+func (v View) Page() (kind.Page, error) {
+	return call("Page of "+v.Kind.GVK.Kind, func() (kind.Page, error) { return v.Kind.Page(v.typed(), v.Environment), nil })
 }
 
 // Warnings returns the warnings of the kind about its objects.
-func (v View) Warnings() (warnings []kind.Warning, err error) {
+func (v View) Warnings() ([]kind.Warning, error) {
 	if v.Kind.Warnings == nil || len(v.Objects) == 0 {
 		return nil, nil
 	}
-	defer reportPanic("Warnings of "+v.Kind.GVK.Kind, &err)
-	return v.Kind.Warnings(v.typed(), v.Environment), nil
-}
-
-// reportPanic sets err where the function of a kind that it is deferred by panics.
-func reportPanic(function string, err *error) {
-	if cause := recover(); cause != nil {
-		*err = fmt.Errorf("%s panics: %v", function, cause)
-	}
+	return call("Warnings of "+v.Kind.GVK.Kind, func() ([]kind.Warning, error) { return v.Kind.Warnings(v.typed(), v.Environment), nil })
 }
 
 // typed returns the objects as objects of the kind's Go type.
 func (v View) typed() []kind.Rendered[kind.Object] {
 	typed := make([]kind.Rendered[kind.Object], len(v.Objects))
 	for i, o := range v.Objects {
-		typed[i] = kind.Rendered[kind.Object]{Object: v.Kind.New(), Children: o.Children}
-		_ = read(o.Object, typed[i].Object) // Expand has read it
+		object, _ := read(v.Kind, o.Object) // Expand has read it
+		typed[i] = kind.Rendered[kind.Object]{Object: object, Children: o.Children}
 	}
 	return typed
-}
-
-// Gated returns the kinds with a Gate.
-func (k *Kinds) Gated() *Kinds {
-	without := func(one kind.Kind) bool { return one.Gate == "" }
-	return &Kinds{slices.DeleteFunc(slices.Clone(k.All), without)}
 }
 
 // IsInHealthyPhase reports whether an object of a cluster, as its controller last saw it, is in one

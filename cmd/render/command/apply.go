@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -22,7 +22,6 @@ import (
 type applyFlags struct {
 	cluster.Options
 	cluster.Target
-	names   []string
 	root    string
 	output  string
 	counted []string // the actions that the summary counts
@@ -60,18 +59,18 @@ time.`,
 
   # What was done, for a script
   render apply --env dev -o json | jq -r '.objects[] | select(.action != "unchanged") | .name'`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runApply(cmd, f) },
 	}
-	addApplyFlags(cmd, &f, "apply")
+	addApplyFlags(cmd, &f)
 	cmd.Flags().BoolVar(&f.ForceConflicts, "force-conflicts", false, "take fields back from those who changed them, and objects from kubectl")
 	return cmd
 }
 
 // addApplyFlags adds the flags that applying and deleting have in common.
-func addApplyFlags(cmd *cobra.Command, f *applyFlags, verb string) {
-	cmd.Flags().StringArrayVarP(&f.names, "env", "e", nil, "the environment to "+verb+": a folder of environments/")
-	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
+	addEnvironmentFlag(cmd, &f.Environment)
+	_ = cmd.MarkFlagRequired("env")
 	addRootFlag(cmd, &f.root)
 	addClusterFlags(cmd, &f.Target)
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "ask the cluster what would be done, and do nothing")
@@ -80,52 +79,22 @@ func addApplyFlags(cmd *cobra.Command, f *applyFlags, verb string) {
 	addOutputFlag(cmd, &f.output, textOrJSON)
 }
 
-// check returns an error if flags are wrong.
-func (f *applyFlags) check() error {
-	if err := checkOutput(f.output, textOrJSON); err != nil {
-		return err
-	}
-	var err error
-	if f.Environment, err = oneEnvironment(f.names, f.root); err != nil {
-		return err
-	}
-	switch {
-	case !render.IsEnvironmentName(f.Environment):
-		return fmt.Errorf("%q is not the name of an environment%s", f.Environment, render.Instead(f.Environment, environmentNames(f.root)))
-	case f.Timeout <= 0:
-		return errors.New("--timeout: write how long to wait, like 90s or 5m; --wait=false does not wait")
-	}
-	return nil
-}
-
 func runApply(cmd *cobra.Command, f applyFlags) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer p.stop()
 	r := newApplyReport(cmd, &f)
-	manifests, problems, err := f.read(cmd.Context(), p)
+	var manifests []cluster.Manifest
+	var problems []manifest.Problem // errors, or warnings of what is left out
+	err := inRepository(cmd, f.Kinds, f.root, nil, func(repository *render.Repository, p *progress) (err error) {
+		f.Repository = origin(cmd.Context(), repository)
+		manifests, problems, err = cluster.Read(cmd.Context(), repository, f.Environment, p.step)
+		return err
+	})
 	if err != nil || manifest.HasErrors(problems) {
-		p.stop()
 		problems, _ = manifest.SplitProblems(problems)
-		return r.end(cmd, problems, err)
+		return r.end(problems, err)
 	}
-	return f.run(cmd, p, r, problems, func(ctx context.Context, c *cluster.Cluster, o cluster.Options) ([]manifest.Problem, error) {
+	return f.run(cmd, r, problems, func(ctx context.Context, c *cluster.Cluster, o cluster.Options) ([]manifest.Problem, error) {
 		return cluster.Apply(ctx, c, manifests, o)
 	})
-}
-
-// read reads what to apply. The problems are errors, or warnings of what is left out.
-func (f *applyFlags) read(ctx context.Context, p *progress) ([]cluster.Manifest, []manifest.Problem, error) {
-	repository, err := openRepository(ctx, f.root)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer repository.Close()
-	repository.Now = time.Now()
-	f.Repository = origin(ctx, repository)
-	return cluster.Read(ctx, repository, f.Environment, p.step)
 }
 
 // origin identifies the git repository; it is empty where that is not known.
@@ -138,12 +107,16 @@ func origin(ctx context.Context, repository *render.Repository) string {
 }
 
 // run connects to the cluster, does something there and prints what was done.
-func (f *applyFlags) run(cmd *cobra.Command, p *progress, r *applyReport, warnings []manifest.Problem, do func(context.Context, *cluster.Cluster, cluster.Options) ([]manifest.Problem, error)) error {
-	p.step("connecting to the cluster")
+func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest.Problem, do func(context.Context, *cluster.Cluster, cluster.Options) ([]manifest.Problem, error)) error {
+	if f.Timeout <= 0 {
+		return errors.New("--timeout: write how long to wait, like 90s or 5m; --wait=false does not wait")
+	}
+	p := newProgress(cmd.ErrOrStderr(), "connecting to the cluster")
+	defer p.stop()
 	c, err := f.Connect(cmd.ErrOrStderr())
 	if err != nil {
 		p.stop()
-		return r.end(cmd, warnings, err)
+		return r.end(warnings, err)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -154,7 +127,7 @@ func (f *applyFlags) run(cmd *cobra.Command, p *progress, r *applyReport, warnin
 	p.pause(func() { fmt.Fprintf(cmd.ErrOrStderr(), "cluster: %s\n", c.Name) })
 	problems, err := do(ctx, c, f.Options)
 	p.stop()
-	return r.end(cmd, append(warnings, problems...), err)
+	return r.end(append(warnings, problems...), err)
 }
 
 // applyReport reports what was done in a cluster, for people and programs.
@@ -166,24 +139,22 @@ type applyReport struct {
 	Errors      []manifest.Problem `json:"errors"`
 	Warnings    []manifest.Problem `json:"warnings"`
 
-	out     io.Writer
-	isJSON  bool
-	counted []string // the actions that a summary counts
+	cmd   *cobra.Command
+	flags *applyFlags
 }
 
 func newApplyReport(cmd *cobra.Command, f *applyFlags) *applyReport {
-	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []cluster.Change{}, out: cmd.OutOrStdout(), isJSON: f.output == "json", counted: f.counted}
+	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []cluster.Change{}, cmd: cmd, flags: f}
 }
 
 // add notes what was done about an object, and prints it where it is a change.
 func (r *applyReport) add(change cluster.Change, p *progress) {
 	r.Objects = append(r.Objects, change)
-	if r.isJSON || change.Action == cluster.Unchanged {
-		return
+	if r.flags.output == "text" && change.Action != cluster.Unchanged {
+		p.pause(func() {
+			fmt.Fprintf(r.cmd.OutOrStdout(), "%s %s%s\n", manifest.EscapeControls(change.Object.String()), change.Action, r.dryRun())
+		})
 	}
-	p.pause(func() {
-		fmt.Fprintf(r.out, "%s %s%s\n", manifest.EscapeControls(change.Object.String()), change.Action, r.dryRun())
-	})
 }
 
 func (r *applyReport) dryRun() string {
@@ -194,46 +165,32 @@ func (r *applyReport) dryRun() string {
 }
 
 // end prints what is left to say.
-func (r *applyReport) end(cmd *cobra.Command, problems []manifest.Problem, err error) error {
+func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	r.Errors, r.Warnings = manifest.SplitProblems(problems)
-	if r.isJSON {
+	out, errOut := r.cmd.OutOrStdout(), r.cmd.ErrOrStderr()
+	if r.flags.output == "json" {
 		if err != nil {
 			r.Errors = append(r.Errors, manifest.Problem{Message: err.Error()})
 		}
-		if printErr := printJSON(r.out, r); printErr != nil {
+		if printErr := printJSON(out, r); printErr != nil {
 			return printErr
 		}
 	} else {
-		printProblems(cmd.ErrOrStderr(), r.Warnings)
-		printProblems(cmd.ErrOrStderr(), r.Errors)
+		printProblems(errOut, r.Warnings)
+		printProblems(errOut, r.Errors)
 		if len(r.Objects) > 0 || err == nil && len(r.Errors) == 0 {
-			fmt.Fprintln(r.out, r.summary())
+			fmt.Fprintln(out, r.summary())
 		}
 	}
 	switch {
 	case err != nil:
-		return errors.New(escapeLines(err.Error()))
+		return errors.New(kind.Visible(err.Error(), '\n'))
+	case len(r.Errors) > 0 && len(r.Objects) == 0:
+		return fmt.Errorf("%s, nothing was written", count(len(r.Errors), "problem"))
 	case len(r.Errors) > 0:
-		return fmt.Errorf("%s, %s", count(len(r.Errors), "problem"), r.done())
+		return fmt.Errorf("%s, what was done stays", count(len(r.Errors), "problem"))
 	}
 	return nil
-}
-
-// escapeLines returns a text of which no line can control a terminal.
-func escapeLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = manifest.EscapeControls(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// done tells, after errors, whether anything was done.
-func (r *applyReport) done() string {
-	if len(r.Objects) == 0 {
-		return "nothing was written"
-	}
-	return "what was done stays"
 }
 
 // summary counts what was done.
@@ -242,8 +199,8 @@ func (r *applyReport) summary() string {
 	for _, change := range r.Objects {
 		counts[change.Action]++
 	}
-	parts := make([]string, len(r.counted))
-	for i, action := range r.counted {
+	parts := make([]string, len(r.flags.counted))
+	for i, action := range r.flags.counted {
 		parts[i] = fmt.Sprintf("%d %s", counts[action], action)
 	}
 	return fmt.Sprintf("%s: %s%s", r.Environment, strings.Join(parts, ", "), r.dryRun())

@@ -24,17 +24,13 @@ type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// outputs are the formats of a report.
-var outputs = []string{"text", "json", "github"}
-
 type flags struct {
 	render.Selection
-	root    string
-	check   bool
-	strict  bool
-	watch   bool
-	output  string
-	version bool
+	root   string
+	check  bool
+	strict bool
+	watch  bool
+	output string
 }
 
 // newCommand returns the program for kinds. Args are the command line before it is parsed.
@@ -71,63 +67,44 @@ completes it. Ctrl-C ends --watch with 130.`,
 
   # List the files that were written
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
-		Args:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args, f.root) },
+		Version:       programVersions().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, f) },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, kinds, f) },
 
 		SuggestionsMinimumDistance: 2,
 	}
-	addSelectionFlags(cmd, &f.Selection, "an environment to render: a folder of environments/ (repeatable)", "render every environment, and prune those that no longer exist")
+	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune those that no longer exist")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error, also those that come with time")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of a file that was read, until Ctrl-C")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "text", "text, json, or github for annotations of a workflow")
-	cmd.Flags().BoolVar(&f.version, "version", false, "print the version, as the command version does")
-	cmd.SetFlagErrorFunc(wrongFlag)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	cmd.AddCommand(newInitCommand(), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(), newPublishCommand(), newSyncCommand(), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
+	cmd.Flags().Bool("version", false, "print the version, as the command version does")
+	cmd.SetVersionTemplate(cmd.Version)
+	cmd.MarkFlagsOneRequired("env", "all")
+	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
+	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	return cmd
 }
 
-func runRender(cmd *cobra.Command, f flags) error {
-	if err := checkOutput(f.output, outputs); err != nil {
-		return err
-	}
-	if f.version {
-		return printVersion(cmd.OutOrStdout(), f.output)
-	}
-	if err := checkSelection(f.Selection, f.root); err != nil {
-		return err
-	}
+func runRender(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {
 	if f.watch {
-		return watchEnvironments(cmd, f)
+		return watchEnvironments(cmd, kinds, f)
 	}
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer p.stop()
-	repository, err := openRepository(cmd.Context(), f.root)
-	if err != nil {
-		return err
-	}
-	defer repository.Close()
-	return renderOnce(cmd, repository, f, p)
+	return renderOnce(cmd, kinds, f, nil)
 }
 
-// renderOnce renders environments under the lock of the repository.
-func renderOnce(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
-	lock := repository.Lock
-	if f.check {
-		lock = repository.RLock
-	} else {
+// renderOnce renders environments. It tells look, unless that is nil, what it reads.
+func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(name string)) error {
+	lock := (*render.Repository).RLock
+	if !f.check {
+		lock = (*render.Repository).Lock
 		signal.Ignore(syscall.SIGPIPE) // a reader of the report that goes away must not interrupt the writes
 	}
-	unlock, err := begin(cmd.Context(), repository, lock, p)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return updateRendered(cmd, repository, f, p)
+	return inRepository(cmd, kinds, f.root, lock, func(repository *render.Repository, p *progress) error {
+		repository.Look = look
+		return updateRendered(cmd, repository, f, p)
+	})
 }
 
 // updateRendered renders environments and, unless it only checks, writes them. All that can fail comes
@@ -164,7 +141,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 }
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
-	r := newReport(update, f.check)
+	r := reportUpdate(update, f.check)
 	switch f.output {
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)
@@ -174,37 +151,35 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
-// begin takes a lock of the repository, which waits for other runs, and sets the time to render at.
-func begin(ctx context.Context, repository *render.Repository, lock func(context.Context) (unlock func(), err error), p *progress) (unlock func(), err error) {
-	repository.Now = time.Now()
-	p.step("waiting for another run")
-	return lock(ctx)
-}
-
-// openLocked opens a repository and takes a lock of it; done releases both.
-func openLocked(ctx context.Context, root string, lock func(*render.Repository, context.Context) (unlock func(), err error), p *progress) (repository *render.Repository, done func(), err error) {
-	if repository, err = openRepository(ctx, root); err != nil {
-		return nil, nil, err
+// inRepository opens a repository and calls do, under a lock unless that is nil: it waits for other runs.
+// The progress shows until do stops it or returns. Help, version and completion do not come here, and so
+// do not wait for the check of the kinds.
+func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock func(*render.Repository, context.Context) (unlock func(), err error), do func(*render.Repository, *progress) error) error {
+	if err := kinds.Check(); err != nil {
+		return err
 	}
-	unlock, err := begin(ctx, repository, func(ctx context.Context) (func(), error) { return lock(repository, ctx) }, p)
+	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
+	defer p.stop()
+	repository, err := openRepository(root, kinds)
 	if err != nil {
-		repository.Close()
-		return nil, nil, err
+		return err
 	}
-	return repository, func() { unlock(); repository.Close() }, nil
+	defer repository.Close()
+	repository.Now = time.Now()
+	if lock != nil {
+		p.step("waiting for another run")
+		unlock, err := lock(repository, cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	return do(repository, p)
 }
 
 // openRepository opens the repository in a folder or, where that is empty, the nearest at or above the
 // working folder.
-func openRepository(ctx context.Context, root string) (*render.Repository, error) {
-	kinds, err := kindsOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return openWith(root, kinds)
-}
-
-func openWith(root string, kinds *registry.Kinds) (*render.Repository, error) {
+func openRepository(root string, kinds *registry.Kinds) (*render.Repository, error) {
 	if root == "" {
 		var err error
 		if root, err = render.FindRoot("."); err != nil {
@@ -214,18 +189,12 @@ func openWith(root string, kinds *registry.Kinds) (*render.Repository, error) {
 	return render.Open(root, kinds)
 }
 
-func completeEnvironments(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeEnvironments returns the environments of the repository; none without a repository.
+func completeEnvironments(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 	root, _ := cmd.Flags().GetString("root")
-	return environmentNames(root), cobra.ShellCompDirectiveNoFileComp
-}
-
-// environmentNames returns the environments of the repository in a folder; none without a repository.
-func environmentNames(root string) []string {
-	repository, err := openWith(root, nil) // names depend on no kinds
-	if err != nil {
-		return nil
+	if repository, err := openRepository(root, nil); err == nil { // names depend on no kinds
+		defer repository.Close()
+		names, _ = repository.Environments()
 	}
-	defer repository.Close()
-	names, _ := repository.Environments()
-	return names
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

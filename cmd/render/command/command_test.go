@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -38,7 +37,7 @@ func execute(args ...string) (stdout, stderr string, code int, err error) {
 	cmd.SetOut(&out)
 	cmd.SetErr(&errOut)
 	cmd.SetArgs(args)
-	err = cmd.ExecuteContext(withKinds(context.Background(), gatehouse.Kinds))
+	err = cmd.Execute()
 	var exit exitCode
 	if errors.As(err, &exit) {
 		return out.String(), errOut.String(), int(exit), nil
@@ -77,12 +76,12 @@ func TestJSON(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"write --env NAME":           {},
+		"[env all] is required":      {},
 		"write text, json or github": {"--all", "-o", "xml"},
 		"is not the name":            {"--env", "../prod", "--root", repository(t)},
 		"environments build on":      {"--env", "base", "--root", repository(t)},
 		"has no folder environments": {"--all", "--root", t.TempDir()},
-		"--all renders every":        {"--all", "--env", "prod"},
+		"[env all] are set none":     {"--all", "--env", "prod"},
 		`unknown command "prod" for`: {"prod"},
 		"/nowhere: no such folder":   {"--all", "--root", "/nowhere"},
 	} {

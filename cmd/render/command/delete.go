@@ -1,9 +1,12 @@
 package command
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/verbs/cluster"
 )
 
@@ -25,22 +28,20 @@ Exit codes: 0 done; 2 error, or not gone in time.`,
 
   # Delete it, and wait until it is gone
   render delete --env dev`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDelete(cmd, f) },
 	}
-	addApplyFlags(cmd, &f, "delete")
+	addApplyFlags(cmd, &f)
 	return cmd
 }
 
 func runDelete(cmd *cobra.Command, f applyFlags) error {
-	if err := f.check(); err != nil {
-		return err
+	if !render.IsEnvironmentName(f.Environment) {
+		return fmt.Errorf("%q is not the name of an environment", f.Environment)
 	}
-	p := newProgress(cmd.ErrOrStderr(), "connecting to the cluster")
-	defer p.stop()
-	if repository, err := openWith(f.root, nil); err == nil { // it takes none
+	if repository, err := openRepository(f.root, nil); err == nil { // it takes none
 		defer repository.Close()
 		f.Repository = origin(cmd.Context(), repository)
 	}
-	return f.run(cmd, p, newApplyReport(cmd, &f), nil, cluster.Delete)
+	return f.run(cmd, newApplyReport(cmd, &f), nil, cluster.Delete)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -19,9 +20,6 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review"
 )
-
-// diffOutputs has the output formats of a diff.
-var diffOutputs = []string{"text", "markdown", "json"}
 
 type diffFlags struct {
 	render.Selection
@@ -68,22 +66,20 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
 
   # In two columns
   KUBECTL_EXTERNAL_DIFF="diff -y" render diff --all`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, f) },
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "an environment to compare: a folder of environments/ (repeatable)", "compare every environment, and those that are gone (with --base the default)")
+	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, and those that are gone (with --base the default)")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with what is committed at a revision of git, as a pull request into it does")
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by dry runs")
 	addClusterFlags(cmd, &f.target)
-	addOutputFlag(cmd, &f.output, diffOutputs)
+	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
+	cmd.MarkFlagsOneRequired("env", "all", "base")
 	return cmd
 }
 
-func runDiff(cmd *cobra.Command, f diffFlags) error {
-	if err := checkOutput(f.output, diffOutputs); err != nil {
-		return err
-	}
+func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	if cmd.Flags().Changed("base") && f.base == "" {
 		return errors.New("--base is empty: write a branch, a tag or a commit; in CI, look at the variable that is to have it")
 	}
@@ -91,28 +87,21 @@ func runDiff(cmd *cobra.Command, f diffFlags) error {
 		return err
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
-	if err := checkSelection(f.Selection, f.root); err != nil {
-		return err
-	}
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer p.stop()
-	repository, done, err := openLocked(cmd.Context(), f.root, (*render.Repository).RLock, p)
-	if err != nil {
-		return err
-	}
-	defer done()
-	progress := func(environment, step string) { p.step(environment + ": " + step) }
-	var d *diff.Diff
-	if f.live {
-		d, err = diffLive(cmd, repository, f, p, progress)
-	} else {
-		d, err = diff.New(cmd.Context(), repository, f.Selection, f.base, progress)
-	}
-	if err != nil {
-		return err
-	}
-	p.stop()
-	return printDifferences(cmd, d, repository.Now, f)
+	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
+		var d *diff.Diff
+		var err error
+		progress := func(environment, step string) { p.step(environment + ": " + step) }
+		if f.live {
+			d, err = diffLive(cmd, repository, f, p, progress)
+		} else {
+			d, err = diff.New(cmd.Context(), repository, f.Selection, f.base, progress)
+		}
+		if err != nil {
+			return err
+		}
+		p.stop()
+		return printDifferences(cmd, d, repository.Now, f)
+	})
 }
 
 // checkLive returns an error where a flag cannot be used with --live, or without it.
@@ -139,20 +128,18 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 	}
 	d, err := cluster.Compare(cmd.Context(), c, repository, f.Names, progress)
 	p.stop()
-	for line := range strings.Lines(warnings.String()) {
-		fmt.Fprintln(cmd.ErrOrStderr(), manifest.EscapeControls(strings.TrimSuffix(line, "\n")))
-	}
+	fmt.Fprint(cmd.ErrOrStderr(), kind.Visible(warnings.String(), '\n'))
 	return d, err
 }
 
 // printDifferences prints a diff. Its error is the exit code: whether anything differs.
 func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFlags) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	r := report{check: true}
-	for _, e := range d.Environments {
-		errors, warnings := manifest.SplitProblems(e.Problems)
-		r.Environments = append(r.Environments, environmentReport{Name: e.Name, Errors: errors, Warnings: warnings})
+	environments := make([]environmentReport, len(d.Environments))
+	for i, e := range d.Environments {
+		environments[i].Errors, environments[i].Warnings = manifest.SplitProblems(e.Problems)
 	}
+	r := newReport(environments, nil, true)
 	if err := printReport(out, errOut, r); err != nil {
 		return err
 	}
@@ -214,9 +201,7 @@ type reviewReport struct {
 }
 
 func printReviewJSON(out io.Writer, d *diff.Diff, now time.Time, r report) error {
-	errors, warnings := r.problems()
-	reviewed := reviewReport{d.Base, review.New(d.Environments, now), append([]manifest.Problem{}, errors...), append([]manifest.Problem{}, warnings...)}
-	return printJSON(out, reviewed)
+	return printJSON(out, reviewReport{d.Base, review.New(d.Environments, now), r.errors, r.warnings})
 }
 
 // The sizes of the longest comments that hosts accept, in bytes.
@@ -233,8 +218,7 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 		limit = gitLabComment
 	}
 	if d.Failed() {
-		errors, _ := r.problems()
-		return review.Failure(errors, limit, f.command(d.Base))
+		return review.Failure(r.errors, limit, f.command(d.Base))
 	}
 	return review.New(d.Environments, now).Markdown(limit, f.command(d.Base))
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/explain"
@@ -22,7 +24,7 @@ type explainFlags struct {
 	environment, namespace, root, output string
 }
 
-func newExplainCommand() *cobra.Command {
+func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
@@ -49,16 +51,8 @@ beside the answer where kustomize can build the environment.`,
 
   # The files that have to do with an object, for a script
   render explain memcached catalog -n shop --env prod -o json | jq -r '.objects[].changes[].file'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return fmt.Errorf("explain what? write a FILE or KIND/NAME%s", seeHelp(cmd))
-			case len(args) > 2:
-				return fmt.Errorf("%d arguments: write one FILE, KIND/NAME, or KIND NAME%s", len(args), seeHelp(cmd))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, f, args) },
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, kinds, f, args) },
 	}
 	addEnvironmentFlag(cmd, &f.environment)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of the object, where several have one of its name")
@@ -67,36 +61,28 @@ beside the answer where kustomize can build the environment.`,
 	return cmd
 }
 
-func runExplain(cmd *cobra.Command, f explainFlags, args []string) error {
-	if err := checkOutput(f.output, textOrJSON); err != nil {
-		return err
-	}
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer p.stop()
-	repository, err := openRepository(cmd.Context(), f.root)
-	if err != nil {
-		return err
-	}
-	defer repository.Close()
-	q, err := f.question(repository, args)
-	if err != nil {
-		return err
-	}
-	answer, err := explain.Ask(repository, q, func(step string) { p.step(q.Environment + ": " + step) })
-	p.stop()
-	if answer == nil {
-		return err
-	}
-	printProblems(cmd.ErrOrStderr(), answer.Errors)
-	if len(answer.Objects) > 0 || f.output == "json" && len(answer.Errors) > 0 {
-		if err := printAnswer(cmd.OutOrStdout(), *answer, f.output); err != nil {
-			return fmt.Errorf("print: %w", err)
+func runExplain(cmd *cobra.Command, kinds *registry.Kinds, f explainFlags, args []string) error {
+	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
+		q, err := f.question(repository, args)
+		if err != nil {
+			return err
 		}
-	}
-	if err == nil && len(answer.Errors) > 0 {
-		err = exitCode(exitError)
-	}
-	return err
+		answer, err := explain.Ask(repository, q, func(step string) { p.step(q.Environment + ": " + step) })
+		p.stop()
+		if answer == nil {
+			return err
+		}
+		printProblems(cmd.ErrOrStderr(), answer.Errors)
+		if len(answer.Objects) > 0 || f.output == "json" && len(answer.Errors) > 0 {
+			if err := printAnswer(cmd.OutOrStdout(), *answer, f.output); err != nil {
+				return fmt.Errorf("print: %w", err)
+			}
+		}
+		if err == nil && len(answer.Errors) > 0 {
+			err = exitCode(exitError)
+		}
+		return err
+	})
 }
 
 func printAnswer(w io.Writer, answer explain.Answer, output string) error {
@@ -117,56 +103,46 @@ func printAnswer(w io.Writer, answer explain.Answer, output string) error {
 func (f explainFlags) question(repository *render.Repository, args []string) (q explain.Question, err error) {
 	q = explain.Question{Environment: f.environment, Namespace: f.namespace}
 	environments, err := repository.Environments()
-	if err != nil {
-		return q, err
-	}
-	if len(args) == 1 {
+	if err == nil && len(args) == 1 {
 		q.File, err = fileOf(repository.Dir(), args[0])
 	}
 	switch {
 	case err != nil:
 		return q, err
 	case q.File == "":
-		err = readObject(&q, args)
+		q.Kind, q.Name, err = objectOf(args)
 	default:
-		err = f.fillEnvironment(&q, environments)
+		q.Environment, err = f.environmentOf(q.File, environments)
 	}
 	if err == nil && q.Environment == "" {
-		err = noEnvironment(environments)
+		err = fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environments))
 	}
 	return q, err
 }
 
-// readObject reads KIND/NAME, or KIND and NAME.
-func readObject(q *explain.Question, args []string) error {
-	q.Kind, q.Name = args[0], ""
-	if len(args) == 2 {
-		q.Name = args[1]
-	} else {
-		q.Kind, q.Name, _ = strings.Cut(args[0], "/")
+// objectOf returns the kind and name of KIND/NAME, or KIND and NAME.
+func objectOf(args []string) (kind, name string, err error) {
+	kind, name, _ = strings.Cut(strings.Join(args, "/"), "/")
+	if kind == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", fmt.Errorf("%q is no object: write KIND/NAME, as memcached/sessions, and -n NAMESPACE where several have the name; or the path of a FILE", strings.Join(args, " "))
 	}
-	if q.Kind == "" || q.Name == "" || strings.Contains(q.Kind+q.Name, "/") {
-		return fmt.Errorf("%q is no object: write KIND/NAME, as memcached/sessions, and -n NAMESPACE where several have the name; or the path of a FILE", strings.Join(args, " "))
-	}
-	return nil
+	return kind, name, nil
 }
 
-// fillEnvironment takes the environment from the path of a file, where that says it.
-func (f explainFlags) fillEnvironment(q *explain.Question, environments []string) error {
-	if f.namespace != "" {
-		return errors.New("--namespace is for KIND/NAME: leave it out with a FILE")
+// environmentOf returns the environment to explain a file in: the one of the flag, or else the one that
+// the path of the file says.
+func (f explainFlags) environmentOf(file string, environments []string) (string, error) {
+	said := explain.EnvironmentOf(file, environments)
+	isRendered := strings.HasPrefix(file, "rendered/")
+	switch {
+	case f.namespace != "":
+		return "", errors.New("--namespace is for KIND/NAME: leave it out with a FILE")
+	case isRendered && said == "":
+		return "", fmt.Errorf("%s is of no environment%s", file, render.ThereAre(environments))
+	case isRendered && f.environment != "" && f.environment != said:
+		return "", fmt.Errorf("%s is of %s: leave out --env %s", file, said, f.environment)
 	}
-	of := explain.EnvironmentOf(q.File, environments)
-	if q.Environment == "" {
-		q.Environment = of
-	}
-	switch isRendered := strings.HasPrefix(q.File, "rendered/"); {
-	case isRendered && of == "":
-		return fmt.Errorf("%s is of no environment%s", q.File, render.ThereAre(environments))
-	case isRendered && of != q.Environment:
-		return fmt.Errorf("%s is of %s: leave out --env %s", q.File, of, q.Environment)
-	}
-	return nil
+	return cmp.Or(f.environment, said), nil
 }
 
 // fileOf returns the path from the root of the file that an argument names, empty where it names

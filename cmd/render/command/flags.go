@@ -1,12 +1,15 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/verbs/cluster"
 )
@@ -19,7 +22,13 @@ func addRootFlag(cmd *cobra.Command, root *string) {
 
 // addEnvironmentFlag adds the flag that selects one environment.
 func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
-	cmd.Flags().StringVarP(environment, "env", "e", "", "the environment: a folder of environments/")
+	cmd.Flags().FuncP("env", "e", "the environment `NAME`, a folder of environments/", func(name string) error {
+		if *environment != "" {
+			return errors.New("it is there more than once: each environment takes a run of its own")
+		}
+		*environment = name
+		return nil
+	})
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 }
 
@@ -28,6 +37,7 @@ func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all
 	cmd.Flags().StringArrayVarP(&selection.Names, "env", "e", nil, one)
 	cmd.Flags().BoolVarP(&selection.All, "all", "A", false, all)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+	cmd.MarkFlagsMutuallyExclusive("env", "all")
 }
 
 // addClusterFlags adds the flags that select the cluster.
@@ -45,31 +55,23 @@ var textOrJSON = []string{"text", "json"}
 
 // addOutputFlag adds the flag that selects an output format, by default the first.
 func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
-	cmd.Flags().StringVarP(output, "output", "o", forms[0], listed(forms))
+	*output = forms[0]
+	cmd.Flags().FuncP("output", "o", fmt.Sprintf("print in this `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
+		if !slices.Contains(forms, form) {
+			return errors.New("write " + kind.Or(forms))
+		}
+		*output = form
+		return nil
+	})
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkOutput returns an error for an unknown output format.
-func checkOutput(output string, forms []string) error {
-	if slices.Contains(forms, output) {
-		return nil
+// aboutGates returns a text for a program with kinds whose Pods wait behind a gate, and puts them
+// in the place of %s; it is empty for a program without such kinds.
+func aboutGates(kinds *registry.Kinds, text string) string {
+	gated := kinds.Gated()
+	if len(gated.All) == 0 {
+		return ""
 	}
-	return fmt.Errorf("--output %s: write %s", output, listed(forms))
-}
-
-// listed returns words as a list in a sentence: text, json or github.
-func listed(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-// noArguments returns an error for arguments of a command that takes none.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(cmd, args); err != nil {
-		return fmt.Errorf("%w%s", err, seeHelp(cmd))
-	}
-	return nil
+	return strings.ReplaceAll(text, "%s", gated.String())
 }

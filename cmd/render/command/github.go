@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func printGitHub(out io.Writer, r report, folder string) error {
 	w := bufio.NewWriter(out)
-	for _, p := range r.toPrint() {
+	for _, p := range r.problems() {
 		printAnnotation(w, p, folder)
 	}
 	if totals := r.totals(); totals != "" {
@@ -47,11 +48,7 @@ func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
 	if p.Line > 0 {
 		add("line", fmt.Sprint(p.Line))
 	}
-	title := p.Object
-	if title == "" {
-		title = "render"
-	}
-	add("title", title)
+	add("title", cmp.Or(p.Object, "render"))
 	fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), commandData(p.Message))
 }
 

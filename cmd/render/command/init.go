@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/verbs/setup"
 )
 
-func newInitCommand() *cobra.Command {
+func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 	var root string
-	var o setup.Options
+	o := setup.Options{Kinds: kinds}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make the first environment in a git repository",
@@ -25,12 +27,12 @@ file for CI. It overwrites nothing.`,
 
   # With the controller's image from your registry, and an environment staging
   render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runInit(cmd, root, o) },
 	}
 	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment")
 	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the one of this release)")
-	cmd.Flags().StringVar(&o.CI, "ci", "", listed(setup.CIs)+" (default: the host of the remote)")
+	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: the host of the remote)")
 	cmd.Flags().StringVar(&root, "root", ".", "the folder to make environments/ in")
 	_ = cmd.MarkFlagDirname("root")
 	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
@@ -39,13 +41,12 @@ file for CI. It overwrites nothing.`,
 }
 
 func runInit(cmd *cobra.Command, root string, o setup.Options) error {
-	kinds, err := kindsOf(cmd.Context())
-	if err != nil {
+	if err := o.Kinds.Check(); err != nil {
 		return err
 	}
 	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
-	o.Kinds, o.Now = kinds, time.Now()
+	o.Now = time.Now()
 	made, err := setup.Init(cmd.Context(), root, o, p.step)
 	p.stop()
 	if err != nil {
@@ -57,13 +58,11 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 
 // newCommands returns the commands that add an object of each kind to an environment.
 func newCommands(o setup.Options) string {
-	kinds := renderedKinds(o.Kinds)
-	commands := make([]string, len(kinds))
-	for i, k := range kinds {
-		commands[i] = "render new " + strings.ToLower(k.GVK.Kind)
-		if i == 0 {
-			commands[i] += " NAME --env " + o.Environment
-		}
+	var commands []string
+	suffix := " NAME --env " + o.Environment
+	for k := range o.Kinds.Rendered() {
+		commands = append(commands, "render new "+strings.ToLower(k.GVK.Kind)+suffix)
+		suffix = "" // it is the same for the others
 	}
 	return strings.Join(commands, ", or ")
 }

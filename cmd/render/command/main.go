@@ -2,12 +2,10 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
-	"sync"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -29,33 +27,19 @@ func tuneCollector() {
 }
 
 func run(all []kind.Kind) int {
-	ctx := withKinds(context.Background(), all)
+	kinds := &registry.Kinds{All: all}
 	// No signal is caught: the next run completes one that was killed.
-	err := newCommand(&registry.Kinds{All: all}, os.Args[1:]).ExecuteContext(ctx)
+	err := newCommand(kinds, os.Args[1:]).Execute()
 	var code exitCode
 	switch {
 	case errors.As(err, &code):
 		return int(code)
 	case err != nil:
-		if _, wrong := kindsOf(ctx); wrong != nil { // the cause of a wrong command line, as flags come from kinds
+		if wrong := kinds.Check(); wrong != nil { // the cause of a wrong command line, as flags come from kinds
 			err = wrong
 		}
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return exitError
 	}
 	return 0
-}
-
-type kindsKey struct{}
-
-// withKinds returns a context with kinds. The first command that uses them checks them: help, version and
-// completion do not wait for that.
-func withKinds(ctx context.Context, all []kind.Kind) context.Context {
-	check := func() (*registry.Kinds, error) { return registry.New(all...) }
-	return context.WithValue(ctx, kindsKey{}, sync.OnceValues(check))
-}
-
-// kindsOf returns the kinds in a context, or an error with all that is wrong with them.
-func kindsOf(ctx context.Context) (*registry.Kinds, error) {
-	return ctx.Value(kindsKey{}).(func() (*registry.Kinds, error))()
 }

@@ -17,6 +17,7 @@ import (
 // newNewCommand returns the command new, with a command for each kind where args have new: to read
 // CustomResourceDefinitions takes longer than most other commands.
 func newNewCommand(kinds *registry.Kinds, args []string) *cobra.Command {
+	var names, examples []string // of the commands for the kinds
 	cmd := &cobra.Command{
 		Use:   "new KIND NAME --env NAME",
 		Short: "Add " + kinds.String() + " to an environment",
@@ -25,40 +26,22 @@ a comment on each field, and lists the file in the kustomization there. It write
 nothing if the environment would not render with it. The flags of a kind are fields of
 its spec. Where the resources of the kustomization are not a list with one entry a line,
 it prints the entry to add.`,
-		RunE: func(*cobra.Command, []string) error { return nil }, // never, because of Args
+		RunE: func(*cobra.Command, []string) error { return fmt.Errorf("new what? write %s", kind.Or(names)) },
 	}
 	if !slices.Contains(args, "new") {
 		return cmd
 	}
-	for _, k := range renderedKinds(kinds) {
-		cmd.AddCommand(newNewKindCommand(k))
-	}
-	names, examples := make([]string, len(cmd.Commands())), make([]string, len(cmd.Commands()))
-	for i, one := range cmd.Commands() {
+	for k := range kinds.Rendered() {
+		one := newNewKindCommand(kinds, k)
+		cmd.AddCommand(one)
 		_, example, _ := strings.Cut(one.Example, "\n")
-		names[i], examples[i] = one.Name(), "  # "+one.Short+"\n"+example
+		names, examples = append(names, one.Name()), append(examples, "  # "+one.Short+"\n"+example)
 	}
 	cmd.Example = strings.Join(examples, "\n\n")
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return fmt.Errorf("new what? write %s%s", listed(names), seeHelp(cmd))
-		}
-		return fmt.Errorf("unknown kind %q: write %s%s", args[0], listed(names), seeHelp(cmd))
-	}
 	return cmd
 }
 
-// renderedKinds returns the kinds that are not converted to another version.
-func renderedKinds(kinds *registry.Kinds) (rendered []*kind.Kind) {
-	for i := range kinds.All {
-		if k := &kinds.All[i]; !k.IsConverted() {
-			rendered = append(rendered, k)
-		}
-	}
-	return rendered
-}
-
-func newNewKindCommand(k *kind.Kind) *cobra.Command {
+func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	var root string
 	s := setup.Spec{Kind: k, Values: map[string]any{}}
 	outline, err := setup.NewOutline(k)
@@ -70,10 +53,10 @@ func newNewKindCommand(k *kind.Kind) *cobra.Command {
 		Use:     name + " NAME --env NAME",
 		Short:   strings.TrimSuffix(outline.Sentence, "."),
 		Example: fmt.Sprintf("  # environments/prod/%s-sample.yaml\n  render new %s sample --env prod", name, name),
-		Args:    oneName,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
-			return runNew(cmd, root, s)
+			return runNew(cmd, kinds, root, s)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -95,14 +78,6 @@ func newNewKindCommand(k *kind.Kind) *cobra.Command {
 		}
 	}
 	return cmd
-}
-
-// oneName returns an error for arguments other than one name.
-func oneName(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return fmt.Errorf("write one NAME, not %d: quote values that have spaces%s", len(args), seeHelp(cmd))
 }
 
 // fieldValue is the value of the flag of a field. It implements pflag.Value.
@@ -134,20 +109,15 @@ func addFieldFlag(cmd *cobra.Command, f setup.Field, values map[string]any) {
 	_ = cmd.RegisterFlagCompletionFunc(f.Flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func runNew(cmd *cobra.Command, root string, s setup.Spec) error {
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer p.stop()
-	repository, done, err := openLocked(cmd.Context(), root, (*render.Repository).Lock, p)
-	if err != nil {
-		return err
-	}
-	defer done()
-	addition, err := setup.Add(cmd.Context(), repository, s, p.step)
-	p.stop()
-	if err != nil {
-		return err
-	}
-	return printAddition(cmd, addition, flags{root: root, Selection: render.Selection{Names: []string{s.Environment}}})
+func runNew(cmd *cobra.Command, kinds *registry.Kinds, root string, s setup.Spec) error {
+	return inRepository(cmd, kinds, root, (*render.Repository).Lock, func(repository *render.Repository, p *progress) error {
+		addition, err := setup.Add(cmd.Context(), repository, s, p.step)
+		p.stop()
+		if err != nil {
+			return err
+		}
+		return printAddition(cmd, addition, flags{root: root, Selection: render.Selection{Names: []string{s.Environment}}})
+	})
 }
 
 // printAddition prints what was written, or why nothing was, and the next command.

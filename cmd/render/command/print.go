@@ -18,7 +18,7 @@ import (
 // printReport prints the diff of a check, or a summary, to out, and warnings and errors to
 // errOut.
 func printReport(out, errOut io.Writer, r report) error {
-	printProblems(errOut, r.toPrint())
+	printProblems(errOut, r.problems())
 	if totals := r.totals(); totals != "" {
 		fmt.Fprintln(errOut, totals)
 	}
@@ -35,7 +35,7 @@ func printReport(out, errOut io.Writer, r report) error {
 
 // printSummary prints what was done; nothing where errors kept it from being done.
 func printSummary(w io.Writer, r report) {
-	if r.failed() {
+	if len(r.errors) > 0 {
 		return
 	}
 	for _, e := range r.Environments {

@@ -161,7 +161,7 @@ func TestCheckWaits(t *testing.T) {
 		cmd.SetOut(&bytes.Buffer{})
 		cmd.SetErr(&bytes.Buffer{})
 		cmd.SetArgs([]string{"--all", "--check", "--root", root})
-		return cmd.ExecuteContext(withKinds(ctx, gatehouse.Kinds))
+		return cmd.ExecuteContext(ctx)
 	}
 
 	unlock, err := repository.Lock(t.Context())

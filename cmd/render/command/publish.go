@@ -7,18 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/publish"
 )
 
 type publishFlags struct {
 	publish.Options
-	names  []string
 	root   string
 	output string
 }
 
-func newPublishCommand() *cobra.Command {
+func newPublishCommand(kinds *registry.Kinds) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
 		Use:   "publish --env NAME [--branch BRANCH] [--push]",
@@ -44,11 +45,11 @@ says which, and publishing again completes it.`,
 
   # Publish, and print the commit of the branch
   render publish --env prod -o json | jq -r .commit`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runPublish(cmd, f) },
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPublish(cmd, kinds, f) },
 	}
-	cmd.Flags().StringArrayVarP(&f.names, "env", "e", nil, "the environment to publish: a folder of environments/")
-	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+	addEnvironmentFlag(cmd, &f.Environment)
+	_ = cmd.MarkFlagRequired("env")
 	cmd.Flags().StringVar(&f.Branch, "branch", "", "the branch to commit to (default env/NAME)")
 	cmd.Flags().BoolVar(&f.Push, "push", false, "push the branch to remote.pushDefault, the only remote, or origin")
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "print what would be published, and change no branch")
@@ -57,44 +58,33 @@ says which, and publishing again completes it.`,
 	return cmd
 }
 
-func runPublish(cmd *cobra.Command, f publishFlags) error {
-	if err := checkOutput(f.output, textOrJSON); err != nil {
-		return err
-	}
-	var err error
-	if f.Environment, err = oneEnvironment(f.names, f.root); err != nil {
-		return err
-	}
+func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error {
 	if cmd.Flags().Changed("branch") && f.Branch == "" {
 		return errors.New("--branch is empty: write the name of a branch, or leave it out")
 	}
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer func() { p.stop() }()
-	step := func(doing string, mayAsk bool) {
-		p.stop() // git may ask for a password on the terminal
-		if !mayAsk {
-			p = newProgress(cmd.ErrOrStderr(), doing)
+	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
+		defer func() { p.stop() }()
+		step := func(doing string, mayAsk bool) {
+			p.stop() // git may ask for a password on the terminal
+			if !mayAsk {
+				p = newProgress(cmd.ErrOrStderr(), doing)
+			}
 		}
-	}
-	repository, err := openRepository(cmd.Context(), f.root)
-	if err != nil {
-		return err
-	}
-	defer repository.Close()
-	result, problems, err := publish.Run(cmd.Context(), repository, f.Options, step)
-	if err != nil {
-		return err
-	}
-	p.stop()
-	if result == nil {
-		found, _ := manifest.SplitProblems(problems)
-		printProblems(cmd.ErrOrStderr(), found)
-		return fmt.Errorf("%s, nothing was published", count(len(found), "problem"))
-	}
-	if f.output == "json" {
-		return printJSON(cmd.OutOrStdout(), result)
-	}
-	return printPublished(cmd.OutOrStdout(), result)
+		result, problems, err := publish.Run(cmd.Context(), repository, f.Options, step)
+		if err != nil {
+			return err
+		}
+		p.stop()
+		if result == nil {
+			found, _ := manifest.SplitProblems(problems)
+			printProblems(cmd.ErrOrStderr(), found)
+			return fmt.Errorf("%s, nothing was published", count(len(found), "problem"))
+		}
+		if f.output == "json" {
+			return printJSON(cmd.OutOrStdout(), result)
+		}
+		return printPublished(cmd.OutOrStdout(), result)
+	})
 }
 
 // printPublished prints the result on one line.

@@ -19,7 +19,9 @@ type report struct {
 	// Orphans are the files below rendered/ that no index lists. A check fails because of them.
 	Orphans []manifest.Problem `json:"orphans,omitempty"`
 
-	check bool
+	check            bool
+	errors, warnings []manifest.Problem // of all environments
+	refused          []manifest.Problem // the orphans of a check
 }
 
 // environmentReport is the result for one environment. Paths are relative to the root, with slashes.
@@ -41,8 +43,37 @@ type environmentReport struct {
 	Diff string `json:"diff,omitempty"`
 }
 
-func newReport(update *render.Update, check bool) report {
-	r := report{Environments: []environmentReport{}, Orphans: update.Orphans, check: check}
+// newReport returns the report on environments. Each problem is there once, though several
+// environments may share a base. Orphans are among the problems, except in a check, where they are a
+// difference.
+func newReport(environments []environmentReport, orphans []manifest.Problem, check bool) report {
+	r := report{Environments: environments, Orphans: orphans, check: check}
+	var problems []manifest.Problem
+	for _, orphan := range orphans {
+		if check {
+			orphan.Warning = false
+			r.refused = append(r.refused, orphan)
+		} else {
+			problems = append(problems, orphan)
+		}
+	}
+	for _, e := range environments {
+		problems = slices.Concat(problems, e.Errors, e.Warnings)
+	}
+	isThere := map[string]bool{}
+	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
+		line := p.String()
+		isRepeated := isThere[line]
+		isThere[line] = true
+		return isRepeated
+	})
+	r.errors, r.warnings = manifest.SplitProblems(problems)
+	return r
+}
+
+// reportUpdate returns the report on what rendering changes.
+func reportUpdate(update *render.Update, check bool) report {
+	environments := []environmentReport{}
 	for _, e := range update.Environments {
 		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}}
 		one.Errors, one.Warnings = manifest.SplitProblems(e.Problems)
@@ -52,73 +83,28 @@ func newReport(update *render.Update, check bool) report {
 				one.Diff = e.Plan.Diff()
 			}
 		}
-		r.Environments = append(r.Environments, one)
+		environments = append(environments, one)
 	}
-	return r
+	return newReport(environments, update.Orphans, check)
 }
 
-// failed reports whether there are errors.
-func (r report) failed() bool {
-	errors, _ := r.problems()
-	return len(errors) > 0
-}
-
-// problems returns the errors and the warnings of all environments, each once, though several may share
-// a base. Orphans are among them, except in a check, where they are a difference.
-func (r report) problems() (errors, warnings []manifest.Problem) {
-	if !r.check {
-		errors, warnings = manifest.SplitProblems(r.Orphans)
-	}
-	for _, e := range r.Environments {
-		errors, warnings = append(errors, e.Errors...), append(warnings, e.Warnings...)
-	}
-	return distinct(errors), distinct(warnings)
-}
-
-// toPrint returns the problems to print: warnings, then the orphans of a check, then errors.
-func (r report) toPrint() []manifest.Problem {
-	errors, warnings := r.problems()
-	return slices.Concat(warnings, r.refused(), errors)
-}
-
-// refused returns the orphans that make a check fail.
-func (r report) refused() (orphans []manifest.Problem) {
-	if !r.check {
-		return nil
-	}
-	for _, orphan := range r.Orphans {
-		orphan.Warning = false
-		orphans = append(orphans, orphan)
-	}
-	return orphans
-}
-
-// distinct returns problems, each once.
-func distinct(problems []manifest.Problem) (kept []manifest.Problem) {
-	isThere := map[string]bool{}
-	for _, p := range problems {
-		if line := p.String(); !isThere[line] {
-			isThere[line] = true
-			kept = append(kept, p)
-		}
-	}
-	return kept
-}
+// problems returns the problems to print: warnings, then the orphans of a check, then errors.
+func (r report) problems() []manifest.Problem { return slices.Concat(r.warnings, r.refused, r.errors) }
 
 // totals returns the numbers of errors and warnings; nothing where the summary has them.
 func (r report) totals() string {
-	errors, warnings := r.problems()
 	var counts []string
-	if n := len(errors); n > 0 {
-		counts = append(counts, "error: "+count(n, "problem"))
+	add := func(before string, n int, noun, after string) {
+		if n > 0 {
+			counts = append(counts, before+count(n, noun)+after)
+		}
 	}
-	if n := len(warnings); n > 0 && (r.check || len(errors) > 0) {
-		counts = append(counts, count(n, "warning"))
+	add("error: ", len(r.errors), "problem", "")
+	if r.check || len(r.errors) > 0 {
+		add("", len(r.warnings), "warning", "")
 	}
-	if n := len(r.refused()); n > 0 {
-		counts = append(counts, count(n, "path")+" below rendered/ that render did not write")
-	}
-	if len(errors) > 0 {
+	add("", len(r.refused), "path", " below rendered/ that render did not write")
+	if len(r.errors) > 0 {
 		counts = append(counts, "nothing was written")
 	}
 	return strings.Join(counts, ", ")

@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/verbs/sync"
 )
 
-func newSyncCommand() *cobra.Command {
+func newSyncCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync (flux | argocd) --env NAME --repo URL",
 		Short: "Print the objects that make Flux or Argo CD sync an environment",
@@ -23,21 +24,18 @@ comments. It reads rendered/NAME, and changes nothing.`,
 
   # An Application, and health checks for argocd-cm
   render sync argocd --env prod --repo https://github.com/acme/shop.git > prod.yaml`,
-		Args: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("which tool? write flux or argocd%s", seeHelp(cmd))
-		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // never, because of Args
+		RunE: func(*cobra.Command, []string) error { return errors.New("which tool? write flux or argocd") },
 
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // those of the tools
 	}
 	cmd.AddCommand(
-		newSyncToolCommand("flux", "Print a GitRepository and a Kustomization", sync.Flux),
-		newSyncToolCommand("argocd", "Print an Application, and health checks for argocd-cm", sync.ArgoCD))
+		newSyncToolCommand(kinds, "flux", "Print a GitRepository and a Kustomization", sync.Flux),
+		newSyncToolCommand(kinds, "argocd", "Print an Application, and health checks for argocd-cm", sync.ArgoCD))
 	return cmd
 }
 
 // newSyncToolCommand returns the command that prints the objects for one tool.
-func newSyncToolCommand(tool, short string, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) *cobra.Command {
+func newSyncToolCommand(kinds *registry.Kinds, tool, short string, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) *cobra.Command {
 	var root string
 	var o sync.Options
 	cmd := &cobra.Command{
@@ -48,12 +46,12 @@ func newSyncToolCommand(tool, short string, manifests func(context.Context, *ren
 
   # The branch that render publish makes
   render sync %[1]s --env prod --repo https://github.com/acme/shop.git --branch env/prod`, tool),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("path") && o.Path == "" {
 				return errors.New("--path is empty: write . for the top of the branch, or leave it out")
 			}
-			return runSync(cmd, root, o, manifests)
+			return runSync(cmd, kinds, root, o, manifests)
 		},
 	}
 	addEnvironmentFlag(cmd, &o.Environment)
@@ -66,22 +64,17 @@ func newSyncToolCommand(tool, short string, manifests func(context.Context, *ren
 	return cmd
 }
 
-func runSync(cmd *cobra.Command, root string, o sync.Options, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) error {
-	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
-	defer p.stop()
-	repository, done, err := openLocked(cmd.Context(), root, (*render.Repository).RLock, p)
-	if err != nil {
-		return err
-	}
-	defer done()
-	p.step("reading what was rendered")
-	printed, err := manifests(cmd.Context(), repository, o)
-	if err != nil {
-		return err
-	}
-	p.stop()
-	if _, err := cmd.OutOrStdout().Write(printed); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+func runSync(cmd *cobra.Command, kinds *registry.Kinds, root string, o sync.Options, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) error {
+	return inRepository(cmd, kinds, root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
+		p.step("reading what was rendered")
+		printed, err := manifests(cmd.Context(), repository, o)
+		if err != nil {
+			return err
+		}
+		p.stop()
+		if _, err := cmd.OutOrStdout().Write(printed); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		return nil
+	})
 }

@@ -2,9 +2,7 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"strings"
 
@@ -36,30 +34,32 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the versions of render, and of the kustomize and the Kubernetes in it",
 		Example: `  # The release of Kubernetes that objects are checked with
   render version -o json | jq -r .kubernetes`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(output, textOrJSON); err != nil {
-				return err
+			if output == "json" {
+				return printJSON(cmd.OutOrStdout(), programVersions())
 			}
-			return printVersion(cmd.OutOrStdout(), output)
+			_, err := fmt.Fprint(cmd.OutOrStdout(), programVersions())
+			return err
 		},
 	}
 	addOutputFlag(cmd, &output, textOrJSON)
 	return cmd
 }
 
-func printVersion(w io.Writer, output string) error {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return errors.New("this program was built without its version")
-	}
-	v := versionsOf(info)
-	if output == "json" {
-		return printJSON(w, v)
-	}
+// String returns the versions for people.
+func (v versions) String() string {
 	revision := cmp.Or(strings.TrimSpace(v.Revision+" "+v.RevisionTime), "unknown")
-	_, err := fmt.Fprintf(w, "render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s\ngo: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, v.Go)
-	return err
+	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s\ngo: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, v.Go)
+}
+
+// programVersions returns the versions of this program.
+func programVersions() versions {
+	info, ok := debug.ReadBuildInfo()
+	if !ok { // it was built without modules
+		info = &debug.BuildInfo{}
+	}
+	return versionsOf(info)
 }
 
 // versionsOf returns the versions that a build recorded.

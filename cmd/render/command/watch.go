@@ -8,26 +8,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/verbs/watch"
 )
 
 // watchEnvironments renders, and renders again on each change of what was read, until the process is
 // interrupted.
-func watchEnvironments(cmd *cobra.Command, f flags) error {
+func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {
 	switch {
 	case f.check:
 		return errors.New("--watch keeps rendered/ up to date, so there is nothing to check: leave out --check, and use git diff to see what changes")
 	case f.output == "github":
 		return errors.New("--output github is for a workflow, which ends: leave out --watch")
 	}
-	repository, err := openRepository(cmd.Context(), f.root)
+	repository, err := openRepository(f.root, kinds)
 	if err != nil {
 		return err
 	}
 	f.root = repository.Dir()
 	repository.Close()
 	for isFirst := true; ; isFirst = false {
-		if err := renderAndWait(cmd, f, isFirst); err != nil {
+		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {
 			return err
 		}
 	}
@@ -35,7 +36,7 @@ func watchEnvironments(cmd *cobra.Command, f flags) error {
 
 // renderAndWait renders, prints the result, and waits until something changes that was read. It returns
 // errors that no edit fixes; every error in the first run is taken for one.
-func renderAndWait(cmd *cobra.Command, f flags, isFirst bool) error {
+func renderAndWait(cmd *cobra.Command, kinds *registry.Kinds, f flags, isFirst bool) error {
 	watcher, err := watch.New(f.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s was moved or removed: run render again where it is now", f.root)
@@ -45,7 +46,8 @@ func renderAndWait(cmd *cobra.Command, f flags, isFirst bool) error {
 	}
 	defer watcher.Close()
 	state := "up to date"
-	err = renderWatched(cmd, f, watcher)
+	watcher.Look("environments")
+	err = renderOnce(cmd, kinds, f, watcher.Look)
 	var code exitCode
 	switch {
 	case errors.As(err, &code):
@@ -59,18 +61,4 @@ func renderAndWait(cmd *cobra.Command, f flags, isFirst bool) error {
 		return err
 	}
 	return watcher.Wait(cmd.Context())
-}
-
-// renderWatched renders once, and tells a watcher what is read.
-func renderWatched(cmd *cobra.Command, f flags, watcher *watch.Watcher) error {
-	p := newProgress(cmd.ErrOrStderr(), "rendering")
-	defer p.stop()
-	watcher.Look("environments")
-	repository, err := openRepository(cmd.Context(), f.root)
-	if err != nil {
-		return err
-	}
-	defer repository.Close()
-	repository.Look = watcher.Look
-	return renderOnce(cmd, repository, f, p)
 }

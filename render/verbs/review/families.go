@@ -90,12 +90,7 @@ func untold(err error) []kind.Effect {
 
 // writtenKind returns the kind of an object that people write; nil of any other object.
 func (w *world) writtenKind(o manifest.ID) *kind.Kind {
-	for i := range w.Kinds.All {
-		if k := &w.Kinds.All[i]; !k.IsConverted() && k.GVK.GroupKind() == (schema.GroupKind{Group: o.Group, Kind: o.Kind}) {
-			return k
-		}
-	}
-	return nil
+	return w.Kinds.FindRendered(schema.GroupKind{Group: o.Group, Kind: o.Kind})
 }
 
 // reviewCounts returns the effect on an object whose kind has no Review.
