@@ -98,10 +98,10 @@ func (w *Ways) componentsIn(k *source.Kustomization, entries []string) (folders 
 	return folders
 }
 
-// isGenerated reports whether a document of a kustomization generates an object, rather than
-// being a patch, or changing an object that another generates.
+// isGenerated reports whether a document is an entry of a kustomization that generates an object,
+// rather than changing one that another generates.
 func isGenerated(d source.Document) bool {
-	if d.IsInline() || d.APIVersion != "" || d.Kind != "ConfigMap" && d.Kind != "Secret" {
+	if d.APIVersion != "" || d.Kind != "ConfigMap" && d.Kind != "Secret" {
 		return false
 	}
 	behavior := source.Field(d.Node, "behavior")

@@ -1,8 +1,11 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -55,21 +58,17 @@ func (e extent) withChild(child extent) extent {
 
 // measurement finds the extent of a tree of nodes without expanding it.
 type measurement struct {
-	length  int // of the text that the nodes are written in
-	nodes   int // measured so far
-	anchors map[*yaml.Node]extent
-	open    map[*yaml.Node]bool // anchors that are being measured
+	length  int                   // of the text that the nodes are written in
+	nodes   int                   // measured so far
+	anchors map[*yaml.Node]extent // of those that are measured as a whole
 }
 
 // measure returns by how many bytes a document, of a text of some length, grows where its
 // aliases are expanded. The error is a lineError of what keeps it from being read.
 func measure(root *yaml.Node, length int) (growth int, err error) {
-	m := &measurement{length: length, anchors: map[*yaml.Node]extent{}, open: map[*yaml.Node]bool{}}
+	m := &measurement{length: length, anchors: map[*yaml.Node]extent{}}
 	e, err := m.extent(root, 0)
-	if err != nil {
-		return 0, err
-	}
-	return max(m.growth(e), 0), nil
+	return max(m.growth(e), 0), err
 }
 
 // growth returns by how many bytes what was measured is larger than it is written.
@@ -87,7 +86,6 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 	if node.Kind == yaml.MappingNode {
 		e.compared = len(node.Content) / 2 * len(node.Content) / 2
 	}
-	m.open[node] = node.Anchor != ""
 	m.nodes++
 	for _, child := range node.Content {
 		measured, err := m.extent(child, depth+1)
@@ -99,7 +97,6 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 			return extent{}, tooLarge(child.Line)
 		}
 	}
-	delete(m.open, node)
 	if node.Anchor != "" {
 		m.anchors[node] = e
 	}
@@ -108,10 +105,10 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 
 // aliased returns the extent of the node that an alias stands for.
 func (m *measurement) aliased(alias *yaml.Node, depth int) (extent, error) {
-	if m.open[alias.Alias] {
+	e, isWhole := m.anchors[alias.Alias]
+	if !isWhole {
 		return extent{}, lineError{alias.Line, fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", alias.Value)}
 	}
-	e := m.anchors[alias.Alias]
 	if depth+e.height > maxDepth {
 		return extent{}, tooDeep(alias.Line)
 	}
@@ -137,39 +134,31 @@ func (d *disk) admit(file string, growth, line int) error {
 	return nil
 }
 
-// TooLargeError is why kustomize cannot read a file.
-type TooLargeError struct{ manifest.Problem }
-
-func (e *TooLargeError) Error() string { return e.String() }
-
-// measureFile returns a TooLargeError for a file that was not measured when it was parsed,
-// as only kustomize reads it, and that is too large.
+// measureFile returns an error for a file that was not measured when it was parsed, as only
+// kustomize reads it, and that is too large.
 func (d *disk) measureFile(file string, content []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.isMeasured[file] {
 		for _, p := range splitDocuments(content) {
-			if _, err := d.measureText(file, p); err != nil {
-				line, message := p.position(err)
-				d.refused[file] = &TooLargeError{manifest.Problem{File: Relative(file), Line: line, Message: message}}
+			var at lineError
+			if _, err := d.measureText(file, p); errors.As(err, &at) {
+				d.refused[file] = manifest.Problem{File: Relative(file), Line: at.line, Message: at.message}
 				break
 			}
 		}
 	}
-	if refused := d.refused[file]; refused != nil {
-		return refused
+	if refused, ok := d.refused[file]; ok {
+		return errors.New(refused.String())
 	}
 	return nil
 }
 
 // TooLarge returns the problems of the files that kustomize asked for and could not read.
-func (f *FileSystem) TooLarge() (problems []manifest.Problem) {
+func (f *FileSystem) TooLarge() []manifest.Problem {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	for _, refused := range f.disk.refused {
-		problems = append(problems, refused.Problem)
-	}
-	return manifest.SortProblems(problems)
+	return manifest.SortProblems(slices.Collect(maps.Values(f.disk.refused)))
 }
 
 // measureText admits a text that may be YAML, or anything else. It returns an error only for
@@ -181,26 +170,30 @@ func (d *disk) measureText(file string, p piece) (node *yaml.Node, err error) {
 	}
 	node = root.Content[0]
 	growth, err := measure(node, len(p.content))
-	return node, errors.Join(err, d.admit(file, growth, node.Line))
+	if err != nil {
+		err = p.inFile(err)
+	}
+	p.setLines(node)
+	return node, cmp.Or(err, d.admit(file, growth, node.Line))
 }
 
 // maxTextLevels is how deep in texts kustomize may look for texts.
 const maxTextLevels = 4
 
 // checkTexts reports texts that are too large, in a node whose texts kustomize may parse.
-func (s *Sources) checkTexts(file string, at place, node *yaml.Node, levels int) {
+func (s *Sources) checkTexts(file string, node *yaml.Node, levels int) {
 	if node.Kind == yaml.ScalarNode && levels > 0 && strings.ContainsAny(node.Value, "*[{\n") {
-		for _, p := range textPieces(node, at) {
+		for _, p := range textPieces(node) {
 			root, err := s.FS.disk.measureText(file, p)
 			if err != nil {
-				s.reportMalformed(file, p, err)
+				s.reportMalformed(file, err)
 			} else if root != nil && root.Kind != yaml.ScalarNode {
-				s.checkTexts(file, p.place, root, levels-1)
+				s.checkTexts(file, root, levels-1)
 			}
 		}
 	}
 	for _, child := range node.Content {
-		s.checkTexts(file, at, child, levels)
+		s.checkTexts(file, child, levels)
 	}
 }
 

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -52,14 +53,10 @@ func (s *Sources) onlyDocument(file string, pieces []piece) (only *yaml.Node) {
 	before := len(s.Problems)
 	for _, p := range pieces {
 		node := s.parse(file, p)
-		switch {
-		case node == nil:
-		case only != nil:
-			s.report(file, p.line(node.Line), "a second document, which kustomize does not read: remove it, or make one of both")
-		default:
-			shift(node, p.offset)
-			only = node
+		if node != nil && only != nil {
+			s.report(file, node.Line, "a second document, which kustomize does not read: remove it, or make one of both")
 		}
+		only = cmp.Or(only, node)
 	}
 	if len(s.Problems) > before {
 		return nil
@@ -69,17 +66,6 @@ func (s *Sources) onlyDocument(file string, pieces []piece) (only *yaml.Node) {
 		return nil
 	}
 	return only
-}
-
-// shift moves nodes to later lines.
-func shift(node *yaml.Node, lines int) {
-	if lines == 0 {
-		return
-	}
-	node.Line += lines
-	for _, child := range node.Content {
-		shift(child, lines)
-	}
 }
 
 // isOnlyKustomization reports whether a folder has no other kustomization than k.
@@ -97,24 +83,10 @@ func (s *Sources) isOnlyKustomization(k *Kustomization) bool {
 func (s *Sources) checkType(k *Kustomization, root *yaml.Node) {
 	fixed := k.Kustomization
 	fixed.FixKustomization()
-	version := types.KustomizationVersion
-	if fixed.Kind == types.ComponentKind {
-		version = types.ComponentVersion
+	for _, wrong := range fixed.EnforceFields() {
+		field, _, _ := strings.Cut(wrong, " ")
+		s.report(k.File, lineAt(root, []string{field}), "%s, or left out", wrong)
 	}
-	switch {
-	case fixed.Kind != types.KustomizationKind && fixed.Kind != types.ComponentKind:
-		s.report(k.File, lineOfKey(root, "kind"), "kind %s: write %s or %s, or leave it out", fixed.Kind, types.KustomizationKind, types.ComponentKind)
-	case fixed.APIVersion != version:
-		s.report(k.File, lineOfKey(root, "apiVersion"), "apiVersion %s: write %s, or leave it out", fixed.APIVersion, version)
-	}
-}
-
-// lineOfKey returns the line of a key of a mapping, or that of the mapping.
-func lineOfKey(mapping *yaml.Node, key string) int {
-	if k, _ := mappingEntry(mapping, key); k != nil {
-		return k.Line
-	}
-	return mapping.Line
 }
 
 // checkFields reports fields that no kustomization has, and values of a wrong type.
@@ -172,8 +144,8 @@ const noHelm = "rendering runs no Helm: write what `helm template` prints into a
 
 // refuseHelm reports fields that ask for Helm.
 func (s *Sources) refuseHelm(file string, root *yaml.Node) {
-	for i := 0; i < len(root.Content); i += 2 {
-		if key := root.Content[i]; strings.HasPrefix(strings.ToLower(key.Value), "helm") {
+	for key := range entries(root) {
+		if strings.HasPrefix(strings.ToLower(key.Value), "helm") {
 			s.report(file, key.Line, "%s: %s", key.Value, noHelm)
 		}
 	}

@@ -32,17 +32,21 @@ func (l load) list() string {
 	return l.by.Folder + " " + l.from.field
 }
 
+// listed is a path in a list of objects.
+type listed struct{ list, path string }
+
 func (l load) position() string {
 	return manifest.Problem{File: Relative(l.by.File), Line: l.line}.Position()
 }
 
 // followLoad reads the kustomization that an entry loads, or notes the manifest.
 func (s *Sources) followLoad(l load) {
-	isSame := func(other load) bool { return other.list() == l.list() && other.path == l.path }
-	if l.from.is != loadFolder && slices.ContainsFunc(s.loads, isSame) {
+	entry := listed{l.list(), l.path}
+	if s.isListed[entry] && l.from.is != loadFolder {
 		s.report(l.by.File, l.line, "%s is listed twice: remove one", Relative(l.path))
 		return
 	}
+	s.isListed[entry] = true
 	if l.isDir {
 		s.loading = append(s.loading, l)
 		if !s.isCycle(l) {
@@ -50,8 +54,8 @@ func (s *Sources) followLoad(l load) {
 			s.checkKind(l)
 		}
 		s.loading = s.loading[:len(s.loading)-1]
-	} else if !s.isManifest[l.path] {
-		s.isManifest[l.path] = true
+	} else if _, isKnown := s.documents[l.path]; !isKnown {
+		s.documents[l.path] = nil
 		s.Manifests = append(s.Manifests, &Manifest{File: l.path})
 	}
 	s.loads = append(s.loads, l)
@@ -93,11 +97,6 @@ func (s *Sources) checkKind(l load) {
 	case !isComponent && l.from.is == loadFolder:
 		s.report(l.by.File, l.line, "%s is no Component: list it under resources, or write kind: Component there", Relative(l.path))
 	}
-}
-
-// hasDots reports whether a name in a path has dots that kustomize takes for a mistake.
-func hasDots(name string) bool {
-	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part != ".." && strings.Contains(part, "..") })
 }
 
 // Fork returns the positions of the entries that load a file or what loads it, where those

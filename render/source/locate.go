@@ -72,119 +72,88 @@ func writtenKeys(id manifest.ID, keys []string) []string {
 }
 
 func (s *Sources) position(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
-	own, found := s.documentOf(id, origin)
-	if found {
-		if key, value := walkKeys(own.Node, keys, is); is.passes(value) {
-			return Relative(own.File), own.line(key)
+	own := closest(id, s.documents[origin])
+	if len(own) > 0 {
+		if key, value := walkKeys(own[0].Node, keys, is); is.passes(value) {
+			return Relative(origin), key.Line
 		}
 	}
-	if d, node := s.changeOf(id, keys, is); node != nil {
-		return Relative(d.File), d.line(node)
+	if file, node := s.changeOf(id, keys, is); node != nil {
+		return Relative(file), node.Line
 	}
-	if !found {
+	if len(own) == 0 {
 		return Relative(origin), 0
 	}
-	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
-		if key, _ := walkKeys(own.Node, keys, nil); key != nil {
-			return Relative(own.File), own.line(key)
-		}
-	}
-	return own.Position()
+	return Relative(origin), lineAt(own[0].Node, keys)
 }
 
-// documentOf returns the document that an object was written as. If kustomize changed the name
-// since, that is one of the same kind whose name the new one contains.
-func (s *Sources) documentOf(id manifest.ID, origin string) (Document, bool) {
-	var renamed *Document
-	documents := s.Documents(origin)
-	for i := range documents {
-		d := &documents[i]
-		if d.inline || d.Kind != id.Kind || d.Group != id.Group {
+// lineAt returns the line of a field of a document, or of the mapping that would hold it.
+func lineAt(document *yaml.Node, keys []string) int {
+	for ; ; keys = keys[:len(keys)-1] {
+		if key, _ := walkKeys(document, keys, nil); key != nil {
+			return key.Line
+		}
+	}
+}
+
+// changeOf returns the file and the node of a patch, or an entry of a kustomization, that gave a
+// field of an object its value: of several, that with the longest name in common with the object.
+// If the value is known, the patch may have another name: kustomize does not read that of one
+// with a target.
+func (s *Sources) changeOf(id manifest.ID, keys []string, is test) (file string, at *yaml.Node) {
+	if len(keys) == 0 {
+		return "", nil
+	}
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		if k := s.Kustomizations[folder]; at == nil {
+			file, at = k.File, s.changeBy(k, id, keys, is)
+		}
+	}
+	common := 0
+	for _, p := range s.patches {
+		length := 0
+		switch isNamed := strings.Contains(id.Name, p.Name) && (p.Namespace == "" || p.Namespace == id.Namespace); {
+		case isNamed:
+			length = len(p.Name)
+		case !p.hasTarget || is == nil:
 			continue
 		}
-		if d.Name == id.Name && (d.Namespace == id.Namespace || renamed == nil) {
-			renamed = d
-			if d.Namespace == id.Namespace {
-				return *d, true
-			}
+		if !mayName(p.kind, id.Kind) || at != nil && length <= common {
+			continue
 		}
-		if renamed == nil && d.Name != "" && strings.Contains(id.Name, d.Name) {
-			renamed = d
+		if node := p.nodeAt(keys, is); node != nil {
+			file, at, common = p.File, node, length
 		}
 	}
-	if renamed == nil {
-		return Document{}, false
-	}
-	return *renamed, true
+	return file, at
 }
 
-// changeOf returns the node of a patch or replicas: entry that gave a field of an object its
-// value: of several, that with the longest name in common with the object. If the value is
-// known, the patch may have another name: kustomize does not read that of one with a target.
-func (s *Sources) changeOf(id manifest.ID, keys []string, is test) (by Document, at *yaml.Node) {
-	if len(keys) == 0 {
-		return by, nil
+// nodeAt returns the node of a patch that gives a field its value, or nil.
+func (p patch) nodeAt(keys []string, is test) *yaml.Node {
+	if p.Node.Kind == yaml.SequenceNode {
+		return jsonPatchNode(p.Node, keys, is)
 	}
-	var byTarget Document
-	var atTarget *yaml.Node
-	for _, file := range s.changingFiles() {
-		for _, d := range s.Documents(file) {
-			if at != nil && len(d.Name) <= len(by.Name) {
-				continue
-			}
-			node := s.changeBy(d, id, keys, is)
-			switch {
-			case node != nil && !isNameOf(d, id):
-				byTarget, atTarget = d, node
-			case node != nil:
-				by, at = d, node
-			}
-		}
-	}
-	if at == nil && is != nil {
-		return byTarget, atTarget
-	}
-	return by, at
-}
-
-// isNameOf reports whether a patch may name an object, whose name may have changed since.
-func isNameOf(patch Document, id manifest.ID) bool {
-	return strings.Contains(id.Name, patch.Name) && (patch.Namespace == "" || patch.Namespace == id.Namespace)
-}
-
-// changingFiles returns the files that may change objects: kustomizations, patches and the
-// like, but no manifests.
-func (s *Sources) changingFiles() []string {
-	if s.changers == nil {
-		for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
-			if !s.isManifest[file] {
-				s.changers = append(s.changers, file)
-			}
-		}
-	}
-	return s.changers
-}
-
-// changeBy returns the node of a patch or kustomization that gives a field of an object its
-// value, or nil.
-func (s *Sources) changeBy(d Document, id manifest.ID, keys []string, is test) *yaml.Node {
-	if isKustomization(d.File) && !d.inline {
-		if field := strings.Join(keys, "."); field == "spec.replicas" || slices.Contains(s.fields.scaleFields(), field) {
-			return replicasEntry(d.Node, id.Name, is)
-		} else if field == "metadata.namespace" && is.passes(Field(d.Node, "namespace")) {
-			namespace, _ := mappingEntry(d.Node, "namespace")
-			return namespace
-		}
-		return nil
-	}
-	if d.Kind != "" && d.Kind != id.Kind {
-		return nil
-	}
-	if d.Node.Kind == yaml.SequenceNode {
-		return jsonPatchNode(d.Node, keys, is)
-	}
-	if key, value := walkKeys(d.Node, keys, is); is.passes(value) {
+	if key, value := walkKeys(p.Node, keys, is); is.passes(value) {
 		return key
+	}
+	return nil
+}
+
+// changeBy returns the node of a kustomization, of its replicas or namespace, that gives a field of
+// an object its value, or nil.
+func (s *Sources) changeBy(k *Kustomization, id manifest.ID, keys []string, is test) *yaml.Node {
+	field := strings.Join(keys, ".")
+	switch {
+	case field == "metadata.namespace":
+		if key, value := mappingEntry(k.root, "namespace"); is.passes(value) {
+			return key
+		}
+	case field == "spec.replicas", slices.Contains(s.fields.scaleFields(), field):
+		for _, entry := range itemsOf(Field(k.root, "replicas")) {
+			if count, value := mappingEntry(entry, "count"); is.passes(value) && strings.Contains(id.Name, textAt(entry, "name")) {
+				return count
+			}
+		}
 	}
 	return nil
 }
@@ -237,19 +206,6 @@ func JSONPointer(pointer string) []string {
 	return keys
 }
 
-func replicasEntry(kustomization *yaml.Node, name string, is test) *yaml.Node {
-	_, replicas := mappingEntry(kustomization, "replicas")
-	if replicas == nil {
-		return nil
-	}
-	for _, entry := range replicas.Content {
-		if count, value := mappingEntry(entry, "count"); is.passes(value) && strings.Contains(name, textAt(entry, "name")) {
-			return count
-		}
-	}
-	return nil
-}
-
 // walkKeys returns the key and value nodes at keys, or nil; of a list, those of the
 // first item that passes a test, where the index is not among the keys or its item does
 // not pass: a patch has indexes of its own. An item of a list is its own key.
@@ -270,13 +226,12 @@ func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
 // spelledEntry returns the entry of a mapping with a key, in any case: the API server names some
 // fields as its code does.
 func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
-	key, value = mappingEntry(mapping, name)
-	if mapping = dereferenced(mapping); value != nil || mapping.Kind != yaml.MappingNode {
+	if key, value = mappingEntry(mapping, name); value != nil {
 		return key, value
 	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if strings.EqualFold(mapping.Content[i].Value, name) {
-			return mapping.Content[i], dereferenced(mapping.Content[i+1])
+	for key, value := range entries(mapping) {
+		if strings.EqualFold(key.Value, name) {
+			return key, value
 		}
 	}
 	return nil, nil
@@ -304,24 +259,7 @@ func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Nod
 	return nil, nil
 }
 
-// Line returns the line of a field of the first document of a file, or of the mapping that would
-// hold it.
+// Line returns the line of a field of a kustomization, or of the mapping that would hold it.
 func (s *Sources) Line(file string, keys ...string) int {
-	documents := s.Documents(file)
-	if len(documents) == 0 {
-		return 0
-	}
-	for ; ; keys = keys[:len(keys)-1] {
-		if key, _ := walkKeys(documents[0].Node, keys, nil); key != nil {
-			return documents[0].line(key)
-		}
-	}
-}
-
-func isKustomization(file string) bool {
-	switch path.Base(file) {
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return true
-	}
-	return false
+	return lineAt(s.Kustomizations[path.Dir(file)].root, keys)
 }
