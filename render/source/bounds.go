@@ -197,40 +197,47 @@ func (s *Sources) checkTexts(file string, node *yaml.Node, levels int) {
 	}
 }
 
-// checkCopies reports the file or folder with which too much is loaded again, as where each
-// of many folders loads the next two.
-func (s *Sources) checkCopies(roots []string) {
-	count := map[string]int{} // how often a file or folder is loaded
-	for _, root := range roots {
-		count[root] = 1
-	}
-	loaders := map[string][]string{}
+// checkLoads reports a folder that loads itself, or the file or folder with which too much is
+// loaded again, as where each of many folders loads the next two.
+func (s *Sources) checkLoads(roots []string) {
+	byFolder, weights := map[string][]load{}, map[string]int{}
 	for _, l := range s.loads {
-		loaders[l.path] = append(loaders[l.path], l.by.Folder)
+		byFolder[l.by.Folder] = append(byFolder[l.by.Folder], l)
 	}
-	var countOf func(path string) int
-	countOf = func(path string) int {
-		if _, known := count[path]; !known {
-			for _, folder := range loaders[path] {
-				count[path] = min(count[path]+countOf(folder), 1<<40)
-			}
-		}
-		return count[path]
-	}
-	weights := map[string]int{}
 	for _, k := range s.Kustomizations {
 		weights[k.Folder] = k.weight
 	}
 	for _, m := range s.Manifests {
 		weights[m.File] = len(m.Texts)
 	}
-	copies := 0
-	for _, l := range s.loads {
-		n := countOf(l.path)
-		copies += max(n-1, 0) * weights[l.path]
-		weights[l.path] = 0 // counted
-		if copies > maxCopies {
-			s.report(l.by.File, l.line, "%s would be loaded %d times, which makes over %d copies of what is in files: load folders less often, or have fewer objects in them", Relative(l.path), n, maxCopies)
+	var open []string // the folders on the way to one
+	isLoaded, copies := map[string]bool{}, 0
+	var follow func(folder string) (isBounded bool)
+	follow = func(folder string) bool {
+		isLoaded[folder], open = true, append(open, folder)
+		for _, l := range byFolder[folder] {
+			isWithin := func(folder string) bool { return strings.HasPrefix(folder+"/", strings.TrimSuffix(l.path, "/")+"/") }
+			if slices.ContainsFunc(open, isWithin) {
+				s.report(l.by.File, l.line, "%s is, or contains, a folder that leads here: remove this entry, or one on the way", Relative(l.path))
+				return false
+			}
+			if isLoaded[l.path] {
+				copies += max(1, weights[l.path])
+			}
+			if copies > maxCopies {
+				s.report(l.by.File, l.line, "%s would be loaded again and again, which makes over %d copies of what is in files: load folders less often, or have fewer objects in them", Relative(l.path), maxCopies)
+				return false
+			}
+			isLoaded[l.path] = true
+			if l.isDir && !follow(l.path) {
+				return false
+			}
+		}
+		open = open[:len(open)-1]
+		return true
+	}
+	for _, root := range roots {
+		if !follow(root) {
 			return
 		}
 	}

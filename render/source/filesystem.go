@@ -116,12 +116,6 @@ func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 	return content, nil
 }
 
-// content returns the content of a file.
-func (f *FileSystem) content(name string) ([]byte, error) {
-	_, content, err := f.find(name)
-	return content, err
-}
-
 // find returns the path of a file, its links followed, and its content.
 func (f *FileSystem) find(name string) (resolved string, content []byte, err error) {
 	resolved, isDir, err := f.Resolve(name)

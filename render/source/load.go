@@ -1,9 +1,7 @@
 package source
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 
@@ -19,7 +17,7 @@ type load struct {
 	isDir bool
 
 	// isConfig is set where the objects configure generators, transformers or validators,
-	// and are not built.
+	// and are not built: of such a field, and in folders that one loads.
 	isConfig bool
 }
 
@@ -48,43 +46,16 @@ func (s *Sources) followLoad(l load) {
 	}
 	s.isListed[entry] = true
 	if l.isDir {
-		s.loading = append(s.loading, l)
-		if !s.isCycle(l) {
-			s.walk(l.path)
-			s.checkKind(l)
-		}
-		s.loading = s.loading[:len(s.loading)-1]
+		outer := s.isInConfig
+		s.isInConfig = l.isConfig
+		s.walk(l.path)
+		s.isInConfig = outer
+		s.checkKind(l)
 	} else if _, isKnown := s.documents[l.path]; !isKnown {
 		s.documents[l.path] = nil
 		s.Manifests = append(s.Manifests, &Manifest{File: l.path})
 	}
 	s.loads = append(s.loads, l)
-}
-
-// isConfig reports whether an entry, or one that leads to it, loads what configures
-// generators, transformers or validators.
-func (s *Sources) isConfig(from loads) bool {
-	return from.is == loadConfig || slices.ContainsFunc(s.loading, func(l load) bool { return l.isConfig })
-}
-
-// isCycle reports a load of a folder that is, or contains, one that the load comes from.
-func (s *Sources) isCycle(l load) bool {
-	i := slices.IndexFunc(s.loading, func(other load) bool {
-		return strings.HasPrefix(other.by.Folder+"/", strings.TrimSuffix(l.path, "/")+"/")
-	})
-	if i < 0 {
-		return false
-	}
-	var chain strings.Builder
-	for _, step := range s.loading[i:] {
-		fmt.Fprintf(&chain, "%s (%s) loads ", Relative(step.by.Folder), step.position())
-	}
-	chain.WriteString(Relative(l.path))
-	if first := s.loading[i].by.Folder; first != l.path {
-		fmt.Fprintf(&chain, ", which contains %s", Relative(first))
-	}
-	s.report(l.by.File, l.line, "%s: remove one of these entries", chain.String())
-	return true
 }
 
 // checkKind reports a component that is loaded as a kustomization, or the reverse.
@@ -102,9 +73,7 @@ func (s *Sources) checkKind(l load) {
 // Fork returns the positions of the entries that load a file or what loads it, where those
 // are several: an object that is written once, and is there twice, comes by these.
 func (s *Sources) Fork(file string) (path string, positions []string) {
-	seen := map[string]bool{}
-	for path = file; !seen[path]; {
-		seen[path] = true
+	for path = file; ; {
 		var by []load
 		for _, l := range s.loads {
 			if l.path == path && !l.isConfig {
@@ -115,10 +84,9 @@ func (s *Sources) Fork(file string) (path string, positions []string) {
 			for _, l := range by {
 				positions = append(positions, l.position())
 			}
-			break
+			slices.Sort(positions)
+			return Relative(path), positions
 		}
-		path = by[0].by.Folder
+		path = by[0].by.Folder // nothing loads itself
 	}
-	slices.Sort(positions)
-	return Relative(path), positions
 }

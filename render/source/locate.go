@@ -74,8 +74,8 @@ func writtenKeys(id manifest.ID, keys []string) []string {
 func (s *Sources) position(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
 	own := closest(id, s.documents[origin])
 	if len(own) > 0 {
-		if key, value := walkKeys(own[0].Node, keys, is); is.passes(value) {
-			return Relative(origin), key.Line
+		if node := nodeAt(own[0].Node, keys, is); node != nil {
+			return Relative(origin), node.Line
 		}
 	}
 	if file, node := s.changeOf(id, keys, is); node != nil {
@@ -121,19 +121,19 @@ func (s *Sources) changeOf(id manifest.ID, keys []string, is test) (file string,
 		if !mayName(p.kind, id.Kind) || at != nil && length <= common {
 			continue
 		}
-		if node := p.nodeAt(keys, is); node != nil {
+		if node := nodeAt(p.Node, keys, is); node != nil {
 			file, at, common = p.File, node, length
 		}
 	}
 	return file, at
 }
 
-// nodeAt returns the node of a patch that gives a field its value, or nil.
-func (p patch) nodeAt(keys []string, is test) *yaml.Node {
-	if p.Node.Kind == yaml.SequenceNode {
-		return jsonPatchNode(p.Node, keys, is)
+// nodeAt returns the node of an object or a patch that gives a field its value, or nil.
+func nodeAt(document *yaml.Node, keys []string, is test) *yaml.Node {
+	if document.Kind == yaml.SequenceNode {
+		return jsonPatchNode(document, keys, is)
 	}
-	if key, value := walkKeys(p.Node, keys, is); is.passes(value) {
+	if key, value := walkKeys(document, keys, is); is.passes(value) {
 		return key
 	}
 	return nil

@@ -30,8 +30,20 @@ type Text struct {
 // readManifests reads the manifests that were found, and reports malformed YAML, what is no
 // object, and objects that are there twice.
 func (s *Sources) readManifests() {
-	for i, parsed := range s.parseManifests() {
-		s.readManifest(s.Manifests[i], parsed)
+	var pieces []parsedPiece
+	for _, m := range s.Manifests {
+		if content, ok := s.readFile(m.File); ok {
+			for _, p := range splitDocuments(content) {
+				pieces = append(pieces, parsedPiece{piece: p, manifest: m})
+			}
+		}
+	}
+	parallel.For(len(pieces), func(i int) {
+		p := &pieces[i]
+		p.documents, p.growth, p.err = p.piece.documents(p.manifest.File)
+	})
+	for _, p := range pieces {
+		s.addPiece(p)
 	}
 	// Two kustomizations may each load an object of one ID: they may rename them.
 	type inList struct {
@@ -52,27 +64,35 @@ func (s *Sources) readManifests() {
 	}
 }
 
-// readManifest adds what was parsed of a manifest, and reports what is wrong with it.
-func (s *Sources) readManifest(m *Manifest, pieces []parsedPiece) {
-	for _, p := range pieces {
-		err := p.err
-		if err == nil && len(p.documents) > 0 {
-			err = s.FS.disk.admit(m.File, p.growth, p.documents[0].Node.Line)
-		}
-		if err != nil {
-			s.reportMalformed(m.File, err)
-			continue
-		}
-		for _, d := range p.documents {
-			if wrong, node := notAnObject(d); wrong != "" {
-				s.report(m.File, node.Line, "%s", wrong)
-			}
-		}
-		if len(p.documents) > 0 {
-			m.Texts = append(m.Texts, &Text{Content: p.content, Objects: p.documents, written: p.content})
-		}
-		s.documents[m.File] = append(s.documents[m.File], p.documents...)
+// parsedPiece is a piece of a manifest, and what is in it.
+type parsedPiece struct {
+	piece
+	manifest  *Manifest
+	documents []Document
+	growth    int
+	err       error
+}
+
+// addPiece adds what was parsed of a manifest to it, and reports what is wrong with that.
+func (s *Sources) addPiece(p parsedPiece) {
+	m := p.manifest
+	if p.err == nil && len(p.documents) > 0 {
+		p.err = s.FS.disk.admit(m.File, p.growth, p.documents[0].Node.Line)
 	}
+	switch {
+	case p.err != nil:
+		s.reportMalformed(m.File, p.err)
+		return
+	case len(p.documents) == 0:
+		return
+	}
+	for _, d := range p.documents {
+		if wrong, node := notAnObject(d); wrong != "" {
+			s.report(m.File, node.Line, "%s", wrong)
+		}
+	}
+	m.Texts = append(m.Texts, &Text{Content: p.content, Objects: p.documents, written: p.content})
+	s.documents[m.File] = append(s.documents[m.File], p.documents...)
 }
 
 // notAnObject returns why kustomize does not take a document of a manifest, or an item of a
@@ -135,35 +155,6 @@ func Join(texts []*Text) []byte {
 		contents[i] = text.Content
 	}
 	return bytes.Join(contents, []byte("\n---\n"))
-}
-
-// parsedPiece is a piece of a manifest, and what is in it.
-type parsedPiece struct {
-	piece
-	documents []Document
-	growth    int
-	err       error
-}
-
-// parseManifests parses every manifest, several at a time.
-func (s *Sources) parseManifests() [][]parsedPiece {
-	parsed := make([][]parsedPiece, len(s.Manifests))
-	var parse []func()
-	for i, manifest := range s.Manifests {
-		content, ok := s.readFile(manifest.File)
-		if !ok {
-			continue
-		}
-		pieces := splitDocuments(content)
-		parsed[i] = make([]parsedPiece, len(pieces))
-		for j := range pieces {
-			p := &parsed[i][j]
-			p.piece = pieces[j]
-			parse = append(parse, func() { p.documents, p.growth, p.err = p.piece.documents(manifest.File) })
-		}
-	}
-	parallel.For(len(parse), func(i int) { parse[i]() })
-	return parsed
 }
 
 // DuplicateProblem returns the problem of a document of an object that another document has.

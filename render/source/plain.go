@@ -59,16 +59,11 @@ func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.P
 // timeIn returns the node that gives a field a time without quotes, or nil.
 func timeIn(node *yaml.Node, keys []string) *yaml.Node {
 	isTime := test(func(node *yaml.Node) bool { return node.ShortTag() == "!!timestamp" })
-	if node.Kind == yaml.SequenceNode {
-		return jsonPatchNode(node, keys, isTime)
+	if given := nodeAt(node, keys, nil); given != nil {
+		return nodeAt(node, keys, isTime)
 	}
-	key, value := walkKeys(node, keys, isTime)
-	if value == nil {
-		value = mergedValue(node, keys)
-		key = value
-	}
-	if isTime.passes(value) {
-		return key
+	if value := mergedValue(node, keys); isTime.passes(value) {
+		return value
 	}
 	return nil
 }

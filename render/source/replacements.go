@@ -36,7 +36,7 @@ func (s *Sources) replacements(k *Kustomization) (all []types.Replacement) {
 			all = append(all, field.Replacement)
 			continue
 		}
-		content, _ := s.FS.content(k.Paths[field.Path])
+		_, content, _ := s.FS.find(k.Paths[field.Path])
 		var several []types.Replacement
 		var one types.Replacement
 		switch {

@@ -39,7 +39,7 @@ type Sources struct {
 	patches       []patch
 	texts         []string // files whose content is the value of a key
 	loads         []load
-	loading       []load // that are being followed
+	isInConfig    bool // while a folder is walked, see load
 	isListed      map[listed]bool
 }
 
@@ -87,8 +87,8 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		s.checkReplacements(s.Kustomizations[folder])
 	}
-	if len(s.Problems) == 0 { // nothing loads itself
-		s.checkCopies(roots)
+	if len(s.Problems) == 0 {
+		s.checkLoads(roots)
 	}
 	return s
 }

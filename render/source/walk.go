@@ -44,7 +44,7 @@ func (s *Sources) walk(folder string) {
 
 // readFile returns the content of a file, or reports why kustomize could not read it.
 func (s *Sources) readFile(file string) (content []byte, ok bool) {
-	content, err := s.FS.content(file)
+	_, content, err := s.FS.find(file)
 	if err != nil {
 		s.report(file, 0, "%v", err)
 		return nil, false
@@ -134,7 +134,7 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value, target *yaml.Node)
 			s.addPatches(documents, target)
 		}
 	default:
-		s.followLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), isConfig: s.isConfig(l)})
+		s.followLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), isConfig: s.isInConfig || l.is == loadConfig})
 	}
 }
 
@@ -183,7 +183,7 @@ func (s *Sources) readYAML(file string, pieces []piece, l loads) (documents []Do
 		if node == nil || node.ShortTag() == "!!null" {
 			continue
 		}
-		if s.isConfig(loads{}) { // texts may become those of transformers
+		if s.isInConfig { // texts may become those of transformers
 			s.checkTexts(file, node, maxTextLevels)
 		}
 		if len(documents) > 0 && (documents[0].Node.Kind == yaml.SequenceNode || l.is == loadYAML) {
