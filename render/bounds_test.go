@@ -54,6 +54,8 @@ func TestBounds(t *testing.T) {
 			"a.yaml:9: the files of the environment stand for over 16 MiB more"},
 		"path of a PatchTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb(ok, 9),
 			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "path: p.yaml")}, "p.yaml:9: the files of the environment stand for over 16 MiB more"},
+		"path of a PatchTransformer and file of a generator": {map[string]string{"kustomization.yaml": patched + "configMapGenerator: [{name: c, files: [p.yaml]}]\n", "a.yaml": ok, "p.yaml": bomb(ok, 9),
+			"t.yaml": fmt.Sprintf(transformer, "PatchTransformer", "path: p.yaml")}, "p.yaml:9: the files of the environment stand for over 16 MiB more"},
 		"paths of a PatchStrategicMergeTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb(ok, 9),
 			"t.yaml": fmt.Sprintf(transformer, "PatchStrategicMergeTransformer", "paths: [p.yaml]")}, "p.yaml:9: the files of the environment stand for over 16 MiB more"},
 		"path of a ReplacementTransformer": {map[string]string{"kustomization.yaml": patched, "a.yaml": ok, "p.yaml": bomb("", 9),

@@ -43,36 +43,24 @@ type extent struct {
 	compared int // pairs of keys
 }
 
-// size returns the memory that an extent takes, in bytes.
-func (e extent) size() int { return e.bytes + nodeSize*e.nodes + e.compared/comparisons }
-
-// withChild returns the extent of a node with one more child.
-func (e extent) withChild(child extent) extent {
-	return extent{
-		nodes:    e.nodes + child.nodes,
-		bytes:    e.bytes + child.bytes + 2*child.nodes, // the child is indented
-		height:   max(e.height, child.height+1),
-		compared: e.compared + child.compared,
-	}
-}
-
 // measurement finds the extent of a tree of nodes without expanding it.
 type measurement struct {
-	length  int                   // of the text that the nodes are written in
-	nodes   int                   // measured so far
-	anchors map[*yaml.Node]extent // of those that are measured as a whole
+	written int                   // the size of what was measured, as it is written
+	anchors map[*yaml.Node]extent // of the nodes that are measured as a whole
 }
 
 // measure returns by how many bytes a document, of a text of some length, grows where its
 // aliases are expanded. The error is a lineError of what keeps it from being read.
 func measure(root *yaml.Node, length int) (growth int, err error) {
-	m := &measurement{length: length, anchors: map[*yaml.Node]extent{}}
+	m := &measurement{written: length, anchors: map[*yaml.Node]extent{}}
 	e, err := m.extent(root, 0)
 	return max(m.growth(e), 0), err
 }
 
 // growth returns by how many bytes what was measured is larger than it is written.
-func (m *measurement) growth(e extent) int { return e.size() - m.length - nodeSize*m.nodes }
+func (m *measurement) growth(e extent) int {
+	return e.bytes + nodeSize*e.nodes + e.compared/comparisons - m.written
+}
 
 // extent returns the extent of a node at a depth.
 func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
@@ -86,13 +74,16 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 	if node.Kind == yaml.MappingNode {
 		e.compared = len(node.Content) / 2 * len(node.Content) / 2
 	}
-	m.nodes++
+	m.written += nodeSize
 	for _, child := range node.Content {
-		measured, err := m.extent(child, depth+1)
+		c, err := m.extent(child, depth+1)
 		if err != nil {
 			return extent{}, err
 		}
-		e = e.withChild(measured)
+		e.nodes += c.nodes
+		e.bytes += c.bytes + 2*c.nodes // the child is indented
+		e.height = max(e.height, c.height+1)
+		e.compared += c.compared
 		if m.growth(e) > maxGrowth {
 			return extent{}, tooLarge(child.Line)
 		}

@@ -49,21 +49,23 @@ func (s *Sources) walkInline(k *Kustomization, l loads, value *yaml.Node) {
 	}
 }
 
-// checkConfigs checks the generators, transformers and validators in files. Files that only
-// generators read may then be anything, unless kustomize may parse them for a transformer
-// that is built.
+// checkConfigs checks the generators, transformers and validators in files. Where there are none,
+// files that generators of ConfigMaps and Secrets read may be anything: kustomize parses no other.
 func (s *Sources) checkConfigs() {
-	isBuilt := false
 	for _, l := range s.loads {
-		isBuilt = isBuilt || l.isConfig && l.isDir
 		if l.isConfig && !l.isDir {
 			for _, d := range s.documents[l.path] {
 				s.checkConfig(d)
 			}
 		}
 	}
+	for _, k := range s.Kustomizations {
+		if len(k.Generators)+len(k.Transformers)+len(k.Validators) > 0 {
+			return
+		}
+	}
 	for _, file := range s.texts {
-		s.FS.disk.isMeasured[file] = s.FS.disk.isMeasured[file] || !isBuilt
+		s.FS.disk.isMeasured[file] = true
 	}
 }
 

@@ -93,9 +93,6 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 	return s
 }
 
-// CanBuild reports whether kustomize can build what was read.
-func (s *Sources) CanBuild(string) bool { return len(s.Problems) == 0 }
-
 // Documents returns the objects of a manifest, or the entries of a kustomization that generate
 // some.
 func (s *Sources) Documents(file string) []Document { return s.documents[file] }
