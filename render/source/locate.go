@@ -109,20 +109,21 @@ func (s *Sources) changeOf(id manifest.ID, keys []string, is test) (file string,
 			file, at = k.File, s.changeBy(k, id, keys, is)
 		}
 	}
-	common := 0
+	longest := 0
 	for _, p := range s.patches {
-		length := 0
-		switch isNamed := strings.Contains(id.Name, p.Name) && (p.Namespace == "" || p.Namespace == id.Namespace); {
-		case isNamed:
-			length = len(p.Name)
-		case !p.hasTarget || is == nil:
+		isNamed := strings.Contains(id.Name, p.Name) && (p.Namespace == "" || p.Namespace == id.Namespace)
+		if !isNamed && (!p.hasTarget || is == nil) || !mayName(p.kind, id.Kind) {
 			continue
 		}
-		if !mayName(p.kind, id.Kind) || at != nil && length <= common {
+		common := 0
+		if isNamed {
+			common = len(p.Name)
+		}
+		if at != nil && common <= longest {
 			continue
 		}
 		if node := nodeAt(p.Node, keys, is); node != nil {
-			file, at, common = p.File, node, length
+			file, at, longest = p.File, node, common
 		}
 	}
 	return file, at
@@ -210,53 +211,46 @@ func JSONPointer(pointer string) []string {
 // first item that passes a test, where the index is not among the keys or its item does
 // not pass: a patch has indexes of its own. An item of a list is its own key.
 func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
-	key, value = node, node
-	for len(keys) > 0 {
-		if value.Kind == yaml.SequenceNode {
-			return walkItems(value.Content, keys, is)
-		}
-		if key, value = spelledEntry(value, keys[0]); value == nil {
-			return nil, nil
-		}
-		keys = keys[1:]
+	if len(keys) == 0 {
+		return node, node
 	}
-	return key, value
+	if node.Kind != yaml.SequenceNode {
+		if key, value = spelledEntry(node, keys[0]); value == nil || len(keys) == 1 {
+			return key, value
+		}
+		return walkKeys(value, keys[1:], is)
+	}
+	items := node.Content
+	if index, err := strconv.Atoi(keys[0]); err == nil {
+		keys = keys[1:]
+		items = nil
+		if index >= 0 && index < len(node.Content) {
+			items = []*yaml.Node{node.Content[index]}
+		}
+		if is != nil {
+			items = append(items, node.Content...)
+		}
+	}
+	for _, item := range items {
+		if key, value = walkKeys(item, keys, is); is.passes(value) {
+			return key, value
+		}
+	}
+	return nil, nil
 }
 
 // spelledEntry returns the entry of a mapping with a key, in any case: the API server names some
 // fields as its code does.
 func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
-	if key, value = mappingEntry(mapping, name); value != nil {
-		return key, value
-	}
-	for key, value := range entries(mapping) {
-		if strings.EqualFold(key.Value, name) {
-			return key, value
+	for k, v := range entries(mapping) {
+		if k.Value == name {
+			return k, v
+		}
+		if key == nil && strings.EqualFold(k.Value, name) {
+			key, value = k, v
 		}
 	}
-	return nil, nil
-}
-
-// walkItems does what walkKeys does for the items of a list. There is at least one key.
-func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Node) {
-	first, rest := keys[0], keys[1:]
-	index, err := strconv.Atoi(first)
-	if err != nil {
-		rest = keys
-	} else if index >= 0 && index < len(items) {
-		if key, value = walkKeys(items[index], rest, is); is.passes(value) {
-			return key, value
-		}
-	}
-	if err == nil && is == nil {
-		return nil, nil
-	}
-	for _, item := range items {
-		if key, value = walkKeys(item, rest, is); is.passes(value) {
-			return key, value
-		}
-	}
-	return nil, nil
+	return key, value
 }
 
 // Line returns the line of a field of a kustomization, or of the mapping that would hold it.

@@ -70,6 +70,9 @@ func mayName(pattern, name string) bool {
 	if pattern == "" || name == "" || pattern == name {
 		return true
 	}
+	if regexp.QuoteMeta(pattern) == pattern { // as nearly all are
+		return false
+	}
 	selects, err := regexp.MatchString("^(?:"+pattern+")$", name)
 	return err == nil && selects
 }

@@ -107,7 +107,7 @@ func (s *Sources) Written(id manifest.ID) []Document {
 	return closest(id, all)
 }
 
-// Find returns what Written does, and patches that are closer or as close.
+// Find returns what Written does, and patches, the closest first.
 func (s *Sources) Find(id manifest.ID) []Document {
 	all := s.Written(id)
 	for _, p := range s.patches {
