@@ -23,12 +23,6 @@ type Document struct {
 // Position returns the file, relative to the root, and the line at which the document starts.
 func (d Document) Position() (file string, line int) { return Relative(d.File), d.Node.Line }
 
-// At returns the position as people write it: file:line.
-func (d Document) At() string {
-	file, line := d.Position()
-	return manifest.Problem{File: file, Line: line}.Position()
-}
-
 // documents returns the objects and patches of a piece of a file, and its growth, see measure.
 func (p piece) documents(file string) (documents []Document, growth int, err error) {
 	node, growth, err := p.parse()

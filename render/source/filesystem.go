@@ -206,7 +206,7 @@ func (d *disk) follow(name string) (resolved string, isDir bool, err error) {
 	}
 	inside, err := filepath.Rel(d.dir, target)
 	if err != nil || !filepath.IsLocal(inside) {
-		return "", false, leadsOut(name)
+		return "", false, fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
 	}
 	info, err := d.root.Stat(inside)
 	if err != nil {
@@ -234,10 +234,6 @@ func (d *disk) followError(name string, err error) error {
 		return fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))
 	}
 	return &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
-}
-
-func leadsOut(name string) error {
-	return fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
 }
 
 // read returns the content of a file whose path has no links.

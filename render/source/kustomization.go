@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -21,15 +20,20 @@ import (
 // parseKustomization parses the content of a kustomization into k. It reports all that is
 // wrong with its fields, and returns no node if kustomize could not read it.
 func (s *Sources) parseKustomization(k *Kustomization, content []byte) *yaml.Node {
-	root := s.onlyDocument(k.File, splitDocuments(content))
-	if root == nil || !s.isOnlyKustomization(k) {
+	before := len(s.Problems)
+	documents := s.readYAML(k.File, splitDocuments(content), loads{is: loadYAML})
+	switch {
+	case len(s.Problems) > before, !s.isOnlyKustomization(k):
+		return nil
+	case len(documents) == 0:
+		s.report(k.File, 0, "is empty: list resources")
 		return nil
 	}
+	root := documents[0].Node
 	if root.Kind != yaml.MappingNode {
 		s.report(k.File, root.Line, "a kustomization is a mapping: write resources: and below it the list of files")
 		return nil
 	}
-	before := len(s.Problems)
 	s.checkFields(k.File, root, content)
 	s.checkItems(k.File, root, "")
 	s.refuseHelm(k.File, root)
@@ -46,26 +50,6 @@ func (s *Sources) parseKustomization(k *Kustomization, content []byte) *yaml.Nod
 	}
 	s.checkType(k, root)
 	return root
-}
-
-// onlyDocument returns the only document of a kustomization, or reports why there is none.
-func (s *Sources) onlyDocument(file string, pieces []piece) (only *yaml.Node) {
-	before := len(s.Problems)
-	for _, p := range pieces {
-		node := s.parse(file, p)
-		if node != nil && only != nil {
-			s.report(file, node.Line, "a second document, which kustomize does not read: remove it, or make one of both")
-		}
-		only = cmp.Or(only, node)
-	}
-	if len(s.Problems) > before {
-		return nil
-	}
-	if only == nil || only.ShortTag() == "!!null" {
-		s.report(file, 0, "is empty: list resources")
-		return nil
-	}
-	return only
 }
 
 // isOnlyKustomization reports whether a folder has no other kustomization than k.

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
-
-	"example.com/gatehouse/render/manifest"
 )
 
 // load is an entry of a kustomization that loads a file of objects, or a folder.
@@ -32,10 +30,6 @@ func (l load) list() string {
 
 // listed is a path in a list of objects.
 type listed struct{ list, path string }
-
-func (l load) position() string {
-	return manifest.Problem{File: Relative(l.by.File), Line: l.line}.Position()
-}
 
 // followLoad reads the kustomization that an entry loads, or notes the manifest.
 func (s *Sources) followLoad(l load) {
@@ -82,7 +76,7 @@ func (s *Sources) Fork(file string) (path string, positions []string) {
 		}
 		if len(by) != 1 {
 			for _, l := range by {
-				positions = append(positions, l.position())
+				positions = append(positions, position(l.by.File, l.line))
 			}
 			slices.Sort(positions)
 			return Relative(path), positions

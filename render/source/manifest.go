@@ -159,8 +159,13 @@ func Join(texts []*Text) []byte {
 
 // DuplicateProblem returns the problem of a document of an object that another document has.
 func DuplicateProblem(d, other Document) manifest.Problem {
-	file, line := d.Position()
-	p := manifest.Duplicate(other.At())
-	p.File, p.Line, p.Object = file, line, d.String()
+	p := manifest.Duplicate(position(other.File, other.Node.Line))
+	p.File, p.Line = d.Position()
+	p.Object = d.String()
 	return p
+}
+
+// position returns a position as people write it: file:line.
+func position(file string, line int) string {
+	return manifest.Problem{File: Relative(file), Line: line}.Position()
 }

@@ -5,7 +5,6 @@ package source
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,15 +71,15 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 		isListed:       map[listed]bool{},
 	}
 	fileSystem.disk.growth = 0
-	err := sigsyaml.Unmarshal(kinds.Configuration, &s.fields)
+	if err := sigsyaml.Unmarshal(kinds.Configuration, &s.fields); err != nil {
+		panic(err) // it comes with the program
+	}
 	s.configuration = s.fields
 	roots := append([]string{folder}, onTop...)
 	for _, root := range roots {
 		s.walk(root)
 	}
-	if err = errors.Join(err, s.writeConfiguration()); err != nil {
-		panic(err) // it comes with the program
-	}
+	s.writeConfiguration()
 	s.FS = s.FS.With(s.standIns)
 	s.readManifests()
 	s.checkConfigs()

@@ -36,9 +36,7 @@ func (s *Sources) walk(folder string) {
 			}
 		}
 	}
-	if err := s.configure(k); err != nil {
-		s.report(file, 0, "%v", err)
-	}
+	s.configure(k)
 	k.FixKustomization()
 }
 
@@ -205,8 +203,8 @@ type patch struct {
 func (s *Sources) addPatches(documents []Document, target *yaml.Node) {
 	for _, d := range documents {
 		kind := d.Kind
-		if target != nil {
-			kind = textAt(target, "kind")
+		if target != nil { // kustomize does not read what the document says of itself
+			kind, d.APIVersion = textAt(target, "kind"), ""
 		}
 		if d.Kind == "" && kind != "" {
 			d.Kind, d.Name = kind, textAt(target, "name")

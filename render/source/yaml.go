@@ -185,9 +185,9 @@ func (p piece) errorLine(err error) int {
 		return line
 	}
 	if anchor := unknownAnchor.FindStringSubmatch(err.Error()); anchor != nil {
-		alias := regexp.MustCompile(`(?m)^(?:[^#\n]*[ \t\[{,:])?(\*` + regexp.QuoteMeta(anchor[1]) + `)(?:[\s\]},]|$)`)
-		if at := alias.FindSubmatchIndex(p.content); at != nil {
-			return p.lineOf(at[2])
+		alias := regexp.MustCompile(`(?m)^(?:[^#\n]*[ \t\[{,:])?\*` + regexp.QuoteMeta(anchor[1]) + `(?:[\s\]},]|$)`)
+		if at := alias.FindIndex(p.content); at != nil {
+			return p.lineOf(at[0])
 		}
 	}
 	return 1
