@@ -35,6 +35,7 @@ type Sources struct {
 	root          string                // the folder of the outermost kustomization
 	standIns      map[string][]byte     // for kustomizations, while they are walked
 	documents     map[string][]Document // of manifests, and the generators of kustomizations
+	files         []string              // that have them, sorted
 	patches       []patch
 	texts         []string // files whose content is the value of a key
 	loads         []load
@@ -82,6 +83,7 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 	s.writeConfiguration()
 	s.FS = s.FS.With(s.standIns)
 	s.readManifests()
+	s.files = slices.Sorted(maps.Keys(s.documents))
 	s.checkConfigs()
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		s.checkReplacements(s.Kustomizations[folder])
@@ -100,7 +102,7 @@ func (s *Sources) Documents(file string) []Document { return s.documents[file] }
 // it, the closest first. kustomize may have changed the name and namespace since.
 func (s *Sources) Written(id manifest.ID) []Document {
 	var all []Document
-	for _, file := range slices.Sorted(maps.Keys(s.documents)) {
+	for _, file := range s.files {
 		all = append(all, closest(id, s.documents[file])...)
 	}
 	return closest(id, all)
@@ -116,22 +118,22 @@ func (s *Sources) Find(id manifest.ID) []Document {
 }
 
 // closest returns the documents of the kind of an object whose name may have become that of the
-// object, and of these first the one whose name and namespace have most in common with it. An ID
-// that kustomize prints may have no group.
+// object, and of these first the one whose name and namespace have most in common with it. No
+// group is that of the core or, in an ID that kustomize prints, any.
 func closest(id manifest.ID, documents []Document) (found []Document) {
 	for _, d := range documents {
 		if d.Kind == id.Kind && d.Name != "" && strings.Contains(id.Name, d.Name) && (id.Group == "" || d.Group == id.Group) {
 			found = append(found, d)
 		}
 	}
-	isIn := func(d Document) int {
+	distance := func(d Document) int {
 		if cmp.Or(d.Namespace, "default") == cmp.Or(id.Namespace, "default") {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(found, func(a, b Document) int {
-		return cmp.Or(cmp.Compare(len(b.Name), len(a.Name)), cmp.Compare(isIn(a), isIn(b)))
+		return cmp.Or(cmp.Compare(len(b.Name), len(a.Name)), cmp.Compare(a.Group, b.Group), cmp.Compare(distance(a), distance(b)))
 	})
 	return found
 }
