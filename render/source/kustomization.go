@@ -81,26 +81,21 @@ func (s *Sources) checkFields(file string, root *yaml.Node, content []byte) {
 		return // Unmarshal says why
 	}
 	for _, wrong := range decoding.Find(fields, reflect.TypeFor[types.Kustomization](), true) {
-		line, value := root.Line, root
-		for _, key := range wrong.Path {
-			key, next := walkKeys(value, []string{strings.Trim(key, "[]")}, nil)
-			if next == nil {
-				break // it is merged
-			}
-			line, value = key.Line, next
-		}
-		s.report(file, line, "%s", wrongField(wrong, value))
+		keys := manifest.SplitField(manifest.JoinField(wrong.Path))
+		_, value := walkKeys(root, keys, nil)
+		s.report(file, lineAt(root, keys), "%s", wrongField(wrong, value))
 	}
 }
 
-// wrongField returns what is wrong with a field that kustomize does not know or cannot read.
+// wrongField returns what is wrong with a field that kustomize does not know or cannot read. Its
+// node is nil where it is merged.
 func wrongField(wrong decoding.Misfit, node *yaml.Node) string {
 	if wrong.Unknown {
 		name := wrong.Path[len(wrong.Path)-1]
 		return fmt.Sprintf("unknown field %q%s", name, manifest.DidYouMean(name, wrong.Siblings))
 	}
 	message := fmt.Sprintf("%s: has to be of type %s", manifest.JoinField(wrong.Path), strings.Join(wrong.Wants, " or "))
-	if node.Kind == yaml.ScalarNode && slices.Equal(wrong.Wants, []string{"string"}) {
+	if node != nil && node.Kind == yaml.ScalarNode && slices.Equal(wrong.Wants, []string{"string"}) {
 		message += fmt.Sprintf(": write it in quotes, %q", node.Value)
 	}
 	return message
