@@ -52,7 +52,7 @@ func (s *Sources) Locate(p manifest.Problem, origin string) manifest.Problem {
 		return p
 	}
 	id := p.Subject.ID()
-	p.File, p.Line = s.position(id, origin, writtenKeys(id, manifest.SplitField(p.Field)), testOf(p.Value))
+	p.File, p.Line = s.locate(id, origin, writtenKeys(id, manifest.SplitField(p.Field)), testOf(p.Value))
 	return p
 }
 
@@ -71,7 +71,7 @@ func writtenKeys(id manifest.ID, keys []string) []string {
 	return keys
 }
 
-func (s *Sources) position(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
+func (s *Sources) locate(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
 	own := closest(id, s.documents[origin])
 	if len(own) > 0 {
 		if node := nodeAt(own[0].Node, keys, is); node != nil {

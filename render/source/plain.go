@@ -16,9 +16,9 @@ import (
 // Each YAML tool reads a scalar without quotes in its own way, and kustomize has done so once
 // when an object is built. Only the files tell what people wrote.
 
-// written yields the documents of manifests and patches, and the kinds that each is about: a
+// eachDocument yields the documents of manifests and patches, and the kinds that each is about: a
 // pattern, "" for any.
-func (s *Sources) written() iter.Seq2[Document, string] {
+func (s *Sources) eachDocument() iter.Seq2[Document, string] {
 	return func(yield func(d Document, kind string) bool) {
 		for _, m := range s.Manifests {
 			for _, d := range s.documents[m.File] {
@@ -39,7 +39,7 @@ func (s *Sources) written() iter.Seq2[Document, string] {
 // whose times are text.
 func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.Problem) {
 	keys := strings.Split(field, ".")
-	for d, pattern := range s.written() {
+	for d, pattern := range s.eachDocument() {
 		if !mayName(pattern, kind) || d.APIVersion != "" && d.Group != group {
 			continue
 		}
@@ -91,7 +91,7 @@ func (s *Sources) NumberProblems() (problems []manifest.Problem) {
 			problems = append(problems, p)
 		})
 	}
-	for d := range s.written() {
+	for d := range s.eachDocument() {
 		if d.Node.Kind != yaml.SequenceNode {
 			report(d, d.Node, nil)
 			continue
