@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"path"
 	"strings"
 
@@ -91,23 +90,11 @@ func (e *environment) locate(p manifest.Problem) manifest.Problem {
 	}
 	switch {
 	case p.Subject.Written != nil:
-		return e.sources.Locate(p, e.originOf(p.Subject))
+		return e.sources.Locate(p, e.originOf(p.Subject.Source(), e.folder))
 	case e.overrides != "": // which added the object
 		return e.locateInOverrides(p)
 	}
 	return e.sources.Locate(p, e.folder)
-}
-
-// originOf returns the file, from the root, that an object comes from or, where that is unknown,
-// one that has an object of its name.
-func (e *environment) originOf(o manifest.Object) string {
-	if o.Origin != "" {
-		return path.Join("/", o.Origin)
-	}
-	if written := e.sources.Written(o.Source().ID(), 1); len(written) > 0 {
-		return written[0].File
-	}
-	return e.sources.Kustomizations[e.folder].File
 }
 
 // locateInOverrides returns a problem with the file and line of the overrides that cause it:
@@ -115,7 +102,19 @@ func (e *environment) originOf(o manifest.Object) string {
 func (e *environment) locateInOverrides(p manifest.Problem) manifest.Problem {
 	file := e.sources.Kustomizations[e.overrides].File
 	if p.Subject.Unstructured != nil && p.Subject.Written == nil {
-		file = cmp.Or(e.sources.OnlyFile(p.Subject.ID()), file)
+		file = e.originOf(p.Subject, e.overrides)
 	}
 	return e.sources.Locate(p, file)
+}
+
+// originOf returns the file, from the root, that an object comes from or, where that is unknown,
+// one that has an object of its name, or the kustomization in a folder.
+func (e *environment) originOf(o manifest.Object, folder string) string {
+	if o.Origin != "" {
+		return path.Join("/", o.Origin)
+	}
+	if written := e.sources.Written(o.ID()); len(written) > 0 {
+		return written[0].File
+	}
+	return e.sources.Kustomizations[folder].File
 }

@@ -133,7 +133,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 	}
 	t.Cleanup(func() { root.Close() })
 	s := source.Read(source.NewFileSystem(root, dir), source.Kinds{GVKs: gatehouse.All().GVKs(), Configuration: gatehouse.All().KustomizeConfig()}, overlay)
-	return s, s.CanBuild(overlay)
+	return s, len(s.Problems) == 0
 }
 
 // result is what comes of a build.

@@ -40,8 +40,8 @@ var resIdentity = regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{Group:"([^"]
 // kustomizeProblem returns an error of kustomize as a problem in kustomize's words, with the file
 // and line that it is about.
 func kustomizeProblem(s *source.Sources, kustomization string, err error) manifest.Problem {
-	if p := tooLarge(s, err); p != nil {
-		return *p
+	if tooLarge := s.FS.TooLarge(); len(tooLarge) > 0 {
+		return tooLarge[0]
 	}
 	message := stable(strings.TrimPrefix(rootMessage(err), "/"))
 	p := manifest.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
@@ -58,14 +58,9 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if isDuplicate.MatchString(message) {
 		return duplicate(s, p, id)
 	}
-	found := s.Find(id)
-	if len(found) == 0 {
-		found = s.Written(id, 1) // under another name
-	}
-	if len(found) > 0 {
-		last := found[len(found)-1]
-		p.Object = last.String()
-		p.File, p.Line = last.Position()
+	if found := s.Find(id); len(found) > 0 {
+		p.Object = found[0].String()
+		p.File, p.Line = found[0].Position()
 	}
 	if strings.Contains(message, "no matches for Id") {
 		p.Message += " (overrides/kustomization.yaml patches what is rendered)"
@@ -90,20 +85,6 @@ func idIn(message string) (id manifest.ID, ok bool) {
 // idOf returns the ID in a match of resID.
 func idOf(match []string) manifest.ID {
 	return manifest.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
-}
-
-// tooLarge returns the problem of a file that was too large to be read, if that caused an error.
-func tooLarge(s *source.Sources, err error) *manifest.Problem {
-	var file *source.TooLargeError
-	if errors.As(err, &file) {
-		return &file.Problem
-	}
-	for _, p := range s.FS.TooLarge() {
-		if strings.Contains(err.Error(), p.Message) {
-			return &p
-		}
-	}
-	return nil
 }
 
 var (
@@ -135,20 +116,21 @@ func stable(message string) string {
 // duplicate returns the problem of an object that exists twice: in two documents, in one that is
 // loaded twice, or somewhere that is not known.
 func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.Problem {
-	found := s.Written(id, 2)
-	if len(found) == 2 {
-		return source.DuplicateProblem(found[1], found[0])
-	}
 	p.Object = id.String()
 	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"
-	if len(found) == 1 {
-		path, by := s.Fork(found[0].File)
-		p.Object = found[0].String()
-		p.File, p.Line = found[0].Position()
-		if len(by) > 1 {
-			p.Message = fmt.Sprintf("duplicate object: %s is loaded by %s; remove one, or have each give it another name, as with namePrefix", path, strings.Join(by, " and "))
-		}
+	found := s.Written(id)
+	if len(found) == 0 {
+		return p
 	}
+	path, by := s.Fork(found[0].File)
+	switch {
+	case len(by) > 1:
+		p.Message = fmt.Sprintf("duplicate object: %s is loaded by %s; remove one, or have each give it another name, as with namePrefix", path, strings.Join(by, " and "))
+	case len(found) > 1:
+		return source.DuplicateProblem(found[1], found[0])
+	}
+	p.Object = found[0].String()
+	p.File, p.Line = found[0].Position()
 	return p
 }
 
@@ -162,7 +144,7 @@ func referralProblem(s *source.Sources, p manifest.Problem, list string) manifes
 	names := make([]string, 0, len(matches))
 	for _, match := range matches {
 		names = append(names, idOf(match).String())
-		if found := s.Written(idOf(match), 1); len(found) > 0 && names[len(names)-1] == slices.Min(names) {
+		if found := s.Written(idOf(match)); len(found) > 0 && names[len(names)-1] == slices.Min(names) {
 			p.Object = found[0].String()
 			p.File, p.Line = found[0].Position()
 		}

@@ -30,7 +30,7 @@ func fieldProblem(s *source.Sources, kustomization string, err error, message st
 	subject.SetKind(id.Kind)
 	subject.SetName(id.Name)
 	subject.SetNamespace(id.Namespace)
-	if written := s.Written(manifest.Object{Unstructured: subject}.ID(), 1); len(written) > 0 {
+	if written := s.Written(manifest.Object{Unstructured: subject}.ID()); len(written) > 0 {
 		origin = written[0].File
 	}
 	field := strings.ReplaceAll(last[1], "/", ".")

@@ -35,9 +35,8 @@ type Ways struct {
 	All []Way
 
 	sources   *source.Sources
-	documents map[string][]source.Document // by file
-	byName    map[manifest.ID][]*Way       // without namespaces, by the names in the end
-	byWritten map[manifest.ID][]*Way       // by the names as they are written
+	byName    map[manifest.ID][]*Way // without namespaces, by the names in the end
+	byWritten map[manifest.ID][]*Way // by the names as they are written
 
 	// What Entries reads again for each object:
 	patches   map[types.Patch]patch
@@ -47,13 +46,8 @@ type Ways struct {
 // FindWays finds the ways of all objects that the build of a folder loads.
 func FindWays(s *source.Sources, folder string) *Ways {
 	w := &Ways{
-		sources: s, documents: map[string][]source.Document{}, byName: map[manifest.ID][]*Way{}, byWritten: map[manifest.ID][]*Way{},
+		sources: s, byName: map[manifest.ID][]*Way{}, byWritten: map[manifest.ID][]*Way{},
 		patches: map[types.Patch]patch{}, selectors: map[*types.Selector]*selector{},
-	}
-	for _, m := range s.Manifests {
-		for _, text := range m.Texts {
-			w.documents[m.File] = append(w.documents[m.File], text.Objects...)
-		}
 	}
 	w.follow(folder, nil)
 	for i := range w.All {
@@ -78,7 +72,7 @@ func (w *Ways) follow(folder string, after []string) {
 		if loaded := k.Paths[entry]; w.sources.Kustomizations[loaded] != nil {
 			w.follow(loaded, all)
 		} else {
-			w.add(w.documents[loaded], all)
+			w.add(w.sources.Documents(loaded), all)
 		}
 	}
 	w.add(filter(w.sources.Documents(k.File), isGenerated), all)
@@ -98,10 +92,10 @@ func (w *Ways) componentsIn(k *source.Kustomization, entries []string) (folders 
 	return folders
 }
 
-// isGenerated reports whether a document of a kustomization generates an object, rather than
-// being a patch, or changing an object that another generates.
+// isGenerated reports whether a document is an entry of a kustomization that generates an object,
+// rather than changing one that another generates.
 func isGenerated(d source.Document) bool {
-	if d.IsInline() || d.APIVersion != "" || d.Kind != "ConfigMap" && d.Kind != "Secret" {
+	if d.APIVersion != "" || d.Kind != "ConfigMap" && d.Kind != "Secret" {
 		return false
 	}
 	behavior := source.Field(d.Node, "behavior")

@@ -1,8 +1,11 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -40,40 +43,24 @@ type extent struct {
 	compared int // pairs of keys
 }
 
-// size returns the memory that an extent takes, in bytes.
-func (e extent) size() int { return e.bytes + nodeSize*e.nodes + e.compared/comparisons }
-
-// withChild returns the extent of a node with one more child.
-func (e extent) withChild(child extent) extent {
-	return extent{
-		nodes:    e.nodes + child.nodes,
-		bytes:    e.bytes + child.bytes + 2*child.nodes, // the child is indented
-		height:   max(e.height, child.height+1),
-		compared: e.compared + child.compared,
-	}
-}
-
 // measurement finds the extent of a tree of nodes without expanding it.
 type measurement struct {
-	length  int // of the text that the nodes are written in
-	nodes   int // measured so far
-	anchors map[*yaml.Node]extent
-	open    map[*yaml.Node]bool // anchors that are being measured
+	written int                   // the size of what was measured, as it is written
+	anchors map[*yaml.Node]extent // of the nodes that are measured as a whole
 }
 
 // measure returns by how many bytes a document, of a text of some length, grows where its
 // aliases are expanded. The error is a lineError of what keeps it from being read.
 func measure(root *yaml.Node, length int) (growth int, err error) {
-	m := &measurement{length: length, anchors: map[*yaml.Node]extent{}, open: map[*yaml.Node]bool{}}
+	m := &measurement{written: length, anchors: map[*yaml.Node]extent{}}
 	e, err := m.extent(root, 0)
-	if err != nil {
-		return 0, err
-	}
-	return max(m.growth(e), 0), nil
+	return max(m.growth(e), 0), err
 }
 
 // growth returns by how many bytes what was measured is larger than it is written.
-func (m *measurement) growth(e extent) int { return e.size() - m.length - nodeSize*m.nodes }
+func (m *measurement) growth(e extent) int {
+	return e.bytes + nodeSize*e.nodes + e.compared/comparisons - m.written
+}
 
 // extent returns the extent of a node at a depth.
 func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
@@ -87,19 +74,20 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 	if node.Kind == yaml.MappingNode {
 		e.compared = len(node.Content) / 2 * len(node.Content) / 2
 	}
-	m.open[node] = node.Anchor != ""
-	m.nodes++
+	m.written += nodeSize
 	for _, child := range node.Content {
-		measured, err := m.extent(child, depth+1)
+		c, err := m.extent(child, depth+1)
 		if err != nil {
 			return extent{}, err
 		}
-		e = e.withChild(measured)
+		e.nodes += c.nodes
+		e.bytes += c.bytes + 2*c.nodes // the child is indented
+		e.height = max(e.height, c.height+1)
+		e.compared += c.compared
 		if m.growth(e) > maxGrowth {
 			return extent{}, tooLarge(child.Line)
 		}
 	}
-	delete(m.open, node)
 	if node.Anchor != "" {
 		m.anchors[node] = e
 	}
@@ -108,10 +96,10 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 
 // aliased returns the extent of the node that an alias stands for.
 func (m *measurement) aliased(alias *yaml.Node, depth int) (extent, error) {
-	if m.open[alias.Alias] {
+	e, isWhole := m.anchors[alias.Alias]
+	if !isWhole {
 		return extent{}, lineError{alias.Line, fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", alias.Value)}
 	}
-	e := m.anchors[alias.Alias]
 	if depth+e.height > maxDepth {
 		return extent{}, tooDeep(alias.Line)
 	}
@@ -137,39 +125,31 @@ func (d *disk) admit(file string, growth, line int) error {
 	return nil
 }
 
-// TooLargeError is why kustomize cannot read a file.
-type TooLargeError struct{ manifest.Problem }
-
-func (e *TooLargeError) Error() string { return e.String() }
-
-// measureFile returns a TooLargeError for a file that was not measured when it was parsed,
-// as only kustomize reads it, and that is too large.
+// measureFile returns an error for a file that was not measured when it was parsed, as only
+// kustomize reads it, and that is too large.
 func (d *disk) measureFile(file string, content []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.isMeasured[file] {
 		for _, p := range splitDocuments(content) {
-			if _, err := d.measureText(file, p); err != nil {
-				line, message := p.position(err)
-				d.refused[file] = &TooLargeError{manifest.Problem{File: Relative(file), Line: line, Message: message}}
+			var at lineError
+			if _, err := d.measureText(file, p); errors.As(err, &at) {
+				d.refused[file] = manifest.Problem{File: Relative(file), Line: at.line, Message: at.message}
 				break
 			}
 		}
 	}
-	if refused := d.refused[file]; refused != nil {
-		return refused
+	if refused, ok := d.refused[file]; ok {
+		return errors.New(refused.String())
 	}
 	return nil
 }
 
 // TooLarge returns the problems of the files that kustomize asked for and could not read.
-func (f *FileSystem) TooLarge() (problems []manifest.Problem) {
+func (f *FileSystem) TooLarge() []manifest.Problem {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	for _, refused := range f.disk.refused {
-		problems = append(problems, refused.Problem)
-	}
-	return manifest.SortProblems(problems)
+	return manifest.SortProblems(slices.Collect(maps.Values(f.disk.refused)))
 }
 
 // measureText admits a text that may be YAML, or anything else. It returns an error only for
@@ -181,63 +161,74 @@ func (d *disk) measureText(file string, p piece) (node *yaml.Node, err error) {
 	}
 	node = root.Content[0]
 	growth, err := measure(node, len(p.content))
-	return node, errors.Join(err, d.admit(file, growth, node.Line))
+	if err != nil {
+		err = p.inFile(err)
+	}
+	p.setLines(node)
+	return node, cmp.Or(err, d.admit(file, growth, node.Line))
 }
 
 // maxTextLevels is how deep in texts kustomize may look for texts.
 const maxTextLevels = 4
 
 // checkTexts reports texts that are too large, in a node whose texts kustomize may parse.
-func (s *Sources) checkTexts(file string, at place, node *yaml.Node, levels int) {
+func (s *Sources) checkTexts(file string, node *yaml.Node, levels int) {
 	if node.Kind == yaml.ScalarNode && levels > 0 && strings.ContainsAny(node.Value, "*[{\n") {
-		for _, p := range textPieces(node, at) {
+		for _, p := range textPieces(node) {
 			root, err := s.FS.disk.measureText(file, p)
 			if err != nil {
-				s.reportMalformed(file, p, err)
+				s.reportMalformed(file, err)
 			} else if root != nil && root.Kind != yaml.ScalarNode {
-				s.checkTexts(file, p.place, root, levels-1)
+				s.checkTexts(file, root, levels-1)
 			}
 		}
 	}
 	for _, child := range node.Content {
-		s.checkTexts(file, at, child, levels)
+		s.checkTexts(file, child, levels)
 	}
 }
 
-// checkCopies reports the file or folder with which too much is loaded again, as where each
-// of many folders loads the next two.
-func (s *Sources) checkCopies(roots []string) {
-	count := map[string]int{} // how often a file or folder is loaded
-	for _, root := range roots {
-		count[root] = 1
-	}
-	loaders := map[string][]string{}
+// checkLoads reports a folder that loads itself, or the file or folder with which too much is
+// loaded again, as where each of many folders loads the next two.
+func (s *Sources) checkLoads(roots []string) {
+	byFolder, weights := map[string][]load{}, map[string]int{}
 	for _, l := range s.loads {
-		loaders[l.path] = append(loaders[l.path], l.by.Folder)
+		byFolder[l.by.Folder] = append(byFolder[l.by.Folder], l)
 	}
-	var countOf func(path string) int
-	countOf = func(path string) int {
-		if _, known := count[path]; !known {
-			for _, folder := range loaders[path] {
-				count[path] = min(count[path]+countOf(folder), 1<<40)
-			}
-		}
-		return count[path]
-	}
-	weights := map[string]int{}
 	for _, k := range s.Kustomizations {
 		weights[k.Folder] = k.weight
 	}
 	for _, m := range s.Manifests {
 		weights[m.File] = len(m.Texts)
 	}
-	copies := 0
-	for _, l := range s.loads {
-		n := countOf(l.path)
-		copies += max(n-1, 0) * weights[l.path]
-		weights[l.path] = 0 // counted
-		if copies > maxCopies {
-			s.report(l.by.File, l.line, "%s would be loaded %d times, which makes over %d copies of what is in files: load folders less often, or have fewer objects in them", Relative(l.path), n, maxCopies)
+	var open []string // the folders on the way to one
+	isLoaded, copies := map[string]bool{}, 0
+	var follow func(folder string) (isBounded bool)
+	follow = func(folder string) bool {
+		isLoaded[folder], open = true, append(open, folder)
+		for _, l := range byFolder[folder] {
+			isWithin := func(folder string) bool { return strings.HasPrefix(folder+"/", strings.TrimSuffix(l.path, "/")+"/") }
+			if slices.ContainsFunc(open, isWithin) {
+				s.report(l.by.File, l.line, "%s is, or contains, a folder that leads here: remove this entry, or one on the way", Relative(l.path))
+				return false
+			}
+			if isLoaded[l.path] {
+				copies += max(1, weights[l.path])
+			}
+			if copies > maxCopies {
+				s.report(l.by.File, l.line, "%s would be loaded again and again, which makes over %d copies of what is in files: load folders less often, or have fewer objects in them", Relative(l.path), maxCopies)
+				return false
+			}
+			isLoaded[l.path] = true
+			if l.isDir && !follow(l.path) {
+				return false
+			}
+		}
+		open = open[:len(open)-1]
+		return true
+	}
+	for _, root := range roots {
+		if !follow(root) {
 			return
 		}
 	}

@@ -40,18 +40,16 @@ func (c configuration) scaleFields() []string {
 
 // configure adds the configuration to a kustomization for which it matters: one with `images:`
 // or `replicas:`, and the outermost one, which completes the names in references.
-func (s *Sources) configure(k *Kustomization) error {
+func (s *Sources) configure(k *Kustomization) {
 	for _, entry := range k.Configurations {
 		s.yieldTo(k.Paths[entry])
 	}
 	if k.IsEmpty() || k.Folder != s.root && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 {
-		return nil
+		return
 	}
 	k.Configurations = append(k.Configurations, ConfigurationFile)
 	k.Paths[ConfigurationFile] = path.Join(k.Folder, ConfigurationFile)
-	var err error
-	s.standIns[k.File], err = yaml.Marshal(k.Kustomization)
-	return err
+	s.standIns[k.File] = encode(k.Kustomization)
 }
 
 // yieldTo drops what a configuration of the repository says about the same fields.
@@ -94,12 +92,20 @@ func yield(ours, theirs []types.FieldSpec) (left []types.FieldSpec) {
 }
 
 // writeConfiguration gives the configuration to the kustomizations that were configured.
-func (s *Sources) writeConfiguration() error {
-	content, err := yaml.Marshal(s.configuration)
+func (s *Sources) writeConfiguration() {
+	content := encode(s.configuration)
 	for _, k := range s.Kustomizations {
 		if file := k.Paths[ConfigurationFile]; file != "" {
 			s.standIns[file] = content
 		}
 	}
-	return err
+}
+
+// encode returns the YAML of a value that was read from YAML.
+func encode(value any) []byte {
+	content, err := yaml.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return content
 }

@@ -37,7 +37,7 @@ func (s *Sources) reportConflicts(file string, content []byte) bool {
 
 // checkConflicts reports the conflicts in a file that a generator reads.
 func (s *Sources) checkConflicts(file string, l loads) {
-	content, err := s.FS.content(file)
+	_, content, err := s.FS.find(file)
 	if err == nil && (l.key != "files" || wholeConflict.Match(content)) { // kustomize reports the error
 		s.reportConflicts(file, content)
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
 )
 
@@ -37,7 +38,7 @@ type FileSystem struct {
 // NewFileSystem returns the file system below root, whose path on disk, without
 // links, is dir.
 func NewFileSystem(root *os.Root, dir string) *FileSystem {
-	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]*TooLargeError{}}}
+	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]manifest.Problem{}}}
 }
 
 // Tell has look called with each path below the root, with slashes, before it is read for
@@ -102,8 +103,8 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 	return f.disk.resolve(name)
 }
 
-// ReadFile returns the content of a file for kustomize to expand. The error wraps a
-// TooLargeError where that would take too much.
+// ReadFile returns the content of a file for kustomize to expand, or an error where that would
+// take too much, see TooLarge.
 func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 	resolved, content, err := f.find(name)
 	if _, ok := f.standIns[resolved]; ok || err != nil {
@@ -113,12 +114,6 @@ func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	return content, nil
-}
-
-// content returns the content of a file.
-func (f *FileSystem) content(name string) ([]byte, error) {
-	_, content, err := f.find(name)
-	return content, err
 }
 
 // find returns the path of a file, its links followed, and its content.
@@ -180,7 +175,7 @@ type disk struct {
 	// See admit.
 	growth     int
 	isMeasured map[string]bool
-	refused    map[string]*TooLargeError
+	refused    map[string]manifest.Problem
 }
 
 type resolution struct {
@@ -211,7 +206,7 @@ func (d *disk) follow(name string) (resolved string, isDir bool, err error) {
 	}
 	inside, err := filepath.Rel(d.dir, target)
 	if err != nil || !filepath.IsLocal(inside) {
-		return "", false, leadsOut(name)
+		return "", false, fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
 	}
 	info, err := d.root.Stat(inside)
 	if err != nil {
@@ -230,31 +225,15 @@ func (d *disk) followError(name string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("read %s: %w", Relative(name), err)
 	}
-	for i, c := range name + "/" {
-		if c != '/' || i == 0 {
-			continue
-		}
-		prefix := filepath.Join(d.dir, name[:i])
-		info, err := os.Lstat(prefix)
-		if err != nil {
-			break
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			continue
-		}
-		target, err := filepath.EvalSymlinks(prefix)
-		if err != nil {
-			return fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name[:i]))
-		}
-		if inside, err := filepath.Rel(d.dir, target); err != nil || !filepath.IsLocal(inside) {
-			return leadsOut(name[:i])
+	if parent := path.Dir(name); parent != name {
+		if _, _, err := d.follow(parent); err != nil {
+			return err
 		}
 	}
+	if _, err := os.Lstat(filepath.Join(d.dir, name)); err == nil {
+		return fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))
+	}
 	return &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
-}
-
-func leadsOut(name string) error {
-	return fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
 }
 
 // read returns the content of a file whose path has no links.

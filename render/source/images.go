@@ -46,13 +46,9 @@ func (s *Sources) FillImages(defaults []DefaultImage) {
 // fillImages writes images into the text and reports whether that changed it.
 func (t *Text) fillImages(defaults []DefaultImage) bool {
 	before := t.Content
-	if t.unfilled != nil {
-		t.Content, t.unfilled = t.unfilled, nil
-	}
+	t.Content = t.written
 	if slices.ContainsFunc(t.Objects, func(o Document) bool { return slices.ContainsFunc(defaults, o.mayLack) }) {
-		if filled := withImages(t.Content, defaults); filled != nil {
-			t.Content, t.unfilled = filled, t.Content
-		}
+		t.Content = withImages(t.written, defaults)
 	}
 	return !bytes.Equal(before, t.Content)
 }
@@ -61,25 +57,23 @@ func (d Document) mayLack(image DefaultImage) bool {
 	return d.Kind == image.Kind && d.Group == image.Group
 }
 
-// withImages returns a text in which objects have the images that they leave to their
-// defaults, nil if they leave none.
+// withImages returns a text in which objects have the images that they leave to their defaults.
 func withImages(content []byte, defaults []DefaultImage) []byte {
-	root, _, err := piece{content: content}.parse()
+	root, _, err := piece{content: content, first: 1}.parse()
 	if err != nil { // it was well-formed before
-		return nil
+		return content
 	}
 	root = expanded(root) // what is an alias in one object is not changed in another
 	isFilled := false
-	for _, d := range splitDocument(Document{Node: root}) {
+	for _, d := range splitDocument("", root, false) {
 		for _, image := range defaults {
 			isFilled = d.mayLack(image) && fillImage(d.Node, image.Field, image.Image) || isFilled
 		}
 	}
-	if !isFilled {
-		return nil
+	if isFilled {
+		content, _ = yaml.Marshal(root)
 	}
-	filled, _ := yaml.Marshal(root)
-	return filled
+	return content
 }
 
 // fillImage writes an image into a field of a mapping, unless it has one, or may have one by

@@ -25,59 +25,59 @@ func (s *Sources) isInline(k *Kustomization, text string) bool {
 
 // walkInline checks the objects that a kustomization has in place of a path.
 func (s *Sources) walkInline(k *Kustomization, l loads, value *yaml.Node) {
-	before, found := len(s.Problems), false
-	pieces := textPieces(value, place{})
-	s.checkYAML(k.File, pieces, l)
+	before := len(s.Problems)
+	documents := s.readYAML(k.File, textPieces(value), l)
 	if len(s.Problems) > before {
 		return
 	}
-	for _, p := range pieces {
-		documents, _, _ := p.documents(k.File)
-		for _, d := range documents {
-			if d.Node.Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
-				s.report(k.File, d.line(d.Node), "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name",
-					l.field, clip(strings.ReplaceAll(value.Value, "\n", " ")))
-				return
-			}
-			found = true
-			if l.is == loadConfig {
-				s.checkConfig(d)
-			}
+	for _, d := range documents {
+		if d.Node.Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
+			s.report(k.File, d.Node.Line, "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name",
+				l.field, clip(strings.ReplaceAll(value.Value, "\n", " ")))
+			return
 		}
 	}
-	if !found {
+	switch {
+	case len(documents) == 0:
 		s.report(k.File, value.Line, "%s: an empty text: remove it", l.field)
+	case l.is == loadPatches:
+		s.addPatches(documents, nil)
+	default:
+		for _, d := range documents {
+			s.checkConfig(d)
+		}
 	}
 }
 
-// checkConfigs checks the generators, transformers and validators in files. Files that only
-// generators read may then be anything, unless kustomize may parse them for a transformer
-// that is built.
+// checkConfigs checks the generators, transformers and validators in files. Where there are none,
+// files that generators of ConfigMaps and Secrets read may be anything: kustomize parses no other.
 func (s *Sources) checkConfigs() {
-	isBuilt := false
 	for _, l := range s.loads {
-		isBuilt = isBuilt || l.isConfig && l.isDir
 		if l.isConfig && !l.isDir {
 			for _, d := range s.documents[l.path] {
 				s.checkConfig(d)
 			}
 		}
 	}
+	for _, k := range s.Kustomizations {
+		if len(k.Generators)+len(k.Transformers)+len(k.Validators) > 0 {
+			return
+		}
+	}
 	for _, file := range s.texts {
-		s.FS.disk.isMeasured[file] = s.FS.disk.isMeasured[file] || !isBuilt
+		s.FS.disk.isMeasured[file] = true
 	}
 }
 
 // checkConfig checks the configuration of a generator, transformer or validator.
 func (s *Sources) checkConfig(d Document) {
-	file, line := d.File, d.line(d.Node)
 	switch {
-	case d.inline || d.Kind == "":
+	case d.Kind == "":
 	case d.APIVersion != "builtin":
-		s.report(file, line, "%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion builtin", d.ID)
+		s.report(d.File, d.Node.Line, "%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion builtin", d.ID)
 	case d.Kind == "HelmChartInflationGenerator":
-		s.report(file, line, "%s: %s", d.ID, noHelm)
+		s.report(d.File, d.Node.Line, "%s: %s", d.ID, noHelm)
 	default:
-		s.checkTexts(file, d.place, d.Node, maxTextLevels)
+		s.checkTexts(d.File, d.Node, maxTextLevels)
 	}
 }

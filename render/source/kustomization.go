@@ -20,15 +20,20 @@ import (
 // parseKustomization parses the content of a kustomization into k. It reports all that is
 // wrong with its fields, and returns no node if kustomize could not read it.
 func (s *Sources) parseKustomization(k *Kustomization, content []byte) *yaml.Node {
-	root := s.onlyDocument(k.File, splitDocuments(content))
-	if root == nil || !s.isOnlyKustomization(k) {
+	before := len(s.Problems)
+	documents := s.readYAML(k.File, splitDocuments(content), loads{is: loadYAML})
+	switch {
+	case len(s.Problems) > before, !s.isOnlyKustomization(k):
+		return nil
+	case len(documents) == 0:
+		s.report(k.File, 0, "is empty: list resources")
 		return nil
 	}
+	root := documents[0].Node
 	if root.Kind != yaml.MappingNode {
 		s.report(k.File, root.Line, "a kustomization is a mapping: write resources: and below it the list of files")
 		return nil
 	}
-	before := len(s.Problems)
 	s.checkFields(k.File, root, content)
 	s.checkItems(k.File, root, "")
 	s.refuseHelm(k.File, root)
@@ -47,41 +52,6 @@ func (s *Sources) parseKustomization(k *Kustomization, content []byte) *yaml.Nod
 	return root
 }
 
-// onlyDocument returns the only document of a kustomization, or reports why there is none.
-func (s *Sources) onlyDocument(file string, pieces []piece) (only *yaml.Node) {
-	before := len(s.Problems)
-	for _, p := range pieces {
-		node := s.parse(file, p)
-		switch {
-		case node == nil:
-		case only != nil:
-			s.report(file, p.line(node.Line), "a second document, which kustomize does not read: remove it, or make one of both")
-		default:
-			shift(node, p.offset)
-			only = node
-		}
-	}
-	if len(s.Problems) > before {
-		return nil
-	}
-	if only == nil || only.ShortTag() == "!!null" {
-		s.report(file, 0, "is empty: list resources")
-		return nil
-	}
-	return only
-}
-
-// shift moves nodes to later lines.
-func shift(node *yaml.Node, lines int) {
-	if lines == 0 {
-		return
-	}
-	node.Line += lines
-	for _, child := range node.Content {
-		shift(child, lines)
-	}
-}
-
 // isOnlyKustomization reports whether a folder has no other kustomization than k.
 func (s *Sources) isOnlyKustomization(k *Kustomization) bool {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
@@ -97,24 +67,10 @@ func (s *Sources) isOnlyKustomization(k *Kustomization) bool {
 func (s *Sources) checkType(k *Kustomization, root *yaml.Node) {
 	fixed := k.Kustomization
 	fixed.FixKustomization()
-	version := types.KustomizationVersion
-	if fixed.Kind == types.ComponentKind {
-		version = types.ComponentVersion
+	for _, wrong := range fixed.EnforceFields() {
+		field, _, _ := strings.Cut(wrong, " ")
+		s.report(k.File, lineAt(root, []string{field}), "%s, or left out", wrong)
 	}
-	switch {
-	case fixed.Kind != types.KustomizationKind && fixed.Kind != types.ComponentKind:
-		s.report(k.File, lineOfKey(root, "kind"), "kind %s: write %s or %s, or leave it out", fixed.Kind, types.KustomizationKind, types.ComponentKind)
-	case fixed.APIVersion != version:
-		s.report(k.File, lineOfKey(root, "apiVersion"), "apiVersion %s: write %s, or leave it out", fixed.APIVersion, version)
-	}
-}
-
-// lineOfKey returns the line of a key of a mapping, or that of the mapping.
-func lineOfKey(mapping *yaml.Node, key string) int {
-	if k, _ := mappingEntry(mapping, key); k != nil {
-		return k.Line
-	}
-	return mapping.Line
 }
 
 // checkFields reports fields that no kustomization has, and values of a wrong type.
@@ -125,26 +81,21 @@ func (s *Sources) checkFields(file string, root *yaml.Node, content []byte) {
 		return // Unmarshal says why
 	}
 	for _, wrong := range decoding.Find(fields, reflect.TypeFor[types.Kustomization](), true) {
-		line, value := root.Line, root
-		for _, key := range wrong.Path {
-			key, next := walkKeys(value, []string{strings.Trim(key, "[]")}, nil)
-			if next == nil {
-				break // it is merged
-			}
-			line, value = key.Line, next
-		}
-		s.report(file, line, "%s", wrongField(wrong, value))
+		keys := manifest.SplitField(manifest.JoinField(wrong.Path))
+		_, value := walkKeys(root, keys, nil)
+		s.report(file, lineAt(root, keys), "%s", wrongField(wrong, value))
 	}
 }
 
-// wrongField returns what is wrong with a field that kustomize does not know or cannot read.
+// wrongField returns what is wrong with a field that kustomize does not know or cannot read. Its
+// node is nil where it is merged.
 func wrongField(wrong decoding.Misfit, node *yaml.Node) string {
 	if wrong.Unknown {
 		name := wrong.Path[len(wrong.Path)-1]
 		return fmt.Sprintf("unknown field %q%s", name, manifest.DidYouMean(name, wrong.Siblings))
 	}
 	message := fmt.Sprintf("%s: has to be of type %s", manifest.JoinField(wrong.Path), strings.Join(wrong.Wants, " or "))
-	if node.Kind == yaml.ScalarNode && slices.Equal(wrong.Wants, []string{"string"}) {
+	if node != nil && node.Kind == yaml.ScalarNode && slices.Equal(wrong.Wants, []string{"string"}) {
 		message += fmt.Sprintf(": write it in quotes, %q", node.Value)
 	}
 	return message
@@ -172,8 +123,8 @@ const noHelm = "rendering runs no Helm: write what `helm template` prints into a
 
 // refuseHelm reports fields that ask for Helm.
 func (s *Sources) refuseHelm(file string, root *yaml.Node) {
-	for i := 0; i < len(root.Content); i += 2 {
-		if key := root.Content[i]; strings.HasPrefix(strings.ToLower(key.Value), "helm") {
+	for key := range entries(root) {
+		if strings.HasPrefix(strings.ToLower(key.Value), "helm") {
 			s.report(file, key.Line, "%s: %s", key.Value, noHelm)
 		}
 	}

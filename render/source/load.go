@@ -1,13 +1,9 @@
 package source
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
-
-	"example.com/gatehouse/render/manifest"
 )
 
 // load is an entry of a kustomization that loads a file of objects, or a folder.
@@ -19,7 +15,7 @@ type load struct {
 	isDir bool
 
 	// isConfig is set where the objects configure generators, transformers or validators,
-	// and are not built.
+	// and are not built: of such a field, and in folders that one loads.
 	isConfig bool
 }
 
@@ -32,55 +28,28 @@ func (l load) list() string {
 	return l.by.Folder + " " + l.from.field
 }
 
-func (l load) position() string {
-	return manifest.Problem{File: Relative(l.by.File), Line: l.line}.Position()
-}
+// listed is a path in a list of objects.
+type listed struct{ list, path string }
 
 // followLoad reads the kustomization that an entry loads, or notes the manifest.
 func (s *Sources) followLoad(l load) {
-	isSame := func(other load) bool { return other.list() == l.list() && other.path == l.path }
-	if l.from.is != loadFolder && slices.ContainsFunc(s.loads, isSame) {
+	entry := listed{l.list(), l.path}
+	if s.isListed[entry] && l.from.is != loadFolder {
 		s.report(l.by.File, l.line, "%s is listed twice: remove one", Relative(l.path))
 		return
 	}
+	s.isListed[entry] = true
 	if l.isDir {
-		s.loading = append(s.loading, l)
-		if !s.isCycle(l) {
-			s.walk(l.path)
-			s.checkKind(l)
-		}
-		s.loading = s.loading[:len(s.loading)-1]
-	} else if !s.isManifest[l.path] {
-		s.isManifest[l.path] = true
+		outer := s.isInConfig
+		s.isInConfig = l.isConfig
+		s.walk(l.path)
+		s.isInConfig = outer
+		s.checkKind(l)
+	} else if _, isKnown := s.documents[l.path]; !isKnown {
+		s.documents[l.path] = nil
 		s.Manifests = append(s.Manifests, &Manifest{File: l.path})
 	}
 	s.loads = append(s.loads, l)
-}
-
-// isConfig reports whether an entry, or one that leads to it, loads what configures
-// generators, transformers or validators.
-func (s *Sources) isConfig(from loads) bool {
-	return from.is == loadConfig || slices.ContainsFunc(s.loading, func(l load) bool { return l.isConfig })
-}
-
-// isCycle reports a load of a folder that is, or contains, one that the load comes from.
-func (s *Sources) isCycle(l load) bool {
-	i := slices.IndexFunc(s.loading, func(other load) bool {
-		return strings.HasPrefix(other.by.Folder+"/", strings.TrimSuffix(l.path, "/")+"/")
-	})
-	if i < 0 {
-		return false
-	}
-	var chain strings.Builder
-	for _, step := range s.loading[i:] {
-		fmt.Fprintf(&chain, "%s (%s) loads ", Relative(step.by.Folder), step.position())
-	}
-	chain.WriteString(Relative(l.path))
-	if first := s.loading[i].by.Folder; first != l.path {
-		fmt.Fprintf(&chain, ", which contains %s", Relative(first))
-	}
-	s.report(l.by.File, l.line, "%s: remove one of these entries", chain.String())
-	return true
 }
 
 // checkKind reports a component that is loaded as a kustomization, or the reverse.
@@ -95,17 +64,10 @@ func (s *Sources) checkKind(l load) {
 	}
 }
 
-// hasDots reports whether a name in a path has dots that kustomize takes for a mistake.
-func hasDots(name string) bool {
-	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part != ".." && strings.Contains(part, "..") })
-}
-
 // Fork returns the positions of the entries that load a file or what loads it, where those
 // are several: an object that is written once, and is there twice, comes by these.
 func (s *Sources) Fork(file string) (path string, positions []string) {
-	seen := map[string]bool{}
-	for path = file; !seen[path]; {
-		seen[path] = true
+	for path = file; ; {
 		var by []load
 		for _, l := range s.loads {
 			if l.path == path && !l.isConfig {
@@ -114,12 +76,11 @@ func (s *Sources) Fork(file string) (path string, positions []string) {
 		}
 		if len(by) != 1 {
 			for _, l := range by {
-				positions = append(positions, l.position())
+				positions = append(positions, position(l.by.File, l.line))
 			}
-			break
+			slices.Sort(positions)
+			return Relative(path), positions
 		}
-		path = by[0].by.Folder
+		path = by[0].by.Folder // nothing loads itself
 	}
-	slices.Sort(positions)
-	return Relative(path), positions
 }

@@ -52,7 +52,7 @@ func (s *Sources) Locate(p manifest.Problem, origin string) manifest.Problem {
 		return p
 	}
 	id := p.Subject.ID()
-	p.File, p.Line = s.position(id, origin, writtenKeys(id, manifest.SplitField(p.Field)), testOf(p.Value))
+	p.File, p.Line = s.locate(id, origin, writtenKeys(id, manifest.SplitField(p.Field)), testOf(p.Value))
 	return p
 }
 
@@ -71,120 +71,90 @@ func writtenKeys(id manifest.ID, keys []string) []string {
 	return keys
 }
 
-func (s *Sources) position(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
-	own, found := s.documentOf(id, origin)
-	if found {
-		if key, value := walkKeys(own.Node, keys, is); is.passes(value) {
-			return Relative(own.File), own.line(key)
+func (s *Sources) locate(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
+	own := closest(id, s.documents[origin])
+	if len(own) > 0 {
+		if node := nodeAt(own[0].Node, keys, is); node != nil {
+			return Relative(origin), node.Line
 		}
 	}
-	if d, node := s.changeOf(id, keys, is); node != nil {
-		return Relative(d.File), d.line(node)
+	if file, node := s.changeOf(id, keys, is); node != nil {
+		return Relative(file), node.Line
 	}
-	if !found {
+	if len(own) == 0 {
 		return Relative(origin), 0
 	}
-	for ; len(keys) > 0; keys = keys[:len(keys)-1] {
-		if key, _ := walkKeys(own.Node, keys, nil); key != nil {
-			return Relative(own.File), own.line(key)
-		}
-	}
-	return own.Position()
+	return Relative(origin), lineAt(own[0].Node, keys)
 }
 
-// documentOf returns the document that an object was written as. If kustomize changed the name
-// since, that is one of the same kind whose name the new one contains.
-func (s *Sources) documentOf(id manifest.ID, origin string) (Document, bool) {
-	var renamed *Document
-	documents := s.Documents(origin)
-	for i := range documents {
-		d := &documents[i]
-		if d.inline || d.Kind != id.Kind || d.Group != id.Group {
+// lineAt returns the line of a field of a document, or of the mapping that would hold it.
+func lineAt(document *yaml.Node, keys []string) int {
+	for ; ; keys = keys[:len(keys)-1] {
+		if key, _ := walkKeys(document, keys, nil); key != nil {
+			return key.Line
+		}
+	}
+}
+
+// changeOf returns the file and the node of a patch, or an entry of a kustomization, that gave a
+// field of an object its value: of several, that with the longest name in common with the object.
+// If the value is known, the patch may have another name: kustomize does not read that of one
+// with a target.
+func (s *Sources) changeOf(id manifest.ID, keys []string, is test) (file string, at *yaml.Node) {
+	if len(keys) == 0 {
+		return "", nil
+	}
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		if k := s.Kustomizations[folder]; at == nil {
+			file, at = k.File, s.changeBy(k, id, keys, is)
+		}
+	}
+	longest := 0
+	for _, p := range s.patches {
+		isNamed := strings.Contains(id.Name, p.Name) && (p.Namespace == "" || p.Namespace == id.Namespace)
+		if !isNamed && (!p.hasTarget || is == nil) || !mayName(p.kind, id.Kind) {
 			continue
 		}
-		if d.Name == id.Name && (d.Namespace == id.Namespace || renamed == nil) {
-			renamed = d
-			if d.Namespace == id.Namespace {
-				return *d, true
-			}
+		common := 0
+		if isNamed {
+			common = len(p.Name)
 		}
-		if renamed == nil && d.Name != "" && strings.Contains(id.Name, d.Name) {
-			renamed = d
+		if at != nil && common <= longest {
+			continue
+		}
+		if node := nodeAt(p.Node, keys, is); node != nil {
+			file, at, longest = p.File, node, common
 		}
 	}
-	if renamed == nil {
-		return Document{}, false
-	}
-	return *renamed, true
+	return file, at
 }
 
-// changeOf returns the node of a patch or replicas: entry that gave a field of an object its
-// value: of several, that with the longest name in common with the object. If the value is
-// known, the patch may have another name: kustomize does not read that of one with a target.
-func (s *Sources) changeOf(id manifest.ID, keys []string, is test) (by Document, at *yaml.Node) {
-	if len(keys) == 0 {
-		return by, nil
+// nodeAt returns the node of an object or a patch that gives a field its value, or nil.
+func nodeAt(document *yaml.Node, keys []string, is test) *yaml.Node {
+	if document.Kind == yaml.SequenceNode {
+		return jsonPatchNode(document, keys, is)
 	}
-	var byTarget Document
-	var atTarget *yaml.Node
-	for _, file := range s.changingFiles() {
-		for _, d := range s.Documents(file) {
-			if at != nil && len(d.Name) <= len(by.Name) {
-				continue
-			}
-			node := s.changeBy(d, id, keys, is)
-			switch {
-			case node != nil && !isNameOf(d, id):
-				byTarget, atTarget = d, node
-			case node != nil:
-				by, at = d, node
-			}
-		}
-	}
-	if at == nil && is != nil {
-		return byTarget, atTarget
-	}
-	return by, at
-}
-
-// isNameOf reports whether a patch may name an object, whose name may have changed since.
-func isNameOf(patch Document, id manifest.ID) bool {
-	return strings.Contains(id.Name, patch.Name) && (patch.Namespace == "" || patch.Namespace == id.Namespace)
-}
-
-// changingFiles returns the files that may change objects: kustomizations, patches and the
-// like, but no manifests.
-func (s *Sources) changingFiles() []string {
-	if s.changers == nil {
-		for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
-			if !s.isManifest[file] {
-				s.changers = append(s.changers, file)
-			}
-		}
-	}
-	return s.changers
-}
-
-// changeBy returns the node of a patch or kustomization that gives a field of an object its
-// value, or nil.
-func (s *Sources) changeBy(d Document, id manifest.ID, keys []string, is test) *yaml.Node {
-	if isKustomization(d.File) && !d.inline {
-		if field := strings.Join(keys, "."); field == "spec.replicas" || slices.Contains(s.fields.scaleFields(), field) {
-			return replicasEntry(d.Node, id.Name, is)
-		} else if field == "metadata.namespace" && is.passes(Field(d.Node, "namespace")) {
-			namespace, _ := mappingEntry(d.Node, "namespace")
-			return namespace
-		}
-		return nil
-	}
-	if d.Kind != "" && d.Kind != id.Kind {
-		return nil
-	}
-	if d.Node.Kind == yaml.SequenceNode {
-		return jsonPatchNode(d.Node, keys, is)
-	}
-	if key, value := walkKeys(d.Node, keys, is); is.passes(value) {
+	if key, value := walkKeys(document, keys, is); is.passes(value) {
 		return key
+	}
+	return nil
+}
+
+// changeBy returns the node of a kustomization, of its replicas or namespace, that gives a field of
+// an object its value, or nil.
+func (s *Sources) changeBy(k *Kustomization, id manifest.ID, keys []string, is test) *yaml.Node {
+	field := strings.Join(keys, ".")
+	switch {
+	case field == "metadata.namespace":
+		if key, value := mappingEntry(k.root, "namespace"); is.passes(value) {
+			return key
+		}
+	case field == "spec.replicas", slices.Contains(s.fields.scaleFields(), field):
+		for _, entry := range itemsOf(Field(k.root, "replicas")) {
+			if count, value := mappingEntry(entry, "count"); is.passes(value) && strings.Contains(id.Name, textAt(entry, "name")) {
+				return count
+			}
+		}
 	}
 	return nil
 }
@@ -237,91 +207,53 @@ func JSONPointer(pointer string) []string {
 	return keys
 }
 
-func replicasEntry(kustomization *yaml.Node, name string, is test) *yaml.Node {
-	_, replicas := mappingEntry(kustomization, "replicas")
-	if replicas == nil {
-		return nil
-	}
-	for _, entry := range replicas.Content {
-		if count, value := mappingEntry(entry, "count"); is.passes(value) && strings.Contains(name, textAt(entry, "name")) {
-			return count
-		}
-	}
-	return nil
-}
-
 // walkKeys returns the key and value nodes at keys, or nil; of a list, those of the
 // first item that passes a test, where the index is not among the keys or its item does
 // not pass: a patch has indexes of its own. An item of a list is its own key.
 func walkKeys(node *yaml.Node, keys []string, is test) (key, value *yaml.Node) {
-	key, value = node, node
-	for len(keys) > 0 {
-		if value.Kind == yaml.SequenceNode {
-			return walkItems(value.Content, keys, is)
-		}
-		if key, value = spelledEntry(value, keys[0]); value == nil {
-			return nil, nil
-		}
-		keys = keys[1:]
+	if len(keys) == 0 {
+		return node, node
 	}
-	return key, value
+	if node.Kind != yaml.SequenceNode {
+		if key, value = spelledEntry(node, keys[0]); value == nil || len(keys) == 1 {
+			return key, value
+		}
+		return walkKeys(value, keys[1:], is)
+	}
+	items := node.Content
+	if index, err := strconv.Atoi(keys[0]); err == nil {
+		keys = keys[1:]
+		items = nil
+		if index >= 0 && index < len(node.Content) {
+			items = []*yaml.Node{node.Content[index]}
+		}
+		if is != nil {
+			items = append(items, node.Content...)
+		}
+	}
+	for _, item := range items {
+		if key, value = walkKeys(item, keys, is); is.passes(value) {
+			return key, value
+		}
+	}
+	return nil, nil
 }
 
 // spelledEntry returns the entry of a mapping with a key, in any case: the API server names some
 // fields as its code does.
 func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
-	key, value = mappingEntry(mapping, name)
-	if mapping = dereferenced(mapping); value != nil || mapping.Kind != yaml.MappingNode {
-		return key, value
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if strings.EqualFold(mapping.Content[i].Value, name) {
-			return mapping.Content[i], dereferenced(mapping.Content[i+1])
+	for k, v := range entries(mapping) {
+		if k.Value == name {
+			return k, v
+		}
+		if key == nil && strings.EqualFold(k.Value, name) {
+			key, value = k, v
 		}
 	}
-	return nil, nil
+	return key, value
 }
 
-// walkItems does what walkKeys does for the items of a list. There is at least one key.
-func walkItems(items []*yaml.Node, keys []string, is test) (key, value *yaml.Node) {
-	first, rest := keys[0], keys[1:]
-	index, err := strconv.Atoi(first)
-	if err != nil {
-		rest = keys
-	} else if index >= 0 && index < len(items) {
-		if key, value = walkKeys(items[index], rest, is); is.passes(value) {
-			return key, value
-		}
-	}
-	if err == nil && is == nil {
-		return nil, nil
-	}
-	for _, item := range items {
-		if key, value = walkKeys(item, rest, is); is.passes(value) {
-			return key, value
-		}
-	}
-	return nil, nil
-}
-
-// Line returns the line of a field of the first document of a file, or of the mapping that would
-// hold it.
+// Line returns the line of a field of a kustomization, or of the mapping that would hold it.
 func (s *Sources) Line(file string, keys ...string) int {
-	documents := s.Documents(file)
-	if len(documents) == 0 {
-		return 0
-	}
-	for ; ; keys = keys[:len(keys)-1] {
-		if key, _ := walkKeys(documents[0].Node, keys, nil); key != nil {
-			return documents[0].line(key)
-		}
-	}
-}
-
-func isKustomization(file string) bool {
-	switch path.Base(file) {
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return true
-	}
-	return false
+	return lineAt(s.Kustomizations[path.Dir(file)].root, keys)
 }

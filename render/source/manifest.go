@@ -24,55 +24,82 @@ type Text struct {
 	// Objects are the object in it, or those of a List.
 	Objects []Document
 
-	unfilled []byte // the content before images were filled in; nil where none were
+	written []byte // the content before images were filled in
 }
 
 // readManifests reads the manifests that were found, and reports malformed YAML, what is no
 // object, and objects that are there twice.
 func (s *Sources) readManifests() {
-	manifests := map[string]*Manifest{}
-	for i, parsed := range s.parseManifests() {
-		manifests[s.Manifests[i].File] = s.Manifests[i]
-		s.readManifest(s.Manifests[i], parsed)
+	var pieces []parsedPiece
+	for _, m := range s.Manifests {
+		if content, ok := s.readFile(m.File); ok {
+			for _, p := range splitDocuments(content) {
+				pieces = append(pieces, parsedPiece{piece: p, manifest: m})
+			}
+		}
+	}
+	parallel.For(len(pieces), func(i int) {
+		p := &pieces[i]
+		p.documents, p.growth, p.err = p.piece.documents(p.manifest.File)
+	})
+	for _, p := range pieces {
+		s.addPiece(p)
+	}
+	// Two kustomizations may each load an object of one ID: they may rename them.
+	type inList struct {
+		list string
+		id   manifest.ID
 	}
 	first := map[inList]Document{}
 	for _, l := range s.loads {
-		if m := manifests[l.path]; m != nil {
-			for _, text := range m.Texts {
-				s.checkDuplicates(first, l, text.Objects)
+		list := l.list()
+		for _, d := range s.documents[l.path] {
+			other, isThere := first[inList{list, d.ID}]
+			if isThere && d.Name != "" {
+				s.Problems = append(s.Problems, DuplicateProblem(d, other))
+			} else {
+				first[inList{list, d.ID}] = d
 			}
 		}
 	}
 }
 
-// readManifest adds what was parsed of a manifest, and reports what is wrong with it.
-func (s *Sources) readManifest(m *Manifest, pieces []parsedPiece) {
-	for _, p := range pieces {
-		err := p.err
-		if err == nil && len(p.documents) > 0 {
-			err = s.FS.disk.admit(m.File, p.growth, p.documents[0].Node.Line)
-		}
-		if err != nil {
-			s.reportMalformed(m.File, p.piece, err)
-			continue
-		}
-		for _, d := range p.documents {
-			if wrong, node := notAnObject(d); wrong != "" {
-				s.report(m.File, p.line(node.Line), "%s", wrong)
-			}
-		}
-		if len(p.documents) > 0 {
-			m.Texts = append(m.Texts, &Text{Content: p.content, Objects: p.documents})
-		}
-		s.documents[m.File] = append(s.documents[m.File], p.documents...)
+// parsedPiece is a piece of a manifest, and what is in it.
+type parsedPiece struct {
+	piece
+	manifest  *Manifest
+	documents []Document
+	growth    int
+	err       error
+}
+
+// addPiece adds what was parsed of a manifest to it, and reports what is wrong with that.
+func (s *Sources) addPiece(p parsedPiece) {
+	m := p.manifest
+	if p.err == nil && len(p.documents) > 0 {
+		p.err = s.FS.disk.admit(m.File, p.growth, p.documents[0].Node.Line)
 	}
+	switch {
+	case p.err != nil:
+		s.reportMalformed(m.File, p.err)
+		return
+	case len(p.documents) == 0:
+		return
+	}
+	for _, d := range p.documents {
+		if wrong, node := notAnObject(d); wrong != "" {
+			s.report(m.File, node.Line, "%s", wrong)
+		}
+	}
+	m.Texts = append(m.Texts, &Text{Content: p.content, Objects: p.documents, written: p.content})
+	s.documents[m.File] = append(s.documents[m.File], p.documents...)
 }
 
 // notAnObject returns why kustomize does not take a document of a manifest, or an item of a
 // list, for an object, and where; "" if it does.
 func notAnObject(d Document) (wrong string, node *yaml.Node) {
-	_, metadata := mappingEntry(d.Node, "metadata")
-	mayMerge := func(node *yaml.Node) bool { return node != nil && len(valuesAt(node, "<<")) > 0 }
+	metadata := Field(d.Node, "metadata")
+	mayMerge := func(node *yaml.Node) bool { return Field(node, "<<") != nil }
 	switch {
 	case d.Node.ShortTag() == "!!null", d.Node.Kind == yaml.MappingNode && len(d.Node.Content) == 0: // kustomize drops it
 	case d.Node.Kind != yaml.MappingNode:
@@ -107,16 +134,14 @@ func wrongMetadata(object, metadata *yaml.Node) (wrong string, node *yaml.Node) 
 		{metadata, "labels", "!!map", "metadata.labels: has to be a mapping of texts"},
 		{metadata, "annotations", "!!map", "metadata.annotations: has to be a mapping of texts"},
 	} {
-		if _, value := mappingEntry(field.parent, field.name); value != nil && value.ShortTag() != field.tag && value.ShortTag() != "!!null" {
+		if value := Field(field.parent, field.name); value != nil && value.ShortTag() != field.tag && value.ShortTag() != "!!null" {
 			return field.wrong, value
 		}
 	}
 	for _, field := range []string{"labels", "annotations"} {
-		_, values := mappingEntry(metadata, field)
-		content := contentOf(values)
-		for i := 1; i < len(content); i += 2 {
-			if value := dereferenced(content[i]); value.Kind != yaml.ScalarNode && content[i-1].ShortTag() != "!!merge" {
-				return fmt.Sprintf("metadata.%s.%s: has to be text", field, content[i-1].Value), value
+		for key, value := range entries(Field(metadata, field)) {
+			if value.Kind != yaml.ScalarNode && key.ShortTag() != "!!merge" {
+				return fmt.Sprintf("metadata.%s.%s: has to be text", field, key.Value), value
 			}
 		}
 	}
@@ -132,58 +157,15 @@ func Join(texts []*Text) []byte {
 	return bytes.Join(contents, []byte("\n---\n"))
 }
 
-// parsedPiece is a piece of a manifest, and what is in it.
-type parsedPiece struct {
-	piece
-	documents []Document
-	growth    int
-	err       error
-}
-
-// parseManifests parses every manifest, several at a time.
-func (s *Sources) parseManifests() [][]parsedPiece {
-	parsed := make([][]parsedPiece, len(s.Manifests))
-	var parse []func()
-	for i, manifest := range s.Manifests {
-		content, ok := s.readFile(manifest.File)
-		if !ok {
-			continue
-		}
-		pieces := splitDocuments(content)
-		parsed[i] = make([]parsedPiece, len(pieces))
-		for j := range pieces {
-			p := &parsed[i][j]
-			p.piece = pieces[j]
-			parse = append(parse, func() { p.documents, p.growth, p.err = p.piece.documents(manifest.File) })
-		}
-	}
-	parallel.For(len(parse), func(i int) { parse[i]() })
-	return parsed
-}
-
-// inList is the ID of an object in a list where kustomize takes no two of one.
-type inList struct {
-	list string
-	id   manifest.ID
-}
-
-// checkDuplicates reports documents of a load that are in first already, and adds the others.
-func (s *Sources) checkDuplicates(first map[inList]Document, l load, documents []Document) {
-	for _, d := range documents {
-		// Two kustomizations may each load such an object: they may rename them.
-		id := inList{l.list(), d.ID}
-		if other, ok := first[id]; ok && d.Name != "" {
-			s.Problems = append(s.Problems, DuplicateProblem(d, other))
-			continue
-		}
-		first[id] = d
-	}
-}
-
 // DuplicateProblem returns the problem of a document of an object that another document has.
 func DuplicateProblem(d, other Document) manifest.Problem {
-	file, line := d.Position()
-	p := manifest.Duplicate(other.At())
-	p.File, p.Line, p.Object = file, line, d.String()
+	p := manifest.Duplicate(position(other.File, other.Node.Line))
+	p.File, p.Line = d.Position()
+	p.Object = d.String()
 	return p
+}
+
+// position returns a position as people write it: file:line.
+func position(file string, line int) string {
+	return manifest.Problem{File: Relative(file), Line: line}.Position()
 }

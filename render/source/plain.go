@@ -2,14 +2,13 @@ package source
 
 import (
 	"errors"
-	"maps"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -17,32 +16,42 @@ import (
 // Each YAML tool reads a scalar without quotes in its own way, and kustomize has done so once
 // when an object is built. Only the files tell what people wrote.
 
+// eachDocument yields the documents of manifests and patches, and the kinds that each is about: a
+// pattern, "" for any.
+func (s *Sources) eachDocument() iter.Seq2[Document, string] {
+	return func(yield func(d Document, kind string) bool) {
+		for _, m := range s.Manifests {
+			for _, d := range s.documents[m.File] {
+				if !yield(d, d.Kind) {
+					return
+				}
+			}
+		}
+		for _, p := range s.patches {
+			if !yield(p.Document, p.kind) {
+				return
+			}
+		}
+	}
+}
+
 // TimeProblems reports times without quotes that manifests and patches give to a field of a kind
 // whose times are text.
 func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.Problem) {
 	keys := strings.Split(field, ".")
-	report := func(d Document) {
+	for d, pattern := range s.eachDocument() {
+		if !mayName(pattern, kind) || d.APIVersion != "" && d.Group != group {
+			continue
+		}
 		node := timeIn(d.Node, keys)
 		if node == nil {
-			return
+			continue
 		}
-		p := manifest.Problem{File: Relative(d.File), Line: d.line(node), Field: field, Message: field + `: is a time without quotes, which tools may write another way: put it in quotes, like "2027-01-31T09:00:00Z"`}
+		p := manifest.Problem{File: Relative(d.File), Line: node.Line, Field: field, Message: field + `: is a time without quotes, which tools may write another way: put it in quotes, like "2027-01-31T09:00:00Z"`}
 		if d.Name != "" {
 			p.Object = d.String()
 		}
 		problems = append(problems, p)
-	}
-	for _, manifest := range s.Manifests {
-		for _, d := range s.documents[manifest.File] {
-			if d.Kind == kind && d.Group == group {
-				report(d)
-			}
-		}
-	}
-	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
-		for _, d := range s.patchesOf(s.Kustomizations[folder], kind) {
-			report(d)
-		}
 	}
 	return problems
 }
@@ -50,51 +59,26 @@ func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.P
 // timeIn returns the node that gives a field a time without quotes, or nil.
 func timeIn(node *yaml.Node, keys []string) *yaml.Node {
 	isTime := test(func(node *yaml.Node) bool { return node.ShortTag() == "!!timestamp" })
-	if node.Kind == yaml.SequenceNode {
-		return jsonPatchNode(node, keys, isTime)
+	if given := nodeAt(node, keys, nil); given != nil {
+		return nodeAt(node, keys, isTime)
 	}
-	switch key, value := walkKeys(node, keys, isTime); {
-	case isTime.passes(value):
-		return key
-	case value != nil:
-		return nil
-	}
-	last := len(keys) - 1
-	_, holder := walkKeys(node, keys[:last], nil)
-	_, merged := mappingEntry(holder, "<<")
-	for _, mapping := range append(contentOf(merged), merged) { // it is one, or a list of them
-		if key, value := mappingEntry(mapping, keys[last]); isTime.passes(value) {
-			return key
-		}
+	if value := mergedValue(node, keys); isTime.passes(value) {
+		return value
 	}
 	return nil
 }
 
-// patchesOf returns the documents of the patches of a kustomization that may change a kind.
-func (s *Sources) patchesOf(k *Kustomization, kind string) (documents []Document) {
-	for _, d := range s.Documents(k.File) {
-		if d.inline && mayBe(d.Kind, kind) {
-			documents = append(documents, d)
+// mergedValue returns the value at keys that may come by merge keys, or nil.
+func mergedValue(node *yaml.Node, keys []string) *yaml.Node {
+	for _, key := range keys {
+		var fields map[string]yaml.Node
+		if node == nil || node.Decode(&fields) != nil {
+			return nil
 		}
+		value := fields[key]
+		node = dereferenced(&value)
 	}
-	list := slices.Concat(k.Patches, k.PatchesJson6902)
-	for _, file := range k.PatchesStrategicMerge {
-		list = append(list, types.Patch{Path: string(file)})
-	}
-	for _, p := range list {
-		for _, d := range s.Documents(k.Paths[p.Path]) {
-			if p.Target != nil && mayBe(p.Target.Kind, kind) || p.Target == nil && mayBe(d.Kind, kind) {
-				documents = append(documents, d)
-			}
-		}
-	}
-	return documents
-}
-
-// mayBe reports whether a pattern of kinds may select a kind. An empty one stands for any.
-func mayBe(pattern, kind string) bool {
-	selects, err := regexp.MatchString("^(?:"+pattern+")$", kind)
-	return pattern == "" || kind == "" || err == nil && selects
+	return node
 }
 
 // NumberProblems reports numbers in manifests and patches that the API server would get rounded,
@@ -103,25 +87,18 @@ func (s *Sources) NumberProblems() (problems []manifest.Problem) {
 	report := func(d Document, node *yaml.Node, keys []string) {
 		inexactScalars(node, keys, func(node *yaml.Node, keys []string, reason string) {
 			p := manifest.InexactProblem(d.ID, keys, node.Value, reason)
-			p.File, p.Line = Relative(d.File), d.line(node)
+			p.File, p.Line = Relative(d.File), node.Line
 			problems = append(problems, p)
 		})
 	}
-	for _, manifest := range s.Manifests {
-		for _, d := range s.documents[manifest.File] {
+	for d := range s.eachDocument() {
+		if d.Node.Kind != yaml.SequenceNode {
 			report(d, d.Node, nil)
+			continue
 		}
-	}
-	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
-		for _, d := range s.patchesOf(s.Kustomizations[folder], "") {
-			if d.Node.Kind != yaml.SequenceNode {
-				report(d, d.Node, nil)
-				continue
-			}
-			for _, operation := range d.Node.Content {
-				if value := Field(operation, "value"); value != nil {
-					report(d, value, JSONPointer(textAt(operation, "path")))
-				}
+		for _, operation := range d.Node.Content {
+			if value := Field(operation, "value"); value != nil {
+				report(d, value, JSONPointer(textAt(operation, "path")))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -35,7 +36,7 @@ func (s *Sources) replacements(k *Kustomization) (all []types.Replacement) {
 			all = append(all, field.Replacement)
 			continue
 		}
-		content, _ := s.FS.content(k.Paths[field.Path])
+		_, content, _ := s.FS.find(k.Paths[field.Path])
 		var several []types.Replacement
 		var one types.Replacement
 		switch {
@@ -64,9 +65,16 @@ func countFed(r types.Replacement, source *types.SourceSelector) (count int) {
 	return count
 }
 
-// mayName reports whether a pattern that selects a name may select another.
+// mayName reports whether a pattern may select a name. Either may be "", for any.
 func mayName(pattern, name string) bool {
-	return pattern == "" || name == "" || pattern == name || strings.ContainsAny(pattern, `.*+?|()[]^$\`)
+	if pattern == "" || name == "" || pattern == name {
+		return true
+	}
+	if regexp.QuoteMeta(pattern) == pattern { // as nearly all are
+		return false
+	}
+	selects, err := regexp.MatchString("^(?:"+pattern+")$", name)
+	return err == nil && selects
 }
 
 // mayOverlap reports whether one field may be another, or within it.

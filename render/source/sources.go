@@ -5,14 +5,14 @@ package source
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -30,17 +30,17 @@ type Sources struct {
 	// Kinds are those that something is rendered from.
 	Kinds Kinds
 
-	fields        configuration     // those of the kinds
-	configuration configuration     // what kustomizations are told of them, see yieldTo
-	root          string            // the folder of the outermost kustomization
-	standIns      map[string][]byte // for kustomizations, while they are walked
-	loads         []load
-	loading       []load   // that are being followed
+	fields        configuration         // those of the kinds
+	configuration configuration         // what kustomizations are told of them, see yieldTo
+	root          string                // the folder of the outermost kustomization
+	standIns      map[string][]byte     // for kustomizations, while they are walked
+	documents     map[string][]Document // of manifests, and the generators of kustomizations
+	files         []string              // that have them, sorted
+	patches       []patch
 	texts         []string // files whose content is the value of a key
-	isManifest    map[string]bool
-	documents     map[string][]Document  // of every file that was asked for
-	changers      []string               // see changingFiles
-	only          map[manifest.ID]string // see OnlyFile
+	loads         []load
+	isInConfig    bool // while a folder is walked, see load
+	isListed      map[listed]bool
 }
 
 // Kustomization is a kustomization as kustomize takes it.
@@ -52,6 +52,7 @@ type Kustomization struct {
 	// Paths are what the paths in it resolve to.
 	Paths map[string]string
 
+	root   *yaml.Node
 	weight int // see weightOf
 }
 
@@ -67,130 +68,74 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 		Kustomizations: map[string]*Kustomization{},
 		root:           folder,
 		standIns:       map[string][]byte{},
-		isManifest:     map[string]bool{},
 		documents:      map[string][]Document{},
+		isListed:       map[listed]bool{},
 	}
 	fileSystem.disk.growth = 0
-	err := yaml.Unmarshal(kinds.Configuration, &s.fields)
+	if err := sigsyaml.Unmarshal(kinds.Configuration, &s.fields); err != nil {
+		panic(err) // it comes with the program
+	}
 	s.configuration = s.fields
 	roots := append([]string{folder}, onTop...)
 	for _, root := range roots {
 		s.walk(root)
 	}
-	if err = errors.Join(err, s.writeConfiguration()); err != nil {
-		panic(err) // it comes with the program
-	}
+	s.writeConfiguration()
 	s.FS = s.FS.With(s.standIns)
 	s.readManifests()
+	s.files = slices.Sorted(maps.Keys(s.documents))
 	s.checkConfigs()
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		s.checkReplacements(s.Kustomizations[folder])
 	}
-	if len(s.Problems) == 0 { // nothing loads itself
-		s.checkCopies(roots)
+	if len(s.Problems) == 0 {
+		s.checkLoads(roots)
 	}
 	return s
 }
 
-// CanBuild reports whether kustomize can build what was read.
-func (s *Sources) CanBuild(string) bool { return len(s.Problems) == 0 }
-
-// Documents returns the documents of a file that are well formed.
-func (s *Sources) Documents(file string) []Document {
-	if documents, ok := s.documents[file]; ok {
-		return documents
-	}
-	var documents []Document
-	if content, err := s.FS.disk.read(file); err == nil {
-		documents = parse(file, content)
-	}
-	s.documents[file] = documents
-	return documents
-}
-
-// Find returns the documents of an object, or patches of it, in the order of files.
-// An ID or document without a namespace matches any.
-func (s *Sources) Find(id manifest.ID) (found []Document) {
-	for _, file := range slices.Sorted(maps.Keys(s.FS.disk.files)) {
-		for _, d := range s.Documents(file) {
-			if d.Kind == id.Kind && d.Name == id.Name && (id.Namespace == "" || d.Namespace == "" || d.Namespace == id.Namespace) {
-				found = append(found, d)
-			}
-		}
-	}
-	return found
-}
-
-// OnlyFile returns the file of the only document with the ID of an object, or with its kind
-// and name; "" if there are none or several.
-func (s *Sources) OnlyFile(id manifest.ID) string {
-	if s.only == nil {
-		s.only = s.onlyFiles()
-	}
-	if file := s.only[id]; file != "" {
-		return file
-	}
-	id.Namespace = ""
-	return s.only[id]
-}
-
-// onlyFiles returns the files of documents by ID, with and without namespace, "" where several
-// documents have one ID.
-func (s *Sources) onlyFiles() map[manifest.ID]string {
-	only := map[manifest.ID]string{}
-	add := func(id manifest.ID, file string) {
-		if _, ok := only[id]; ok {
-			file = ""
-		}
-		only[id] = file
-	}
-	for _, m := range s.Manifests {
-		for _, text := range m.Texts {
-			for _, d := range text.Objects {
-				add(d.ID, m.File)
-				if d.Namespace != "" {
-					add(manifest.ID{Group: d.Group, Kind: d.Kind, Name: d.Name}, m.File)
-				}
-			}
-		}
-	}
-	return only
-}
+// Documents returns the objects of a manifest, or the entries of a kustomization that generate
+// some.
+func (s *Sources) Documents(file string) []Document { return s.documents[file] }
 
 // Written returns the documents that an object may be built from, and generators that may make
-// it, in the order of files: those that match best, of which there are atLeast so many if that
-// can be. kustomize may have changed the name and namespace since.
-func (s *Sources) Written(id manifest.ID, atLeast int) []Document {
-	files := make([]string, 0, len(s.Manifests)+len(s.Kustomizations))
-	for _, m := range s.Manifests {
-		files = append(files, m.File)
+// it, the closest first. kustomize may have changed the name and namespace since.
+func (s *Sources) Written(id manifest.ID) []Document {
+	var all []Document
+	for _, file := range s.files {
+		all = append(all, closest(id, s.documents[file])...)
 	}
-	for _, k := range s.Kustomizations {
-		files = append(files, k.File)
+	return closest(id, all)
+}
+
+// Find returns what Written does, and patches, the closest first.
+func (s *Sources) Find(id manifest.ID) []Document {
+	all := s.Written(id)
+	for _, p := range s.patches {
+		all = append(all, p.Document)
 	}
-	slices.Sort(files)
-	var matching [4][]Document // the better the match, the earlier
-	for _, file := range slices.Compact(files) {
-		for _, d := range s.Documents(file) {
-			if d.inline || d.Kind != id.Kind || d.Name == "" || !strings.Contains(id.Name, d.Name) {
-				continue
-			}
-			isNamed, isIn := d.Name == id.Name, cmp.Or(d.Namespace, "default") == cmp.Or(id.Namespace, "default")
-			for i, matches := range []bool{isNamed && isIn, isNamed, isIn, true} {
-				if matches {
-					matching[i] = append(matching[i], d)
-				}
-			}
+	return closest(id, all)
+}
+
+// closest returns the documents of the kind of an object whose name may have become that of the
+// object, and of these first the one whose name and namespace have most in common with it. No
+// group is that of the core or, in an ID that kustomize prints, any.
+func closest(id manifest.ID, documents []Document) (found []Document) {
+	for _, d := range documents {
+		if d.Kind == id.Kind && d.Name != "" && strings.Contains(id.Name, d.Name) && (id.Group == "" || d.Group == id.Group) {
+			found = append(found, d)
 		}
 	}
-	for least := atLeast; least > 0; least-- {
-		for _, found := range matching {
-			if len(found) >= least {
-				return found
-			}
+	distance := func(d Document) int {
+		if cmp.Or(d.Namespace, "default") == cmp.Or(id.Namespace, "default") {
+			return 0
 		}
+		return 1
 	}
-	return nil
+	slices.SortStableFunc(found, func(a, b Document) int {
+		return cmp.Or(cmp.Compare(len(b.Name), len(a.Name)), cmp.Compare(a.Group, b.Group), cmp.Compare(distance(a), distance(b)))
+	})
+	return found
 }
 
 func (s *Sources) report(file string, line int, format string, args ...any) {

@@ -14,23 +14,16 @@ const byteOrderMark = "\ufeff"
 // checkText returns an error for a character that YAML refuses, or reads as something else.
 func (p piece) checkText() error {
 	content := p.content
-	if p.offset == 0 && !p.fixed {
+	if p.first == 1 && !p.isQuoted {
 		content = bytes.TrimPrefix(content, []byte(byteOrderMark))
 	}
-	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
-		return lineError{line: 1, message: "the file is UTF-16: save it as UTF-8"}
-	}
-	line := 1
 	for i := 0; i < len(content); {
 		r, size := rune(content[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(content[i:])
 		}
-		if r == '\n' {
-			line++
-		}
 		if wrong := wrongCharacter(r, size, content[i+size:]); wrong != "" {
-			return lineError{line: line, message: wrong}
+			return lineError{1 + bytes.Count(content[:i], []byte("\n")), wrong}
 		}
 		i += size
 	}
@@ -61,30 +54,24 @@ var (
 	badSeparator = regexp.MustCompile(`(?m)^---[^ \t\r\n].*$`)
 )
 
-const afterEnd = "what follows ... is not read: start a document with ---"
-
 // checkMarkers returns an error for text that markers of documents hide from kustomize.
 func (p piece) checkMarkers() error {
 	if first, _, _ := bytes.Cut(p.content, []byte("\n")); p.isAfterOther && !isBlank(first) {
-		return lineError{line: 1, message: "a document starts on the line after ---: write what follows --- there"}
+		return lineError{1, "a document starts on the line after ---: write what follows --- there"}
 	}
 	if at := badSeparator.FindIndex(p.content); at != nil && at[0] > 0 {
-		return lineError{line: p.lineOf(at[0]), message: fmt.Sprintf("%s is no separator of documents: write --- alone, or indent it if it is text", clip(string(p.content[at[0]:at[1]])))}
+		return lineError{p.lineOf(at[0]), fmt.Sprintf("%s is no separator of documents: write --- alone, or indent it if it is text", clip(string(p.content[at[0]:at[1]])))}
 	}
-	end := documentEnd.FindIndex(p.content)
-	if end == nil {
+	at := documentEnd.FindIndex(p.content)
+	if at == nil {
 		return nil
 	}
-	if !isBlank(p.content[end[0]+len("...") : end[1]]) {
-		return lineError{line: p.lineOf(end[0]), message: afterEnd}
-	}
-	for start := end[1]; start < len(p.content); {
-		next := start + 1 + bytes.IndexByte(append(p.content[start+1:len(p.content):len(p.content)], '\n'), '\n')
-		line := p.content[start+1 : next]
-		if !isBlank(line) && !documentEnd.Match(line) {
-			return lineError{line: p.lineOf(start + 1), message: afterEnd}
+	line := p.lineOf(at[0])
+	for text := range bytes.Lines(p.content[at[0]:]) {
+		if !isBlank(bytes.TrimPrefix(text, []byte("..."))) {
+			return lineError{line, "what follows ... is not read: start a document with ---"}
 		}
-		start = next
+		line++
 	}
 	return nil
 }
@@ -96,17 +83,6 @@ func (p piece) lineOf(offset int) int { return 1 + bytes.Count(p.content[:offset
 func isBlank(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#'
-}
-
-// directive matches a line like %YAML 1.2 before a document.
-var directive = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%`)
-
-// explain replaces an error of the library by one that says what to write, where it can.
-func (p piece) explain(err error) error {
-	if at := directive.FindIndex(p.content); at != nil {
-		return lineError{line: p.lineOf(at[1]), message: "a directive like %YAML is not read: remove the line"}
-	}
-	return err
 }
 
 // clip returns a text, or the start of one that is too long for a message.

@@ -24,30 +24,25 @@ func (s *Sources) walk(folder string) {
 		return
 	}
 	k.weight = weightOf(content)
-	root := s.parseKustomization(k, content)
-	if root == nil {
+	k.root = s.parseKustomization(k, content)
+	if k.root == nil {
 		return
 	}
+	s.documents[file] = generated(file, k.root)
 	for _, l := range loaded {
-		for _, list := range valuesAt(root, l.field) {
-			if list.Kind != yaml.SequenceNode {
-				s.walkEntry(k, l, list)
-				continue
-			}
-			for _, entry := range list.Content {
-				s.walkEntry(k, l, dereferenced(entry))
+		for _, list := range valuesAt(k.root, l.field) {
+			for _, entry := range itemsOf(list) {
+				s.walkEntry(k, l, entry)
 			}
 		}
 	}
-	if err := s.configure(k); err != nil {
-		s.report(file, 0, "%v", err)
-	}
+	s.configure(k)
 	k.FixKustomization()
 }
 
 // readFile returns the content of a file, or reports why kustomize could not read it.
 func (s *Sources) readFile(file string) (content []byte, ok bool) {
-	content, err := s.FS.content(file)
+	_, content, err := s.FS.find(file)
 	if err != nil {
 		s.report(file, 0, "%v", err)
 		return nil, false
@@ -71,10 +66,11 @@ const (
 	loadObjects loadKind = iota // a file of objects, or a folder with a kustomization
 	loadFolder                  // a folder with a kustomization
 	loadConfig                  // as loadObjects, or objects in place of the path
-	loadPatch                   // a file of YAML, or objects in place of the path
-	loadYAML                    // a file of YAML
+	loadPatches                 // a file of patches, or the patches in place of the path
+	loadPatch                   // a file of patches
+	inlinePatch                 // not a path, but the patches themselves
+	loadYAML                    // a file of one YAML document
 	loadAny                     // a file of anything, maybe behind a name: name=file
-	inlineYAML                  // not a path, but YAML itself
 )
 
 func (is loadKind) mayBeFolder() bool {
@@ -84,8 +80,8 @@ func (is loadKind) mayBeFolder() bool {
 var loaded = []loads{
 	{"resources", "", loadObjects}, {"bases", "", loadObjects}, {"components", "", loadFolder},
 	{"generators", "", loadConfig}, {"transformers", "", loadConfig}, {"validators", "", loadConfig},
-	{"patches", "path", loadYAML}, {"patchesJson6902", "path", loadYAML}, {"patchesStrategicMerge", "", loadPatch},
-	{"patches", "patch", inlineYAML}, {"patchesJson6902", "patch", inlineYAML},
+	{"patches", "path", loadPatch}, {"patchesJson6902", "path", loadPatch}, {"patchesStrategicMerge", "", loadPatches},
+	{"patches", "patch", inlinePatch}, {"patchesJson6902", "patch", inlinePatch},
 	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML}, {"openapi", "path", loadYAML},
 	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadAny}, {"configMapGenerator", "env", loadAny},
 	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadAny}, {"secretGenerator", "env", loadAny},
@@ -93,43 +89,27 @@ var loaded = []loads{
 
 // walkEntry follows what an entry of a kustomization loads.
 func (s *Sources) walkEntry(k *Kustomization, l loads, entry *yaml.Node) {
-	entries := []*yaml.Node{entry}
+	values := []*yaml.Node{entry}
 	if l.key != "" {
-		entries = valuesAt(entry, l.key)
+		values = valuesAt(entry, l.key)
 	}
-	for _, entry := range entries {
-		values := []*yaml.Node{entry}
-		if entry.Kind == yaml.SequenceNode {
-			values = entry.Content
-		}
-		for _, value := range values {
-			if value = dereferenced(value); value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null" {
-				s.walkValue(k, l, value)
+	for _, value := range values {
+		for _, item := range itemsOf(value) {
+			if item.Kind == yaml.ScalarNode && item.ShortTag() != "!!null" {
+				s.walkValue(k, l, item, Field(entry, "target"))
 			}
 		}
 	}
 }
 
-// valuesAt returns the values of a key, however that is spelled: kustomize takes any case.
-func valuesAt(node *yaml.Node, key string) (values []*yaml.Node) {
-	if node.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if strings.EqualFold(node.Content[i].Value, key) {
-			values = append(values, dereferenced(node.Content[i+1]))
-		}
-	}
-	return values
-}
-
-// walkValue follows a path that a kustomization loads, or checks the YAML in its place.
-func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) {
+// walkValue follows a path that a kustomization loads, or checks the YAML in its place. A patch may
+// have a target.
+func (s *Sources) walkValue(k *Kustomization, l loads, value, target *yaml.Node) {
 	switch {
-	case l.is == inlineYAML:
-		s.checkYAML(k.File, textPieces(value, place{}), l)
+	case l.is == inlinePatch:
+		s.addPatches(s.readYAML(k.File, textPieces(value), l), target)
 		return
-	case (l.is == loadPatch || l.is == loadConfig) && s.isInline(k, value.Value):
+	case (l.is == loadPatches || l.is == loadConfig) && s.isInline(k, value.Value):
 		s.walkInline(k, l, value)
 		return
 	}
@@ -142,13 +122,17 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value *yaml.Node) {
 	case loadAny:
 		s.texts = append(s.texts, resolved)
 		s.checkConflicts(resolved, l)
-	case loadYAML, loadPatch:
-		if content, ok := s.readFile(resolved); ok {
-			k.weight += weightOf(content)
-			s.checkYAML(resolved, splitDocuments(content), l)
+	case loadYAML, loadPatch, loadPatches:
+		content, ok := s.readFile(resolved)
+		if !ok {
+			return
+		}
+		k.weight += weightOf(content)
+		if documents := s.readYAML(resolved, splitDocuments(content), l); l.is != loadYAML {
+			s.addPatches(documents, target)
 		}
 	default:
-		s.followLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), isConfig: s.isConfig(l)})
+		s.followLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), isConfig: s.isInConfig || l.is == loadConfig})
 	}
 }
 
@@ -166,8 +150,6 @@ func (s *Sources) walkPath(k *Kustomization, name string, l loads) (wrong string
 		return name + " is a folder: write the path of a file"
 	case isDir && s.FS.KustomizationFile(resolved) == "":
 		return name + " has no kustomization.yaml: write one there, or list its files here"
-	case isDir && hasDots(name):
-		return name + ` has ".." within a name, which kustomize refuses: rename the folder`
 	case !isDir && l.is == loadFolder:
 		return name + " is a file: write the path of a folder with a kustomization.yaml"
 	case !isDir && !strings.HasPrefix(resolved, strings.TrimSuffix(k.Folder, "/")+"/"):
@@ -188,9 +170,9 @@ func (l loads) insteadOfOutside() string {
 	return "write a kustomization.yaml of kind Component beside it that has it under " + l.field + ", and list that folder under components"
 }
 
-// checkYAML reports why a file, or a text in its place, is not YAML as a field takes it.
-func (s *Sources) checkYAML(file string, pieces []piece, l loads) {
-	var first *yaml.Node
+// readYAML returns the documents of a file, or of a text in its place. It reports what is not as a
+// field takes it.
+func (s *Sources) readYAML(file string, pieces []piece, l loads) (documents []Document) {
 	for _, p := range pieces {
 		if p.isTabbedJSON() {
 			continue
@@ -199,23 +181,34 @@ func (s *Sources) checkYAML(file string, pieces []piece, l loads) {
 		if node == nil || node.ShortTag() == "!!null" {
 			continue
 		}
-		if s.isConfig(loads{}) { // texts may become those of transformers
-			s.checkTexts(file, p.place, node, maxTextLevels)
+		if s.isInConfig { // texts may become those of transformers
+			s.checkTexts(file, node, maxTextLevels)
 		}
-		if first != nil && (first.Kind == yaml.SequenceNode || l.takesOne()) {
-			s.report(file, p.line(node.Line), "a second document, which kustomize does not read: make one of both, or a file of each")
+		if len(documents) > 0 && (documents[0].Node.Kind == yaml.SequenceNode || l.is == loadYAML) {
+			s.report(file, node.Line, "a second document, which kustomize does not read: make one of both, or a file of each")
 		}
-		if first == nil {
-			first = node
-		}
+		documents = append(documents, splitDocument(file, node, false)...)
 	}
+	return documents
 }
 
-// takesOne reports whether kustomize reads only the first document of what a field names.
-func (l loads) takesOne() bool {
-	switch l.field {
-	case "patchesJson6902", "replacements", "configurations", "crds", "openapi":
-		return true
+// patch is a document that changes objects.
+type patch struct {
+	Document
+	kind      string // of these objects: a pattern, "" for any
+	hasTarget bool   // which selects them instead of the name in the document
+}
+
+// addPatches notes patches, and the target that an entry of a kustomization has for them, if any.
+func (s *Sources) addPatches(documents []Document, target *yaml.Node) {
+	for _, d := range documents {
+		kind := d.Kind
+		if target != nil { // kustomize does not read what the document says of itself
+			kind, d.APIVersion = textAt(target, "kind"), ""
+		}
+		if d.Kind == "" && kind != "" {
+			d.Kind, d.Name = kind, textAt(target, "name")
+		}
+		s.patches = append(s.patches, patch{d, kind, target != nil})
 	}
-	return false
 }

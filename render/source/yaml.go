@@ -2,9 +2,11 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,30 +15,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// place is where in a file a text stands.
-type place struct {
-	offset int // lines of the file before it
-	// fixed is set where the lines of a text are not those of the file, as within
-	// quotes: then offset is the line that it starts on.
-	fixed bool
-}
-
-// line returns the line in the file of a line of the text, from 1.
-func (p place) line(line int) int {
-	if p.fixed || line == 0 {
-		return p.offset
-	}
-	return p.offset + line
-}
-
 // piece is the text of one YAML document of a file.
 type piece struct {
-	place
-	content      []byte
+	content []byte
+	first   int // the line of the file that it starts on, from 1
+	// isQuoted is set where all of the text counts as being on that line, as text within
+	// quotes, whose lines are not those of the file.
+	isQuoted     bool
 	isAfterOther bool // another document is before it in the file
 }
 
-// lineError is what is wrong with a line of a piece, from 1.
+// fileLine returns the line in the file of a line of the piece, from 1.
+func (p piece) fileLine(line int) int {
+	if p.isQuoted {
+		return p.first
+	}
+	return p.first + line - 1
+}
+
+// lineError is what is wrong with a line.
 type lineError struct {
 	line    int
 	message string
@@ -50,14 +47,14 @@ var separator = regexp.MustCompile(`(?m)^---([ \t\r].*)?$`)
 // others.
 func splitDocuments(content []byte) []piece {
 	var pieces []piece
-	start, offset := 0, 0
+	start, line := 0, 1
 	cut := func(end, next int) {
 		text := content[start:end]
 		if start > 0 {
 			text = bytes.TrimLeft(text, " \t") // which is after ---, where YAML takes no tab
 		}
-		pieces = append(pieces, piece{place: place{offset: offset}, content: text, isAfterOther: start > len("---")})
-		offset += bytes.Count(content[start:next], []byte("\n"))
+		pieces = append(pieces, piece{content: text, first: line, isAfterOther: start > len("---")})
+		line += bytes.Count(content[start:next], []byte("\n"))
 		start = next
 	}
 	for _, match := range separator.FindAllIndex(content, -1) {
@@ -67,27 +64,49 @@ func splitDocuments(content []byte) []piece {
 	return pieces
 }
 
+// textPieces splits the YAML that a scalar of a file holds.
+func textPieces(text *yaml.Node) []piece {
+	pieces := splitDocuments([]byte(text.Value))
+	for i := range pieces {
+		if text.Style&yaml.LiteralStyle == 0 {
+			pieces[i].first, pieces[i].isQuoted = text.Line, true
+			continue
+		}
+		pieces[i].first += text.Line // a block starts on the next line
+	}
+	return pieces
+}
+
 // parse returns the node of the document, nil if it is empty, and by how many bytes it grows
-// where its aliases are expanded.
+// where its aliases are expanded. The lines of nodes, and of an error, are those of the file.
 func (p piece) parse() (node *yaml.Node, growth int, err error) {
-	if err := p.checkText(); err != nil {
-		return nil, 0, err
-	}
-	if err := p.checkMarkers(); err != nil {
-		return nil, 0, err
-	}
 	var root yaml.Node
-	if err := yaml.Unmarshal(p.content, &root); err != nil {
-		return nil, 0, p.explain(err)
+	if err = cmp.Or(p.checkText(), p.checkMarkers()); err == nil {
+		err = yaml.Unmarshal(p.content, &root)
 	}
-	if len(root.Content) == 0 {
-		return nil, 0, nil
+	if err == nil && len(root.Content) > 0 {
+		node = root.Content[0]
+		growth, err = measure(node, len(p.content))
 	}
-	node = root.Content[0]
-	if growth, err = measure(node, len(p.content)); err == nil {
+	if err == nil && node != nil {
 		err = checkKeys(node)
 	}
-	return node, growth, err
+	if err != nil {
+		return nil, 0, p.inFile(err)
+	}
+	p.setLines(node)
+	return node, growth, nil
+}
+
+// setLines gives nodes the lines of the file.
+func (p piece) setLines(node *yaml.Node) {
+	if node == nil || p.first == 1 && !p.isQuoted {
+		return
+	}
+	node.Line = p.fileLine(node.Line)
+	for _, child := range node.Content {
+		p.setLines(child)
+	}
 }
 
 // checkKeys returns an error for a key that a mapping has twice, or that is not text.
@@ -127,25 +146,33 @@ func (s *Sources) parse(file string, p piece) *yaml.Node {
 		err = s.FS.disk.admit(file, growth, node.Line)
 	}
 	if err != nil {
-		s.reportMalformed(file, p, err)
+		s.reportMalformed(file, err)
 		return nil
 	}
 	return node
 }
 
 // reportMalformed reports why a piece of a file cannot be read.
-func (s *Sources) reportMalformed(file string, p piece, err error) {
-	line, message := p.position(err)
-	s.report(file, line, "%s", message)
+func (s *Sources) reportMalformed(file string, err error) {
+	var at lineError
+	errors.As(err, &at)
+	s.report(file, at.line, "%s", err)
 }
 
-// position returns the line in the file of an error of a piece, and its message.
-func (p piece) position(err error) (line int, message string) {
+// directive matches a line like %YAML 1.2 before a document.
+var directive = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%`)
+
+// inFile returns an error of the piece, which may be the library's, with its line in the file.
+func (p piece) inFile(err error) error {
 	var at lineError
-	if errors.As(err, &at) {
-		return p.line(at.line), at.message
+	if start := directive.FindIndex(p.content); errors.As(err, &at) {
+		at.line = p.fileLine(at.line)
+	} else if start != nil {
+		at = lineError{p.fileLine(p.lineOf(start[1])), "a directive like %YAML is not read: remove the line"}
+	} else {
+		at = lineError{p.fileLine(p.errorLine(err)), "malformed YAML: " + yamlMessage(err)}
 	}
-	return p.line(p.errorLine(err)), "malformed YAML: " + yamlMessage(err)
+	return at
 }
 
 var unknownAnchor = regexp.MustCompile(`unknown anchor '([^']+)' referenced`)
@@ -153,13 +180,14 @@ var unknownAnchor = regexp.MustCompile(`unknown anchor '([^']+)' referenced`)
 // errorLine returns the line of an error of the YAML library, from 1. The library names none for
 // an alias of nothing, and for the first line.
 func (p piece) errorLine(err error) int {
-	if line := yamlLine(err); line > 0 {
+	if match := yamlPosition.FindStringSubmatch(err.Error()); match != nil {
+		line, _ := strconv.Atoi(match[1])
 		return line
 	}
 	if anchor := unknownAnchor.FindStringSubmatch(err.Error()); anchor != nil {
-		alias := regexp.MustCompile(`(?m)^(?:[^#\n]*[ \t\[{,:])?(\*` + regexp.QuoteMeta(anchor[1]) + `)(?:[\s\]},]|$)`)
-		if at := alias.FindSubmatchIndex(p.content); at != nil {
-			return p.lineOf(at[2])
+		alias := regexp.MustCompile(`(?m)^(?:[^#\n]*[ \t\[{,:])?\*` + regexp.QuoteMeta(anchor[1]) + `(?:[\s\]},]|$)`)
+		if at := alias.FindIndex(p.content); at != nil {
+			return p.lineOf(at[0])
 		}
 	}
 	return 1
@@ -173,31 +201,50 @@ func dereferenced(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// contentOf returns the content of a node, none of nil.
-func contentOf(node *yaml.Node) []*yaml.Node {
-	if node == nil {
-		return nil
+// entries yields the keys and values of a mapping, aliases followed; none of any other node.
+func entries(mapping *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		mapping := dereferenced(mapping)
+		if mapping == nil || mapping.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(mapping.Content); i += 2 {
+			if !yield(mapping.Content[i], dereferenced(mapping.Content[i+1])) {
+				return
+			}
+		}
 	}
-	return node.Content
 }
 
-// mappingEntry returns the key and value nodes of a key, aliases followed, or nil.
+// mappingEntry returns the key and value nodes of a key, or nil.
 func mappingEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
-	k, v = writtenEntry(dereferenced(node), key)
-	return k, dereferenced(v)
-}
-
-// writtenEntry returns the key and value nodes of a key, or nil, as they are written.
-func writtenEntry(node *yaml.Node, key string) (k, v *yaml.Node) {
-	if node == nil || node.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key {
-			return node.Content[i], node.Content[i+1]
+	for k, v := range entries(node) {
+		if k.Value == key {
+			return k, v
 		}
 	}
 	return nil, nil
+}
+
+// valuesAt returns the values of a key, however that is spelled: kustomize takes any case.
+func valuesAt(node *yaml.Node, key string) (values []*yaml.Node) {
+	for k, v := range entries(node) {
+		if strings.EqualFold(k.Value, key) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// itemsOf returns the items of a list, aliases followed, or a node that is no list.
+func itemsOf(node *yaml.Node) (items []*yaml.Node) {
+	if node == nil || node.Kind != yaml.SequenceNode {
+		return []*yaml.Node{node}
+	}
+	for _, item := range node.Content {
+		items = append(items, dereferenced(item))
+	}
+	return items
 }
 
 // textAt returns the text of the scalar at keys, "" if there is none.
@@ -213,26 +260,12 @@ func textAt(node *yaml.Node, keys ...string) string {
 
 var yamlPosition = regexp.MustCompile(`line (\d+)(: |, column \d+: )?`)
 
-// yamlLine returns the line that a YAML error names, from 1, or 0.
-func yamlLine(err error) int {
-	if match := yamlPosition.FindStringSubmatch(err.Error()); match != nil {
-		line, _ := strconv.Atoi(match[1])
-		return line
-	}
-	return 0
-}
-
 // otherLine matches a second position in a YAML error, which is not the file's either.
 var otherLine = regexp.MustCompile(` at line \d+$`)
 
 // yamlMessage returns a YAML error without its position, which is not the file's.
 func yamlMessage(err error) string {
-	var typeError *yaml.TypeError
-	message := err.Error()
-	if errors.As(err, &typeError) && len(typeError.Errors) > 0 {
-		message = typeError.Errors[0]
-	}
-	message = strings.TrimPrefix(strings.TrimPrefix(message, "yaml: "), "unmarshal errors:\n  ")
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if at := yamlPosition.FindStringIndex(message); at != nil && at[0] == 0 {
 		message = message[at[1]:]
 	}

@@ -119,19 +119,15 @@ func kebab(name string) string {
 	return strings.ToLower(wordStart.ReplaceAllString(name, "$1$3-$2$4"))
 }
 
+// flagTypes has the types of scalars, as usage texts have them.
+var flagTypes = map[string]string{"boolean": "bool", "integer": "int", "string": "string", "number": "number"}
+
 // Type returns the type of a value, as usage texts have it.
 func (f Field) Type() string {
-	switch {
-	case f.schema.XIntOrString:
+	if f.schema.XIntOrString {
 		return "value"
-	case f.schema.Type == "boolean":
-		return "bool"
-	case f.schema.Type == "integer":
-		return "int"
-	case f.schema.Type == "string", f.schema.Type == "number":
-		return f.schema.Type
 	}
-	return "YAML"
+	return cmp.Or(flagTypes[f.schema.Type], "YAML")
 }
 
 // Sample returns a value for an example.

@@ -3,7 +3,6 @@ package setup
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -13,7 +12,6 @@ import (
 
 	"example.com/gatehouse/environments/base/gatehouse"
 	"example.com/gatehouse/kind/rbac"
-	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -22,66 +20,54 @@ const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustom
 // environmentFiles returns the files of environments/ by their paths from there. Image is the entry
 // of a kustomization for the image of the controller.
 func environmentFiles(o Options, image string) (map[string][]byte, error) {
-	files := map[string][]byte{
-		"base/kustomization.yaml": []byte("# What every environment has: the kinds, and the controller, which opens gates.\n" + kustomization +
-			"resources:\n- crds\n- gatehouse\n" +
-			"images: # a digest keeps others from replacing what opens gates\n" + image),
-	}
-	own := "# What " + o.Environment + " has besides.\n" + kustomization + "resources:\n- ../base\n"
-	patches := ""
+	files := map[string][]byte{}
+	var definitions, configurations, patches []string
 	for i := range o.Kinds.All {
 		k := &o.Kinds.All[i]
+		add := func(list []string, name string, content []byte) []string {
+			name = path.Join("base/crds", name)
+			if files[name] == nil { // two versions of a kind have one
+				list = append(list, path.Base(name))
+			}
+			files[name] = content
+			return list
+		}
+		definitions = add(definitions, k.GVK.Group+"_"+k.Plural()+".yaml", k.CRD)
+		if len(k.Fields) > 0 {
+			configurations = add(configurations, strings.ToLower(k.GVK.Kind)+".kustomizeconfig.yaml", k.Fields)
+		}
 		for _, name := range slices.Sorted(maps.Keys(k.InitPatches)) {
-			patches += "- path: " + name + "\n  target:\n    kind: CustomResourceDefinition\n    name: " + k.Plural() + "." + k.GVK.Group + "\n"
 			files[path.Join(o.Environment, name)] = []byte(k.InitPatches[name])
+			patches = append(patches, "path: "+name+"\n  target:\n    kind: CustomResourceDefinition\n    name: "+k.Plural()+"."+k.GVK.Group)
 		}
 	}
-	if patches != "" {
-		own += "patches:\n" + patches
-	}
-	files[o.Environment+"/kustomization.yaml"] = []byte(own)
-	for name, content := range definitions(o.Kinds) {
-		files[path.Join("base/crds", name)] = content
+	for folder, content := range map[string]string{
+		"base/crds": "# The kinds, and what kustomize has to know of their fields.\n" + kustomization +
+			list("resources", definitions) + list("configurations", configurations),
+		"base": "# What every environment has: the kinds, and the controller, which opens gates.\n" + kustomization +
+			list("resources", []string{"crds", "gatehouse"}) + "images: # a digest keeps others from replacing what opens gates\n" + image,
+		o.Environment: "# What " + o.Environment + " has besides.\n" + kustomization + list("resources", []string{"../base"}) + list("patches", patches),
+	} {
+		files[folder+"/kustomization.yaml"] = []byte(content)
 	}
 	names, err := fs.Glob(gatehouse.Files, "*.yaml")
 	for _, name := range names {
-		if files[path.Join("base/gatehouse", name)], err = gatehouse.Files.ReadFile(name); err != nil {
+		if files["base/gatehouse/"+name], err = gatehouse.Files.ReadFile(name); err != nil {
 			return nil, err
 		}
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		files["base/gatehouse/role.yaml"], err = rbac.Manifest(o.Kinds)
 	}
-	files["base/gatehouse/role.yaml"], err = rbac.Manifest(o.Kinds)
 	return files, err
 }
 
-// definitions returns the files of the folder of CustomResourceDefinitions: these, the kustomize
-// configurations for their fields, and the kustomization that lists both.
-func definitions(kinds *registry.Kinds) map[string][]byte {
-	files := map[string][]byte{}
-	var resources, configurations strings.Builder
-	for i := range kinds.All {
-		k := &kinds.All[i]
-		name := k.GVK.Group + "_" + k.Plural() + ".yaml"
-		if files[name] == nil { // two versions of a kind have one
-			fmt.Fprintf(&resources, "- %s\n", name)
-		}
-		files[name] = k.CRD
-		if len(k.Fields) > 0 {
-			name := strings.ToLower(k.GVK.Kind) + ".kustomizeconfig.yaml"
-			if files[name] == nil {
-				fmt.Fprintf(&configurations, "- %s\n", name)
-			}
-			files[name] = k.Fields
-		}
+// list returns a field of a kustomization that is a list, "" for none.
+func list(field string, items []string) string {
+	if len(items) == 0 {
+		return ""
 	}
-	content := "# The kinds, and what kustomize has to know of their fields.\n" + kustomization + "resources:\n" + resources.String()
-	if configurations.Len() > 0 {
-		content += "configurations:\n" + configurations.String()
-	}
-	files["kustomization.yaml"] = []byte(content)
-	return files
+	return field + ":\n- " + strings.Join(items, "\n- ") + "\n"
 }
 
 // The files for CI are complete for a repository whose top holds environments/.
@@ -95,14 +81,12 @@ var gitlabJobs string
 // ciFile returns the file for CI, by its path from the top of the git repository. Prefix is the path
 // from there to the folder that holds environments/.
 func ciFile(ci, branch, prefix string) (name, content string) {
-	root := "ROOT: " + manifest.Scalar(path.Join(".", prefix)) + "\n"
-	switch ci {
-	case github:
-		return ".github/workflows/gatehouse.yaml", strings.NewReplacer("- main\n", "- "+manifest.Scalar(branch)+"\n", "ROOT: .\n", root).Replace(githubWorkflow)
-	case gitlab:
-		return ".gitlab/gatehouse.yml", strings.Replace(gitlabJobs, "ROOT: .\n", root, 1)
+	name, content = ".github/workflows/gatehouse.yaml", githubWorkflow
+	if ci == gitlab {
+		name, content = ".gitlab/gatehouse.yml", gitlabJobs
 	}
-	return "", ""
+	root := "ROOT: " + manifest.Scalar(path.Join(".", prefix)) + "\n"
+	return name, strings.NewReplacer("- main\n", "- "+manifest.Scalar(branch)+"\n", "ROOT: .\n", root).Replace(content)
 }
 
 // gitlabCI is the file that GitLab reads, and gitlabInclude its content where there is none.

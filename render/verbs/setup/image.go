@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
-	"runtime/debug"
 
 	"github.com/distribution/reference"
 )
@@ -18,9 +16,9 @@ var Image string
 const controllerName = "gatehouse-controller"
 
 // imageEntry returns the entry under images: of a kustomization for the controller's image: the one
-// that was asked for or, where that is empty, the one of this release.
+// that was asked for or, where that is empty, the one of this release or, in no release, of a build.
 func imageEntry(asked string) (string, error) {
-	asked = cmp.Or(asked, Image, controllerName+":"+releasedTag())
+	asked = cmp.Or(asked, Image, controllerName+":dev")
 	parsed, err := reference.Parse(asked)
 	named, hasName := parsed.(reference.Named)
 	if err == nil && !hasName {
@@ -45,15 +43,4 @@ func imageEntry(asked string) (string, error) {
 		entry += "  digest: " + digested.Digest().String() + "\n"
 	}
 	return entry, nil
-}
-
-// release matches the version of a program that was built from a tag.
-var release = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
-
-// releasedTag returns the version of this program, if it is a release, else the tag of a build.
-func releasedTag() string {
-	if info, ok := debug.ReadBuildInfo(); ok && release.MatchString(info.Main.Version) {
-		return info.Main.Version
-	}
-	return "dev"
 }

@@ -57,8 +57,9 @@ type Made struct {
 	// Warnings are those of what was rendered.
 	Warnings []manifest.Problem
 
-	attributes []byte   // the new content of .gitattributes; nil where it stays
-	written    []string // files and folders to remove after an error
+	files      map[string][]byte // all but rendered ones
+	attributes []byte            // the new content of .gitattributes; nil where it stays
+	written    []string          // files and folders to remove after an error
 }
 
 // Init makes environments in a folder of a git repository. It overwrites nothing: its error names what
@@ -80,17 +81,17 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 	}
 	defer unlock()
 
-	made := &Made{}
-	files, err := p.collect(ctx, o, image, made)
+	made, err := p.plan(ctx, o, image)
 	if err == nil {
 		err = p.checkFree(made)
 	}
-	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return nil, fmt.Errorf("nothing was written: %w", err)
+	if err = cmp.Or(err, ctx.Err()); err == nil {
+		progress("writing")
+		if err = p.write(ctx, o, made); err != nil {
+			p.remove(made.written)
+		}
 	}
-	progress("writing")
-	if err := p.write(ctx, o, files, made); err != nil {
-		p.remove(made.written)
+	if err != nil {
 		return nil, fmt.Errorf("nothing was written: %w", err)
 	}
 	return made, nil

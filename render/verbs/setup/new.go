@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"k8s.io/apimachinery/pkg/api/validation"
 	"sigs.k8s.io/yaml"
@@ -82,36 +83,24 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	if err != nil {
 		return nil, err
 	}
-	edited := addResource(e.content, entry)
-	judged := edited
-	if edited == nil {
+	edited, keepsRest, err := withResource(e.content, entry)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Kustomization, err)
+	}
+	if !keepsRest {
 		a.Unlisted = entry
-		if judged, err = withResource(e.content, entry); err != nil {
-			return nil, fmt.Errorf("%s: %w", a.Kustomization, err)
-		}
 	}
 	file := path.Join(e.folder, entry)
 	a.File = source.Relative(file)
 
 	progress("rendering the environment with the object")
-	_, problems := render.Render(repository.With(map[string][]byte{file: sample, e.file: judged}), s.Environment, func(string) {})
+	_, problems := render.Render(repository.With(map[string][]byte{file: sample, e.file: edited}), s.Environment, func(string) {})
 	a.keep(problems)
 	if err := ctx.Err(); err != nil || a.Failed() {
 		return a, err
 	}
 	progress("writing")
 	return a, a.write(root, sample, edited)
-}
-
-// withResource returns the content of a kustomization with one more resource, in another form.
-func withResource(content []byte, entry string) ([]byte, error) {
-	var k map[string]any
-	if err := yaml.Unmarshal(content, &k); err != nil {
-		return nil, err
-	}
-	resources, _ := k["resources"].([]any)
-	k["resources"] = append(resources, entry)
-	return yaml.Marshal(k)
 }
 
 // keep keeps the errors, and the warnings of the new file. The file does not exist if there are
@@ -220,13 +209,9 @@ func replaceFile(root *os.Root, name string, content []byte) error {
 
 // cause returns an error without the operation and the path, which may be a temporary one.
 func cause(err error) error {
-	var pathError *fs.PathError
-	var linkError *os.LinkError
-	switch {
-	case errors.As(err, &pathError):
-		return pathError.Err
-	case errors.As(err, &linkError):
-		return linkError.Err
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number
 	}
 	return err
 }

@@ -11,9 +11,30 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// addResource adds an entry to the resources of a kustomization, where they are a list with one
-// entry a line, and keeps every other byte. It returns nil where they are written in any other way.
-func addResource(content []byte, entry string) []byte {
+// withResource returns the content of a kustomization with one more entry in its resources, and
+// reports whether that keeps every other byte: it does where resources are a list with one entry a
+// line.
+func withResource(content []byte, entry string) (edited []byte, keepsRest bool, err error) {
+	var want, got map[string]any
+	if err := yaml.Unmarshal(content, &want); err != nil {
+		return nil, false, err
+	}
+	if want == nil {
+		want = map[string]any{}
+	}
+	entries, _ := want["resources"].([]any)
+	want["resources"] = append(entries, any(entry))
+	edited = withLine(content, entry)
+	if edited != nil && yaml.Unmarshal(edited, &got) == nil && reflect.DeepEqual(got, want) {
+		return edited, true, nil
+	}
+	edited, err = yaml.Marshal(want)
+	return edited, false, err
+}
+
+// withLine returns the content of a kustomization with a line for one more entry after the last of
+// its resources, or nil where these are no list.
+func withLine(content []byte, entry string) []byte {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(content, &document); err != nil || len(document.Content) == 0 {
 		return nil
@@ -28,16 +49,5 @@ func addResource(content []byte, entry string) []byte {
 	end := lines[last.Line-1][len(line):]
 	dash := line[:min(last.Column-1, len(line))]
 	lines[last.Line-1] = line + cmp.Or(end, "\n") + dash + entry + end
-	added := []byte(strings.Join(lines, ""))
-
-	var before, after map[string]any
-	if yaml.Unmarshal(content, &before) != nil || yaml.Unmarshal(added, &after) != nil {
-		return nil
-	}
-	entries, _ := before["resources"].([]any)
-	before["resources"] = append(entries, any(entry))
-	if !reflect.DeepEqual(before, after) {
-		return nil
-	}
-	return added
+	return []byte(strings.Join(lines, ""))
 }

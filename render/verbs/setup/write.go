@@ -20,35 +20,18 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// collect returns the content of all files but rendered ones, by their paths from the top, and notes
-// in made what is to be written.
-func (p *place) collect(ctx context.Context, o Options, image string, made *Made) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	sources, err := environmentFiles(o, image)
+// plan returns what to make.
+func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error) {
+	made := &Made{Rendered: path.Join(p.prefix, tree.Folder, o.Environment), files: map[string][]byte{}}
+	environments, err := environmentFiles(o, image)
 	if err != nil {
 		return nil, err
 	}
-	for name, content := range sources {
-		files[path.Join(p.prefix, "environments", name)] = content
+	for name, content := range environments {
+		made.files[path.Join(p.prefix, "environments", name)] = content
 	}
-	if o.CI == "" {
-		o.CI = p.ciHost(ctx)
-	}
-	if name, content := ciFile(o.CI, p.git.DefaultBranch(ctx), p.prefix); name != "" {
-		files[name], made.CIFile = []byte(content), name
-		made.Files = append(made.Files, name)
-	}
-	if o.CI == gitlab {
-		content, err := p.read(gitlabCI)
-		switch {
-		case err != nil:
-			return nil, err
-		case content == nil:
-			files[gitlabCI] = []byte(gitlabInclude)
-			made.Files = append(made.Files, gitlabCI)
-		case !bytes.Contains(content, []byte(made.CIFile)):
-			made.Include = gitlabCI
-		}
+	if err := p.planCI(ctx, o.CI, made); err != nil {
+		return nil, err
 	}
 	attributes, err := p.read(p.attributes())
 	if err != nil {
@@ -58,9 +41,35 @@ func (p *place) collect(ctx context.Context, o Options, image string, made *Made
 		made.attributes = changed
 		made.Files = append(made.Files, p.attributes())
 	}
-	made.Rendered = path.Join(p.prefix, tree.Folder, o.Environment)
 	made.Files = append(made.Files, path.Join(p.prefix, "environments", o.Environment), made.Rendered, p.base())
-	return files, nil
+	return made, nil
+}
+
+// planCI adds the files for CI.
+func (p *place) planCI(ctx context.Context, ci string, made *Made) error {
+	if ci == "" {
+		ci = p.ciHost(ctx)
+	}
+	if ci == noCI {
+		return nil
+	}
+	name, content := ciFile(ci, p.git.DefaultBranch(ctx), p.prefix)
+	made.CIFile, made.files[name] = name, []byte(content)
+	made.Files = append(made.Files, name)
+	if ci != gitlab {
+		return nil
+	}
+	own, err := p.read(gitlabCI)
+	switch {
+	case err != nil:
+		return err
+	case own == nil:
+		made.files[gitlabCI] = []byte(gitlabInclude)
+		made.Files = append(made.Files, gitlabCI)
+	case !bytes.Contains(own, []byte(name)):
+		made.Include = gitlabCI
+	}
+	return nil
 }
 
 // base returns the folder that environments build on.
@@ -98,21 +107,20 @@ func (p *place) checkFree(made *Made) error {
 	return fmt.Errorf("these exist:\n%s\n%s", strings.Join(found, "\n"), hint)
 }
 
-// write writes files that do not exist, renders them, and adds a line to .gitattributes last.
-func (p *place) write(ctx context.Context, o Options, files map[string][]byte, made *Made) error {
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := p.writeNew(name, files[name], made); err != nil {
+// write writes the files, which do not exist, renders them, and adds a line to .gitattributes last.
+func (p *place) write(ctx context.Context, o Options, made *Made) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(made.files)) {
+		if err := p.writeNew(name, made.files[name], made); err != nil {
 			return fmt.Errorf("write %s: %w", name, cause(err))
 		}
 	}
-	var err error
 	if made.Warnings, err = p.render(ctx, o, made); err != nil {
 		return err
 	}
-	if made.attributes == nil {
-		return ctx.Err()
+	if err = ctx.Err(); err == nil && made.attributes != nil {
+		err = replaceFile(p.root, p.attributes(), made.attributes)
 	}
-	return cmp.Or(ctx.Err(), replaceFile(p.root, p.attributes(), made.attributes))
+	return err
 }
 
 func (p *place) writeNew(name string, content []byte, made *Made) error {
@@ -156,8 +164,6 @@ func (p *place) render(ctx context.Context, o Options, made *Made) ([]manifest.P
 func (p *place) remove(names []string) {
 	for _, name := range names {
 		_ = p.root.RemoveAll(name)
-	}
-	for _, name := range names {
 		dir := path.Dir(name)
 		for dir != "." && dir != p.prefix && p.root.Remove(dir) == nil {
 			dir = path.Dir(dir)
