@@ -48,7 +48,7 @@ func Examine(repository *Repository, environment string, progress func(step stri
 	if len(e.stages.built.objects) == 0 && manifest.HasErrors(e.Problems) {
 		return e, nil
 	}
-	e.Ways = kustomize.FindWays(e.Sources, e.stages.folder)
+	e.Ways = e.stages.ways
 	for _, p := range tree.Layout(e.stages.objects, e.stages.checker.IsNamespaced) {
 		if p.Taken == nil {
 			e.Objects = append(e.Objects, p)

@@ -45,7 +45,7 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 	errs := make([]error, len(o.objects))
 	parallel.For(len(o.objects), func(i int) { errs[i] = e.kinds.HashName(o.objects[i].Unstructured, o.objects[i].Written) })
 	o.forbidden = append(o.forbidden, problemsOfErrors(o.objects, errs)...)
-	return o, kustomize.UnmatchedPatches(e.sources, e.folder, e.overrides, b.objects, slices.Concat(expanded, o.objects))
+	return o, b.ways.UnmatchedPatches(e.overrides, b.objects, slices.Concat(expanded, o.objects))
 }
 
 // judgeRendered returns what is wrong with rendered objects, where it was written: in the

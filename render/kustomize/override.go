@@ -113,7 +113,7 @@ type changes struct {
 	fs             *source.FileSystem
 	component      source.Kustomization
 	targeted       []types.Patch
-	targets        []*types.SelectorRegex
+	targets        []*selector
 	named          []manifest.ID // kinds and names
 	changeIdentity bool
 }
@@ -126,19 +126,18 @@ func newChanges(fs *source.FileSystem, component *source.Kustomization) (*change
 		return nil, nil
 	}
 	c := &changes{fs: fs, component: *component}
-	for _, p := range component.Patches {
-		read, err := readPatch(fs, component, p)
-		if err != nil {
-			return nil, err
+	for _, p := range readPatches(fs, component) {
+		if p.err != nil {
+			return nil, p.err
 		}
-		c.changeIdentity = c.changeIdentity || read.changesIdentity()
-		if read.target == nil {
-			for _, d := range read.documents {
+		c.changeIdentity = c.changeIdentity || p.changesIdentity()
+		if p.target == nil {
+			for _, d := range p.documents {
 				c.named = append(c.named, manifest.ID{Kind: d.Kind, Name: d.Name})
 			}
 			continue
 		}
-		c.targeted, c.targets = append(c.targeted, p), append(c.targets, read.target)
+		c.targeted, c.targets = append(c.targeted, p.Patch), append(c.targets, p.target)
 	}
 	return c, nil
 }
@@ -151,7 +150,7 @@ func (c *changes) names(o manifest.Object) bool {
 // selects reports whether the target of a patch may select an object.
 func (c *changes) selects(o manifest.Object) bool {
 	gvk := gvkOf(o.GroupVersionKind())
-	return slices.ContainsFunc(c.targets, func(target *types.SelectorRegex) bool {
+	return slices.ContainsFunc(c.targets, func(target *selector) bool {
 		return target.MatchGvk(gvk) && target.MatchName(o.GetName())
 	})
 }
