@@ -52,10 +52,10 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 // overrides, where these gave a field its value, or in the spec.
 func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
 	_, found := checker.Objects(o.objects)
-	slices.SortStableFunc(found, errorsFirst)
+	refused, warned := manifest.SplitProblems(found)
 	specs := newSpecs(e.kinds, checker)
 	known := map[string]bool{}
-	for _, p := range found {
+	for _, p := range slices.Concat(refused, warned) {
 		was, isOverridden := o.before[p.Subject.Unstructured]
 		switch {
 		case isOverridden && !sameField(was, p):
@@ -72,17 +72,6 @@ func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (pro
 		}
 	}
 	return append(problems, o.forbidden...)
-}
-
-// errorsFirst compares problems: errors are before warnings.
-func errorsFirst(a, b manifest.Problem) int {
-	switch {
-	case a.Warning == b.Warning:
-		return 0
-	case b.Warning:
-		return -1
-	}
-	return 1
 }
 
 // unoverridden returns the expanded objects that overrides changed, by what they are now.

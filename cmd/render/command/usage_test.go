@@ -38,8 +38,8 @@ func TestWrongCommandLinesSayWhatToWrite(t *testing.T) {
 		{"version -o yaml", "--output yaml: write text or json"},
 		{"", "which environment? write --env NAME, or --all: there are prod and staging"},
 		{"--all --env prod", "--all renders every environment: leave out --env, or --all"},
-		{"--all --root " + root + "/environments/prod/a.yaml", root + "/environments/prod/a.yaml is a file: name the folder that holds environments"},
-		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: did you mean " + root + "?"},
+		{"--all --root " + root + "/environments/prod/a.yaml", "open the folder that holds environments: open " + root + "/environments/prod/a.yaml: not a directory"},
+		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: name the folder that holds it"},
 	} {
 		args := strings.Fields(test.args)
 		if !strings.Contains(test.args, "--root") && !strings.HasPrefix(test.args, "version") {
@@ -55,7 +55,7 @@ func TestMissingEnvironmentNamesTheOthers(t *testing.T) {
 	root := repository(t)
 	writeFile(t, root, "../Staging/kustomization.yaml", "resources: [a.yaml]\n")
 	for name, want := range map[string]string{
-		"prd":  `environments/prd: no such environment: did you mean "--env prod"? There is prod` + "\n",
+		"prd":  `environments/prd: no such environment: did you mean "--env prod"?` + "\n",
 		"nope": "environments/nope: no such environment: there is prod\n",
 	} {
 		if _, errOut, code, err := execute("--root", root, "--env", name); err != nil || code != exitError || !strings.HasPrefix(errOut, want) {

@@ -29,7 +29,7 @@ func (p *place) collect(ctx context.Context, o Options, image string, made *Made
 		return nil, err
 	}
 	for name, content := range sources {
-		files[path.Join(p.prefix, "environments", name)] = content
+		files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
 	}
 	if o.CI == "" {
 		o.CI = p.ciHost(ctx)
@@ -59,7 +59,7 @@ func (p *place) collect(ctx context.Context, o Options, image string, made *Made
 		made.Files = append(made.Files, p.attributes())
 	}
 	made.Rendered = path.Join(p.prefix, tree.Folder, o.Environment)
-	made.Files = append(made.Files, path.Join(p.prefix, "environments", o.Environment), made.Rendered, p.base())
+	made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, o.Environment), made.Rendered, p.base())
 	return files, nil
 }
 
