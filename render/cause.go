@@ -40,10 +40,6 @@ type specs struct {
 	tries   map[*unstructured.Unstructured]int // how often each object was rendered for it
 }
 
-func newSpecs(kinds *registry.Kinds, checker *verdict.Checker) specs {
-	return specs{kinds, checker, map[*unstructured.Unstructured]int{}}
-}
-
 // mostTries bounds how often one object is rendered to find its invalid fields.
 const mostTries = 50
 

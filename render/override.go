@@ -53,7 +53,7 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
 	_, found := checker.Objects(o.objects)
 	refused, warned := manifest.SplitProblems(found)
-	specs := newSpecs(e.kinds, checker)
+	specs := specs{e.kinds, checker, map[*unstructured.Unstructured]int{}}
 	known := map[string]bool{}
 	for _, p := range slices.Concat(refused, warned) {
 		was, isOverridden := o.before[p.Subject.Unstructured]

@@ -57,7 +57,7 @@ func Render(repository *Repository, name string, progress func(step string)) (*R
 		Objects:     s.objects,
 		Files:       files,
 		Page:        text,
-		IsSorted:    s.isSorted(),
+		IsSorted:    s.sources.Kustomizations[s.folder].SortOptions != nil,
 		Sources:     s.sources.FS.FilesRead(),
 	}, manifest.SortProblems(s.problems)
 }

@@ -43,13 +43,13 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	if err == nil {
 		resolved, err = filepath.Abs(resolved)
 	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(resolved)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such folder: name the one that holds %s", dir, tree.EnvironmentsFolder)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
-	}
-	root, err := os.OpenRoot(resolved)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}

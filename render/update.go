@@ -116,9 +116,7 @@ func (u *Update) Strict(check bool) {
 }
 
 // Failed reports whether there are errors. Then nothing is to be staged.
-func (u *Update) Failed() bool {
-	return manifest.HasErrors(u.Orphans) || slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return manifest.HasErrors(e.Problems) })
-}
+func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
 
 // Changes reports whether there is anything to write or prune.
 func (u *Update) Changes() bool {

@@ -48,10 +48,10 @@ func (d *division) isDivisibleKustomization(k *source.Kustomization) bool {
 		k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix+k.Namespace != "",
 		slices.ContainsFunc(d.addedMetadata(k), mentionsKustomize),
 		slices.ContainsFunc(k.Replacements, mayRename),
-		len(d.generatorsOf(k)) < len(k.ConfigMapGenerator)+len(k.SecretGenerator):
+		len(d.generators[k.Folder]) < len(k.ConfigMapGenerator)+len(k.SecretGenerator):
 		return false
 	}
-	return !slices.ContainsFunc(d.patchesOf(k), func(p patch) bool {
+	return !slices.ContainsFunc(d.patches[k.Folder], func(p patch) bool {
 		return p.err != nil || p.changesKind() || p.changesIdentity() && p.selectsKind(slices.Concat(d.references.kinds, d.specKinds)) ||
 			// A part may lack what another document names.
 			len(p.documents) > 1 && p.target == nil && p.selectsKind(d.references.kinds)
@@ -131,7 +131,7 @@ func (w *Ways) addedMetadata(k *source.Kustomization) []map[string]string {
 		added = append(added, label.Pairs)
 	}
 	options := []*types.GeneratorOptions{k.GeneratorOptions}
-	for _, g := range w.generatorsOf(k) {
+	for _, g := range w.generators[k.Folder] {
 		options = append(options, g.Options)
 	}
 	for _, o := range options {
@@ -152,10 +152,10 @@ func (w *Ways) otherFiles(k *source.Kustomization) (files []string) {
 			}
 		}
 	}
-	for _, g := range w.generatorsOf(k) {
+	for _, g := range w.generators[k.Folder] {
 		add(g.files()...)
 	}
-	for _, p := range w.patchesOf(k) {
+	for _, p := range w.patches[k.Folder] {
 		add(p.Path)
 	}
 	for _, r := range k.Replacements {

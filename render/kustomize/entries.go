@@ -56,11 +56,11 @@ func (w *Ways) entriesOf(k *source.Kustomization, c candidate) (entries []Entry)
 		}
 	}
 	addPatches := func(fields ...string) {
-		for _, p := range w.patchesOf(k) {
+		for _, p := range w.patches[k.Folder] {
 			add(slices.Contains(fields, p.field) && p.selects(c), p.path(), p.Path)
 		}
 	}
-	for _, g := range w.generatorsOf(k) {
+	for _, g := range w.generators[k.Folder] {
 		add(g.changes(c), g.path, g.files()...)
 	}
 	addPatches("patchesStrategicMerge", "patches")
@@ -94,15 +94,7 @@ func (w *Ways) entriesOf(k *source.Kustomization, c candidate) (entries []Entry)
 // mayReplace reports whether a replacement may have a candidate as a target. One in a file may.
 func (w *Ways) mayReplace(r types.ReplacementField, c candidate) bool {
 	return r.Path != "" || slices.ContainsFunc(r.Targets, func(target *types.TargetSelector) bool {
-		if target == nil || target.Select == nil {
-			return false
-		}
-		s, ok := w.targets[target.Select]
-		if !ok {
-			s, _ = newSelector(target.Select) // nil where it is malformed, and kustomize selects nothing
-			w.targets[target.Select] = s
-		}
-		return s != nil && s.selects(c)
+		return target != nil && w.targets[target.Select] != nil && w.targets[target.Select].selects(c)
 	})
 }
 

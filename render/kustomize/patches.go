@@ -26,16 +26,7 @@ type patch struct {
 // path returns the path of the entry, as patches[0].
 func (p patch) path() string { return fmt.Sprintf("%s[%d]", p.field, p.index) }
 
-// patchesOf returns the patches of a kustomization. It reads them once.
-func (w *Ways) patchesOf(k *source.Kustomization) []patch {
-	patches, ok := w.patches[k.Folder]
-	if !ok {
-		patches = readPatches(w.sources.FS, k)
-		w.patches[k.Folder] = patches
-	}
-	return patches
-}
-
+// readPatches returns the patches of a kustomization.
 func readPatches(fs *source.FileSystem, k *source.Kustomization) (all []patch) {
 	add := func(field string, i int, p types.Patch) {
 		read := readPatch(fs, k, p)

@@ -115,7 +115,7 @@ func (p *pruning) pruneOthers(k *source.Kustomization) {
 	k.SecretGenerator = filter(k.SecretGenerator, func(g types.SecretArgs) bool { return keep("Secret", g.GeneratorArgs) })
 
 	k.Replicas, k.Replacements, k.PatchesStrategicMerge, k.Patches, k.PatchesJson6902 = nil, nil, nil, nil, nil
-	for _, one := range p.patchesOf(p.loaded[k.Folder]) {
+	for _, one := range p.patches[k.Folder] {
 		switch {
 		case one.target == nil && !slices.ContainsFunc(candidates, one.selects),
 			one.target != nil && !one.selectsKind(slices.Concat(p.specKinds, p.references.kinds)):

@@ -124,7 +124,7 @@ func (w *Ways) addedValues(k *source.Kustomization, kinds []string, use func(val
 			use(value)
 		}
 	}
-	for _, p := range w.patchesOf(k) {
+	for _, p := range w.patches[k.Folder] {
 		if !p.selectsKind(kinds) {
 			continue
 		}
@@ -159,7 +159,7 @@ func (d *division) findAwaited() {
 		for _, r := range k.Replicas {
 			await(r.Name)
 		}
-		for _, p := range d.patchesOf(k) {
+		for _, p := range d.patches[k.Folder] {
 			for _, document := range p.documents {
 				if p.target == nil && slices.Contains(d.specKinds, document.Kind) {
 					await(document.Name)

@@ -33,7 +33,7 @@ func (w *Ways) UnmatchedPatches(overrides string, built, rendered []manifest.Obj
 		if overrides != "" && isBelow(at, overrides) {
 			selectable, other, hint = made, written[folder], "what people write is patched in "+source.Relative(folder)+" itself"
 		}
-		for _, p := range w.patchesOf(k) {
+		for _, p := range w.patches[k.Folder] {
 			if p.Target == nil || slices.ContainsFunc(selectable, p.selects) {
 				continue
 			}
@@ -77,7 +77,7 @@ func (w *Ways) candidates(built []manifest.Object) map[string][]candidate {
 	}
 	for n, way := range w.All {
 		for i, at := range way.Folders {
-			if at != w.folder && !slices.ContainsFunc(w.patchesOf(w.loaded[at]), func(p patch) bool { return p.Target != nil }) {
+			if at != w.folder && !slices.ContainsFunc(w.patches[at], func(p patch) bool { return p.Target != nil }) {
 				continue
 			}
 			c := w.candidate(way, i)

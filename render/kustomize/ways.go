@@ -36,11 +36,12 @@ type Ways struct {
 	folder    string
 	documents map[string][]source.Document // by file
 	byName    map[manifest.ID][]*Way       // without namespaces, by the names in the end
-	// By the folder of a kustomization:
+	// By the folder of a kustomization, of those that the build loads and of all:
 	loaded     map[string]*source.Kustomization
-	generators map[string][]generator        // see generatorsOf
-	patches    map[string][]patch            // see patchesOf
-	targets    map[*types.Selector]*selector // of replacements
+	generators map[string][]generator
+	patches    map[string][]patch
+	// targets are those of replacements, nil where they are malformed.
+	targets map[*types.Selector]*selector
 }
 
 // FindWays finds the ways of all objects that the build of a folder loads.
@@ -49,6 +50,9 @@ func FindWays(s *source.Sources, folder string) *Ways {
 		sources: s, folder: folder, documents: map[string][]source.Document{}, byName: map[manifest.ID][]*Way{},
 		loaded: map[string]*source.Kustomization{}, generators: map[string][]generator{}, patches: map[string][]patch{},
 		targets: map[*types.Selector]*selector{},
+	}
+	for _, k := range s.Kustomizations {
+		w.readEntries(k)
 	}
 	for _, m := range s.Manifests {
 		for _, text := range m.Texts {
@@ -62,6 +66,18 @@ func FindWays(s *source.Sources, folder string) *Ways {
 		w.byName[id] = append(w.byName[id], way)
 	}
 	return w
+}
+
+// readEntries reads the entries of a kustomization that select objects.
+func (w *Ways) readEntries(k *source.Kustomization) {
+	w.generators[k.Folder], w.patches[k.Folder] = readGenerators(w.sources, k), readPatches(w.sources.FS, k)
+	for _, r := range k.Replacements {
+		for _, target := range r.Targets {
+			if target != nil && target.Select != nil {
+				w.targets[target.Select], _ = newSelector(target.Select)
+			}
+		}
+	}
 }
 
 // follow adds the ways of what a folder loads. The kustomizations in the folders after change
@@ -80,7 +96,7 @@ func (w *Ways) follow(folder string, after []string) {
 			w.All = append(w.All, Way{Document: d, Folders: all})
 		}
 	}
-	for _, g := range w.generatorsOf(k) {
+	for _, g := range w.generators[folder] {
 		if g.creates() {
 			w.All = append(w.All, Way{Document: g.document, Generator: &Entry{folder, g.path, resolved(k, g.files())}, Folders: all})
 		}
@@ -109,16 +125,12 @@ type generator struct {
 	document source.Document
 }
 
-// generatorsOf returns the generators of a kustomization, except those that are not where its file
-// usually has them, as in a field with a capital letter. It reads them once.
-func (w *Ways) generatorsOf(k *source.Kustomization) []generator {
-	if found, ok := w.generators[k.Folder]; ok {
-		return found
-	}
-	documents := filter(w.sources.Documents(k.File), func(d source.Document) bool {
+// readGenerators returns the generators of a kustomization, except those that are not where its file
+// usually has them, as in a field with a capital letter.
+func readGenerators(s *source.Sources, k *source.Kustomization) (found []generator) {
+	documents := filter(s.Documents(k.File), func(d source.Document) bool {
 		return !d.IsInline() && d.APIVersion == "" && (d.Kind == "ConfigMap" || d.Kind == "Secret")
 	})
-	var found []generator
 	add := func(field, kind string, i int, g types.GeneratorArgs) {
 		if len(documents) > 0 && documents[0].Kind == kind && documents[0].Name == g.Name {
 			found = append(found, generator{g, kind, fmt.Sprintf("%s[%d]", field, i), documents[0]})
@@ -131,7 +143,6 @@ func (w *Ways) generatorsOf(k *source.Kustomization) []generator {
 	for i, g := range k.SecretGenerator {
 		add("secretGenerator", "Secret", i, g.GeneratorArgs)
 	}
-	w.generators[k.Folder] = found
 	return found
 }
 
