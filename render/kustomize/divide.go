@@ -55,7 +55,11 @@ func divide(w *Ways, partSize int) *division {
 		return nil
 	}
 	references, ok := w.readConfigurations()
-	d := &division{Ways: w, specKinds: w.sources.Kinds.Names(), references: references, waysOf: map[*yaml.Node][]*Way{}, size: map[string]int{}, named: map[string][]*referent{}, awaited: map[string]bool{}, configured: map[string]bool{}}
+	d := &division{
+		Ways: w, specKinds: w.sources.Kinds.Names(), references: references,
+		waysOf: map[*yaml.Node][]*Way{}, size: map[string]int{}, named: map[string][]*referent{},
+		awaited: map[string]bool{}, configured: map[string]bool{},
+	}
 	if !ok || !d.isDivisible() {
 		return nil
 	}
@@ -90,7 +94,8 @@ func isSpec(s *source.Sources, text *source.Text) bool {
 	return len(text.Objects) == 1 && !text.Objects[0].Listed && s.Kinds.Has(text.Objects[0].APIVersion, text.Objects[0].Kind)
 }
 
-// findConfigured finds the configured folders among one and those that it loads.
+// findConfigured finds the configured folders among one and those that it loads, and reports
+// whether it is itself.
 func (d *division) findConfigured(folder string) bool {
 	k := d.loaded[folder]
 	isConfigured := len(ownConfigurations(k)) > 0
