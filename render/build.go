@@ -16,6 +16,8 @@ import (
 // built is what kustomize makes of an environment.
 type built struct {
 	objects []manifest.Object
+	// ways say how objects got into it.
+	ways *kustomize.Ways
 	// local are the CustomResourceDefinitions that something else brings to the cluster.
 	local []manifest.Object
 	// checker judges by the CustomResourceDefinitions of both, and
@@ -40,7 +42,8 @@ func (e *environment) build() (built, []manifest.Problem) {
 // written it, so that `images:` sees it.
 func (e *environment) buildWith(images []source.DefaultImage) (b built, problems []manifest.Problem) {
 	e.sources.FillImages(images)
-	all, problems := kustomize.Folder(e.sources, e.folder)
+	b.ways = kustomize.FindWays(e.sources, e.folder)
+	all, problems := b.ways.Build()
 	for _, o := range all {
 		for _, image := range images {
 			image.Restore(o.Unstructured)

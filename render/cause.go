@@ -40,10 +40,6 @@ type specs struct {
 	tries   map[*unstructured.Unstructured]int // how often each object was rendered for it
 }
 
-func newSpecs(kinds *registry.Kinds, checker *verdict.Checker) specs {
-	return specs{kinds, checker, map[*unstructured.Unstructured]int{}}
-}
-
 // mostTries bounds how often one object is rendered to find its invalid fields.
 const mostTries = 50
 
@@ -55,7 +51,7 @@ func (s specs) sourceField(p manifest.Problem) string {
 		if s.tries[written]++; s.tries[written] > mostTries {
 			return ""
 		}
-		if rest, _ := without(written.Object, path).(map[string]any); s.isGone(p, rest) {
+		if s.isGone(p, without(written.Object, path)) {
 			return manifest.JoinField(path)
 		}
 	}
@@ -94,7 +90,7 @@ func candidates(content map[string]any, field string) (paths [][]string) {
 
 // isGone reports whether what is rendered from content does not have a problem.
 func (s specs) isGone(p manifest.Problem, content map[string]any) bool {
-	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+	u := &unstructured.Unstructured{Object: content}
 	rendered, err := s.kinds.Expand(s.checker.Defaulted(manifest.Object{Unstructured: u, Written: u}))
 	if err != nil {
 		return false
@@ -112,25 +108,15 @@ func (s specs) isGone(p manifest.Problem, content map[string]any) bool {
 	return true
 }
 
-// without returns content without the value at a path, whose indexes are in brackets.
-func without(content any, path []string) any {
-	switch content := content.(type) {
+// without returns a copy of content without the value at a path, or with an empty item of a list.
+func without(content map[string]any, path []string) map[string]any {
+	rest, last := runtime.DeepCopyJSON(content), len(path)-1
+	switch parent := decoding.At(rest, path[:last]).(type) {
 	case map[string]any:
-		rest := maps.Clone(content)
-		if len(path) == 1 {
-			delete(rest, path[0])
-		} else {
-			rest[path[0]] = without(content[path[0]], path[1:])
-		}
-		return rest
+		delete(parent, path[last])
 	case []any:
-		i, _ := strconv.Atoi(strings.Trim(path[0], "[]"))
-		if len(path) == 1 {
-			return slices.Delete(slices.Clone(content), i, i+1)
-		}
-		rest := slices.Clone(content)
-		rest[i] = without(content[i], path[1:])
-		return rest
+		index, _ := strconv.Atoi(strings.Trim(path[last], "[]"))
+		parent[index] = nil
 	}
-	return content
+	return rest
 }

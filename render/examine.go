@@ -1,7 +1,6 @@
 package render
 
 import (
-	"path"
 	"slices"
 
 	"example.com/gatehouse/kind/registry"
@@ -36,10 +35,8 @@ func Examine(repository *Repository, environment string, progress func(step stri
 		return nil, err
 	}
 	e := &Examination{Environment: names[0]}
-	files := repository.fileSystem()
-	_, isDir, _ := files.Resolve(path.Join("/", environmentsFolder, environment))
-	if !isDir {
-		e.Problems = []manifest.Problem{{File: path.Join(environmentsFolder, environment), Message: "no such environment" + repository.unknown(environment)}}
+	if !repository.hasEnvironment(environment) {
+		e.Problems = []manifest.Problem{repository.missing(environment)}
 		return e, nil
 	}
 	e.stages = runStages(repository, environment, progress)
@@ -48,7 +45,7 @@ func Examine(repository *Repository, environment string, progress func(step stri
 	if len(e.stages.built.objects) == 0 && manifest.HasErrors(e.Problems) {
 		return e, nil
 	}
-	e.Ways = kustomize.FindWays(e.Sources, e.stages.folder)
+	e.Ways = e.stages.ways
 	for _, p := range tree.Layout(e.stages.objects, e.stages.checker.IsNamespaced) {
 		if p.Taken == nil {
 			e.Objects = append(e.Objects, p)

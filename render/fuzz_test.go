@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/tree"
 )
 
 // FuzzRender renders an environment of any kustomization, manifest and other file.
@@ -119,7 +120,7 @@ func newHarness(f *testing.F) *harness {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { os.RemoveAll(root) })
-	if err := os.Mkdir(filepath.Join(root, environmentsFolder), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(root, tree.EnvironmentsFolder), 0o755); err != nil {
 		f.Fatal(err)
 	}
 	return &harness{root: root, files: map[string]string{}}

@@ -74,6 +74,3 @@ func (s *stages) layOut() (files []tree.File, problems []manifest.Problem) {
 	})
 	return files, append(problems, problemsOfErrors(s.objects, errs)...)
 }
-
-// isSorted reports whether the environment sets the order of its objects.
-func (s *stages) isSorted() bool { return s.sources.Kustomizations[s.folder].SortOptions != nil }

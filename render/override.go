@@ -45,17 +45,17 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 	errs := make([]error, len(o.objects))
 	parallel.For(len(o.objects), func(i int) { errs[i] = e.kinds.HashName(o.objects[i].Unstructured, o.objects[i].Written) })
 	o.forbidden = append(o.forbidden, problemsOfErrors(o.objects, errs)...)
-	return o, kustomize.UnmatchedPatches(e.sources, e.folder, e.overrides, b.objects, slices.Concat(expanded, o.objects))
+	return o, b.ways.UnmatchedPatches(e.overrides, b.objects, slices.Concat(expanded, o.objects))
 }
 
 // judgeRendered returns what is wrong with rendered objects, where it was written: in the
 // overrides, where these gave a field its value, or in the spec.
 func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
 	_, found := checker.Objects(o.objects)
-	slices.SortStableFunc(found, errorsFirst)
-	specs := newSpecs(e.kinds, checker)
+	refused, warned := manifest.SplitProblems(found)
+	specs := specs{e.kinds, checker, map[*unstructured.Unstructured]int{}}
 	known := map[string]bool{}
-	for _, p := range found {
+	for _, p := range slices.Concat(refused, warned) {
 		was, isOverridden := o.before[p.Subject.Unstructured]
 		switch {
 		case isOverridden && !sameField(was, p):
@@ -72,17 +72,6 @@ func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (pro
 		}
 	}
 	return append(problems, o.forbidden...)
-}
-
-// errorsFirst compares problems: errors are before warnings.
-func errorsFirst(a, b manifest.Problem) int {
-	switch {
-	case a.Warning == b.Warning:
-		return 0
-	case b.Warning:
-		return -1
-	}
-	return 1
 }
 
 // unoverridden returns the expanded objects that overrides changed, by what they are now.

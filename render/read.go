@@ -8,6 +8,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 )
 
@@ -28,9 +29,9 @@ func read(repository *Repository, name string) (*environment, []manifest.Problem
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
 	e := &environment{kinds: repository.kinds}
-	folder, _, err := files.Resolve(path.Join("/", environmentsFolder, name))
+	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
-		return e, []manifest.Problem{{File: path.Join(environmentsFolder, name), Message: err.Error()}}
+		return e, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
 	}
 	e.folder = folder
 	folders := []string{}
@@ -55,6 +56,9 @@ const (
 	keptConfig  = "gatehouse.example.com/local-config"
 )
 
+// keepLocal renames localConfig, also in the path of a JSON patch.
+var keepLocal = strings.NewReplacer(localConfig, keptConfig, strings.Replace(localConfig, "/", "~1", 1), strings.Replace(keptConfig, "/", "~1", 1))
+
 // filesWithLocalDefinitions returns the files read that may mark a CustomResourceDefinition as
 // local config, with the mark renamed so that the build keeps it. Such a definition is not
 // rendered, as something else brings it to the cluster, and still says what is valid.
@@ -65,19 +69,12 @@ func filesWithLocalDefinitions(files *source.FileSystem) map[string][]byte {
 		if err != nil || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
 			continue
 		}
-		kept := content
-		for _, spelled := range []func(string) string{strings.Clone, escapedInPointer} {
-			kept = bytes.ReplaceAll(kept, []byte(spelled(localConfig)), []byte(spelled(keptConfig)))
-		}
-		if !bytes.Equal(kept, content) {
-			renamed["/"+name] = kept
+		if kept := keepLocal.Replace(string(content)); kept != string(content) {
+			renamed["/"+name] = []byte(kept)
 		}
 	}
 	return renamed
 }
-
-// escapedInPointer returns a key as the path of a JSON patch has it.
-func escapedInPointer(key string) string { return strings.ReplaceAll(key, "/", "~1") }
 
 // locate returns a problem with the file and line to change. A problem that has a file is
 // returned as it is.

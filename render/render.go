@@ -9,10 +9,12 @@ package render
 
 import (
 	"slices"
+	"time"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/warn"
 )
 
 // Rendering is a rendered environment.
@@ -55,7 +57,7 @@ func Render(repository *Repository, name string, progress func(step string)) (*R
 		Objects:     s.objects,
 		Files:       files,
 		Page:        text,
-		IsSorted:    s.isSorted(),
+		IsSorted:    s.sources.Kustomizations[s.folder].SortOptions != nil,
 		Sources:     s.sources.FS.FilesRead(),
 	}, manifest.SortProblems(s.problems)
 }
@@ -115,4 +117,15 @@ func runStages(repository *Repository, name string, progress func(step string)) 
 	}
 	s.refused(s.admit(s.checker, s.objects))
 	return s
+}
+
+// warnings returns what is accepted and may yet not be what was meant.
+func (s *stages) warnings(now time.Time) []manifest.Problem {
+	environment := warn.Environment{Kinds: s.kinds, Objects: s.objects, Local: s.local, IsNamespaced: s.checker.IsNamespaced, Now: now}
+	for _, k := range s.sources.Kustomizations {
+		if k.MetaData != nil {
+			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
+		}
+	}
+	return environment.Warnings()
 }

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"time"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -20,12 +18,8 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-const (
-	environmentsFolder = "environments"
-
-	// baseFolder is the folder under environments/ that environments build on.
-	baseFolder = "base"
-)
+// baseFolder is the folder under environments/ that environments build on.
+const baseFolder = "base"
 
 // Repository is a folder that holds environments/.
 type Repository struct {
@@ -49,24 +43,20 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	if err == nil {
 		resolved, err = filepath.Abs(resolved)
 	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(resolved)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such folder: name the one that holds %s", dir, environmentsFolder)
+		return nil, fmt.Errorf("%s: no such folder: name the one that holds %s", dir, tree.EnvironmentsFolder)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
-	}
-	//nolint:gosec // whoever runs this may name any folder
-	if info, err := os.Stat(resolved); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s is a file: name the folder that holds %s", dir, environmentsFolder)
-	}
-	root, err := os.OpenRoot(resolved)
-	if err != nil {
-		return nil, fmt.Errorf("open the folder that holds %s: %w", environmentsFolder, err)
+		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved}
-	if !r.fileSystem().IsDir("/" + environmentsFolder) {
+	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.Close()
-		return nil, fmt.Errorf("%s has no folder %s%s", resolved, environmentsFolder, rootAbove(resolved))
+		return nil, fmt.Errorf("%s has no folder %s: name the folder that holds it", resolved, tree.EnvironmentsFolder)
 	}
 	return r, nil
 }
@@ -91,7 +81,7 @@ func (r *Repository) Dir() string { return r.dir }
 // Lock keeps other runs from writing to the repository, and from reading it, until
 // unlock. It waits for those that do.
 func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
-	return tree.Lock(ctx, filepath.Join(r.dir, environmentsFolder))
+	return tree.Lock(ctx, filepath.Join(r.dir, tree.EnvironmentsFolder))
 }
 
 // Rendered returns the files that an environment was rendered to.
@@ -102,7 +92,7 @@ func (r *Repository) Rendered(environment string) ([]tree.File, error) {
 // RLock keeps other runs from writing to the repository until unlock, where it can be
 // locked: a file system without locks may be read. It waits for those that write.
 func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
-	unlock, err = tree.RLock(ctx, filepath.Join(r.dir, environmentsFolder))
+	unlock, err = tree.RLock(ctx, filepath.Join(r.dir, tree.EnvironmentsFolder))
 	if err != nil && ctx.Err() == nil {
 		return func() {}, nil
 	}
@@ -140,38 +130,28 @@ func FindRoot(dir string) (string, error) {
 		return "", err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		//nolint:gosec // whoever runs this may name any folder
-		if info, err := os.Stat(filepath.Join(at, environmentsFolder)); err == nil && info.IsDir() {
+		//nolint:gosec // the user may name any folder
+		if info, err := os.Stat(filepath.Join(at, tree.EnvironmentsFolder)); err == nil && info.IsDir() {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no folder %s at or above %s: name the folder that holds it with --root", environmentsFolder, dir)
+			return "", fmt.Errorf("no folder %s at or above %s: name the folder that holds it with --root", tree.EnvironmentsFolder, dir)
 		}
 	}
-}
-
-// rootAbove returns the hint at the folder above dir that holds environments/; empty where none
-// does.
-func rootAbove(dir string) string {
-	root, err := FindRoot(dir)
-	if err != nil {
-		return ""
-	}
-	return ": did you mean " + root + "?"
 }
 
 // Environments returns the names of the environments: the folders of environments/ with a
 // kustomization, but for base and components.
 func (r *Repository) Environments() ([]string, error) {
-	r.look(environmentsFolder + "/")
-	entries, err := fs.ReadDir(r.root.FS(), environmentsFolder)
+	r.look(tree.EnvironmentsFolder + "/")
+	entries, err := fs.ReadDir(r.root.FS(), tree.EnvironmentsFolder)
 	if err != nil {
 		return nil, err
 	}
 	files := r.fileSystem()
 	var names []string
 	for _, entry := range entries {
-		if entry.Name() != baseFolder && isBuildable(files, path.Join("/", environmentsFolder, entry.Name())) {
+		if entry.Name() != baseFolder && isBuildable(files, path.Join("/", tree.EnvironmentsFolder, entry.Name())) {
 			names = append(names, entry.Name())
 		}
 	}
@@ -188,58 +168,4 @@ func isBuildable(files *source.FileSystem, folder string) bool {
 	var kustomization types.TypeMeta
 	_ = yaml.Unmarshal(content, &kustomization)
 	return kustomization.Kind != types.ComponentKind
-}
-
-// Selection says which environments to render.
-type Selection struct {
-	// Names are the names of environments.
-	Names []string
-	// All adds every environment that there is, and those that were rendered and
-	// are no more.
-	All bool
-}
-
-var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-
-// IsEnvironmentName reports whether an environment can have a name.
-func IsEnvironmentName(name string) bool {
-	return environmentName.MatchString(name) && name != baseFolder
-}
-
-// Select returns the names of the environments to render, sorted, each once.
-func (r *Repository) Select(selection Selection) ([]string, error) {
-	var errs []error
-	names := slices.Clone(selection.Names)
-	if selection.All {
-		all, err := r.Environments()
-		if err == nil && len(all) == 0 {
-			err = fmt.Errorf("%s/ has no environment: make a folder there with a kustomization.yaml", environmentsFolder)
-		}
-		errs = append(errs, err)
-		names = append(names, all...)
-	}
-	for _, name := range names {
-		if !environmentName.MatchString(name) {
-			errs = append(errs, r.notAName(name))
-		} else if name == baseFolder {
-			errs = append(errs, fmt.Errorf("%s/%s is what environments build on: render those", environmentsFolder, baseFolder))
-		}
-	}
-	if selection.All {
-		rendered, err := tree.Environments(r.root)
-		errs = append(errs, err)
-		for _, name := range rendered {
-			if IsEnvironmentName(name) {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), errors.Join(errs...)
-}
-
-// hasEnvironment reports whether there is a folder for an environment, or anything else of
-// its name: gone is only what does not exist.
-func (r *Repository) hasEnvironment(name string) bool {
-	return r.fileSystem().Exists(path.Join("/", environmentsFolder, name))
 }

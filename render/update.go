@@ -33,10 +33,9 @@ type EnvironmentUpdate struct {
 	Problems []manifest.Problem
 }
 
-// NewUpdate renders environments and plans what to write. An error is for what keeps
-// it from finding out what is wrong with them. Whoever is to stage the update holds
-// the lock of the repository until it is closed. Progress is told what is being done.
-// Close the update after use.
+// NewUpdate renders environments and plans what to write. It calls progress with each step. An
+// error is for what keeps it from finding out what is wrong with them. A caller that stages the
+// update holds the lock of the repository until it has closed it. Close the update after use.
 func NewUpdate(ctx context.Context, repository *Repository, selection Selection, progress func(environment, step string)) (*Update, error) {
 	names, err := repository.Select(selection)
 	if err != nil {
@@ -51,7 +50,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		e := EnvironmentUpdate{Name: name}
 		e.plan(repository, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
 		update.Environments = append(update.Environments, e)
-		if e.Plan != nil && !slices.ContainsFunc(e.Problems, func(p manifest.Problem) bool { return !p.Warning }) {
+		if e.Plan != nil && !manifest.HasErrors(e.Problems) {
 			update.Orphans = append(update.Orphans, e.Plan.Orphans()...)
 		}
 	}
@@ -98,7 +97,7 @@ func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step
 	case r.hasEnvironment(name):
 		return Render(r, name, progress)
 	case askedFor:
-		return nil, []manifest.Problem{{File: environmentsFolder + "/" + name, Message: "no such environment" + r.unknown(name)}}
+		return nil, []manifest.Problem{r.missing(name)}
 	}
 	return &Rendering{Environment: name}, nil
 }
@@ -117,9 +116,7 @@ func (u *Update) Strict(check bool) {
 }
 
 // Failed reports whether there are errors. Then nothing is to be staged.
-func (u *Update) Failed() bool {
-	return manifest.HasErrors(u.Orphans) || slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return manifest.HasErrors(e.Problems) })
-}
+func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
 
 // Changes reports whether there is anything to write or prune.
 func (u *Update) Changes() bool {

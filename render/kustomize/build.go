@@ -10,28 +10,28 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// Folder builds the kustomization in a folder of sources.
-func Folder(s *source.Sources, folder string) ([]manifest.Object, []manifest.Problem) {
-	k := s.Kustomizations[folder]
+// Build builds the folder whose ways it has.
+func (w *Ways) Build() ([]manifest.Object, []manifest.Problem) {
+	k := w.loaded[w.folder]
 	var objects []manifest.Object
 	var err error
-	isolate(s, func() { objects, err = folderObjects(s, k) })
+	isolate(w.sources, func() { objects, err = w.buildObjects() })
 	switch {
 	case err != nil:
-		return nil, []manifest.Problem{kustomizeProblem(s, k.File, err)}
+		return nil, []manifest.Problem{kustomizeProblem(w.sources, k.File, err)}
 	case len(objects) == 0:
 		return nil, []manifest.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
 	}
-	setOrigins(s, folder, objects)
+	w.setOrigins(objects)
 	return objects, nil
 }
 
-// folderObjects builds a folder in parts, or as a whole where it has none.
-func folderObjects(s *source.Sources, k *source.Kustomization) ([]manifest.Object, error) {
-	if d := divide(s, k.Folder, partSize); d != nil {
+// buildObjects builds a folder in parts, or as a whole where it has none.
+func (w *Ways) buildObjects() ([]manifest.Object, error) {
+	if d := divide(w, partSize); d != nil {
 		return d.buildAll()
 	}
-	return buildFolder(s.FS, k.Folder, nil)
+	return buildFolder(w.sources.FS, w.folder, nil)
 }
 
 // buildAll builds what cannot be parted, and then the parts, several at a time. It returns the

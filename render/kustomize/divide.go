@@ -1,8 +1,9 @@
 package kustomize
 
 import (
-	"maps"
 	"slices"
+
+	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/source"
 )
@@ -23,26 +24,17 @@ const (
 
 // division is a build in parts.
 type division struct {
-	sources   *source.Sources
-	specKinds []string // the kinds of specs, whatever their groups
-	folder    string   // whose kustomization is built
-
-	reached    map[string]*source.Kustomization // by folder: all that the build loads
-	loaders    map[string][]string              // folders that load a folder, or a file as a resource
-	manifests  []*source.Manifest               // that are loaded
-	size       map[string]int                   // of manifests, by file, in texts
-	configured []string                         // folders with configurations
-	referents  *referents
-	// By folder of a kustomization:
-	patches    map[string]patches
-	affixes    map[string][]affix
-	closed     map[string]bool // see isClosed
-	namespaces map[string][]string
-	// referred has the names of specs that other objects may hold.
-	referred map[string]bool
-
-	rest  *part
-	parts []*part
+	*Ways
+	specKinds  []string // the kinds of specs, whatever their groups
+	references references
+	waysOf     map[*yaml.Node][]*Way  // by the node of their document
+	size       map[string]int         // of manifests, by file, in texts
+	named      map[string][]*referent // by the names that they have while they are built
+	given      []string               // see findGiven
+	awaited    map[string]bool        // see findAwaited
+	configured map[string]bool        // folders with configurations, and those that load them
+	rest       *part
+	parts      []*part
 }
 
 // part is some of the documents that a build loads: specs, and what they may refer
@@ -50,30 +42,38 @@ type division struct {
 type part struct {
 	texts     map[string][]*source.Text // by file
 	referents map[*referent]bool
-	isRest    bool
+	folders   map[string]bool // that its documents come through
+}
+
+func newPart() *part {
+	return &part{texts: map[string][]*source.Text{}, referents: map[*referent]bool{}, folders: map[string]bool{}}
 }
 
 // divide divides the build of a folder; nil where it has to be built as a whole.
-func divide(s *source.Sources, folder string, partSize int) *division {
-	if countSpecs(s) < minParts*partSize {
+func divide(w *Ways, partSize int) *division {
+	if countSpecs(w.sources) < minParts*partSize {
 		return nil
 	}
+	references, ok := w.readConfigurations()
 	d := &division{
-		sources: s, specKinds: s.Kinds.Names(), folder: folder,
-		reached: map[string]*source.Kustomization{}, loaders: map[string][]string{}, size: map[string]int{},
-		affixes: map[string][]affix{}, closed: map[string]bool{}, namespaces: map[string][]string{},
+		Ways: w, specKinds: w.sources.Kinds.Names(), references: references,
+		waysOf: map[*yaml.Node][]*Way{}, size: map[string]int{}, named: map[string][]*referent{},
+		awaited: map[string]bool{}, configured: map[string]bool{},
 	}
-	if !d.reach(folder) {
+	if !ok || !d.isDivisible() {
 		return nil
 	}
-	for _, m := range s.Manifests {
-		if d.size[m.File] = len(m.Texts); len(d.loaders[m.File]) > 0 {
-			d.manifests = append(d.manifests, m)
-		}
+	for i := range d.All {
+		node := d.All[i].Document.Node
+		d.waysOf[node] = append(d.waysOf[node], &d.All[i])
 	}
-	if !d.isDivisible() || !d.readConfigurations() || !d.readPatches() || !d.findReferents() || !d.findReferrers() {
-		return nil
+	for _, m := range w.sources.Manifests {
+		d.size[m.File] = len(m.Texts)
 	}
+	d.findConfigured(w.folder)
+	d.findReferents()
+	d.findGiven()
+	d.findAwaited()
 	d.distribute(partSize)
 	return d
 }
@@ -94,94 +94,81 @@ func isSpec(s *source.Sources, text *source.Text) bool {
 	return len(text.Objects) == 1 && !text.Objects[0].Listed && s.Kinds.Has(text.Objects[0].APIVersion, text.Objects[0].Kind)
 }
 
-// reach finds the kustomizations that a folder's loads, and what loads what. It reports
-// whether all of that is known, and none loads a folder that it is loaded by, as
-// kustomize refuses.
-func (d *division) reach(folder string, loadedBy ...string) bool {
-	if slices.Contains(loadedBy, folder) {
-		return false
-	}
-	if d.reached[folder] != nil {
-		return true
-	}
-	k := d.sources.Kustomizations[folder]
-	d.reached[folder] = k
+// findConfigured finds the configured folders among one and those that it loads, and reports
+// whether it is itself.
+func (d *division) findConfigured(folder string) bool {
+	k := d.loaded[folder]
+	isConfigured := len(ownConfigurations(k)) > 0
 	for _, entry := range slices.Concat(k.Resources, k.Components) {
-		loaded := k.Paths[entry]
-		if loaded == "" {
-			return false
-		}
-		d.loaders[loaded] = append(d.loaders[loaded], folder)
-		if d.sources.Kustomizations[loaded] != nil && !d.reach(loaded, append(slices.Clip(loadedBy), folder)...) {
-			return false
+		if loaded := k.Paths[entry]; d.loaded[loaded] != nil {
+			isConfigured = d.findConfigured(loaded) || isConfigured
 		}
 	}
-	return true
-}
-
-// isClosed reports whether what a folder loads may depend on other objects there: its
-// kustomization, or one that loads it, has fields that change an object by another.
-func (d *division) isClosed(folder string) bool {
-	closed, known := d.closed[folder]
-	if !known {
-		closed = d.hasCrossObjectFields(folder) || slices.ContainsFunc(d.loaders[folder], d.isClosed)
-		d.closed[folder] = closed
-	}
-	return closed
-}
-
-// hasCrossObjectFields reports whether a kustomization, or one of its components, has fields that
-// change an object by another.
-func (d *division) hasCrossObjectFields(folder string) bool {
-	k := d.reached[folder]
-	return len(k.Replacements)+len(k.Transformers)+len(k.Generators)+len(k.Validators) > 0 ||
-		slices.ContainsFunc(k.Components, func(entry string) bool { return d.hasCrossObjectFields(k.Paths[entry]) })
+	d.configured[folder] = isConfigured
+	return isConfigured
 }
 
 // distribute puts every document into a part, or into the rest.
 func (d *division) distribute(partSize int) {
-	d.rest = &part{texts: map[string][]*source.Text{}, isRest: true}
-	awaited := d.referencedNames()
-	maps.Copy(awaited, d.referred)
+	d.rest = newPart()
 	size := partSize
-	for _, m := range d.manifests {
-		isClosed := slices.ContainsFunc(d.loaders[m.File], d.isClosed)
+	for _, m := range d.sources.Manifests {
 		for _, text := range m.Texts {
-			if !isSpec(d.sources, text) || isClosed || d.isReferencedByName(awaited, text.Objects[0]) {
-				d.rest.add(m.File, text)
-				continue
-			}
-			referents := d.referentsOf(m.File, text.Objects[0])
-			if slices.ContainsFunc(slices.Collect(maps.Keys(referents)), func(r *referent) bool { return r.isClosed }) {
-				d.rest.add(m.File, text)
+			referents, ok := d.independent(text)
+			if !ok {
+				d.rest.texts[m.File] = append(d.rest.texts[m.File], text)
 				continue
 			}
 			if size == partSize {
-				d.parts = append(d.parts, &part{texts: map[string][]*source.Text{}, referents: map[*referent]bool{}})
+				d.parts = append(d.parts, newPart())
 				size = 0
 			}
-			d.parts[len(d.parts)-1].addSpec(m.File, text, referents)
+			d.parts[len(d.parts)-1].addSpec(text, d.waysOf[text.Objects[0].Node], referents)
 			size++
 		}
 	}
 }
 
-// isReferencedByName reports whether a document has one of some names while it is built.
-func (d *division) isReferencedByName(names map[string]bool, document source.Document) bool {
-	return len(names) > 0 && slices.ContainsFunc(d.namesOf(document.File, document.Name), func(name string) bool { return names[name] })
-}
-
-func (p *part) add(file string, text *source.Text) {
-	p.texts[file] = append(p.texts[file], text)
+// independent returns what a text may refer to, and reports whether it can be built with nothing
+// else: it is a spec that no other object needs or changes.
+func (d *division) independent(text *source.Text) (map[*referent]bool, bool) {
+	ways := d.waysOf[text.Objects[0].Node]
+	if !isSpec(d.sources, text) || len(ways) == 0 || slices.ContainsFunc(ways, d.isClosed) {
+		return nil, false
+	}
+	names, namespaces := d.namesOf(ways)
+	if slices.ContainsFunc(names, func(name string) bool { return d.awaited[name] }) {
+		return nil, false
+	}
+	referents := d.referentsOf(text.Objects[0], namespaces)
+	for r := range referents {
+		if r.isClosed {
+			return nil, false
+		}
+	}
+	return referents, true
 }
 
 // addSpec adds a spec and what it may refer to.
-func (p *part) addSpec(file string, spec *source.Text, referents map[*referent]bool) {
-	p.add(file, spec)
+func (p *part) addSpec(spec *source.Text, ways []*Way, referents map[*referent]bool) {
+	p.add(spec, ways)
 	for r := range referents {
-		if !p.referents[r] && r.text != nil && !slices.Contains(p.texts[r.file], r.text) {
-			p.add(r.file, r.text)
+		if !p.referents[r] {
+			p.add(r.text, r.ways)
 		}
 		p.referents[r] = true
+	}
+}
+
+// add adds a text, nil for what is generated, with the folders on its ways.
+func (p *part) add(text *source.Text, ways []*Way) {
+	file := ways[0].Document.File
+	if text != nil && !slices.Contains(p.texts[file], text) {
+		p.texts[file] = append(p.texts[file], text)
+	}
+	for _, way := range ways {
+		for _, folder := range way.Folders {
+			p.folders[folder] = true
+		}
 	}
 }

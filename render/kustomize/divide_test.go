@@ -153,7 +153,7 @@ func buildWhole(s *source.Sources) result {
 }
 
 func newDivision(s *source.Sources, partSize int) (d *division) {
-	_ = isolated(s, func() error { d = divide(s, overlay, partSize); return nil })
+	_ = isolated(s, func() error { d = divide(FindWays(s, overlay), partSize); return nil })
 	return d
 }
 

@@ -10,32 +10,61 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// isDivisible reports whether no kustomization has a field that may concern all objects. The
-// order in which all are built is known only where they are built together.
+// isDivisible reports whether no kustomization has a field that may concern all objects, and no
+// file is more than a list of objects. The order in which all are built is known only where they
+// are built together.
 func (d *division) isDivisible() bool {
-	if isFIFO(d.reached[d.folder]) {
+	if isFIFO(d.loaded[d.folder]) {
 		return false
 	}
-	isKustomization := map[string]bool{}
-	for _, k := range d.reached {
-		isKustomization[k.File] = true
-		switch {
-		case len(k.Vars)+len(k.Crds)+len(k.OpenAPI)+len(k.HelmCharts) > 0, k.HelmGlobals != nil,
-			slices.Contains(k.BuildMetadata, types.TransformerAnnotations),
-			k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix+k.Namespace != "",
-			slices.ContainsFunc(addedMetadata(k), mentionsKustomize):
+	isShared := map[string]bool{} // a part has less of these files
+	for _, m := range d.sources.Manifests {
+		if isShared[m.File] = true; !d.isDivisibleManifest(m) {
 			return false
 		}
 	}
-	for _, k := range d.reached {
-		// A part has less of some files, which only those who load them as resources may see.
-		if slices.ContainsFunc(otherFiles(k), func(file string) bool {
-			return file == "" || isKustomization[file] || len(d.loaders[file]) > 0
-		}) {
+	for _, k := range d.loaded {
+		if isShared[k.File] {
+			return false
+		}
+		isShared[k.File] = true
+	}
+	hasReferrer := slices.ContainsFunc(d.sources.Manifests, d.hasReferrer)
+	for _, k := range d.loaded {
+		if !d.isDivisibleKustomization(k) || hasReferrer && len(k.Replacements) > 0 ||
+			slices.ContainsFunc(d.otherFiles(k), func(file string) bool { return file == "" || isShared[file] }) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(d.manifests, func(m *source.Manifest) bool { return isKustomization[m.File] || !d.isDivisibleManifest(m) })
+	return true
+}
+
+// isDivisibleKustomization reports whether a kustomization changes each object by itself, apart
+// from replacements, and leaves alone what tells specs, and what they refer to, from others.
+func (d *division) isDivisibleKustomization(k *source.Kustomization) bool {
+	switch {
+	case len(k.Vars)+len(k.Crds)+len(k.OpenAPI)+len(k.Generators)+len(k.Transformers)+len(k.Validators) > 0,
+		slices.Contains(k.BuildMetadata, types.TransformerAnnotations),
+		k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix+k.Namespace != "",
+		slices.ContainsFunc(d.addedMetadata(k), mentionsKustomize),
+		slices.ContainsFunc(k.Replacements, mayRename),
+		len(d.generators[k.Folder]) < len(k.ConfigMapGenerator)+len(k.SecretGenerator):
+		return false
+	}
+	return !slices.ContainsFunc(d.patches[k.Folder], func(p patch) bool {
+		return p.err != nil || p.changesKind() || p.changesIdentity() && p.selectsKind(slices.Concat(d.references.kinds, d.specKinds)) ||
+			// A part may lack what another document names.
+			len(p.documents) > 1 && p.target == nil && p.selectsKind(d.references.kinds)
+	})
+}
+
+// mayRename reports whether a replacement may change the name of an object.
+func mayRename(r types.ReplacementField) bool {
+	return r.Path != "" || slices.ContainsFunc(r.Targets, func(target *types.TargetSelector) bool {
+		return target == nil || len(target.FieldPaths) == 0 || slices.ContainsFunc(target.FieldPaths, func(path string) bool {
+			return isForKustomize(path) || isOfIdentity(strings.Split(path, "."))
+		})
+	})
 }
 
 // separatedBadly is the separator of documents that kustomize refuses, as a document
@@ -50,53 +79,27 @@ func (d *division) isDivisibleManifest(m *source.Manifest) bool {
 		return false
 	}
 	return !slices.ContainsFunc(m.Texts, func(text *source.Text) bool {
-		return isSpec(d.sources, text) && !isPlain(text.Objects[0])
+		return isSpec(d.sources, text) && !isPlain(text.Objects[0]) || slices.ContainsFunc(text.Objects, d.isRenamedReferent)
 	})
 }
 
-// addedMetadata returns the labels and annotations that a kustomization gives objects. Its
-// configurations may turn one into the other.
-func addedMetadata(k *source.Kustomization) []map[string]string {
-	added := []map[string]string{k.CommonLabels, k.CommonAnnotations}
-	for _, label := range k.Labels {
-		added = append(added, label.Pairs)
-	}
-	all := generators(k)
-	all = append(all, types.GeneratorArgs{Options: k.GeneratorOptions})
-	for _, g := range all {
-		if g.Options != nil {
-			added = append(added, g.Options.Labels, g.Options.Annotations)
-		}
-	}
-	return added
+// hasReferrer reports whether a file has an object that may refer to specs.
+func (d *division) hasReferrer(m *source.Manifest) bool {
+	return slices.ContainsFunc(m.Texts, func(text *source.Text) bool { return slices.ContainsFunc(text.Objects, d.references.isReferrer) })
 }
 
-// otherFiles returns the files that a kustomization loads, but not as resources. It has an empty
-// name for a file that was not found, as where its field is not spelled as it should be.
-func otherFiles(k *source.Kustomization) (files []string) {
-	add := func(entry string) {
-		if entry != "" && !strings.Contains(entry, "\n") {
-			files = append(files, k.Paths[entry])
+// isRenamedReferent reports whether specs may refer to an object that tells kustomize about
+// names that it had.
+func (d *division) isRenamedReferent(o source.Document) bool {
+	if !slices.Contains(d.references.kinds, o.Kind) {
+		return false
+	}
+	for key := range o.Annotations() {
+		if strings.HasPrefix(key, "internal.config.kubernetes.io/") {
+			return true
 		}
 	}
-	for _, g := range generators(k) {
-		for _, entry := range slices.Concat(g.FileSources, g.EnvSources) {
-			add(entry)
-		}
-	}
-	for _, entry := range k.PatchesStrategicMerge {
-		add(string(entry))
-	}
-	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
-		add(p.Path)
-	}
-	for _, r := range k.Replacements {
-		add(r.Path)
-	}
-	for _, entry := range slices.Concat(k.Configurations, k.Generators, k.Transformers, k.Validators) {
-		add(entry)
-	}
-	return files
+	return false
 }
 
 // isPlain reports whether a spec has a name and asks nothing of kustomize.
@@ -118,4 +121,46 @@ func mentionsKustomize(annotations map[string]string) bool {
 // object, or change its name.
 func isForKustomize(key string) bool {
 	return strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/")
+}
+
+// addedMetadata returns the labels and annotations that a kustomization gives objects. Its
+// configurations may turn one into the other.
+func (w *Ways) addedMetadata(k *source.Kustomization) []map[string]string {
+	added := []map[string]string{k.CommonLabels, k.CommonAnnotations}
+	for _, label := range k.Labels {
+		added = append(added, label.Pairs)
+	}
+	options := []*types.GeneratorOptions{k.GeneratorOptions}
+	for _, g := range w.generators[k.Folder] {
+		options = append(options, g.Options)
+	}
+	for _, o := range options {
+		if o != nil {
+			added = append(added, o.Labels, o.Annotations)
+		}
+	}
+	return added
+}
+
+// otherFiles returns the files that a kustomization loads, but not as resources. It has an empty
+// name for a file that was not found, as where its field is not spelled as it should be.
+func (w *Ways) otherFiles(k *source.Kustomization) (files []string) {
+	add := func(entries ...string) {
+		for _, entry := range entries {
+			if entry != "" && !strings.Contains(entry, "\n") {
+				files = append(files, k.Paths[entry])
+			}
+		}
+	}
+	for _, g := range w.generators[k.Folder] {
+		add(g.files()...)
+	}
+	for _, p := range w.patches[k.Folder] {
+		add(p.Path)
+	}
+	for _, r := range k.Replacements {
+		add(r.Path)
+	}
+	add(k.Configurations...)
+	return files
 }

@@ -1,7 +1,6 @@
 package kustomize
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -22,20 +24,15 @@ var (
 	// conflict is the error of objects that a namespace makes one.
 	conflict = regexp.MustCompile(`(?s)produces ID conflict: \[\{.*?"kind":"([^"]+)","metadata":\{.*?"name":"([^"]+)"`)
 
-	// recursed is how kustomize leads to a folder that an error is in, and before it
-	// why the folder is no file.
-	recursed = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
+	// isDuplicate matches the errors of two objects of one ID.
+	isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict|behavior must be merge or replace`)
 
-	// generatorValue is where it repeats the values of a generator, which may be those
-	// of a Secret.
-	generatorValue = regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`)
+	// referrals is the error of a reference that may be to one of several objects.
+	referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
 
-	// accumulated is how it leads to a file.
-	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
+	// considered is how kustomize says which field of which object it cannot change.
+	considered = regexp.MustCompile(`considering field '([^']*)' of object (\S+): `)
 )
-
-// resIdentity is how kustomize writes the ID of a generated object in its errors.
-var resIdentity = regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{Group:"([^"]*)", Version:"([^"]*)", Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
 
 // kustomizeProblem returns an error of kustomize as a problem in kustomize's words, with the file
 // and line that it is about.
@@ -43,13 +40,15 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if tooLarge := s.FS.TooLarge(); len(tooLarge) > 0 {
 		return tooLarge[0]
 	}
-	message := stable(strings.TrimPrefix(rootMessage(err), "/"))
+	message := strings.TrimPrefix(readable(rootMessage(err)), "/")
 	p := manifest.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if match := referrals.FindStringSubmatch(err.Error()); match != nil {
 		return referralProblem(s, p, match[1])
 	}
-	if p, ok := fieldProblem(s, kustomization, err, message); ok {
-		return p
+	if all := considered.FindAllStringSubmatch(err.Error(), -1); all != nil {
+		if last := all[len(all)-1]; resID.MatchString(last[2]) {
+			return fieldProblem(s, kustomization, last[1], resid.FromString(last[2]), message)
+		}
 	}
 	id, ok := idIn(message)
 	if !ok {
@@ -68,9 +67,6 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	return p
 }
 
-// isDuplicate matches the errors of two objects of one ID.
-var isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict|behavior must be merge or replace`)
-
 // idIn returns the ID of the object that a message is about.
 func idIn(message string) (id manifest.ID, ok bool) {
 	if match := conflict.FindStringSubmatch(message); match != nil {
@@ -85,32 +81,6 @@ func idIn(message string) (id manifest.ID, ok bool) {
 // idOf returns the ID in a match of resID.
 func idOf(match []string) manifest.ID {
 	return manifest.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
-}
-
-var (
-	// dump is what kustomize prints of its own values before what is wrong.
-	dump = regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60): `)
-
-	// pointer is where in memory something is.
-	pointer = regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`)
-)
-
-// wrongType is how encoding/json names a field that has a value of another type.
-var wrongType = regexp.MustCompile(`json: cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`)
-
-// nameless is how kustomize says that an object has no name, of all that the object is.
-var nameless = regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`)
-
-// stable returns a message without what differs from run to run, has a meaning only in Go, or may
-// have the values of an object.
-func stable(message string) string {
-	message = wrongType.ReplaceAllString(message, "the field $2 cannot be of type $1")
-	message = nameless.ReplaceAllString(message, "missing metadata.name in an object of kind $1 $2")
-	message = resIdentity.ReplaceAllStringFunc(message, func(id string) string {
-		match := resIdentity.FindStringSubmatch(id)
-		return fmt.Sprintf("%s.%s.%s/%s.%s", match[3], match[2], cmp.Or(match[1], "[noGrp]"), match[4], cmp.Or(match[5], "[noNs]"))
-	})
-	return pointer.ReplaceAllString(dump.ReplaceAllString(message, ""), "...")
 }
 
 // duplicate returns the problem of an object that exists twice: in two documents, in one that is
@@ -134,9 +104,6 @@ func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.P
 	return p
 }
 
-// referrals is the error of a reference that may be to one of several objects.
-var referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
-
 // referralProblem returns the problem of a reference that may be to any of the objects in a list of
 // IDs. kustomize names one such reference by chance, where there are several.
 func referralProblem(s *source.Sources, p manifest.Problem, list string) manifest.Problem {
@@ -154,17 +121,73 @@ func referralProblem(s *source.Sources, p manifest.Problem, list string) manifes
 	return p
 }
 
+// fieldProblem returns the problem of a field of an object that kustomize cannot change.
+func fieldProblem(s *source.Sources, kustomization, path string, id resid.ResId, message string) manifest.Problem {
+	subject, origin := &unstructured.Unstructured{}, kustomization
+	subject.SetAPIVersion(id.ApiVersion())
+	subject.SetKind(id.Kind)
+	subject.SetName(id.Name)
+	subject.SetNamespace(id.Namespace)
+	o := manifest.Object{Unstructured: subject}
+	if written := s.Written(o.ID()); len(written) > 0 {
+		origin = written[0].File
+	}
+	field := strings.ReplaceAll(path, "/", ".")
+	return s.Locate(manifest.NewProblem(o, field, manifest.Value{}, field+": kustomize cannot change this: "+message), origin)
+}
+
+// replacements make a message of kustomize readable. They take from it what differs from run to
+// run, what has a meaning only in Go, and the values of objects.
+var replacements = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	// The values of a generator, which may be those of a Secret.
+	{regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`), "$1$2$3$4"},
+	// The type of a field, by encoding/json.
+	{regexp.MustCompile(`json: cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`), "the field $2 cannot be of type $1"},
+	// All that an object is, where it has no name.
+	{regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`), "missing metadata.name in an object of kind $1 $2"},
+	// The ID of what is generated: a ConfigMap or Secret.
+	{regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{Group:"", Version:"([^"]*)", Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`), "$2.$1.[noGrp]/$3.$4"},
+	{regexp.MustCompile(`(\[noGrp\]/\S+)\.( |$)`), "$1.[noNs]$2"},
+	// Values of kustomize itself, before what is wrong.
+	{regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60): `), ""},
+	// Where in memory something is.
+	{regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`), "..."},
+}
+
+// readable returns a message of kustomize with all replacements.
+func readable(message string) string {
+	for _, r := range replacements {
+		message = r.pattern.ReplaceAllString(message, r.with)
+	}
+	return message
+}
+
+var (
+	// recursed is how kustomize leads to a folder that an error is in, and before it
+	// why the folder is no file.
+	recursed = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
+
+	// accumulated is how it leads to a file.
+	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
+
+	// inComponent is how it quotes an error in a component.
+	inComponent = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
+)
+
 // rootMessage returns the message of the innermost cause of an error of kustomize, without the
 // folders on the way to it.
 func rootMessage(err error) string {
 	text, quoted := unquoteComponents(err.Error())
 	text = recursed.ReplaceAllString(text, "")
 	if i := strings.LastIndex(text, "considering field '"); i >= 0 {
-		return withoutValues(text[i:])
+		return text[i:]
 	}
 	if all := accumulated.FindAllStringSubmatch(text, -1); all != nil {
 		last := all[len(all)-1]
-		return withoutValues(last[1] + ": " + last[2])
+		return last[1] + ": " + last[2]
 	}
 	for !quoted {
 		next := errors.Unwrap(err)
@@ -174,14 +197,7 @@ func rootMessage(err error) string {
 		}
 		err = next
 	}
-	return withoutValues(strings.Join(strings.Fields(text), " "))
-}
-
-// withoutValues returns a message without the values of generators.
-func withoutValues(message string) string {
-	return generatorValue.ReplaceAllStringFunc(message, func(part string) string {
-		return strings.Join(generatorValue.FindStringSubmatch(part)[1:], "")
-	})
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // saysNothing reports whether an error does not say what it is about: it has only a few words,
@@ -189,9 +205,6 @@ func withoutValues(message string) string {
 func saysNothing(err error) bool {
 	return len(strings.Fields(err.Error())) <= len(strings.Fields(fs.ErrNotExist.Error())) || strings.HasPrefix(err.Error(), "wrong node kind: ")
 }
-
-// inComponent is how kustomize quotes an error in a component.
-var inComponent = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
 
 // unquoteComponents returns the error in the innermost component that a text quotes.
 func unquoteComponents(text string) (unquoted string, quoted bool) {

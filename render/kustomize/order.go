@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -86,14 +84,8 @@ func legacyOrderOfKinds(fs *source.FileSystem, options *types.SortOptions, objec
 			fmt.Fprintf(&resources, "---\n{apiVersion: %q, kind: %q, metadata: {name: any}}\n", o.GetAPIVersion(), o.GetKind())
 		}
 	}
-	content, err := yaml.Marshal(types.Kustomization{Resources: []string{"kinds.yaml"}, SortOptions: options})
-	if err != nil {
-		return nil, err
-	}
-	kinds, err := buildFolder(fs.With(map[string][]byte{
-		path.Join(virtualFolder, "kustomization.yaml"): content,
-		path.Join(virtualFolder, "kinds.yaml"):         resources.Bytes(),
-	}), virtualFolder, nil)
+	k := types.Kustomization{Resources: []string{"kinds.yaml"}, SortOptions: options}
+	kinds, err := buildVirtual(fs, k, map[string][]byte{"kinds.yaml": resources.Bytes()})
 	for i, o := range kinds {
 		positions[o.GroupVersionKind()] = i
 	}

@@ -54,33 +54,61 @@ func varsBelow(s *source.Sources, folder string, seen map[string]bool) (problems
 // time where the component changes each by itself: kustomize compares each object with all
 // others.
 func overrideParts(fs *source.FileSystem, component *source.Kustomization, rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
-	c, err := newChanges(fs, component)
-	if err != nil || c == nil { // it does more, or kustomize is about to say what is wrong
+	patches := readPatches(fs, component)
+	isMalformed := slices.ContainsFunc(patches, func(p patch) bool { return p.err != nil })
+	if hasMoreThanPatches(component) || isMalformed {
 		overridden, err = overrideObjects(fs, component, rendered)
 		return nil, overridden, err
 	}
+	isTargeted := func(p patch) bool { return p.target != nil }
+	targeted, untargeted := filter(patches, isTargeted), slices.DeleteFunc(patches, isTargeted)
 	var named, selected []manifest.Object
 	for _, o := range rendered {
+		c := newCandidate(o)
 		switch {
-		case c.names(o):
+		case slices.ContainsFunc(untargeted, func(p patch) bool { return p.selects(c) }):
 			named = append(named, o)
-		case c.selects(o):
+		case slices.ContainsFunc(targeted, func(p patch) bool { return p.target.MatchGvk(c.gvk) && p.target.MatchName(o.GetName()) }):
 			selected = append(selected, o)
 		default:
 			unchanged = append(unchanged, o)
 		}
 	}
-	if c.changeIdentity { // kustomize has to see which objects become one
+	if slices.ContainsFunc(slices.Concat(targeted, untargeted), patch.changesIdentity) { // kustomize has to see which objects become one
 		overridden, err = overrideObjects(fs, component, slices.Concat(named, selected))
 		return unchanged, overridden, err
 	}
-	if len(c.named) > 0 || len(selected) == 0 { // the patches that name objects want to find them
+	if len(untargeted) > 0 || len(selected) == 0 { // the patches that name objects want to find them
 		if overridden, err = overrideObjects(fs, component, named); err != nil {
 			return nil, nil, err
 		}
 	}
-	others, err := c.overrideSelected(selected)
+	others, err := overrideSelected(fs, *component, targeted, selected)
 	return unchanged, append(overridden, others...), err
+}
+
+// hasMoreThanPatches reports whether a component has anything else than patches.
+func hasMoreThanPatches(component *source.Kustomization) bool {
+	rest := component.Kustomization
+	rest.TypeMeta, rest.MetaData, rest.Patches = types.TypeMeta{}, nil, nil
+	return !reflect.DeepEqual(rest, types.Kustomization{})
+}
+
+// overrideSelected overrides objects that only the targets of patches select, some at a time.
+func overrideSelected(fs *source.FileSystem, component source.Kustomization, patches []patch, objects []manifest.Object) ([]manifest.Object, error) {
+	component.Patches = nil
+	for _, p := range patches {
+		component.Patches = append(component.Patches, p.Patch)
+	}
+	content, err := yaml.Marshal(component.Kustomization)
+	if err != nil {
+		return nil, err
+	}
+	fs = fs.With(map[string][]byte{component.File: content})
+	chunks := slices.Collect(slices.Chunk(objects, partSize))
+	return buildConcurrently(len(chunks), func(i int) ([]manifest.Object, error) {
+		return overrideObjects(fs, &component, chunks[i])
+	})
 }
 
 // overrideObjects has kustomize build objects with a component.
@@ -94,81 +122,26 @@ func overrideObjects(fs *source.FileSystem, component *source.Kustomization, obj
 		resources.WriteString("---\n")
 		resources.Write(content)
 	}
-	k := source.Kustomization{Folder: virtualFolder, File: path.Join(virtualFolder, "kustomization.yaml")}
-	k.Components = []string{path.Join("..", component.Folder)}
+	k := types.Kustomization{Components: []string{path.Join("..", component.Folder)}}
 	files := map[string][]byte{}
 	if len(objects) > 0 {
 		k.Resources = []string{"rendered.yaml"}
-		files[path.Join(virtualFolder, "rendered.yaml")] = resources.Bytes()
+		files["rendered.yaml"] = resources.Bytes()
 	}
-	var err error
-	if files[k.File], err = yaml.Marshal(k.Kustomization); err != nil {
-		return nil, err
-	}
-	return buildFolder(fs.With(files), k.Folder, nil)
+	return buildVirtual(fs, k, files)
 }
 
-// changes are what a component of nothing but patches changes.
-type changes struct {
-	fs             *source.FileSystem
-	component      source.Kustomization
-	targeted       []types.Patch
-	targets        []*types.SelectorRegex
-	named          []manifest.ID // kinds and names
-	changeIdentity bool
-}
-
-// newChanges returns nil where there is more than patches in a component.
-func newChanges(fs *source.FileSystem, component *source.Kustomization) (*changes, error) {
-	rest := component.Kustomization
-	rest.TypeMeta, rest.MetaData, rest.Patches = types.TypeMeta{}, nil, nil
-	if !reflect.DeepEqual(rest, types.Kustomization{}) {
-		return nil, nil
-	}
-	c := &changes{fs: fs, component: *component}
-	for _, p := range component.Patches {
-		read, err := readPatch(fs, component, p)
-		if err != nil {
-			return nil, err
-		}
-		c.changeIdentity = c.changeIdentity || read.changesIdentity()
-		if read.target == nil {
-			for _, d := range read.documents {
-				c.named = append(c.named, manifest.ID{Kind: d.Kind, Name: d.Name})
-			}
-			continue
-		}
-		c.targeted, c.targets = append(c.targeted, p), append(c.targets, read.target)
-	}
-	return c, nil
-}
-
-// names reports whether a patch without a target may be of an object.
-func (c *changes) names(o manifest.Object) bool {
-	return slices.Contains(c.named, manifest.ID{Kind: o.GetKind(), Name: o.GetName()})
-}
-
-// selects reports whether the target of a patch may select an object.
-func (c *changes) selects(o manifest.Object) bool {
-	gvk := gvkOf(o.GroupVersionKind())
-	return slices.ContainsFunc(c.targets, func(target *types.SelectorRegex) bool {
-		return target.MatchGvk(gvk) && target.MatchName(o.GetName())
-	})
-}
-
-// overrideSelected overrides objects that only targets select, some at a time.
-func (c *changes) overrideSelected(objects []manifest.Object) ([]manifest.Object, error) {
-	component := c.component
-	component.Patches = c.targeted
-	content, err := yaml.Marshal(component.Kustomization)
+// buildVirtual builds a kustomization of what render makes up, beside some files.
+func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string][]byte) ([]manifest.Object, error) {
+	content, err := yaml.Marshal(k)
 	if err != nil {
 		return nil, err
 	}
-	fs := c.fs.With(map[string][]byte{component.File: content})
-	chunks := slices.Collect(slices.Chunk(objects, partSize))
-	return buildConcurrently(len(chunks), func(i int) ([]manifest.Object, error) {
-		return overrideObjects(fs, &component, chunks[i])
-	})
+	virtual := map[string][]byte{path.Join(virtualFolder, "kustomization.yaml"): content}
+	for name, content := range files {
+		virtual[path.Join(virtualFolder, name)] = content
+	}
+	return buildFolder(fs.With(virtual), virtualFolder, nil)
 }
 
 // withWritten gives overridden objects what the rendered objects of the same IDs were

@@ -1,7 +1,7 @@
 package kustomize
 
 import (
-	"regexp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,107 +11,75 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// patches are those of a kustomization, by its fields.
-type patches struct {
-	strategicMerge []patch // patchesStrategicMerge
-	targeted       []patch // patches
-	json6902       []patch // patchesJson6902
-}
-
-func (p patches) all() []patch { return slices.Concat(p.strategicMerge, p.targeted, p.json6902) }
-
-// patch is a patch and what it holds.
+// patch is an entry of a kustomization that patches objects.
 type patch struct {
 	types.Patch
+	field     string // of the kustomization
+	index     int    // in the field
 	documents []source.Document
-	// target is nil where the documents name what they patch, and so is its kind.
-	target *types.SelectorRegex
-	kind   *regexp.Regexp
+	// target is nil where the documents name what they patch.
+	target *selector
+	// err is set where kustomize is about to say what is wrong with the patch.
+	err error
 }
 
-// readPatches reads the patches of every kustomization, and reports whether all that may
-// select specs, or what those refer to, leave alone what tells one from another.
-func (d *division) readPatches() bool {
-	d.patches = map[string]patches{}
-	for folder, k := range d.reached {
-		merge := make([]types.Patch, 0, len(k.PatchesStrategicMerge))
-		for _, entry := range k.PatchesStrategicMerge {
-			merge = append(merge, strategicMerge(k, entry))
-		}
-		read := make([][]patch, 3)
-		for i, list := range [][]types.Patch{merge, k.Patches, k.PatchesJson6902} {
-			for _, p := range list {
-				one, err := readPatch(d.sources.FS, k, p)
-				if err != nil || one.changesKind() || one.changesIdentity() && one.maySelect(slices.Concat(d.referents.kinds, d.specKinds)) {
-					return false
-				}
-				if len(one.documents) > 1 && one.target == nil && one.maySelect(d.referents.kinds) {
-					return false // a part may lack what another document names
-				}
-				read[i] = append(read[i], one)
-			}
-		}
-		d.patches[folder] = patches{strategicMerge: read[0], targeted: read[1], json6902: read[2]}
+// path returns the path of the entry, as patches[0].
+func (p patch) path() string { return fmt.Sprintf("%s[%d]", p.field, p.index) }
+
+// readPatches returns the patches of a kustomization.
+func readPatches(fs *source.FileSystem, k *source.Kustomization) (all []patch) {
+	add := func(field string, i int, p types.Patch) {
+		read := readPatch(fs, k, p)
+		read.field, read.index = field, i
+		all = append(all, read)
 	}
-	return true
-}
-
-// strategicMerge returns an entry of patchesStrategicMerge as one of patches.
-func strategicMerge(k *source.Kustomization, entry types.PatchStrategicMerge) types.Patch {
-	if k.Paths[string(entry)] != "" {
-		return types.Patch{Path: string(entry)}
+	for i, entry := range k.PatchesStrategicMerge {
+		if k.Paths[string(entry)] != "" {
+			add("patchesStrategicMerge", i, types.Patch{Path: string(entry)})
+		} else {
+			add("patchesStrategicMerge", i, types.Patch{Patch: string(entry)})
+		}
 	}
-	return types.Patch{Patch: string(entry)}
+	for i, p := range k.Patches {
+		add("patches", i, p)
+	}
+	for i, p := range k.PatchesJson6902 {
+		add("patchesJson6902", i, p)
+	}
+	return all
 }
 
-func readPatch(fs *source.FileSystem, k *source.Kustomization, p types.Patch) (patch, error) {
+func readPatch(fs *source.FileSystem, k *source.Kustomization, p types.Patch) (read patch) {
+	read.Patch = p
 	content := []byte(p.Patch)
 	if p.Path != "" {
-		var err error
-		if content, err = fs.ReadFile(k.Paths[p.Path]); err != nil {
-			return patch{}, err
+		if content, read.err = fs.ReadFile(k.Paths[p.Path]); read.err != nil {
+			return read
 		}
 	}
-	read := patch{Patch: p, documents: source.Parse(content)}
-	if p.Target == nil {
-		return read, nil
+	read.documents = source.Parse(content)
+	if p.Target != nil {
+		read.target, read.err = newSelector(p.Target)
 	}
-	var err error
-	if read.target, err = types.NewSelectorRegex(p.Target); err != nil {
-		return patch{}, err
-	}
-	read.kind = regexp.MustCompile("")
-	if p.Target.Kind != "" {
-		read.kind, err = regexp.Compile("^(?:" + p.Target.Kind + ")$")
-	}
-	return read, err
+	return read
 }
 
-// maySelect reports whether a patch may change an object of one of some kinds.
-func (p patch) maySelect(kinds []string) bool {
-	if p.kind != nil {
-		return slices.ContainsFunc(kinds, p.kind.MatchString)
+// selects reports whether a patch may change a candidate.
+func (p patch) selects(c candidate) bool {
+	if p.target != nil {
+		return p.target.selects(c)
+	}
+	return p.err != nil || slices.ContainsFunc(p.documents, func(d source.Document) bool {
+		return d.Kind == c.gvk.Kind && d.Group == c.gvk.Group && c.isNamed(d.Name, d.Namespace)
+	})
+}
+
+// selectsKind reports whether a patch may change an object of one of some kinds.
+func (p patch) selectsKind(kinds []string) bool {
+	if p.target != nil {
+		return slices.ContainsFunc(kinds, p.target.selectsKind)
 	}
 	return slices.ContainsFunc(p.documents, func(d source.Document) bool { return slices.Contains(kinds, d.Kind) })
-}
-
-// referencedNames returns the names of specs without which a kustomization fails: it has a patch
-// without a target, or a number of replicas, for each.
-func (d *division) referencedNames() map[string]bool {
-	names := map[string]bool{}
-	for folder, k := range d.reached {
-		for _, r := range k.Replicas {
-			names[r.Name] = true
-		}
-		for _, p := range d.patches[folder].all() {
-			for _, document := range p.documents {
-				if p.kind == nil && slices.Contains(d.specKinds, document.Kind) {
-					names[document.Name] = true
-				}
-			}
-		}
-	}
-	return names
 }
 
 // changesKind reports whether a patch may make of any object one of another kind: of a

@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,16 +17,13 @@ type Way struct {
 	// Document is the object as it is written, or the entry of a kustomization that
 	// generates it.
 	Document source.Document
+	// Generator is the entry of a kustomization that generates the object; nil where the
+	// document is the object itself.
+	Generator *Entry
 	// Folders have the kustomizations that may change the object, in the order in which
 	// they do.
 	Folders []string
-
-	names      []string // one more than folders: as it is written, and after each of them
-	namespaces []string // likewise
 }
-
-// Name returns the name that the kustomizations give the object.
-func (w Way) Name() string { return w.names[len(w.Folders)] }
 
 // Ways has the ways of all objects that the build of a folder loads. kustomize itself can
 // annotate objects with their origins, but not without annotating them after each of its
@@ -34,48 +32,69 @@ func (w Way) Name() string { return w.names[len(w.Folders)] }
 type Ways struct {
 	All []Way
 
-	sources   *source.Sources
-	byName    map[manifest.ID][]*Way // without namespaces, by the names in the end
-	byWritten map[manifest.ID][]*Way // by the names as they are written
-
-	// What Entries reads again for each object:
-	patches   map[types.Patch]patch
-	selectors map[*types.Selector]*selector
+	sources *source.Sources
+	folder  string
+	byName  map[manifest.ID][]*Way // without namespaces, by the names in the end
+	// By the folder of a kustomization, of those that the build loads and of all:
+	loaded     map[string]*source.Kustomization
+	generators map[string][]generator
+	patches    map[string][]patch
+	// targets are those of replacements, nil where they are malformed.
+	targets map[*types.Selector]*selector
 }
 
 // FindWays finds the ways of all objects that the build of a folder loads.
 func FindWays(s *source.Sources, folder string) *Ways {
 	w := &Ways{
-		sources: s, byName: map[manifest.ID][]*Way{}, byWritten: map[manifest.ID][]*Way{},
-		patches: map[types.Patch]patch{}, selectors: map[*types.Selector]*selector{},
+		sources: s, folder: folder, byName: map[manifest.ID][]*Way{},
+		loaded: map[string]*source.Kustomization{}, generators: map[string][]generator{}, patches: map[string][]patch{},
+		targets: map[*types.Selector]*selector{},
+	}
+	for _, k := range s.Kustomizations {
+		w.readEntries(k)
 	}
 	w.follow(folder, nil)
 	for i := range w.All {
 		way := &w.All[i]
-		id := manifest.ID{Group: way.Document.Group, Kind: way.Document.Kind, Name: way.Name()}
+		id := manifest.ID{Group: way.Document.Group, Kind: way.Document.Kind, Name: w.lastIdentity(*way).name}
 		w.byName[id] = append(w.byName[id], way)
-		id.Name = way.Document.Name
-		w.byWritten[id] = append(w.byWritten[id], way)
 	}
 	return w
+}
+
+// readEntries reads the entries of a kustomization that select objects.
+func (w *Ways) readEntries(k *source.Kustomization) {
+	w.generators[k.Folder], w.patches[k.Folder] = readGenerators(w.sources, k), readPatches(w.sources.FS, k)
+	for _, r := range k.Replacements {
+		for _, target := range r.Targets {
+			if target != nil && target.Select != nil {
+				w.targets[target.Select], _ = newSelector(target.Select)
+			}
+		}
+	}
 }
 
 // follow adds the ways of what a folder loads. The kustomizations in the folders after change
 // all of that later.
 func (w *Ways) follow(folder string, after []string) {
 	k := w.sources.Kustomizations[folder]
-	if k == nil || slices.Contains(after, folder) {
-		return
-	}
+	w.loaded[folder] = k
 	all := slices.Concat(w.componentsIn(k, k.Components), []string{folder}, after)
 	for _, entry := range k.Resources {
-		if loaded := k.Paths[entry]; w.sources.Kustomizations[loaded] != nil {
+		loaded := k.Paths[entry]
+		if w.sources.Kustomizations[loaded] != nil {
 			w.follow(loaded, all)
-		} else {
-			w.add(w.sources.Documents(loaded), all)
+			continue
+		}
+		for _, d := range w.sources.Documents(loaded) {
+			w.All = append(w.All, Way{Document: d, Folders: all})
 		}
 	}
-	w.add(filter(w.sources.Documents(k.File), isGenerated), all)
+	for _, g := range w.generators[folder] {
+		if g.creates() {
+			w.All = append(w.All, Way{Document: g.document, Generator: &Entry{folder, g.path, resolved(k, g.files())}, Folders: all})
+		}
+	}
 	for i, entry := range k.Components {
 		w.follow(k.Paths[entry], slices.Concat(w.componentsIn(k, k.Components[i+1:]), []string{folder}, after))
 	}
@@ -85,37 +104,91 @@ func (w *Ways) follow(folder string, after []string) {
 // in which they change objects.
 func (w *Ways) componentsIn(k *source.Kustomization, entries []string) (folders []string) {
 	for _, entry := range entries {
-		if component := w.sources.Kustomizations[k.Paths[entry]]; component != nil && component != k {
-			folders = append(append(folders, w.componentsIn(component, component.Components)...), component.Folder)
-		}
+		component := w.sources.Kustomizations[k.Paths[entry]]
+		folders = append(append(folders, w.componentsIn(component, component.Components)...), component.Folder)
 	}
 	return folders
 }
 
-// isGenerated reports whether a document is an entry of a kustomization that generates an object,
-// rather than changing one that another generates.
-func isGenerated(d source.Document) bool {
-	if d.APIVersion != "" || d.Kind != "ConfigMap" && d.Kind != "Secret" {
-		return false
-	}
-	behavior := source.Field(d.Node, "behavior")
-	return behavior == nil || !slices.Contains([]string{types.BehaviorMerge.String(), types.BehaviorReplace.String()}, behavior.Value)
+// generator is an entry of a kustomization that generates an object, or changes one that another
+// generates.
+type generator struct {
+	types.GeneratorArgs
+	kind     string
+	path     string // as configMapGenerator[0]
+	document source.Document
 }
 
-func (w *Ways) add(documents []source.Document, folders []string) {
-	for _, d := range documents {
-		way := Way{Document: d, Folders: folders, names: []string{d.Name}, namespaces: []string{d.Namespace}}
-		for i, folder := range folders {
-			k := w.sources.Kustomizations[folder]
-			name := k.NamePrefix + way.names[i] + k.NameSuffix
-			if d.Kind == "Namespace" {
-				name = cmp.Or(k.Namespace, way.names[i])
-			}
-			way.names = append(way.names, name)
-			way.namespaces = append(way.namespaces, cmp.Or(k.Namespace, way.namespaces[i]))
+// readGenerators returns the generators of a kustomization, except those that are not where its file
+// usually has them, as in a field with a capital letter.
+func readGenerators(s *source.Sources, k *source.Kustomization) (found []generator) {
+	documents := s.Documents(k.File)
+	add := func(field, kind string, i int, g types.GeneratorArgs) {
+		if len(documents) > 0 && documents[0].Kind == kind && documents[0].Name == g.Name {
+			found = append(found, generator{g, kind, fmt.Sprintf("%s[%d]", field, i), documents[0]})
+			documents = documents[1:]
 		}
-		w.All = append(w.All, way)
 	}
+	for i, g := range k.ConfigMapGenerator {
+		add("configMapGenerator", "ConfigMap", i, g.GeneratorArgs)
+	}
+	for i, g := range k.SecretGenerator {
+		add("secretGenerator", "Secret", i, g.GeneratorArgs)
+	}
+	return found
+}
+
+// creates reports whether a generator makes an object, rather than changing one.
+func (g generator) creates() bool {
+	return slices.Contains([]string{"", types.BehaviorCreate.String()}, g.Behavior)
+}
+
+// changes reports whether a generator merges into a candidate or replaces it.
+func (g generator) changes(c candidate) bool {
+	return !g.creates() && g.kind == c.gvk.Kind && c.isNamed(g.Name, g.Namespace)
+}
+
+// files returns what a generator loads.
+func (g generator) files() []string {
+	return slices.Concat(g.FileSources, g.EnvSources, []string{g.EnvSource})
+}
+
+const defaultNamespace = "default"
+
+// identity is a name and a namespace that an object has while it is built.
+type identity struct{ name, namespace string }
+
+// identities returns the identities that an object has while the first of its folders are
+// built: as it is written, and after each transformer that changes them.
+func (w *Ways) identities(way Way, folders int) []identity {
+	id := identity{way.Document.Name, cmp.Or(way.Document.Namespace, defaultNamespace)}
+	all := []identity{id}
+	for _, folder := range way.Folders[:folders] {
+		k := w.sources.Kustomizations[folder]
+		id.namespace = cmp.Or(k.Namespace, id.namespace)
+		if way.Document.Kind == "Namespace" {
+			id.name = cmp.Or(k.Namespace, id.name)
+		}
+		all = append(all, id)
+		if hasAffixes(way.Document.Kind) {
+			id.name = k.NamePrefix + id.name
+			all = append(all, id)
+			id.name += k.NameSuffix
+			all = append(all, id)
+		}
+	}
+	return slices.Compact(all)
+}
+
+// lastIdentity returns the identity that kustomizations give an object in the end.
+func (w *Ways) lastIdentity(way Way) identity {
+	all := w.identities(way, len(way.Folders))
+	return all[len(all)-1]
+}
+
+// hasAffixes reports whether namePrefix and nameSuffix rename objects of a kind.
+func hasAffixes(kind string) bool {
+	return !slices.Contains([]string{"Namespace", "CustomResourceDefinition", "APIService"}, kind)
 }
 
 // Find returns the way of a built object; nil where its name and namespace are not those
@@ -123,15 +196,12 @@ func (w *Ways) add(documents []source.Document, folders []string) {
 func (w *Ways) Find(o manifest.Object) *Way {
 	id := manifest.ID{Group: o.GroupVersionKind().Group, Kind: o.GetKind(), Name: o.GetName()}
 	found := w.byName[id]
-	if len(found) == 0 {
-		found = w.byWritten[id] // kustomize leaves the names of some kinds alone
-	}
 	if i := strings.LastIndex(id.Name, "-"); len(found) == 0 && i > 0 {
 		id.Name = id.Name[:i] // a hash follows in the names of what is generated
-		found = filter(w.byName[id], func(way *Way) bool { return isGenerated(way.Document) })
+		found = filter(w.byName[id], func(way *Way) bool { return way.Generator != nil })
 	}
 	for _, way := range found {
-		if way.namespaces[len(way.Folders)] == o.GetNamespace() {
+		if w.lastIdentity(*way).namespace == o.NamespaceOrDefault() {
 			return way
 		}
 	}
@@ -141,11 +211,10 @@ func (w *Ways) Find(o manifest.Object) *Way {
 	return found[0]
 }
 
-// setOrigins sets the origins of objects that were built from a folder.
-func setOrigins(s *source.Sources, folder string, objects []manifest.Object) {
-	ways := FindWays(s, folder)
+// setOrigins sets the origins of built objects.
+func (w *Ways) setOrigins(objects []manifest.Object) {
 	for i, o := range objects {
-		if way := ways.Find(o); way != nil {
+		if way := w.Find(o); way != nil {
 			objects[i].Origin = source.Relative(way.Document.File)
 		}
 	}

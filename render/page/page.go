@@ -59,7 +59,7 @@ func Page(kinds *registry.Kinds, name string, objects []manifest.Object, files [
 
 // writeHeading writes how many objects there are, and how many of those that people write.
 func writeHeading(page *bytes.Buffer, name string, objects, namespaces int, views []registry.View) {
-	source := "environments/" + name
+	source := tree.EnvironmentsFolder + "/" + name
 	fmt.Fprintf(page, "# %s\n\nRendered from [%s](../../%s): %s", word(name), source, source, count(objects, "object"))
 	if namespaces > 0 {
 		fmt.Fprintf(page, " in %s", count(namespaces, "namespace"))

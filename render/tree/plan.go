@@ -15,8 +15,13 @@ import (
 	"example.com/gatehouse/render/parallel"
 )
 
-// Folder is the folder that machines write, at the root.
-const Folder = "rendered"
+// The folders at the root.
+const (
+	// Folder is the folder that machines write.
+	Folder = "rendered"
+	// EnvironmentsFolder is the folder that people write: each environment is a folder there.
+	EnvironmentsFolder = "environments"
+)
 
 // File is one file of what is rendered.
 type File struct {

@@ -29,8 +29,8 @@ func TestWrongCommandLinesSayWhatToWrite(t *testing.T) {
 		{"version -o yaml", `invalid argument "yaml" for "-o, --output" flag: write text or json`},
 		{"", "at least one of the flags in the group [env all] is required"},
 		{"--all --env prod", "if any flags in the group [env all] are set none of the others can be; [all env] were all set"},
-		{"--all --root " + root + "/environments/prod/a.yaml", root + "/environments/prod/a.yaml is a file: name the folder that holds environments"},
-		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: did you mean " + root + "?"},
+		{"--all --root " + root + "/environments/prod/a.yaml", "open the folder that holds environments: open " + root + "/environments/prod/a.yaml: not a directory"},
+		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: name the folder that holds it"},
 	} {
 		args := strings.Fields(test.args)
 		if !strings.Contains(test.args, "--root") && !strings.HasPrefix(test.args, "version") {
@@ -46,7 +46,7 @@ func TestMissingEnvironmentNamesTheOthers(t *testing.T) {
 	root := repository(t)
 	writeFile(t, root, "../Staging/kustomization.yaml", "resources: [a.yaml]\n")
 	for name, want := range map[string]string{
-		"prd":  `environments/prd: no such environment: did you mean "--env prod"? There is prod` + "\n",
+		"prd":  `environments/prd: no such environment: did you mean "--env prod"?` + "\n",
 		"nope": "environments/nope: no such environment: there is prod\n",
 	} {
 		if _, errOut, code, err := execute("--root", root, "--env", name); err != nil || code != exitError || !strings.HasPrefix(errOut, want) {

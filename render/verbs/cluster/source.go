@@ -41,7 +41,7 @@ func Read(ctx context.Context, repository *render.Repository, environment string
 	case update.Failed():
 		return nil, e.Problems, nil
 	case update.Changes():
-		return nil, nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first", path.Join(tree.Folder, environment), path.Join("environments", environment), environment)
+		return nil, nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first", path.Join(tree.Folder, environment), path.Join(tree.EnvironmentsFolder, environment), environment)
 	}
 	manifests, err := decodeFiles(path.Join(tree.Folder, environment), e.Plan.Files())
 	if err != nil {

@@ -171,7 +171,7 @@ func (e explainer) notIn(repository *render.Repository, file string) error {
 // EnvironmentOf returns the environment whose folder in rendered/ or environments/ a path is
 // below; empty where it is below none.
 func EnvironmentOf(file string, environments []string) string {
-	for _, folder := range []string{tree.Folder, "environments"} {
+	for _, folder := range []string{tree.Folder, tree.EnvironmentsFolder} {
 		if rest, ok := strings.CutPrefix(path.Clean(file), folder+"/"); ok {
 			name, _, _ := strings.Cut(rest, "/")
 			if slices.Contains(environments, name) {

@@ -132,12 +132,11 @@ func (e explainer) removed(way kustomize.Way) Explanation {
 func (x *Explanation) follow(e explainer, way kustomize.Way, built *unstructured.Unstructured) {
 	file, line := way.Document.Position()
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
-	generator, isGenerated := e.Ways.GeneratorOf(way.Document)
-	if isGenerated {
-		x.Origin.Entry, x.Origin.Files = generator.Path, relative(generator.Files)
+	if way.Generator != nil {
+		x.Origin.Entry, x.Origin.Files = way.Generator.Path, relative(way.Generator.Files)
 	}
 	x.Changes = e.changes(e.Ways.Entries(way, built))
-	if built == nil || isGenerated {
+	if built == nil || way.Generator != nil {
 		return
 	}
 	if written, err := manifest.FromYAML(kyaml.CopyYNode(way.Document.Node)); err == nil {

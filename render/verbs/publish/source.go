@@ -98,7 +98,7 @@ func (s *source) findUncommitted(ctx context.Context) error {
 		}
 		s.report(file, "is not as in HEAD: commit it, or use git stash")
 	}
-	untracked, err := s.git.Untracked(ctx, "environments", s.folder)
+	untracked, err := s.git.Untracked(ctx, tree.EnvironmentsFolder, s.folder)
 	for _, file := range untracked {
 		s.report(file, "is in no commit: add and commit it, or remove it")
 	}
@@ -144,7 +144,7 @@ func (s *source) findMissing(e render.EnvironmentUpdate) {
 		folders[path.Dir(file)] = true
 	}
 	for file := range s.head {
-		if !folders[path.Dir(file)] && !strings.HasPrefix(file, path.Join("environments", e.Name)+"/") {
+		if !folders[path.Dir(file)] && !strings.HasPrefix(file, path.Join(tree.EnvironmentsFolder, e.Name)+"/") {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) {

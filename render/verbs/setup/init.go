@@ -135,7 +135,7 @@ func openPlace(ctx context.Context, dir string) (*place, error) {
 	}
 	if root, err := render.FindRoot(filepath.Dir(resolved)); err == nil {
 		within, _ := filepath.Rel(root, resolved)
-		if first, _, _ := strings.Cut(filepath.ToSlash(within), "/"); first == "environments" || first == tree.Folder {
+		if first, _, _ := strings.Cut(filepath.ToSlash(within), "/"); first == tree.EnvironmentsFolder || first == tree.Folder {
 			return nil, fmt.Errorf("%s is within %s of %s: run this in a folder of its own", resolved, first, root)
 		}
 	}

@@ -28,7 +28,7 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 		return nil, err
 	}
 	for name, content := range environments {
-		made.files[path.Join(p.prefix, "environments", name)] = content
+		made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
 	}
 	if err := p.planCI(ctx, o.CI, made); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 		made.attributes = changed
 		made.Files = append(made.Files, p.attributes())
 	}
-	made.Files = append(made.Files, path.Join(p.prefix, "environments", o.Environment), made.Rendered, p.base())
+	made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, o.Environment), made.Rendered, p.base())
 	return made, nil
 }
 

@@ -67,7 +67,7 @@ func (o *Options) checkPath(ctx context.Context, repository *render.Repository) 
 	}
 	top, _, _ := strings.Cut(in, "/")
 	own := path.Join(tree.Folder, o.Environment)
-	if !isBelow || in == own || !slices.Contains([]string{"environments", tree.Folder}, top) {
+	if !isBelow || in == own || !slices.Contains([]string{tree.EnvironmentsFolder, tree.Folder}, top) {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Join(repository.Dir(), filepath.FromSlash(in))); err != nil {
