@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -42,6 +43,8 @@ type Cluster struct {
 	Config *rest.Config
 	// Name is how people know it: the context and the address of its API server.
 	Name string
+
+	api *discovery.DiscoveryClient
 }
 
 // Connect connects to the cluster. Warnings of the API server are written as kubectl writes
@@ -55,20 +58,24 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 	config.QPS = -1
 	config.WarningHandlerWithContext = nil
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
-	if err := checkAnswer(config); err != nil {
+	c, err := newCluster(config, name)
+	if err == nil {
+		_, err = c.api.ServerVersion()
+	}
+	if err != nil {
 		hint := cmp.Or(wayOut(err), "see that it is up, and that it can be reached from here")
 		return nil, fmt.Errorf("connect to %s: %w: %s, or name another cluster by --context or --kubeconfig", name, err, hint)
-	}
-	c, err := newCluster(config, name)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
 	return c, nil
 }
 
 func newCluster(config *rest.Config, name string) (*Cluster, error) {
 	c, err := client.New(config, client.Options{Scheme: clientgoscheme.Scheme})
-	return &Cluster{Client: c, Config: config, Name: name}, err
+	if err != nil {
+		return nil, err
+	}
+	api, err := discovery.NewDiscoveryClientForConfig(config)
+	return &Cluster{Client: c, Config: config, Name: name, api: api}, err
 }
 
 // read returns an object of the cluster; nil where the cluster does not have it.
@@ -95,19 +102,29 @@ func (c *Cluster) find(ctx context.Context, id manifest.ID) (*unstructured.Unstr
 	return c.read(ctx, mapping.GroupVersionKind, id)
 }
 
+// decode returns the fields of an object that are of interest. Those of a wrong type are empty.
+func decode[T any](o *unstructured.Unstructured) (fields T) {
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &fields)
+	return fields
+}
+
 // config returns how to reach the cluster, and its name.
 func (t Target) config() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = t.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: t.Context})
 	config, err := loader.ClientConfig()
+	known := ""
+	if contexts := t.Contexts(); len(contexts) > 0 {
+		known = ": there are " + manifest.EscapeControls(strings.Join(contexts, ", "))
+	}
 	switch {
-	case clientcmd.IsEmptyConfig(err) && len(t.Contexts()) == 0:
+	case clientcmd.IsEmptyConfig(err) && known == "":
 		return nil, "", errors.New("which cluster? set KUBECONFIG, or write --kubeconfig FILE")
 	case clientcmd.IsEmptyConfig(err):
-		return nil, "", errors.New("which cluster? write --context NAME" + t.knownContexts())
+		return nil, "", errors.New("which cluster? write --context NAME" + known)
 	case err != nil:
-		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", manifest.EscapeControls(err.Error()), t.knownContexts())
+		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", manifest.EscapeControls(err.Error()), known)
 	}
 	name := "the API server " + config.Host
 	if raw, err := loader.RawConfig(); err == nil {
@@ -116,15 +133,6 @@ func (t Target) config() (*rest.Config, string, error) {
 		}
 	}
 	return config, manifest.EscapeControls(name), nil
-}
-
-// knownContexts names the contexts to choose from, for the end of an error.
-func (t Target) knownContexts() string {
-	contexts := t.Contexts()
-	if len(contexts) == 0 {
-		return ""
-	}
-	return ": there are " + manifest.EscapeControls(strings.Join(contexts, ", "))
 }
 
 // Contexts returns the names of the contexts to choose from; none where no kubeconfig can be
@@ -137,14 +145,4 @@ func (t Target) Contexts() []string {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(config.Contexts))
-}
-
-// checkAnswer returns an error if the API server does not answer.
-func checkAnswer(config *rest.Config) error {
-	api, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return err
-	}
-	_, err = api.ServerVersion()
-	return err
 }

@@ -17,25 +17,23 @@ import (
 )
 
 // refusal is the error of an object that render refuses, rather than the API server.
-type refusal string
+type refusal struct {
+	message    string
+	isUnserved bool // the cluster does not know its kind, or the version of it
+}
 
-func (r refusal) Error() string { return string(r) }
+func (r refusal) Error() string { return r.message }
 
-// unserved is the error of an object whose kind, or a version of it, the cluster does not know.
-type unserved schema.GroupVersionKind
-
-func (u unserved) Error() string {
-	gvk := schema.GroupVersionKind(u)
-	return fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, or install first what brings it", gvk.Kind, gvk.GroupVersion())
+func unserved(gvk schema.GroupVersionKind) error {
+	message := fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, or install first what brings it", gvk.Kind, gvk.GroupVersion())
+	return refusal{message, true}
 }
 
 // isFatal reports whether an error is of the connection, rather than of one object.
 func isFatal(err error) bool {
 	var status apierrors.APIStatus
 	var refused refusal
-	var unknown unserved
-	isOfObject := errors.As(err, &status) || errors.As(err, &refused) || errors.As(err, &unknown)
-	return !isOfObject || apierrors.IsUnauthorized(err)
+	return !errors.As(err, &status) && !errors.As(err, &refused) || apierrors.IsUnauthorized(err)
 }
 
 // explain returns the problems with an object that an answer of the API server means.
@@ -67,15 +65,10 @@ func messages(err error) (messages []string) {
 	return []string{withWayOut(err).Error()}
 }
 
-// managerOfConflict matches who manages a field, in quotes, in the cause of a conflict.
-var managerOfConflict = regexp.MustCompile(`^conflict with ("(?:[^"\\]|\\.)*")`)
-
-// conflictMessage returns a message that names the manager of a field.
+// conflictMessage returns a message that names the manager of a field: what the API server says of
+// it is like `conflict with "kubectl-edit" using apps/v1 at 2026-01-01T00:00:00Z`.
 func conflictMessage(cause metav1.StatusCause) string {
-	manager := "somebody else"
-	if match := managerOfConflict.FindStringSubmatch(cause.Message); match != nil {
-		manager = match[1]
-	}
+	manager, _, _ := strings.Cut(strings.TrimPrefix(cause.Message, "conflict with "), " using ")
 	return fmt.Sprintf("%s: %s changed this field: leave it out of the environment where that is to own it, or take it back with --force-conflicts", strings.TrimPrefix(cause.Field, "."), manager)
 }
 

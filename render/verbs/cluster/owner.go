@@ -8,6 +8,8 @@ import (
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // The domains of the labels and annotations of Flux and Argo CD.
@@ -81,6 +83,8 @@ func ownerOf(live *unstructured.Unstructured) string {
 func (a *applier) refuse(s *step) string {
 	listedBy := a.others[s.id()]
 	switch {
+	case s.id() == (manifest.ID{Kind: "ConfigMap", Namespace: homeNamespace, Name: a.name}):
+		return "is where render apply keeps its inventory: give it another name"
 	case s.live != nil:
 		return refuseApply(s.live, s.Unstructured, a.name, listedBy)
 	case listedBy != "":
@@ -118,23 +122,24 @@ func refuseApply(live, wanted *unstructured.Unstructured, manager, listedBy stri
 const pruneAnnotation = fluxDomain + "/prune"
 
 // refuseDelete returns why an object that the environment no longer has is not deleted; empty
-// where it is.
-func refuseDelete(live *unstructured.Unstructured, manager string) string {
+// where it is. A later run may delete what is refused for now.
+func (a *applier) refuseDelete(live *unstructured.Unstructured) (why string, isForNow bool) {
 	by := appliers(live)
-	others := slices.DeleteFunc(slices.Clone(by), func(other string) bool { return other == manager })
+	others := slices.DeleteFunc(slices.Clone(by), func(other string) bool { return other == a.name })
+	owner := ownerOf(live)
 	switch {
 	case len(others) == len(by) && !isWithoutFields(live):
-		return "this environment did not apply it"
+		return "this environment did not apply it", false
 	case len(others) > 0:
-		return strings.Join(others, " and ") + " applied it, too"
+		return strings.Join(others, " and ") + " applied it, too", false
+	case owner != "":
+		return "it belongs to " + owner, false
+	case ssautils.AnyInMetadata(live, map[string]string{pruneAnnotation: "disabled"}):
+		return pruneAnnotation + " is disabled", false
+	case a.spares && runs(a.Kinds, live):
+		return "it runs; apply again when it has ended, or delete it with kubectl to stop it", true
 	}
-	if owner := ownerOf(live); owner != "" {
-		return "it belongs to " + owner
-	}
-	if ssautils.AnyInMetadata(live, map[string]string{pruneAnnotation: "disabled"}) {
-		return pruneAnnotation + " is disabled"
-	}
-	return ""
+	return "", false
 }
 
 // isWithoutFields reports whether nobody wrote a field of an object, as of a ServiceAccount that
