@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"example.com/gatehouse/kind"
@@ -123,22 +122,22 @@ func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
 	case manifest.HasErrors(problems):
 		return diff.Environment{Name: c.name, Problems: merged(manifest.SortProblems(append(warnings, problems...)))}, nil
 	}
-	found := make([]difference, len(p.steps()))
-	err = concurrently(ctx, len(found), func(ctx context.Context, i int) (err error) {
-		s := p.steps()[i]
-		found[i], err = c.difference(ctx, s, written[s.File])
+	steps := p.steps()
+	found := make([]difference, len(steps))
+	err = concurrently(ctx, len(steps), func(ctx context.Context, i int) (err error) {
+		found[i], err = c.difference(ctx, steps[i], written[steps[i].File])
 		return err
 	})
 	if err != nil {
 		return diff.Environment{}, err
 	}
 	c.progress("looking for what git does not have")
-	pruned, more, err := c.findPruned(ctx, p.steps())
+	pruned, more, err := c.findPruned(ctx, steps)
 	if err != nil {
 		return diff.Environment{}, err
 	}
 	e := c.changes(found, pruned)
-	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(p.steps()), more))
+	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(steps), more))
 	return e, nil
 }
 
@@ -229,8 +228,8 @@ func (c *comparison) leftAlone(s *step) (after *unstructured.Unstructured, notes
 }
 
 // changes returns differences, and objects that tools prune, as changes of the environment.
-func (c *comparison) changes(found []difference, pruned []prunedObject) diff.Environment {
-	var before, after []Manifest
+func (c *comparison) changes(found []difference, pruned []*prunedObject) diff.Environment {
+	before, after := make([]Manifest, 0, len(found)), make([]Manifest, 0, len(found))
 	steps, notes := map[manifest.ID]*step{}, map[manifest.ID][]string{}
 	for _, d := range found {
 		if d.before != nil {

@@ -1,12 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/user"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -84,8 +84,6 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 	held, lose := context.WithCancelCause(ctx)
 	electing, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	me, started, ended := identity(), make(chan struct{}), make(chan struct{})
-	var holder atomic.Value
-	holder.Store("")
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  a.lease().ObjectMeta,
@@ -99,7 +97,6 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 			OnStoppedLeading: func() { lose(errLost); close(ended) },
 			OnNewLeader: func(other string) {
 				if other != me && other != "" {
-					holder.Store(manifest.EscapeControls(other))
 					a.Progress("waiting for " + manifest.EscapeControls(other) + ", who applies it")
 				}
 			},
@@ -116,19 +113,11 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 		return held, release, nil
 	case <-ctx.Done():
 	case <-time.After(a.Timeout):
-		err = notGranted(a.name, holder.Load().(string), a.Timeout)
+		holder := cmp.Or(manifest.EscapeControls(elector.GetLeader()), "somebody")
+		err = fmt.Errorf("%s still applies it after %s (Lease %s/%s): wait for that, or for longer with --timeout", holder, a.Timeout, homeNamespace, a.name)
 	}
 	release()
 	return nil, nil, stopReason(ctx, err)
-}
-
-// notGranted returns the error of a Lease that somebody else holds all the time; the holder is
-// empty where nobody does.
-func notGranted(name, holder string, timeout time.Duration) error {
-	if holder == "" {
-		return fmt.Errorf("get Lease %s/%s within %s: nobody holds it, and it was not granted: run this again", homeNamespace, name, timeout)
-	}
-	return fmt.Errorf("%s still applies it after %s (Lease %s/%s): wait for that, or for longer with --timeout", holder, timeout, homeNamespace, name)
 }
 
 // lease returns the Lease that keeps others from applying the environment, as it is to be found.

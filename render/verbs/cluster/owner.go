@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,10 +66,8 @@ func ownerOf(live *unstructured.Unstructured) string {
 	}
 	labels, annotations := live.GetLabels(), live.GetAnnotations()
 	for _, t := range trackers {
-		for _, name := range []string{labels[t.key], annotations[t.key]} {
-			if name != "" {
-				return t.owner + " " + name
-			}
+		if name := cmp.Or(labels[t.key], annotations[t.key]); name != "" {
+			return t.owner + " " + name
 		}
 	}
 	for _, entry := range live.GetManagedFields() {

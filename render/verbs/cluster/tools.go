@@ -21,14 +21,16 @@ import (
 
 // prunedObject is an object that git does not have and a tool prunes.
 type prunedObject struct {
-	live *unstructured.Unstructured
+	id   manifest.ID
 	note string // names the tool that prunes it
+	live *unstructured.Unstructured
+	err  error // why it is not known whether the cluster has it
 }
 
 // findPruned returns what the tools that apply the environment would prune. The problems warn
 // of tools of which that is not known.
-func (c *comparison) findPruned(ctx context.Context, steps []*step) (pruned []prunedObject, warnings []manifest.Problem, err error) {
-	notes := map[manifest.ID]string{}
+func (c *comparison) findPruned(ctx context.Context, steps []*step) (pruned []*prunedObject, warnings []manifest.Problem, err error) {
+	var all []*prunedObject
 	add := func(tool, how string, listed []manifest.ID, err error) {
 		if err != nil {
 			warnings = append(warnings, manifest.Problem{Warning: true, Object: tool, Message: err.Error() + ": what it prunes is not listed"})
@@ -37,7 +39,8 @@ func (c *comparison) findPruned(ctx context.Context, steps []*step) (pruned []pr
 			placed := id
 			placed.Namespace = cmp.Or(id.Namespace, metav1.NamespaceDefault) // as idInNamespace has it
 			if !c.known[placed] {
-				c.known[placed], notes[id] = true, tool+" prunes it"+how
+				c.known[placed] = true
+				all = append(all, &prunedObject{id: id, note: tool + " prunes it" + how})
 			}
 		}
 	}
@@ -52,20 +55,19 @@ func (c *comparison) findPruned(ctx context.Context, steps []*step) (pruned []pr
 	listed, err := c.listOwn(ctx)
 	add("render apply --env "+c.name, "", listed, err)
 
-	ids := slices.SortedFunc(maps.Keys(notes), func(a, b manifest.ID) int { return cmp.Compare(lineOf(a), lineOf(b)) })
-	found, errs := make([]*unstructured.Unstructured, len(ids)), make([]error, len(ids))
-	err = concurrently(ctx, len(ids), func(ctx context.Context, i int) error {
-		if found[i], errs[i] = c.find(ctx, ids[i]); errs[i] != nil && isFatal(errs[i]) {
-			return errs[i]
+	err = concurrently(ctx, len(all), func(ctx context.Context, i int) error {
+		o := all[i]
+		if o.live, o.err = c.find(ctx, o.id); o.err != nil && isFatal(o.err) {
+			return o.err
 		}
 		return nil
 	})
-	for i, id := range ids {
-		switch live := found[i]; {
-		case errs[i] != nil:
-			warnings = append(warnings, manifest.Problem{Warning: true, Object: id.String(), Message: fmt.Sprintf("git does not have it, and whether the cluster has it is not known: %v", withWayOut(errs[i]))})
-		case live != nil && live.GetDeletionTimestamp() == nil:
-			pruned = append(pruned, prunedObject{live, notes[id]})
+	for _, o := range all {
+		switch {
+		case o.err != nil:
+			warnings = append(warnings, manifest.Problem{Warning: true, Object: o.id.String(), Message: fmt.Sprintf("git does not have it, and whether the cluster has it is not known: %v", withWayOut(o.err))})
+		case o.live != nil && o.live.GetDeletionTimestamp() == nil:
+			pruned = append(pruned, o)
 		}
 	}
 	return pruned, warnings, err
