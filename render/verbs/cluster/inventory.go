@@ -62,11 +62,8 @@ func (i inventory) environment() string { return strings.TrimPrefix(i.Name, pref
 
 // lineOf returns the line of an object: "Deployment.apps shop/sessions".
 func lineOf(id manifest.ID) string {
-	kind := schema.GroupKind{Group: id.Group, Kind: id.Kind}.String()
-	if id.Namespace == "" {
-		return kind + " " + id.Name
-	}
-	return kind + " " + id.Namespace + "/" + id.Name
+	kind := schema.GroupKind{Group: id.Group, Kind: id.Kind}
+	return kind.String() + strings.TrimPrefix(id.String(), id.Kind)
 }
 
 // parseLine returns the object of a line.
