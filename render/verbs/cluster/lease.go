@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
@@ -77,26 +76,23 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 	if err := a.checkLease(ctx); err != nil {
 		return nil, nil, err
 	}
-	leases, err := coordinationclient.NewForConfig(a.cluster.Config)
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, homeNamespace, a.name,
+		resourcelock.ResourceLockConfig{Identity: identity()}, a.cluster.Config, renewDeadline)
 	if err != nil {
 		return nil, nil, err
 	}
 	held, lose := context.WithCancelCause(ctx)
 	electing, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
-	me, started, ended := identity(), make(chan struct{}), make(chan struct{})
+	started, ended := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  a.lease().ObjectMeta,
-			Client:     leases,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: me},
-		},
+		Lock:          lock,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(started) },
 			OnStoppedLeading: func() { lose(errLost); close(ended) },
 			OnNewLeader: func(other string) {
-				if other != me && other != "" {
+				if other != lock.Identity() && other != "" {
 					a.Progress("waiting for " + manifest.EscapeControls(other) + ", who applies it")
 				}
 			},

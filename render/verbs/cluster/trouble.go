@@ -33,7 +33,7 @@ func (a *applier) trouble(ctx context.Context, w *awaited) string {
 	fields := decode[workload](live)
 	selector, err := metav1.LabelSelectorAsSelector(fields.Spec.Selector)
 	pods := &corev1.PodList{}
-	if err != nil || selector.Empty() || a.cluster.List(ctx, pods, client.InNamespace(w.id.Namespace), client.MatchingLabelsSelector{Selector: selector}) != nil {
+	if err != nil || fields.Spec.Selector == nil || a.cluster.List(ctx, pods, client.InNamespace(w.id.Namespace), client.MatchingLabelsSelector{Selector: selector}) != nil {
 		return ""
 	}
 	kind, name, state := strings.ToLower(w.id.Kind), w.id.Name, ""
