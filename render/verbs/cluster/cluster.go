@@ -102,10 +102,10 @@ func (c *Cluster) find(ctx context.Context, id manifest.ID) (*unstructured.Unstr
 	return c.read(ctx, mapping.GroupVersionKind, id)
 }
 
-// decode returns the fields of an object that are of interest. Those of a wrong type are empty.
-func decode[T any](o *unstructured.Unstructured) (fields T) {
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &fields)
-	return fields
+// decode returns an object as a Go type. What cannot be read is left empty.
+func decode[T any](o *unstructured.Unstructured) (typed T) {
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &typed)
+	return typed
 }
 
 // config returns how to reach the cluster, and its name.

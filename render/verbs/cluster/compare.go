@@ -10,6 +10,7 @@ import (
 	"github.com/fluxcd/pkg/ssa/normalize"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -160,7 +161,7 @@ type difference struct {
 	notes  []string
 }
 
-// difference returns what a sync makes of an object, which is written like that in git.
+// difference returns what a sync makes of an object. Written is the object as git has it.
 func (c *comparison) difference(ctx context.Context, s *step, written *unstructured.Unstructured) (difference, error) {
 	d := difference{step: s, after: written}
 	if s.deferred != nil && (s.live != nil || !isAwaited(s.deferred)) {
@@ -181,7 +182,9 @@ func (c *comparison) difference(ctx context.Context, s *step, written *unstructu
 		if err != nil {
 			return d, err
 		}
-		d.after, d.notes = cleaned(after), c.notes(s, after)
+		if d.after = cleaned(after); !equality.Semantic.DeepEqual(d.before.Object, d.after.Object) {
+			d.notes = c.notes(s, after)
+		}
 	}
 	return d, nil
 }

@@ -165,9 +165,6 @@ func isKey(path fieldpath.Path) bool {
 // notes returns notes on the fields that a sync changes: who set them, and which tool does not
 // change them.
 func (c *comparison) notes(s *step, after *unstructured.Unstructured) (notes []string) {
-	if equality.Semantic.DeepEqual(cleaned(s.live).Object, cleaned(after).Object) {
-		return nil
-	}
 	own, applier, isApplied := managerName(c.name), c.manager(s.live), false
 	for _, entry := range s.live.GetManagedFields() {
 		isApplier := entry.Manager == applier && entry.Operation == metav1.ManagedFieldsOperationApply

@@ -116,12 +116,13 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 	return nil, nil, stopReason(ctx, err)
 }
 
-// lease returns the Lease that keeps others from applying the environment, as it is to be found.
+// lease returns the Lease of the environment, with nothing but its name.
 func (a *applier) lease() *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: homeNamespace, Name: a.name}}
 }
 
-// checkLease returns an error if the Lease must not be written, which electing would try forever.
+// checkLease returns an error if the user must not write the Lease: an election would only try
+// again.
 func (a *applier) checkLease(ctx context.Context) error {
 	lease := a.lease()
 	_, err := controllerutil.CreateOrUpdate(ctx, client.NewDryRunClient(a.cluster), lease, func() error {

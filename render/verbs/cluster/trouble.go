@@ -27,7 +27,7 @@ type workload struct {
 // be listed.
 func (a *applier) trouble(ctx context.Context, w *awaited) string {
 	live, err := a.cluster.find(ctx, w.id)
-	if w.isGone || err != nil || live == nil || w.id.Group != "apps" && w.id.Group != "batch" {
+	if w.isGone || err != nil || live == nil || !slices.Contains([]string{"apps", "batch"}, w.id.Group) {
 		return ""
 	}
 	fields := decode[workload](live)
