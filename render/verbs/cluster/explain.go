@@ -72,11 +72,18 @@ func conflictMessage(cause metav1.StatusCause) string {
 	return fmt.Sprintf("%s: %s changed this field: leave it out of the environment where that is to own it, or take it back with --force-conflicts", strings.TrimPrefix(cause.Field, "."), manager)
 }
 
-// missingRight matches what the API server says to users who lack a right.
-var missingRight = regexp.MustCompile(`cannot [a-z]+ resource "`)
+// What the API server says to users who lack a right, and of an object whose namespace is missing.
+var (
+	missingRight     = regexp.MustCompile(`cannot [a-z]+ resource "`)
+	missingNamespace = regexp.MustCompile(`namespaces "[^"]*" not found`)
+)
 
 func isMissingRight(err error) bool {
 	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
+}
+
+func isMissingNamespace(err error) bool {
+	return apierrors.IsNotFound(err) && missingNamespace.MatchString(err.Error())
 }
 
 // withWayOut returns an error of the API server with what to do about it.
@@ -110,15 +117,6 @@ func wayOut(err error) string {
 	return ""
 }
 
-// isMissingNamespace reports whether an answer is that the namespace of an object is missing.
-func isMissingNamespace(err error) bool {
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return status.Status().Details.Kind == "namespaces"
-}
-
 // isMissingName reports whether an answer is that something of one of some names is missing, such
 // as the ServiceAccount or PriorityClass of a Pod.
 func isMissingName(err error, names map[string]bool) bool {
@@ -133,7 +131,7 @@ func isMissingName(err error, names map[string]bool) bool {
 var missingName = regexp.MustCompile(`"([^"\s]+)" not found|with name (\S+) was found`)
 
 // ofMany matches problems that many objects have at once.
-var ofMany = regexp.MustCompile(missingRight.String() + `|^namespaces "[^"]*" not found|because it is being terminated`)
+var ofMany = regexp.MustCompile(missingRight.String() + "|" + missingNamespace.String() + "|because it is being terminated")
 
 // merged returns problems without the repetitions of those that many objects of one kind have:
 // a missing right, or a namespace that is missing or being deleted.

@@ -179,7 +179,7 @@ func (c *comparison) notes(s *step, after *unstructured.Unstructured) (notes []s
 	if applier == own && isApplied && len(notes) > 0 {
 		notes = append(notes, "render apply sets that back with --force-conflicts; without, it refuses where git has the field, and leaves it where git has not")
 	}
-	if why := refuseApply(s.live, s.Unstructured, own, ""); applier == own && why != "" {
+	if why := newApplier(c.Cluster, Options{Environment: c.name}).refuse(s); applier == own && why != "" {
 		notes = append(notes, "render apply refuses it: it "+why)
 	}
 	notes = append(notes, fluxNotes(s.live)...)

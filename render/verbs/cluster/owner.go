@@ -78,42 +78,34 @@ func ownerOf(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// refuse returns why an object must not be applied; empty where it may.
+// refuse returns why an object must not be applied, and the way out; empty where it may.
 func (a *applier) refuse(s *step) string {
-	listedBy := a.others[s.id()]
+	listedBy := a.others[s.id()] // may have yet to apply it
 	switch {
 	case s.id() == (manifest.ID{Kind: "ConfigMap", Namespace: homeNamespace, Name: a.name}):
 		return "is where render apply keeps its inventory: give it another name"
-	case s.live != nil:
-		return refuseApply(s.live, s.Unstructured, a.name, listedBy)
-	case listedBy != "":
+	case s.live == nil && listedBy != "":
 		return fmt.Sprintf("belongs to environment %s, whose inventory has it: apply that again, or run render delete --env %s", listedBy, listedBy)
-	}
-	return ""
-}
-
-// refuseApply returns why an object that the cluster has must not be applied by a field manager,
-// and the way out; empty where it may. listedBy is another environment that has listed the
-// object, and may have yet to apply it.
-func refuseApply(live, wanted *unstructured.Unstructured, manager, listedBy string) string {
-	if live.GetDeletionTimestamp() != nil {
+	case s.live == nil:
+		return ""
+	case s.live.GetDeletionTimestamp() != nil:
 		return "is being deleted: wait until it is gone, and run this again"
 	}
-	by := appliers(live)
+	by := appliers(s.live)
 	environment := ""
-	if i := slices.IndexFunc(by, func(m string) bool { return m != manager && strings.HasPrefix(m, prefix) }); i >= 0 {
+	if i := slices.IndexFunc(by, func(m string) bool { return m != a.name && strings.HasPrefix(m, prefix) }); i >= 0 {
 		environment = strings.TrimPrefix(by[i], prefix)
-	} else if !slices.Contains(by, manager) {
+	} else if !slices.Contains(by, a.name) {
 		environment = listedBy
 	}
 	if environment != "" {
 		return fmt.Sprintf("belongs to environment %s: what two environments need, give to a third alone; one that moves here, take out of %s and apply that first, or, if %s is gone from git, run render delete --env %s", environment, environment, environment, environment)
 	}
-	if owner := ownerOf(live); owner != "" {
+	if owner := ownerOf(s.live); owner != "" {
 		return fmt.Sprintf("belongs to %s: change it there, or have that give it up, or leave it out of this environment", owner)
 	}
-	if ssautils.IsCRD(live) {
-		return refuseOlder(live, wanted)
+	if ssautils.IsCRD(s.live) {
+		return refuseOlder(s.live, s.Unstructured)
 	}
 	return ""
 }
