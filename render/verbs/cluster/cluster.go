@@ -108,16 +108,26 @@ func decode[T any](o *unstructured.Unstructured) (typed T) {
 	return typed
 }
 
-// config returns how to reach the cluster, and its name.
-func (t Target) config() (*rest.Config, string, error) {
+func (t Target) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = t.Kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: t.Context})
-	config, err := loader.ClientConfig()
-	known := ""
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: t.Context})
+}
+
+// Contexts returns the names of the contexts to choose from; none where no kubeconfig can be
+// read.
+func (t Target) Contexts() []string {
+	raw, _ := t.loader().RawConfig()
+	return slices.Sorted(maps.Keys(raw.Contexts))
+}
+
+// config returns how to reach the cluster, and its name.
+func (t Target) config() (*rest.Config, string, error) {
+	loader, known := t.loader(), ""
 	if contexts := t.Contexts(); len(contexts) > 0 {
 		known = ": there are " + manifest.EscapeControls(strings.Join(contexts, ", "))
 	}
+	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && known == "":
 		return nil, "", errors.New("which cluster? set KUBECONFIG, or write --kubeconfig FILE")
@@ -127,22 +137,9 @@ func (t Target) config() (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", manifest.EscapeControls(err.Error()), known)
 	}
 	name := "the API server " + config.Host
-	if raw, err := loader.RawConfig(); err == nil {
-		if context := cmp.Or(t.Context, raw.CurrentContext); raw.Contexts[context] != nil {
-			name = fmt.Sprintf("context %s (%s)", context, config.Host)
-		}
+	raw, _ := loader.RawConfig()
+	if context := cmp.Or(t.Context, raw.CurrentContext); raw.Contexts[context] != nil {
+		name = fmt.Sprintf("context %s (%s)", context, config.Host)
 	}
 	return config, manifest.EscapeControls(name), nil
-}
-
-// Contexts returns the names of the contexts to choose from; none where no kubeconfig can be
-// read.
-func (t Target) Contexts() []string {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = t.Kubeconfig
-	config, err := rules.Load()
-	if err != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(config.Contexts))
 }
