@@ -40,22 +40,15 @@ func appliers(u *unstructured.Unstructured) (managers []string) {
 	return managers
 }
 
-// trackers lists the labels and annotations by which tools know what they apply.
-var trackers = []struct{ key, owner string }{
-	{fluxDomain + "/name", "Flux's Kustomization"},
-	{"helm.toolkit.fluxcd.io/name", "Flux's HelmRelease"},
-	{"meta.helm.sh/release-name", "the Helm release"},
-	{argoDomain + "/tracking-id", "Argo CD as"},
-	{argoDomain + "/instance", "the Argo CD Application"},
-	{"applyset.kubernetes.io/part-of", "the ApplySet"},
-}
-
-// tools has the names of tools by the field managers under which they apply whole objects.
-var tools = map[string]string{
-	argoManager:       "Argo CD",
-	"helm":            "Helm",
-	"helm-controller": "Flux",
-	fluxManager:       "Flux",
+// tools lists who else applies whole objects: the labels or annotations by which they know what they
+// apply, and their field managers.
+var tools = []struct{ owner, key, manager string }{
+	{"Flux's Kustomization", fluxDomain + "/name", fluxManager},
+	{"Flux's HelmRelease", "helm.toolkit.fluxcd.io/name", "helm-controller"},
+	{"the Helm release", "meta.helm.sh/release-name", "helm"},
+	{"Argo CD", argoDomain + "/tracking-id", argoManager},
+	{"the Argo CD Application", argoDomain + "/instance", ""},
+	{"the ApplySet", "applyset.kubernetes.io/part-of", ""},
 }
 
 // ownerOf names who else an object of the cluster belongs to; empty where nobody is known to
@@ -65,14 +58,16 @@ func ownerOf(live *unstructured.Unstructured) string {
 		return controller.Kind + " " + controller.Name
 	}
 	labels, annotations := live.GetLabels(), live.GetAnnotations()
-	for _, t := range trackers {
+	for _, t := range tools {
 		if name := cmp.Or(labels[t.key], annotations[t.key]); name != "" {
 			return t.owner + " " + name
 		}
 	}
 	for _, entry := range live.GetManagedFields() {
-		if tool := tools[entry.Manager]; tool != "" && entry.Subresource == "" {
-			return tool
+		for _, t := range tools {
+			if entry.Manager == t.manager && entry.Manager != "" && entry.Subresource == "" {
+				return t.owner
+			}
 		}
 	}
 	return ""
