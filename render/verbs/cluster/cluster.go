@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -123,10 +123,7 @@ func (t Target) Contexts() []string {
 
 // config returns how to reach the cluster, and its name.
 func (t Target) config() (*rest.Config, string, error) {
-	loader, known := t.loader(), ""
-	if contexts := t.Contexts(); len(contexts) > 0 {
-		known = ": there are " + manifest.EscapeControls(strings.Join(contexts, ", "))
-	}
+	loader, known := t.loader(), manifest.EscapeControls(render.ThereAre(t.Contexts()))
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && known == "":

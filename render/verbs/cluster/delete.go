@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -49,14 +49,11 @@ func (a *applier) delete(ctx context.Context) ([]manifest.Problem, error) {
 	return notDeleted(gone), a.removeInventory(ctx)
 }
 
-// applied names the environments that were applied there by render apply.
+// applied names the environments that render apply applied there.
 func (a *applier) applied() string {
 	environments := map[string]bool{}
 	for _, environment := range a.others {
 		environments[environment] = true
 	}
-	if len(environments) == 0 {
-		return ""
-	}
-	return ": there is " + manifest.EscapeControls(strings.Join(slices.Sorted(maps.Keys(environments)), ", "))
+	return manifest.EscapeControls(render.ThereAre(slices.Sorted(maps.Keys(environments))))
 }

@@ -96,7 +96,7 @@ func TestOtherEnvironments(t *testing.T) {
 		t.Error("an environment deleted what another applied")
 	}
 	_, wrong = w.delete(other)
-	w.mustSay(wrong, "nothing of environment NAME-2 was applied", "there is", "NAME")
+	w.mustSay(wrong, "nothing of environment NAME-2 was applied", ": there ")
 }
 
 // A CustomResourceDefinition of the cluster that can do more stays as it is.

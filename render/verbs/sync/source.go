@@ -38,8 +38,8 @@ func (o *Options) complete(ctx context.Context, repository *render.Repository, c
 			wrongBranch = o.checkPublished(ctx, work)
 		}
 	}
-	clean, wrongPath := cleanPath(o.Path)
-	if o.Path = clean; wrongPath == nil && clean != own {
+	var wrongPath error
+	if o.Path, wrongPath = cleanPath(o.Path); wrongPath == nil && o.Path != own {
 		wrongPath = o.checkPath(repository.Dir(), prefix, own)
 	}
 	return errors.Join(wrongURL, wrongBranch, wrongPath)
@@ -57,15 +57,12 @@ func (o *Options) checkPublished(ctx context.Context, work *git.Repository) erro
 // checkPath returns an error for a path that is something else in this repository, such as the folder of
 // what people write. Prefix is the folder of the repository in the work tree.
 func (o *Options) checkPath(dir, prefix, own string) error {
-	in, isBelow := o.Path, true
-	if prefix != "" {
-		in, isBelow = strings.CutPrefix(o.Path, prefix+"/")
+	in, err := filepath.Rel(filepath.FromSlash(prefix), filepath.FromSlash(o.Path))
+	top, _, _ := strings.Cut(filepath.ToSlash(in), "/")
+	if err != nil || !slices.Contains([]string{"environments", tree.Folder}, top) {
+		return nil //nolint:nilerr // it is in another folder of the work tree
 	}
-	top, _, _ := strings.Cut(in, "/")
-	if !isBelow || !slices.Contains([]string{"environments", tree.Folder}, top) {
-		return nil
-	}
-	if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(in))); err != nil {
+	if _, err := os.Lstat(filepath.Join(dir, in)); err != nil {
 		return nil //nolint:nilerr // another repository may have it
 	}
 	return fmt.Errorf("--path %q is not what environment %s was rendered to: leave it out, or write %s", o.Path, o.Environment, own)
