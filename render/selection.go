@@ -123,7 +123,8 @@ func (r *Repository) unknown(name string) string {
 	return cmp.Or(Instead(name, environments), ThereAre(environments))
 }
 
-// ThereAre returns the hint at the environments that there are; empty where there are none.
+// ThereAre returns the hint at the names that there are, such as those of environments; empty where
+// there are none.
 func ThereAre(environments []string) string {
 	const most = 12
 	switch n := len(environments); {

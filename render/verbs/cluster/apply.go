@@ -76,119 +76,73 @@ func newApplier(c *Cluster, options Options) *applier {
 	return &applier{Options: options, cluster: c, name: managerName(options.Environment)}
 }
 
-func (a *applier) planner() *planner {
-	return &planner{
-		cluster: a.cluster, progress: a.Progress, refuse: a.refuse, force: a.ForceConflicts,
-		manager: func(*unstructured.Unstructured) string { return a.name },
-	}
-}
-
 // Apply applies an environment, and deletes what the environment applied before and no longer
 // has. A problem that is an error means that nothing was written or, after a wait, that something
 // is not ready. The text of an error tells how far it came.
 func Apply(ctx context.Context, c *Cluster, manifests []Manifest, options Options) ([]manifest.Problem, error) {
 	a := newApplier(c, options)
 	a.spares = true
-	held, release, err := a.begin(ctx)
-	if err != nil {
-		return nil, withWayOut(err)
+	var applied []*awaited
+	const removesLease = false
+	problems, err := a.hold(ctx, removesLease, func(held context.Context) (problems []manifest.Problem, err error) {
+		applied, problems, err = a.apply(held, manifests)
+		return problems, err
+	})
+	if err != nil || !a.Wait {
+		return problems, err
 	}
-	defer release(false)
-	for _, m := range manifests {
-		if ssautils.IsNamespace(m.Unstructured) {
-			ownField(m.Unstructured)
-		}
-	}
-	planner := a.planner()
-	p, problems, err := planner.plan(held, manifests)
-	if err != nil {
-		return nil, stopReason(held, withWayOut(err))
-	}
-	removals, wrong, err := a.planRemovals(held, a.gone(p.ids()))
-	if err != nil {
-		return nil, stopReason(held, withWayOut(err))
-	}
-	if problems = slices.Concat(problems, a.checkNames(p), wrong); manifest.HasErrors(problems) {
-		return merged(manifest.SortProblems(problems)), nil
-	}
-	if a.DryRun {
-		a.reportPlan(p, removals)
-		return problems, nil
-	}
-	left, err := a.carryOut(held, planner, p, removals)
-	if problems = append(problems, left...); err != nil {
-		return problems, stopReason(held, err)
-	}
-	release(false) // what others apply need not wait until this is ready
-	if !a.Wait {
-		return problems, nil
-	}
-	notReady := a.waitFor(ctx, a.awaited(p.steps(), removals.deleted))
+	notReady := a.waitFor(ctx, applied) // others may apply meanwhile
 	return append(problems, notReady...), stopReason(ctx, nil)
 }
 
-// stopReason returns why a run stopped: the Lease was lost, it was interrupted, or err.
-func stopReason(held context.Context, err error) error {
-	switch cause := context.Cause(held); {
-	case cause == nil:
-		return err
-	case errors.Is(cause, errLost):
-		return cause
-	default:
-		return fmt.Errorf("interrupted (%w): what was done stays: run this again to complete it", cause)
-	}
-}
-
-// ownField makes an environment own a field of a Namespace, the label that each one has anyway:
-// where git has no field but the name, the cluster would not say who applied it.
-func ownField(namespace *unstructured.Unstructured) {
-	labels := namespace.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[corev1.LabelMetadataName] = namespace.GetName()
-	namespace.SetLabels(labels)
-}
-
-// checkNames reports an object that has the name of the inventory.
-func (a *applier) checkNames(p *plan) []manifest.Problem {
-	home := manifest.ID{Kind: "ConfigMap", Namespace: homeNamespace, Name: a.name}
-	if !p.ids()[home] {
-		return nil
-	}
-	return []manifest.Problem{{Object: home.String(), Message: "is where render apply keeps its inventory: give it another name"}}
-}
-
-// gone returns the objects of the inventory that the environment no longer has.
-func (a *applier) gone(now map[manifest.ID]bool) (gone []manifest.ID) {
-	for id := range a.inventory.ids {
-		if !now[id] {
-			gone = append(gone, id)
+// apply plans and, where nothing is wrong, applies and prunes. It returns what to wait for.
+func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]*awaited, []manifest.Problem, error) {
+	for _, m := range manifests {
+		if ssautils.IsNamespace(m.Unstructured) {
+			// The environment has to own a field of it, if only the label that each one has anyway:
+			// the cluster would not say who applied a name alone.
+			ssautils.SetCommonMetadata([]*unstructured.Unstructured{m.Unstructured}, map[string]string{corev1.LabelMetadataName: m.GetName()}, nil)
 		}
 	}
-	return sortIDs(gone)
+	planner := &planner{
+		cluster: a.cluster, progress: a.Progress, refuse: a.refuse, force: a.ForceConflicts,
+		manager: func(*unstructured.Unstructured) string { return a.name },
+	}
+	p, problems, err := planner.plan(ctx, manifests)
+	if err != nil {
+		return nil, nil, withWayOut(err)
+	}
+	gone, err := a.planRemovals(ctx, p.ids())
+	if err != nil {
+		return nil, nil, withWayOut(err)
+	}
+	switch all := slices.Concat(problems, notDeleted(gone)); {
+	case manifest.HasErrors(all):
+		return nil, merged(manifest.SortProblems(all)), nil
+	case a.DryRun:
+		a.reportPlan(p.steps(), gone)
+		return nil, all, nil
+	}
+	err = a.carryOut(ctx, planner, p, gone)
+	return a.awaited(p.steps(), gone), slices.Concat(problems, notDeleted(gone)), err
 }
 
-// carryOut applies and prunes. At each instant the inventory lists all that was applied. The
-// problems are warnings of what is not deleted after all.
-func (a *applier) carryOut(ctx context.Context, planner *planner, p *plan, planned *removals) ([]manifest.Problem, error) {
+// carryOut applies and prunes. At each instant the inventory lists all that was applied.
+func (a *applier) carryOut(ctx context.Context, planner *planner, p *plan, gone []*removal) error {
 	now := p.ids()
 	union := maps.Clone(a.inventory.ids)
 	maps.Copy(union, now)
 	if err := a.writeInventory(ctx, union); err != nil {
-		return nil, err
+		return err
 	}
 	if err := a.applyPlan(ctx, planner, p); err != nil {
-		return nil, err
+		return err
 	}
-	warnings, err := a.remove(ctx, planned)
-	if err != nil {
-		return warnings, err
+	if err := a.remove(ctx, gone); err != nil {
+		return err
 	}
-	for _, id := range planned.kept {
-		now[id] = true
-	}
-	return warnings, a.writeInventory(ctx, now)
+	maps.Copy(now, keptIDs(gone))
+	return a.writeInventory(ctx, now)
 }
 
 // report tells what was done about an object.
@@ -196,12 +150,14 @@ func (a *applier) report(id manifest.ID, action string) {
 	a.Done(Change{Object: id, Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Action: action})
 }
 
-func (a *applier) reportPlan(p *plan, planned *removals) {
-	for _, s := range p.steps() {
+func (a *applier) reportPlan(steps []*step, gone []*removal) {
+	for _, s := range steps {
 		a.report(s.id(), s.action)
 	}
-	for _, r := range planned.deleted {
-		a.report(r.id, Deleted)
+	for _, r := range gone {
+		if r.live != nil {
+			a.report(r.id, Deleted)
+		}
 	}
 }
 
@@ -251,7 +207,10 @@ func (a *applier) applyPlan(ctx context.Context, planner *planner, p *plan) erro
 			continue
 		}
 		if time.Now().After(deadline) {
-			return stopped(whyDeferred(deferred))
+			for _, s := range deferred {
+				problems = append(problems, explain(s.Manifest, s.deferred)...)
+			}
+			return stopped(problems)
 		}
 		if err := pause(ctx, pollInterval); err != nil {
 			return err
@@ -272,16 +231,11 @@ func split(steps []*step) (ready, deferred []*step) {
 	return ready, deferred
 }
 
-func whyDeferred(steps []*step) (problems []manifest.Problem) {
-	for _, s := range steps {
-		problems = append(problems, explain(s.Manifest, s.deferred)...)
-	}
-	return problems
-}
-
 // applyAll applies objects, those of one kind several at a time.
 func (a *applier) applyAll(ctx context.Context, steps []*step) error {
-	for kind := range byKind(steps) {
+	for len(steps) > 0 {
+		kind := leadingKind(steps)
+		steps = steps[len(kind):]
 		a.Progress(fmt.Sprintf("applying %d of kind %s", len(kind), kind[0].GetKind()))
 		done, errs := make([]string, len(kind)), make([]error, len(kind))
 		err := concurrently(ctx, len(kind), func(ctx context.Context, i int) error {
@@ -307,20 +261,14 @@ func (a *applier) applyAll(ctx context.Context, steps []*step) error {
 	return nil
 }
 
-// byKind returns the steps of each kind, of steps in apply order.
-func byKind(steps []*step) func(yield func([]*step) bool) {
-	return func(yield func([]*step) bool) {
-		for len(steps) > 0 {
-			n := slices.IndexFunc(steps, func(s *step) bool { return s.GroupVersionKind() != steps[0].GroupVersionKind() })
-			if n < 0 {
-				n = len(steps)
-			}
-			if !yield(steps[:n]) {
-				return
-			}
-			steps = steps[n:]
+// leadingKind returns the first steps as long as they are of one kind.
+func leadingKind(steps []*step) []*step {
+	for i, s := range steps {
+		if s.GroupVersionKind() != steps[0].GroupVersionKind() {
+			return steps[:i]
 		}
 	}
+	return steps
 }
 
 // applyOne applies an object unless the cluster has it so already, and returns what was done.

@@ -167,9 +167,9 @@ func TestPrune(t *testing.T) {
 	w.mustBe(done, "Namespace NAME unchanged", "ConfigMap NAME/gone deleted")
 	w.mustBe(planned, done...)
 	w.mustBe(wrong,
-		"warning: ConfigMap NAME/handed: is not deleted: this environment did not apply it, and it leaves the inventory",
+		"warning: ConfigMap NAME/shared: is not deleted: somebody applied it, too, and it leaves the inventory",
 		"warning: ConfigMap NAME/kept: is not deleted: kustomize.toolkit.fluxcd.io/prune is disabled, and it leaves the inventory",
-		"warning: ConfigMap NAME/shared: is not deleted: somebody applied it, too, and it leaves the inventory")
+		"warning: ConfigMap NAME/handed: is not deleted: this environment did not apply it, and it leaves the inventory")
 	w.mustBe(w.inventory(), "Namespace=NAME")
 	for _, name := range []string{"shared", "kept", "handed", "foreign"} {
 		if w.configMap(name) == nil {

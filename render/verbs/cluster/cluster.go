@@ -11,11 +11,11 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -42,6 +43,8 @@ type Cluster struct {
 	Config *rest.Config
 	// Name is how people know it: the context and the address of its API server.
 	Name string
+
+	api *discovery.DiscoveryClient
 }
 
 // Connect connects to the cluster. Warnings of the API server are written as kubectl writes
@@ -55,20 +58,24 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 	config.QPS = -1
 	config.WarningHandlerWithContext = nil
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
-	if err := checkAnswer(config); err != nil {
+	c, err := newCluster(config, name)
+	if err == nil {
+		_, err = c.api.ServerVersion()
+	}
+	if err != nil {
 		hint := cmp.Or(wayOut(err), "see that it is up, and that it can be reached from here")
 		return nil, fmt.Errorf("connect to %s: %w: %s, or name another cluster by --context or --kubeconfig", name, err, hint)
-	}
-	c, err := newCluster(config, name)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
 	return c, nil
 }
 
 func newCluster(config *rest.Config, name string) (*Cluster, error) {
 	c, err := client.New(config, client.Options{Scheme: clientgoscheme.Scheme})
-	return &Cluster{Client: c, Config: config, Name: name}, err
+	if err != nil {
+		return nil, err
+	}
+	api, err := discovery.NewDiscoveryClientForConfig(config)
+	return &Cluster{Client: c, Config: config, Name: name, api: api}, err
 }
 
 // read returns an object of the cluster; nil where the cluster does not have it.
@@ -95,56 +102,41 @@ func (c *Cluster) find(ctx context.Context, id manifest.ID) (*unstructured.Unstr
 	return c.read(ctx, mapping.GroupVersionKind, id)
 }
 
-// config returns how to reach the cluster, and its name.
-func (t Target) config() (*rest.Config, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = t.Kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: t.Context})
-	config, err := loader.ClientConfig()
-	switch {
-	case clientcmd.IsEmptyConfig(err) && len(t.Contexts()) == 0:
-		return nil, "", errors.New("which cluster? set KUBECONFIG, or write --kubeconfig FILE")
-	case clientcmd.IsEmptyConfig(err):
-		return nil, "", errors.New("which cluster? write --context NAME" + t.knownContexts())
-	case err != nil:
-		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", manifest.EscapeControls(err.Error()), t.knownContexts())
-	}
-	name := "the API server " + config.Host
-	if raw, err := loader.RawConfig(); err == nil {
-		if context := cmp.Or(t.Context, raw.CurrentContext); raw.Contexts[context] != nil {
-			name = fmt.Sprintf("context %s (%s)", context, config.Host)
-		}
-	}
-	return config, manifest.EscapeControls(name), nil
+// decode returns an object as a Go type. What cannot be read is left empty.
+func decode[T any](o *unstructured.Unstructured) (typed T) {
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &typed)
+	return typed
 }
 
-// knownContexts names the contexts to choose from, for the end of an error.
-func (t Target) knownContexts() string {
-	contexts := t.Contexts()
-	if len(contexts) == 0 {
-		return ""
-	}
-	return ": there are " + manifest.EscapeControls(strings.Join(contexts, ", "))
+func (t Target) loader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = t.Kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: t.Context})
 }
 
 // Contexts returns the names of the contexts to choose from; none where no kubeconfig can be
 // read.
 func (t Target) Contexts() []string {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = t.Kubeconfig
-	config, err := rules.Load()
-	if err != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(config.Contexts))
+	raw, _ := t.loader().RawConfig()
+	return slices.Sorted(maps.Keys(raw.Contexts))
 }
 
-// checkAnswer returns an error if the API server does not answer.
-func checkAnswer(config *rest.Config) error {
-	api, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return err
+// config returns how to reach the cluster, and its name.
+func (t Target) config() (*rest.Config, string, error) {
+	loader, known := t.loader(), manifest.EscapeControls(render.ThereAre(t.Contexts()))
+	config, err := loader.ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err) && known == "":
+		return nil, "", errors.New("which cluster? set KUBECONFIG, or write --kubeconfig FILE")
+	case clientcmd.IsEmptyConfig(err):
+		return nil, "", errors.New("which cluster? write --context NAME" + known)
+	case err != nil:
+		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", manifest.EscapeControls(err.Error()), known)
 	}
-	_, err = api.ServerVersion()
-	return err
+	name := "the API server " + config.Host
+	raw, _ := loader.RawConfig()
+	if context := cmp.Or(t.Context, raw.CurrentContext); raw.Contexts[context] != nil {
+		name = fmt.Sprintf("context %s (%s)", context, config.Host)
+	}
+	return config, manifest.EscapeControls(name), nil
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -10,10 +9,13 @@ import (
 
 	"github.com/fluxcd/pkg/ssa/normalize"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -78,10 +80,7 @@ func compareAll(ctx context.Context, c *Cluster, environments []rendered, progre
 			known[idInNamespace(m.Unstructured)] = true
 		}
 	}
-	schemas, err := newSchemas(c)
-	if err != nil {
-		return nil, err
-	}
+	schemas := &schemas{cluster: c, converters: map[schema.GroupVersion]managedfields.TypeConverter{}}
 	for _, e := range environments {
 		one := &comparison{Cluster: c, rendered: e, known: known, schemas: schemas, progress: func(step string) { progress(e.name, step) }}
 		result, err := one.run(ctx)
@@ -105,8 +104,9 @@ type comparison struct {
 // run plans what a sync would do, finds what it would prune, and shows both as changes.
 func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
 	readable, warnings := withoutEncrypted(c.objects, "it is not compared")
-	manifests := make([]Manifest, len(readable))
+	manifests, written := make([]Manifest, len(readable)), map[string]*unstructured.Unstructured{}
 	for i, m := range readable {
+		written[m.File] = m.Unstructured
 		manifests[i] = Manifest{Unstructured: m.DeepCopy(), File: m.File}
 		if err := normalize.Unstructured(manifests[i].Unstructured); err != nil {
 			return diff.Environment{}, fmt.Errorf("%s: %w", m.File, err)
@@ -126,7 +126,7 @@ func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
 	steps := p.steps()
 	found := make([]difference, len(steps))
 	err = concurrently(ctx, len(steps), func(ctx context.Context, i int) (err error) {
-		found[i], err = c.difference(ctx, steps[i])
+		found[i], err = c.difference(ctx, steps[i], written[steps[i].File])
 		return err
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
 	if err != nil {
 		return diff.Environment{}, err
 	}
-	e := c.changes(readable, found, pruned)
+	e := c.changes(found, pruned)
 	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(steps), more))
 	return e, nil
 }
@@ -147,9 +147,7 @@ func terminating(steps []*step) (warnings []manifest.Problem) {
 	for _, s := range steps {
 		if s.live != nil && s.live.GetDeletionTimestamp() != nil {
 			since := s.live.GetDeletionTimestamp().UTC().Format(time.RFC3339)
-			warning := problem(s.Manifest, fmt.Sprintf("is being deleted since %s: once it is gone, the next sync makes it anew", since))
-			warning.Warning = true
-			warnings = append(warnings, warning)
+			warnings = append(warnings, warning(s.Manifest, fmt.Sprintf("is being deleted since %s: once it is gone, the next sync makes it anew", since)))
 		}
 	}
 	return warnings
@@ -159,23 +157,24 @@ func terminating(steps []*step) (warnings []manifest.Problem) {
 type difference struct {
 	*step
 	before *unstructured.Unstructured // of the cluster; nil where the cluster lacks the object
-	after  *unstructured.Unstructured // nil where that is what git has
+	after  *unstructured.Unstructured
 	notes  []string
 }
 
-func (c *comparison) difference(ctx context.Context, s *step) (d difference, err error) {
-	d.step = s
+// difference returns what a sync makes of an object. Written is the object as git has it.
+func (c *comparison) difference(ctx context.Context, s *step, written *unstructured.Unstructured) (difference, error) {
+	d := difference{step: s, after: written}
+	if s.deferred != nil && (s.live != nil || !isAwaited(s.deferred)) {
+		d.notes = []string{estimate(s.deferred)}
+	}
 	if s.live == nil {
-		if s.deferred != nil && !isAwaited(s.deferred) {
-			d.notes = []string{estimate(s.deferred)}
-		}
 		return d, nil
 	}
 	d.before = cleaned(s.live)
 	switch {
 	case s.deferred != nil:
-		d.notes = []string{estimate(s.deferred)}
-		d.after, err = overlay(d.before, s.Unstructured)
+		d.after = d.before.DeepCopy()
+		overlay(d.after.Object, withoutServerFields(s.Unstructured).Object)
 	case ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent):
 		d.after, d.notes = c.leftAlone(s)
 	default:
@@ -183,17 +182,17 @@ func (c *comparison) difference(ctx context.Context, s *step) (d difference, err
 		if err != nil {
 			return d, err
 		}
-		d.after = cleaned(after)
-		d.notes, err = c.notes(s, after)
-		return d, err
+		if d.after = cleaned(after); !equality.Semantic.DeepEqual(d.before.Object, d.after.Object) {
+			d.notes = c.notes(s, after)
+		}
 	}
-	return d, err
+	return d, nil
 }
 
 // isAwaited reports whether an object waits for its namespace or its kind alone.
 func isAwaited(deferred error) bool {
-	_, isUnserved := deferred.(unserved) //nolint:errorlint // it is never wrapped
-	return isUnserved || isMissingNamespace(deferred)
+	refused, _ := deferred.(refusal) //nolint:errorlint // it is never wrapped
+	return refused.isUnserved || isMissingNamespace(deferred)
 }
 
 // estimate returns the note on an object that the API server cannot judge yet.
@@ -205,23 +204,18 @@ func estimate(deferred error) string {
 	return "this is an estimate, without what the API server adds or removes: " + why
 }
 
-// overlay returns what comes of an object when one in git is applied to it, as far as can be
-// told without the API server: lists are replaced.
-func overlay(live, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	was, err := json.Marshal(live.Object)
-	if err != nil {
-		return nil, err
+// overlay sets the fields that git has of an object, as far as can be told without the API
+// server: lists are replaced.
+func overlay(live, wanted map[string]any) {
+	for key, value := range wanted {
+		is, isMap := value.(map[string]any)
+		was, wasMap := live[key].(map[string]any)
+		if isMap && wasMap {
+			overlay(was, is)
+		} else {
+			live[key] = value
+		}
 	}
-	is, err := json.Marshal(withoutServerFields(wanted).Object)
-	if err != nil {
-		return nil, err
-	}
-	both, err := jsonpatch.MergePatch(was, is)
-	if err != nil {
-		return nil, err
-	}
-	after := &unstructured.Unstructured{}
-	return after, after.UnmarshalJSON(both)
 }
 
 // leftAlone returns what a sync makes of an object that it creates once. That is another one
@@ -229,55 +223,40 @@ func overlay(live, wanted *unstructured.Unstructured) (*unstructured.Unstructure
 func (c *comparison) leftAlone(s *step) (after *unstructured.Unstructured, notes []string) {
 	after = cleaned(s.live)
 	digest := s.GetAnnotations()[kind.DigestAnnotation]
-	annotations := after.GetAnnotations()
-	if annotations[kind.DigestAnnotation] == digest {
+	if after.GetAnnotations()[kind.DigestAnnotation] == digest {
 		return after, nil
 	}
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[kind.DigestAnnotation] = digest
-	after.SetAnnotations(annotations)
+	_ = unstructured.SetNestedField(after.Object, digest, "metadata", "annotations", kind.DigestAnnotation)
 	return after, []string{"it was not made from the spec in git, and a sync leaves it alone: delete it, and the next sync makes the one in git"}
 }
 
 // changes returns differences, and objects that tools prune, as changes of the environment.
-func (c *comparison) changes(wanted []Manifest, found []difference, pruned []prunedObject) diff.Environment {
-	var before []Manifest
-	after := make([]Manifest, 0, len(wanted))
-	byFile, byID, notes := map[string]difference{}, map[manifest.ID]difference{}, map[manifest.ID]string{}
+func (c *comparison) changes(found []difference, pruned []*prunedObject) diff.Environment {
+	before, after := make([]Manifest, 0, len(found)), make([]Manifest, 0, len(found))
+	steps, notes := map[manifest.ID]*step{}, map[manifest.ID][]string{}
 	for _, d := range found {
-		byFile[d.File] = d
-	}
-	for _, m := range wanted {
-		d := byFile[m.File]
 		if d.before != nil {
 			before = append(before, Manifest{Unstructured: d.before})
 		}
-		if d.after != nil {
-			m.Unstructured = d.after
-		}
-		after, byID[idInNamespace(m.Unstructured)] = append(after, m), d
+		after = append(after, Manifest{Unstructured: d.after, File: d.File})
+		id := idInNamespace(d.after)
+		steps[id], notes[id] = d.step, d.notes
 	}
 	for _, o := range pruned {
-		notes[idInNamespace(o.live)] = o.note
 		before = append(before, Manifest{Unstructured: cleaned(o.live)})
+		notes[idInNamespace(o.live)] = []string{o.note}
 	}
 	e := diff.Objects(c.kinds, c.name, before, after)
 	for i := range e.Changes {
 		change := &e.Changes[i]
 		id := idInNamespace(change.Object().Unstructured)
-		d := byID[id]
-		change.Notes = d.notes
-		if note := notes[id]; note != "" {
-			change.Notes = []string{note}
-		}
-		if change.Action() == diff.Replaced && d.step.after != nil {
-			change.After = cleaned(d.step.after) // with the defaults that the one in the cluster has
+		change.Notes = notes[id]
+		if change.Action() == diff.Replaced && steps[id].after != nil {
+			change.After = cleaned(steps[id].after) // with the defaults that the one in the cluster has
 		}
 	}
 	for i, o := range e.Unchanged {
-		e.Unchanged[i] = byID[idInNamespace(o)].live // with its status
+		e.Unchanged[i] = steps[idInNamespace(o)].live // with its status
 	}
 	return e
 }
@@ -286,6 +265,14 @@ func (c *comparison) changes(wanted []Manifest, found []difference, pruned []pru
 var toolMetadata = map[string][]string{
 	"labels":      {fluxDomain + "/name", fluxDomain + "/namespace", argoDomain + "/instance"},
 	"annotations": {argoDomain + "/tracking-id", argoDomain + "/installation-id", corev1.LastAppliedConfigAnnotation},
+}
+
+// isToolMetadata reports whether a path leads to what tools note on each object that they apply.
+func isToolMetadata(path fieldpath.Path) bool {
+	if len(path) != 3 || path[1].FieldName == nil || path[2].FieldName == nil {
+		return false
+	}
+	return slices.Contains(toolMetadata[*path[1].FieldName], *path[2].FieldName)
 }
 
 // cleaned returns an object of a cluster without what is no difference from git: what the API

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -15,59 +15,45 @@ import (
 // The text of an error tells how far it came.
 func Delete(ctx context.Context, c *Cluster, options Options) ([]manifest.Problem, error) {
 	a := newApplier(c, options)
-	held, release, err := a.begin(ctx)
+	const removesLease = true
+	return a.hold(ctx, removesLease, a.delete)
+}
+
+func (a *applier) delete(ctx context.Context) ([]manifest.Problem, error) {
+	if a.inventory.ResourceVersion == "" {
+		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s%s", a.Environment, a.cluster.Name, a.applied())
+	}
+	gone, err := a.planRemovals(ctx, nil)
 	if err != nil {
 		return nil, withWayOut(err)
 	}
-	defer release(true)
-	if a.inventory.resourceVersion == "" {
-		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s%s", a.Environment, c.Name, a.applied())
-	}
-	planned, problems, err := a.planRemovals(held, a.gone(nil))
-	if err != nil {
-		return nil, stopReason(held, withWayOut(err))
-	}
-	if manifest.HasErrors(problems) {
+	switch problems := notDeleted(gone); {
+	case manifest.HasErrors(problems):
 		return merged(manifest.SortProblems(problems)), nil
-	}
-	if a.DryRun {
-		a.reportPlan(&plan{}, planned)
+	case a.DryRun:
+		a.reportPlan(nil, gone)
 		return problems, nil
 	}
-	warnings, err := a.remove(held, planned)
-	if problems = append(problems, warnings...); err != nil {
-		return problems, stopReason(held, err)
+	if err := a.remove(ctx, gone); err != nil {
+		return notDeleted(gone), err
 	}
 	if a.Wait {
-		notGone := a.waitFor(held, a.awaited(nil, planned.deleted))
-		problems = append(problems, notGone...)
-		if err := stopReason(held, nil); err != nil || len(notGone) > 0 {
-			return problems, err // the inventory lists what is not gone
+		notGone := a.waitFor(ctx, a.awaited(nil, gone))
+		if len(notGone) > 0 || ctx.Err() != nil {
+			return append(notDeleted(gone), notGone...), nil // the inventory lists what is not gone
 		}
 	}
-	return problems, stopReason(held, a.forget(held, planned.kept))
+	if kept := keptIDs(gone); len(kept) > 0 {
+		return notDeleted(gone), a.writeInventory(ctx, kept)
+	}
+	return notDeleted(gone), a.removeInventory(ctx)
 }
 
-// applied names the environments that were applied there by render apply.
+// applied names the environments that render apply applied there.
 func (a *applier) applied() string {
 	environments := map[string]bool{}
 	for _, environment := range a.others {
 		environments[environment] = true
 	}
-	if len(environments) == 0 {
-		return ""
-	}
-	return ": there is " + manifest.EscapeControls(strings.Join(slices.Sorted(maps.Keys(environments)), ", "))
-}
-
-// forget leaves only kept objects in the inventory, and deletes an empty inventory.
-func (a *applier) forget(ctx context.Context, kept []manifest.ID) error {
-	if len(kept) == 0 {
-		return a.removeInventory(ctx)
-	}
-	ids := map[manifest.ID]bool{}
-	for _, id := range kept {
-		ids[id] = true
-	}
-	return a.writeInventory(ctx, ids)
+	return manifest.EscapeControls(render.ThereAre(slices.Sorted(maps.Keys(environments))))
 }

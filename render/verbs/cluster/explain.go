@@ -17,25 +17,23 @@ import (
 )
 
 // refusal is the error of an object that render refuses, rather than the API server.
-type refusal string
+type refusal struct {
+	message    string
+	isUnserved bool // the cluster does not know its kind, or the version of it
+}
 
-func (r refusal) Error() string { return string(r) }
+func (r refusal) Error() string { return r.message }
 
-// unserved is the error of an object whose kind, or a version of it, the cluster does not know.
-type unserved schema.GroupVersionKind
-
-func (u unserved) Error() string {
-	gvk := schema.GroupVersionKind(u)
-	return fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, or install first what brings it", gvk.Kind, gvk.GroupVersion())
+func unserved(gvk schema.GroupVersionKind) error {
+	message := fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, or install first what brings it", gvk.Kind, gvk.GroupVersion())
+	return refusal{message, true}
 }
 
 // isFatal reports whether an error is of the connection, rather than of one object.
 func isFatal(err error) bool {
 	var status apierrors.APIStatus
 	var refused refusal
-	var unknown unserved
-	isOfObject := errors.As(err, &status) || errors.As(err, &refused) || errors.As(err, &unknown)
-	return !isOfObject || apierrors.IsUnauthorized(err)
+	return !errors.As(err, &status) && !errors.As(err, &refused) || apierrors.IsUnauthorized(err)
 }
 
 // explain returns the problems with an object that an answer of the API server means.
@@ -67,23 +65,25 @@ func messages(err error) (messages []string) {
 	return []string{withWayOut(err).Error()}
 }
 
-// managerOfConflict matches who manages a field, in quotes, in the cause of a conflict.
-var managerOfConflict = regexp.MustCompile(`^conflict with ("(?:[^"\\]|\\.)*")`)
-
-// conflictMessage returns a message that names the manager of a field.
+// conflictMessage returns a message that names the manager of a field: what the API server says of
+// it is like `conflict with "kubectl-edit" using apps/v1 at 2026-01-01T00:00:00Z`.
 func conflictMessage(cause metav1.StatusCause) string {
-	manager := "somebody else"
-	if match := managerOfConflict.FindStringSubmatch(cause.Message); match != nil {
-		manager = match[1]
-	}
+	manager, _, _ := strings.Cut(strings.TrimPrefix(cause.Message, "conflict with "), " using ")
 	return fmt.Sprintf("%s: %s changed this field: leave it out of the environment where that is to own it, or take it back with --force-conflicts", strings.TrimPrefix(cause.Field, "."), manager)
 }
 
-// missingRight matches what the API server says to users who lack a right.
-var missingRight = regexp.MustCompile(`cannot [a-z]+ resource "`)
+// What the API server says to users who lack a right, and of an object whose namespace is missing.
+var (
+	missingRight     = regexp.MustCompile(`cannot [a-z]+ resource "`)
+	missingNamespace = regexp.MustCompile(`namespaces "[^"]*" not found`)
+)
 
 func isMissingRight(err error) bool {
 	return apierrors.IsForbidden(err) && missingRight.MatchString(err.Error())
+}
+
+func isMissingNamespace(err error) bool {
+	return apierrors.IsNotFound(err) && missingNamespace.MatchString(err.Error())
 }
 
 // withWayOut returns an error of the API server with what to do about it.
@@ -117,15 +117,6 @@ func wayOut(err error) string {
 	return ""
 }
 
-// isMissingNamespace reports whether an answer is that the namespace of an object is missing.
-func isMissingNamespace(err error) bool {
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return status.Status().Details.Kind == "namespaces"
-}
-
 // isMissingName reports whether an answer is that something of one of some names is missing, such
 // as the ServiceAccount or PriorityClass of a Pod.
 func isMissingName(err error, names map[string]bool) bool {
@@ -140,7 +131,7 @@ func isMissingName(err error, names map[string]bool) bool {
 var missingName = regexp.MustCompile(`"([^"\s]+)" not found|with name (\S+) was found`)
 
 // ofMany matches problems that many objects have at once.
-var ofMany = regexp.MustCompile(missingRight.String() + `|^namespaces "[^"]*" not found|because it is being terminated`)
+var ofMany = regexp.MustCompile(missingRight.String() + "|" + missingNamespace.String() + "|because it is being terminated")
 
 // merged returns problems without the repetitions of those that many objects of one kind have:
 // a missing right, or a namespace that is missing or being deleted.

@@ -24,8 +24,8 @@ func TestMessages(t *testing.T) {
 		{apierrors.NewForbidden(pods, "p", errors.New(`User "u" cannot patch resource "pods" in API group "" in the namespace "n"`)), `pods "p" is forbidden: User "u" cannot patch resource "pods" in API group "" in the namespace "n": ask an administrator of the cluster for that right, or use another --context`},
 		{apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "n"), `namespaces "n" not found: add a Namespace to the environment, or create it first`},
 		{apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "p", nil), `Pod "p" is invalid`},
+		{conflictOf(`conflict with "ada"`), `spec.replicas: "ada" changed this field: leave it out of the environment where that is to own it, or take it back with --force-conflicts`},
 		{conflictOf(`conflict with "kubectl-edit" using apps/v1 at 2026-01-01T00:00:00Z`), `spec.replicas: "kubectl-edit" changed this field: leave it out of the environment where that is to own it, or take it back with --force-conflicts`},
-		{conflictOf(`conflict`), `spec.replicas: somebody else changed this field: leave it out of the environment where that is to own it, or take it back with --force-conflicts`},
 	} {
 		if got := messages(test.err); len(got) != 1 || got[0] != test.want {
 			t.Errorf("got  %q\nwant %q", got, test.want)

@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,14 +11,11 @@ import (
 
 	"github.com/fluxcd/pkg/ssa"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi3"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -29,18 +25,9 @@ import (
 
 // schemas has the types of kinds, as the API server publishes them.
 type schemas struct {
-	root openapi3.Root
-
+	cluster    *Cluster
 	mu         sync.Mutex
 	converters map[schema.GroupVersion]managedfields.TypeConverter
-}
-
-func newSchemas(c *Cluster) (*schemas, error) {
-	api, err := discovery.NewDiscoveryClientForConfig(c.Config)
-	if err != nil {
-		return nil, err
-	}
-	return &schemas{root: openapi3.NewRoot(api.OpenAPIV3()), converters: map[schema.GroupVersion]managedfields.TypeConverter{}}, nil
 }
 
 // typed returns an object with its type.
@@ -48,19 +35,17 @@ func (s *schemas) typed(o *unstructured.Unstructured) (*typed.TypedValue, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	version := o.GroupVersionKind().GroupVersion()
-	converter := s.converters[version]
-	if converter == nil {
-		published, err := s.root.GVSpec(version)
+	if s.converters[version] == nil {
+		published, err := openapi3.NewRoot(s.cluster.api.OpenAPIV3()).GVSpec(version)
 		if err != nil {
 			return nil, fmt.Errorf("read the schemas of %s: %w", version, err)
 		}
 		const preserveUnknownFields = false
-		if converter, err = managedfields.NewTypeConverter(published.Components.Schemas, preserveUnknownFields); err != nil {
+		if s.converters[version], err = managedfields.NewTypeConverter(published.Components.Schemas, preserveUnknownFields); err != nil {
 			return nil, fmt.Errorf("read the schemas of %s: %w", version, err)
 		}
-		s.converters[version] = converter
 	}
-	return converter.ObjectToTyped(o, typed.AllowDuplicates)
+	return s.converters[version].ObjectToTyped(o, typed.AllowDuplicates)
 }
 
 // manager returns the field manager of the tool that applied an object, or else that of render
@@ -117,12 +102,8 @@ func (c *comparison) withoutLeftovers(ctx context.Context, s *step) (*unstructur
 		return s.after, nil
 	}
 	// What is left out may have a default, which only the API server knows.
-	patch, err := mergePatch(s.live, without)
-	if err != nil {
-		return nil, err
-	}
-	after := s.live.DeepCopy()
-	err = c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(managerName(c.name)), client.DryRunAll)
+	after := withoutServerFields(without)
+	err = c.Patch(ctx, after, client.MergeFrom(withoutServerFields(s.live)), client.FieldOwner(managerName(c.name)), client.DryRunAll)
 	switch {
 	case err == nil:
 		return after, nil
@@ -181,50 +162,51 @@ func isKey(path fieldpath.Path) bool {
 	return slices.ContainsFunc(*path[len(path)-2].Key, func(key value.Field) bool { return key.Name == *path[len(path)-1].FieldName })
 }
 
-// mergePatch returns the patch that makes one object of another, but for what the server keeps.
-func mergePatch(from, to *unstructured.Unstructured) ([]byte, error) {
-	was, err := json.Marshal(withoutServerFields(from).Object)
-	if err != nil {
-		return nil, err
-	}
-	is, err := json.Marshal(withoutServerFields(to).Object)
-	if err != nil {
-		return nil, err
-	}
-	return jsonpatch.CreateMergePatch(was, is)
-}
-
 // notes returns notes on the fields that a sync changes: who set them, and which tool does not
 // change them.
-func (c *comparison) notes(s *step, after *unstructured.Unstructured) (notes []string, err error) {
-	was, is := cleaned(s.live), cleaned(after)
-	if equality.Semantic.DeepEqual(was.Object, is.Object) {
-		return nil, nil
-	}
-	changed, err := c.changedFields(was, is)
-	if err != nil {
-		return nil, err
-	}
+func (c *comparison) notes(s *step, after *unstructured.Unstructured) (notes []string) {
 	own, applier, isApplied := managerName(c.name), c.manager(s.live), false
 	for _, entry := range s.live.GetManagedFields() {
 		isApplier := entry.Manager == applier && entry.Operation == metav1.ManagedFieldsOperationApply
 		isApplied = isApplied || isApplier
-		if isApplier || entry.Subresource == "status" || entry.APIVersion != s.live.GetAPIVersion() {
+		if isApplier || entry.Subresource == "status" {
 			continue
 		}
-		if fields := fieldsOf(entry).Leaves().Intersection(changed); !fields.Empty() {
+		if fields := lostFields(entry, after); len(fields) > 0 {
 			notes = append(notes, c.note(entry, fields))
 		}
 	}
 	if applier == own && isApplied && len(notes) > 0 {
 		notes = append(notes, "render apply sets that back with --force-conflicts; without, it refuses where git has the field, and leaves it where git has not")
 	}
-	if why := refuseApply(s.live, s.Unstructured, own, ""); applier == own && why != "" {
+	if why := newApplier(c.Cluster, Options{Environment: c.name}).refuse(s); applier == own && why != "" {
 		notes = append(notes, "render apply refuses it: it "+why)
 	}
 	notes = append(notes, fluxNotes(s.live)...)
 	slices.Sort(notes)
-	return notes, nil
+	return notes
+}
+
+// lostFields returns the fields of a manager that a sync takes from it, as it removes them or sets
+// another value.
+func lostFields(entry metav1.ManagedFieldsEntry, after *unstructured.Unstructured) (names []string) {
+	withoutFields := func(e metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+		e.FieldsV1, e.Time = nil, nil
+		return e
+	}
+	lost := fieldsOf(entry)
+	for _, e := range after.GetManagedFields() {
+		if withoutFields(e) == withoutFields(entry) {
+			lost = lost.Difference(fieldsOf(e))
+		}
+	}
+	lost.Leaves().Iterate(func(path fieldpath.Path) {
+		if !isKey(path) && !isToolMetadata(path) {
+			names = append(names, strings.TrimPrefix(path.String(), "."))
+		}
+	})
+	slices.Sort(names)
+	return names
 }
 
 // fluxNotes returns notes on annotations by which Flux leaves an object alone.
@@ -238,37 +220,11 @@ func fluxNotes(live *unstructured.Unstructured) (notes []string) {
 	return notes
 }
 
-// changedFields returns the fields that are removed, or have another value.
-func (c *comparison) changedFields(was, is *unstructured.Unstructured) (*fieldpath.Set, error) {
-	before, err := c.schemas.typed(was)
-	if err != nil {
-		return nil, err
-	}
-	after, err := c.schemas.typed(is)
-	if err != nil {
-		return nil, err
-	}
-	compared, err := before.Compare(after)
-	if err != nil {
-		return nil, err
-	}
-	changed := fieldpath.NewSet()
-	compared.Removed.Union(compared.Modified).Iterate(func(path fieldpath.Path) {
-		if !isKey(path) {
-			changed.Insert(path)
-		}
-	})
-	return changed, nil
-}
-
 // note returns the note on fields that a manager set.
-func (c *comparison) note(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) string {
-	var names []string
-	fields.Iterate(func(path fieldpath.Path) { names = append(names, strings.TrimPrefix(path.String(), ".")) })
-	slices.Sort(names)
+func (c *comparison) note(entry metav1.ManagedFieldsEntry, fields []string) string {
 	const most = 5
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most], fmt.Sprintf("%d more", more))
+	if more := len(fields) - most; more > 0 {
+		fields = append(fields[:most], fmt.Sprintf("%d more", more))
 	}
 	who := cmp.Or(entry.Manager, "someone")
 	if entry.Subresource != "" {
@@ -278,7 +234,7 @@ func (c *comparison) note(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set
 	if entry.Time != nil {
 		when = " at " + entry.Time.UTC().Format(time.RFC3339)
 	}
-	note := fmt.Sprintf("%s set %s%s", who, strings.Join(names, ", "), when)
+	note := fmt.Sprintf("%s set %s%s", who, strings.Join(fields, ", "), when)
 	if entry.Subresource == "" && c.isPassing(entry) || isKubectl(entry.Manager) {
 		return note
 	}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -53,20 +52,18 @@ func managerName(environment string) string { return prefix + environment }
 
 // inventory is what was applied to a cluster from an environment.
 type inventory struct {
-	environment     string
-	ids             map[manifest.ID]bool
-	repository      string // that it was applied from; empty where that is not known
-	resourceVersion string // empty where the cluster does not have it yet
-	err             error  // why it cannot be read
+	// ConfigMap is what the cluster has, without a resourceVersion where it has none yet.
+	*corev1.ConfigMap
+	ids map[manifest.ID]bool
+	err error // why it cannot be read
 }
+
+func (i inventory) environment() string { return strings.TrimPrefix(i.Name, prefix) }
 
 // lineOf returns the line of an object: "Deployment.apps shop/sessions".
 func lineOf(id manifest.ID) string {
-	kind := schema.GroupKind{Group: id.Group, Kind: id.Kind}.String()
-	if id.Namespace == "" {
-		return kind + " " + id.Name
-	}
-	return kind + " " + id.Namespace + "/" + id.Name
+	kind := schema.GroupKind{Group: id.Group, Kind: id.Kind}
+	return kind.String() + strings.TrimPrefix(id.String(), id.Kind)
 }
 
 // parseLine returns the object of a line.
@@ -140,15 +137,13 @@ func listInventories(ctx context.Context, c client.Reader) ([]inventory, error) 
 	}
 	var inventories []inventory
 	for i := range list.Items {
-		kept := &list.Items[i]
-		environment, ok := strings.CutPrefix(kept.Name, prefix)
-		if !ok {
+		found := inventory{ConfigMap: list.Items[i].DeepCopy()} // so that the list can go
+		if !strings.HasPrefix(found.Name, prefix) {
 			continue
 		}
-		found := inventory{environment: environment, repository: kept.Annotations[repositoryAnnotation], resourceVersion: kept.ResourceVersion}
 		var err error
-		if found.ids, err = decodeInventory(kept); err != nil {
-			found.err = fmt.Errorf("the inventory, ConfigMap %s/%s, was edited: %w", homeNamespace, kept.Name, err)
+		if found.ids, err = decodeInventory(found.ConfigMap); err != nil {
+			found.err = fmt.Errorf("the inventory, ConfigMap %s/%s, was edited: %w", homeNamespace, found.Name, err)
 		}
 		inventories = append(inventories, found)
 	}
@@ -161,96 +156,70 @@ func (a *applier) readInventories(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list inventories: %w", err)
 	}
-	a.others, a.inventory = map[manifest.ID]string{}, inventory{ids: map[manifest.ID]bool{}}
+	empty := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: homeNamespace, Name: a.name, Labels: managedBy}}
+	a.others, a.inventory = map[manifest.ID]string{}, inventory{ConfigMap: empty, ids: map[manifest.ID]bool{}}
 	for _, i := range inventories {
-		if i.environment == a.Environment {
+		if i.Name == a.name {
 			a.inventory = i
 			continue
 		}
 		for id := range i.ids {
-			a.others[id] = i.environment
+			a.others[id] = i.environment()
 		}
 	}
-	switch own := a.inventory; {
-	case own.resourceVersion == "":
-		return a.checkHome(ctx)
-	case own.err != nil:
-		return fmt.Errorf("%w: fix it, or delete it, and apply again; then what is gone from the environment has to be deleted by hand", own.err)
-	case a.Repository != "" && own.repository != "" && a.Repository != own.repository:
-		return a.otherRepository()
+	repository := a.inventory.Annotations[repositoryAnnotation]
+	switch {
+	case a.inventory.err != nil:
+		return fmt.Errorf("%w: fix it, or delete it, and apply again; then what is gone from the environment has to be deleted by hand", a.inventory.err)
+	case a.Repository != "" && repository != "" && a.Repository != repository:
+		// To apply this environment would delete what only that of the other repository has.
+		return fmt.Errorf("environment %s was applied to this cluster from another repository of git, that of %s, and this is %s: give one of the two environments another name; if it is the same one and its history was rewritten, or its folder moved, run kubectl annotate configmap %s --namespace %s %s- and this again",
+			a.Environment, repository, a.Repository, a.name, homeNamespace, repositoryAnnotation)
 	}
 	return nil
 }
 
-// otherRepository returns the error of an environment that another repository with one of the
-// same name applied: applying this one would delete what only that one has.
-func (a *applier) otherRepository() error {
-	return fmt.Errorf("environment %s was applied to this cluster from another repository of git, that of %s, and this is %s: give one of the two environments another name; if it is the same one and its history was rewritten, or its folder moved, run kubectl annotate configmap %s --namespace %s %s- and this again",
-		a.Environment, a.inventory.repository, a.Repository, a.name, homeNamespace, repositoryAnnotation)
-}
-
-// checkHome returns an error if something else has the name of the inventory.
-func (a *applier) checkHome(ctx context.Context) error {
-	err := a.cluster.Get(ctx, client.ObjectKey{Namespace: homeNamespace, Name: a.name}, &corev1.ConfigMap{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("read inventory: %w", err)
-	}
-	return fmt.Errorf("ConfigMap %s/%s is in the way of the inventory, and is not one, as it has no label %s: rename or delete it", homeNamespace, a.name, "app.kubernetes.io/managed-by: gatehouse")
-}
-
 // writeInventory makes the inventory list objects, if it is still as it was read.
 func (a *applier) writeInventory(ctx context.Context, ids map[manifest.ID]bool) error {
-	c := a.inventoryObject()
-	repository := c.Annotations[repositoryAnnotation]
-	if a.inventory.resourceVersion != "" && maps.Equal(a.inventory.ids, ids) && a.inventory.repository == repository {
+	next := inventory{ConfigMap: a.inventory.DeepCopy(), ids: ids}
+	if a.Repository != "" {
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, repositoryAnnotation, a.Repository)
+	}
+	isThere := next.ResourceVersion != ""
+	if isThere && maps.Equal(a.inventory.ids, ids) && maps.Equal(a.inventory.Annotations, next.Annotations) {
 		return nil
 	}
-	if err := encodeInventory(ids, c); err != nil {
+	err := encodeInventory(ids, next.ConfigMap)
+	switch {
+	case err != nil:
 		return err
-	}
-	var err error
-	if a.inventory.resourceVersion == "" {
-		err = a.cluster.Create(ctx, c, client.FieldOwner(a.name))
-	} else {
-		c.ResourceVersion = a.inventory.resourceVersion
-		err = a.cluster.Update(ctx, c, client.FieldOwner(a.name))
+	case isThere:
+		err = a.cluster.Update(ctx, next.ConfigMap, client.FieldOwner(a.name))
+	default:
+		err = a.cluster.Create(ctx, next.ConfigMap, client.FieldOwner(a.name))
 	}
 	if err != nil {
 		return a.inventoryError("write", err)
 	}
-	a.inventory = inventory{environment: a.Environment, ids: ids, repository: repository, resourceVersion: c.ResourceVersion}
+	a.inventory = next
 	return nil
 }
 
 // removeInventory deletes the inventory, if it is still as it was read.
 func (a *applier) removeInventory(ctx context.Context) error {
-	err := a.cluster.Delete(ctx, a.inventoryObject(), client.Preconditions{ResourceVersion: &a.inventory.resourceVersion})
+	err := a.cluster.Delete(ctx, a.inventory.ConfigMap, client.Preconditions{ResourceVersion: &a.inventory.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return a.inventoryError("delete", err)
 	}
 	return nil
 }
 
-func (a *applier) inventoryObject() *corev1.ConfigMap {
-	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: homeNamespace, Name: a.name, Labels: managedBy}}
-	if repository := cmp.Or(a.Repository, a.inventory.repository); repository != "" {
-		c.Annotations = map[string]string{repositoryAnnotation: repository}
-	}
-	return c
-}
-
 func (a *applier) inventoryError(verb string, err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	switch {
+	case apierrors.IsConflict(err):
 		return fmt.Errorf("the inventory, ConfigMap %s/%s, was changed by somebody else meanwhile: run this again", homeNamespace, a.name)
+	case apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("ConfigMap %s/%s is in the way of the inventory, and is not one, as it has no label app.kubernetes.io/managed-by: gatehouse: rename or delete it", homeNamespace, a.name)
 	}
 	return fmt.Errorf("%s inventory: %w", verb, err)
-}
-
-// sortIDs puts objects in the order of their lines.
-func sortIDs(ids []manifest.ID) []manifest.ID {
-	slices.SortFunc(ids, func(a, b manifest.ID) int { return cmp.Compare(lineOf(a), lineOf(b)) })
-	return ids
 }

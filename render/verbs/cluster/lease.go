@@ -1,13 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/user"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -15,11 +14,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -33,74 +33,67 @@ const (
 // errLost is why a run stops that no longer holds its Lease.
 var errLost = errors.New("the Lease that keeps others from applying was lost, as the API server did not answer, or somebody took it: apply again")
 
-// lease keeps others from applying an environment.
-type lease struct {
-	client coordinationclient.LeaseInterface
-	name   string
-	cancel context.CancelFunc
-	ended  chan struct{}
-}
-
-// begin keeps others from applying the environment, unless it is a dry run, and reads the
-// inventories. The caller has to call release, which may remove the Lease.
-func (a *applier) begin(ctx context.Context) (held context.Context, release func(remove bool), err error) {
-	held, release = ctx, func(bool) {}
+// hold keeps others from applying the environment, unless it is a dry run, reads the inventories
+// and calls do, whose context ends with the Lease.
+func (a *applier) hold(ctx context.Context, removesLease bool, do func(held context.Context) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
+	held := ctx
 	if !a.DryRun {
 		a.Progress("waiting for others who apply " + a.Environment)
-		var l *lease
-		if l, held, err = acquireLease(ctx, a.cluster.Config, a.name, a.Timeout, a.Progress); err != nil {
-			return nil, nil, err
+		var release func()
+		var err error
+		if held, release, err = a.acquireLease(ctx); err != nil {
+			return nil, withWayOut(err)
 		}
-		var once sync.Once
-		release = func(remove bool) {
-			once.Do(func() {
-				l.release()
-				if remove {
-					l.remove(context.WithoutCancel(ctx))
-				}
-			})
-		}
+		defer func() {
+			release()
+			if removesLease {
+				a.removeLease(context.WithoutCancel(ctx))
+			}
+		}()
 	}
 	if err := a.readInventories(held); err != nil {
-		err = stopReason(held, err)
-		release(false)
-		return nil, nil, err
+		return nil, stopReason(held, withWayOut(err))
 	}
-	return held, release, nil
+	problems, err := do(held)
+	return problems, stopReason(held, err)
+}
+
+// stopReason returns why a run stopped: the Lease was lost, it was interrupted, or err.
+func stopReason(held context.Context, err error) error {
+	switch cause := context.Cause(held); {
+	case cause == nil:
+		return err
+	case errors.Is(cause, errLost):
+		return cause
+	default:
+		return fmt.Errorf("interrupted (%w): what was done stays: run this again to complete it", cause)
+	}
 }
 
 // acquireLease waits until nobody else applies. The context that it returns ends with the
-// Lease.
-func acquireLease(ctx context.Context, config *rest.Config, name string, timeout time.Duration, progress func(step string)) (*lease, context.Context, error) {
-	leases, err := coordinationclient.NewForConfig(config)
-	if err != nil {
+// Lease, and release lets others apply.
+func (a *applier) acquireLease(ctx context.Context) (held context.Context, release func(), err error) {
+	if err := a.checkLease(ctx); err != nil {
 		return nil, nil, err
 	}
-	l := &lease{client: leases.Leases(homeNamespace), name: name, ended: make(chan struct{})}
-	if err := l.check(ctx); err != nil {
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, homeNamespace, a.name,
+		resourcelock.ResourceLockConfig{Identity: identity()}, a.cluster.Config, renewDeadline)
+	if err != nil {
 		return nil, nil, err
 	}
 	held, lose := context.WithCancelCause(ctx)
 	electing, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
-	l.cancel = cancel
-	me, started := identity(), make(chan struct{})
-	var holder atomic.Value
-	holder.Store("")
+	started, ended := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: homeNamespace, Name: name},
-			Client:     leases,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: me},
-		},
+		Lock:          lock,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(started) },
-			OnStoppedLeading: func() { lose(errLost); close(l.ended) },
+			OnStoppedLeading: func() { lose(errLost); close(ended) },
 			OnNewLeader: func(other string) {
-				if other != me && other != "" {
-					holder.Store(manifest.EscapeControls(other))
-					progress("waiting for " + manifest.EscapeControls(other) + ", who applies it")
+				if other != lock.Identity() && other != "" {
+					a.Progress("waiting for " + manifest.EscapeControls(other) + ", who applies it")
 				}
 			},
 		},
@@ -109,52 +102,47 @@ func acquireLease(ctx context.Context, config *rest.Config, name string, timeout
 		cancel()
 		return nil, nil, err
 	}
+	release = func() { cancel(); <-ended }
 	go elector.Run(electing)
 	select {
 	case <-started:
-		return l, held, nil
+		return held, release, nil
 	case <-ctx.Done():
-		err = stopReason(ctx, nil)
-	case <-time.After(timeout):
-		err = fmt.Errorf("get Lease %s/%s within %s: nobody holds it, and it was not granted: run this again", homeNamespace, name, timeout)
-		if other := holder.Load().(string); other != "" {
-			err = fmt.Errorf("%s still applies it after %s (Lease %s/%s): wait for that, or for longer with --timeout", other, timeout, homeNamespace, name)
-		}
+	case <-time.After(a.Timeout):
+		holder := cmp.Or(manifest.EscapeControls(elector.GetLeader()), "somebody")
+		err = fmt.Errorf("%s still applies it after %s (Lease %s/%s): wait for that, or for longer with --timeout", holder, a.Timeout, homeNamespace, a.name)
 	}
-	l.release()
-	return nil, nil, err
+	release()
+	return nil, nil, stopReason(ctx, err)
 }
 
-// check returns an error if the Lease must not be written.
-func (l *lease) check(ctx context.Context) error {
-	there, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		empty := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.name}}
-		_, err = l.client.Create(ctx, empty, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	case err == nil:
-		_, err = l.client.Update(ctx, there, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-	}
+// lease returns the Lease of the environment, with nothing but its name.
+func (a *applier) lease() *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: homeNamespace, Name: a.name}}
+}
+
+// checkLease returns an error if the user must not write the Lease: an election would only try
+// again.
+func (a *applier) checkLease(ctx context.Context) error {
+	lease := a.lease()
+	_, err := controllerutil.CreateOrUpdate(ctx, client.NewDryRunClient(a.cluster), lease, func() error {
+		lease.Spec.HolderIdentity = ptr.To(identity())
+		return nil
+	})
 	if err == nil || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil
 	}
-	return fmt.Errorf("get Lease %s/%s, which keeps others from applying meanwhile: %w", homeNamespace, l.name, err)
+	return fmt.Errorf("get Lease %s/%s, which keeps others from applying meanwhile: %w", homeNamespace, a.name, err)
 }
 
-// release lets others apply.
-func (l *lease) release() {
-	l.cancel()
-	<-l.ended
-}
-
-// remove deletes the Lease, unless somebody else holds it by now.
-func (l *lease) remove(ctx context.Context) {
-	there, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
-	if err != nil || there.Spec.HolderIdentity != nil && *there.Spec.HolderIdentity != "" {
+// removeLease deletes the Lease, unless somebody else holds it by now. A Lease that nobody holds
+// may stay: it keeps nobody off.
+func (a *applier) removeLease(ctx context.Context) {
+	lease := a.lease()
+	if err := a.cluster.Get(ctx, client.ObjectKeyFromObject(lease), lease); err != nil || ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
 		return
 	}
-	// A Lease that nobody holds may stay: it keeps nobody off.
-	_ = l.client.Delete(ctx, l.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &there.ResourceVersion}})
+	_ = a.cluster.Delete(ctx, lease, client.Preconditions{ResourceVersion: &lease.ResourceVersion})
 }
 
 // identity returns who applies, as people know them; each run has its own.

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,17 +18,20 @@ import (
 
 // stillNeeded returns why a Namespace or CustomResourceDefinition must not be deleted: other
 // objects are in it, or of its kind, that do not go with it. It is empty where it may go.
-func (a *applier) stillNeeded(ctx context.Context, r removal, going map[manifest.ID]bool) string {
-	if r.live.GetDeletionTimestamp() != nil {
+func (a *applier) stillNeeded(ctx context.Context, r *removal, going map[manifest.ID]bool) string {
+	if r.live == nil || r.live.GetDeletionTimestamp() != nil {
 		return ""
 	}
 	var others []string
 	var err error
 	switch {
-	case isNamespace(r.id):
+	case ssautils.IsNamespace(r.live):
 		others, err = a.othersInNamespace(ctx, r.id.Name, going)
-	case isCRD(r.id):
-		others, err = a.othersOfKind(ctx, definedKind(r.live).WithVersion(storageVersion(r.live)), "", going)
+	case ssautils.IsCRD(r.live):
+		var defined *meta.RESTMapping
+		if defined, err = a.cluster.RESTMapper().RESTMapping(definedKind(r.live)); err == nil {
+			others, err = a.othersOfKind(ctx, defined.GroupVersionKind, "", going)
+		}
 	}
 	slices.Sort(others)
 	const most = 3
@@ -43,35 +47,19 @@ func (a *applier) stillNeeded(ctx context.Context, r removal, going map[manifest
 	return ""
 }
 
-func storageVersion(crd *unstructured.Unstructured) string {
-	for name, version := range crdVersions(crd) {
-		if version["storage"] == true {
-			return name
-		}
-	}
-	return ""
-}
-
 // othersInNamespace names objects of a namespace that do not go with it.
 func (a *applier) othersInNamespace(ctx context.Context, namespace string, going map[manifest.ID]bool) (others []string, err error) {
-	api, err := discovery.NewDiscoveryClientForConfig(a.cluster.Config)
-	if err != nil {
-		return nil, err
-	}
-	lists, err := api.ServerPreferredNamespacedResources()
+	lists, err := a.cluster.api.ServerPreferredNamespacedResources()
 	if err != nil {
 		return nil, err
 	}
 	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists) {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
 		for _, resource := range list.APIResources {
-			if isTransient(version.Group, resource.Kind) || strings.Contains(resource.Name, "/") {
+			kind := schema.FromAPIVersionAndKind(list.GroupVersion, resource.Kind)
+			if isTransient(kind.GroupKind()) {
 				continue
 			}
-			found, err := a.othersOfKind(ctx, version.WithKind(resource.Kind), namespace, going)
+			found, err := a.othersOfKind(ctx, kind, namespace, going)
 			if err != nil {
 				return nil, err
 			}
@@ -105,10 +93,10 @@ func (a *applier) othersOfKind(ctx context.Context, kind schema.GroupVersionKind
 }
 
 // isTransient reports whether objects of a kind come and go with others, or with what runs.
-func isTransient(group, kind string) bool {
-	switch kind {
+func isTransient(kind schema.GroupKind) bool {
+	switch kind.Kind {
 	case "Event", "Lease", "Endpoints", "EndpointSlice":
-		return slices.Contains([]string{"", "events.k8s.io", "coordination.k8s.io", "discovery.k8s.io"}, group)
+		return slices.Contains([]string{"", "events.k8s.io", "coordination.k8s.io", "discovery.k8s.io"}, kind.Group)
 	}
 	return false
 }
@@ -123,5 +111,5 @@ func isOfCluster(id manifest.ID, o *metav1.PartialObjectMetadata) bool {
 	case schema.GroupKind{Kind: "Secret"}:
 		return o.Annotations["kubernetes.io/service-account.name"] != ""
 	}
-	return isTransient(id.Group, id.Kind)
+	return false
 }

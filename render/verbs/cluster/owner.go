@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // The domains of the labels and annotations of Flux and Argo CD.
@@ -37,22 +40,15 @@ func appliers(u *unstructured.Unstructured) (managers []string) {
 	return managers
 }
 
-// trackers lists the labels and annotations by which tools know what they apply.
-var trackers = []struct{ key, owner string }{
-	{fluxDomain + "/name", "Flux's Kustomization"},
-	{"helm.toolkit.fluxcd.io/name", "Flux's HelmRelease"},
-	{"meta.helm.sh/release-name", "the Helm release"},
-	{argoDomain + "/tracking-id", "Argo CD as"},
-	{argoDomain + "/instance", "the Argo CD Application"},
-	{"applyset.kubernetes.io/part-of", "the ApplySet"},
-}
-
-// tools has the names of tools by the field managers under which they apply whole objects.
-var tools = map[string]string{
-	argoManager:       "Argo CD",
-	"helm":            "Helm",
-	"helm-controller": "Flux",
-	fluxManager:       "Flux",
+// tools lists who else applies whole objects: the labels or annotations by which they know what they
+// apply, and their field managers.
+var tools = []struct{ owner, key, manager string }{
+	{"Flux's Kustomization", fluxDomain + "/name", fluxManager},
+	{"Flux's HelmRelease", "helm.toolkit.fluxcd.io/name", "helm-controller"},
+	{"the Helm release", "meta.helm.sh/release-name", "helm"},
+	{"Argo CD", argoDomain + "/tracking-id", argoManager},
+	{"the Argo CD Application", argoDomain + "/instance", ""},
+	{"the ApplySet", "applyset.kubernetes.io/part-of", ""},
 }
 
 // ownerOf names who else an object of the cluster belongs to; empty where nobody is known to
@@ -62,55 +58,49 @@ func ownerOf(live *unstructured.Unstructured) string {
 		return controller.Kind + " " + controller.Name
 	}
 	labels, annotations := live.GetLabels(), live.GetAnnotations()
-	for _, t := range trackers {
-		for _, name := range []string{labels[t.key], annotations[t.key]} {
-			if name != "" {
-				return t.owner + " " + name
-			}
+	for _, t := range tools {
+		if name := cmp.Or(labels[t.key], annotations[t.key]); name != "" {
+			return t.owner + " " + name
 		}
 	}
 	for _, entry := range live.GetManagedFields() {
-		if tool := tools[entry.Manager]; tool != "" && entry.Subresource == "" {
-			return tool
+		for _, t := range tools {
+			if entry.Manager == t.manager && entry.Manager != "" && entry.Subresource == "" {
+				return t.owner
+			}
 		}
 	}
 	return ""
 }
 
-// refuse returns why an object must not be applied; empty where it may.
+// refuse returns why an object must not be applied, and the way out; empty where it may.
 func (a *applier) refuse(s *step) string {
-	listedBy := a.others[s.id()]
+	listedBy := a.others[s.id()] // may have yet to apply it
 	switch {
-	case s.live != nil:
-		return refuseApply(s.live, s.Unstructured, a.name, listedBy)
-	case listedBy != "":
+	case s.id() == (manifest.ID{Kind: "ConfigMap", Namespace: homeNamespace, Name: a.name}):
+		return "is where render apply keeps its inventory: give it another name"
+	case s.live == nil && listedBy != "":
 		return fmt.Sprintf("belongs to environment %s, whose inventory has it: apply that again, or run render delete --env %s", listedBy, listedBy)
-	}
-	return ""
-}
-
-// refuseApply returns why an object that the cluster has must not be applied by a field manager,
-// and the way out; empty where it may. listedBy is another environment that has listed the
-// object, and may have yet to apply it.
-func refuseApply(live, wanted *unstructured.Unstructured, manager, listedBy string) string {
-	if live.GetDeletionTimestamp() != nil {
+	case s.live == nil:
+		return ""
+	case s.live.GetDeletionTimestamp() != nil:
 		return "is being deleted: wait until it is gone, and run this again"
 	}
-	by := appliers(live)
+	by := appliers(s.live)
 	environment := ""
-	if i := slices.IndexFunc(by, func(m string) bool { return m != manager && strings.HasPrefix(m, prefix) }); i >= 0 {
+	if i := slices.IndexFunc(by, func(m string) bool { return m != a.name && strings.HasPrefix(m, prefix) }); i >= 0 {
 		environment = strings.TrimPrefix(by[i], prefix)
-	} else if !slices.Contains(by, manager) {
+	} else if !slices.Contains(by, a.name) {
 		environment = listedBy
 	}
 	if environment != "" {
 		return fmt.Sprintf("belongs to environment %s: what two environments need, give to a third alone; one that moves here, take out of %s and apply that first, or, if %s is gone from git, run render delete --env %s", environment, environment, environment, environment)
 	}
-	if owner := ownerOf(live); owner != "" {
+	if owner := ownerOf(s.live); owner != "" {
 		return fmt.Sprintf("belongs to %s: change it there, or have that give it up, or leave it out of this environment", owner)
 	}
-	if ssautils.IsCRD(live) {
-		return refuseOlder(live, wanted)
+	if ssautils.IsCRD(s.live) {
+		return refuseOlder(s.live, s.Unstructured)
 	}
 	return ""
 }
@@ -118,23 +108,24 @@ func refuseApply(live, wanted *unstructured.Unstructured, manager, listedBy stri
 const pruneAnnotation = fluxDomain + "/prune"
 
 // refuseDelete returns why an object that the environment no longer has is not deleted; empty
-// where it is.
-func refuseDelete(live *unstructured.Unstructured, manager string) string {
+// where it is. A later run may delete what is refused for now.
+func (a *applier) refuseDelete(live *unstructured.Unstructured) (why string, isForNow bool) {
 	by := appliers(live)
-	others := slices.DeleteFunc(slices.Clone(by), func(other string) bool { return other == manager })
+	others := slices.DeleteFunc(slices.Clone(by), func(other string) bool { return other == a.name })
+	owner := ownerOf(live)
 	switch {
 	case len(others) == len(by) && !isWithoutFields(live):
-		return "this environment did not apply it"
+		return "this environment did not apply it", false
 	case len(others) > 0:
-		return strings.Join(others, " and ") + " applied it, too"
+		return strings.Join(others, " and ") + " applied it, too", false
+	case owner != "":
+		return "it belongs to " + owner, false
+	case ssautils.AnyInMetadata(live, map[string]string{pruneAnnotation: "disabled"}):
+		return pruneAnnotation + " is disabled", false
+	case a.spares && runs(a.Kinds, live):
+		return "it runs; apply again when it has ended, or delete it with kubectl to stop it", true
 	}
-	if owner := ownerOf(live); owner != "" {
-		return "it belongs to " + owner
-	}
-	if ssautils.AnyInMetadata(live, map[string]string{pruneAnnotation: "disabled"}) {
-		return pruneAnnotation + " is disabled"
-	}
-	return ""
+	return "", false
 }
 
 // isWithoutFields reports whether nobody wrote a field of an object, as of a ServiceAccount that

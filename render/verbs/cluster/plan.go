@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 
+	"github.com/fluxcd/cli-utils/pkg/object"
 	"github.com/fluxcd/pkg/ssa"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	"golang.org/x/sync/errgroup"
@@ -83,25 +83,27 @@ func (p *plan) ids() map[manifest.ID]bool {
 // plan asks the cluster about each object. An environment with errors among the problems must
 // not be applied.
 func (p *planner) plan(ctx context.Context, manifests []Manifest) (*plan, []manifest.Problem, error) {
-	made := &plan{}
+	steps := make([]*step, len(manifests))
 	p.crds, p.namespaces, p.names = map[schema.GroupKind]*step{}, map[string]*step{}, map[string]bool{"default": true}
-	for _, m := range manifests {
-		s := &step{Manifest: m}
-		if ssautils.IsClusterDefinition(m.Unstructured) {
+	for i, m := range manifests {
+		steps[i] = &step{Manifest: m}
+		switch {
+		case ssautils.IsCRD(m.Unstructured):
+			p.crds[definedKind(m.Unstructured)] = steps[i]
+		case ssautils.IsNamespace(m.Unstructured):
+			p.namespaces[m.GetName()] = steps[i]
+		}
+		p.names[m.GetName()] = true
+	}
+	slices.SortFunc(steps, func(a, b *step) int { return compareInApplyOrder(a.id(), b.id()) })
+	made := &plan{}
+	for _, s := range steps {
+		if ssautils.IsClusterDefinition(s.Unstructured) {
 			made.definitions = append(made.definitions, s)
 		} else {
 			made.rest = append(made.rest, s)
 		}
-		switch {
-		case ssautils.IsCRD(m.Unstructured):
-			p.crds[definedKind(m.Unstructured)] = s
-		case ssautils.IsNamespace(m.Unstructured):
-			p.namespaces[m.GetName()] = s
-		}
-		p.names[m.GetName()] = true
 	}
-	sortForApply(made.definitions)
-	sortForApply(made.rest)
 	problems, err := p.judge(ctx, made.definitions)
 	if err != nil {
 		return nil, nil, err
@@ -110,11 +112,18 @@ func (p *planner) plan(ctx context.Context, manifests []Manifest) (*plan, []mani
 	return made, append(problems, more...), err
 }
 
-// sortForApply puts steps in the order in which Flux applies objects.
-func sortForApply(steps []*step) {
-	sort.Slice(steps, func(i, j int) bool {
-		return ssa.SortableUnstructureds{steps[i].Unstructured, steps[j].Unstructured}.Less(0, 1)
-	})
+// compareInApplyOrder compares objects by the order in which Flux applies them.
+func compareInApplyOrder(a, b manifest.ID) int {
+	metaOf := func(id manifest.ID) object.ObjMetadata {
+		return object.ObjMetadata{Namespace: id.Namespace, Name: id.Name, GroupKind: schema.GroupKind{Group: id.Group, Kind: id.Kind}}
+	}
+	switch metas := (ssa.SortableMetas{metaOf(a), metaOf(b)}); {
+	case metas.Less(0, 1):
+		return -1
+	case metas.Less(1, 0):
+		return 1
+	}
+	return 0
 }
 
 // definedKind returns the kind that a CustomResourceDefinition defines.
@@ -198,7 +207,7 @@ func (p *planner) ask(ctx context.Context, s *step) error {
 			}
 		}
 		if message := p.refuse(s); message != "" {
-			return refusal(message)
+			return refusal{message: message}
 		}
 		if served != s.GroupVersionKind() {
 			return unserved(s.GroupVersionKind())
@@ -256,7 +265,7 @@ func (p *planner) locate(s *step) (served schema.GroupVersionKind, err error) {
 	case scope == "Cluster" || scope == string(meta.RESTScopeNameRoot):
 		s.SetNamespace("")
 	case s.GetNamespace() == "" && p.defaultNamespace == "":
-		return served, refusal("has no namespace: write one, or namespace: in a kustomization, and render")
+		return served, refusal{message: "has no namespace: write one, or namespace: in a kustomization, and render"}
 	case s.GetNamespace() == "":
 		s.SetNamespace(p.defaultNamespace)
 	}
@@ -278,14 +287,11 @@ func (p *planner) dryRun(ctx context.Context, s *step) (*unstructured.Unstructur
 // applied.
 func (p *planner) mayPass(s *step, err error) bool {
 	crd, namespace := p.crds[s.GroupVersionKind().GroupKind()], p.namespaces[s.GetNamespace()]
-	switch err.(type) { //nolint:errorlint // these are never wrapped
-	case unserved:
-		return crd.isPending() || crd != nil && p.isSettling
-	case refusal:
-		return false
-	}
+	refused, isRefused := err.(refusal) //nolint:errorlint // it is never wrapped
 	switch {
-	case isMissingRight(err):
+	case refused.isUnserved:
+		return crd.isPending() || crd != nil && p.isSettling
+	case isRefused, isMissingRight(err):
 		return false
 	case isMissingName(err, p.names):
 		return true
@@ -327,4 +333,10 @@ func idOf(u *unstructured.Unstructured) manifest.ID { return manifest.Object{Uns
 // problem returns a problem with an object of an environment.
 func problem(m Manifest, message string) manifest.Problem {
 	return manifest.Problem{File: m.File, Object: idOf(m.Unstructured).String(), Message: message}
+}
+
+func warning(m Manifest, message string) manifest.Problem {
+	warning := problem(m, message)
+	warning.Warning = true
+	return warning
 }

@@ -73,9 +73,7 @@ func withoutEncrypted(manifests []Manifest, consequence string) (readable []Mani
 			readable = append(readable, m)
 			continue
 		}
-		warning := problem(m, "SOPS encrypted it, and "+consequence)
-		warning.Warning = true
-		warnings = append(warnings, warning)
+		warnings = append(warnings, warning(m, "SOPS encrypted it, and "+consequence))
 	}
 	return readable, warnings
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	cliobject "github.com/fluxcd/cli-utils/pkg/object"
+	"github.com/fluxcd/cli-utils/pkg/object"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,59 +21,53 @@ import (
 
 // prunedObject is an object that git does not have and a tool prunes.
 type prunedObject struct {
-	live *unstructured.Unstructured
+	id   manifest.ID
 	note string // names the tool that prunes it
+	live *unstructured.Unstructured
+	err  error // why it is not known whether the cluster has it
 }
 
 // findPruned returns what the tools that apply the environment would prune. The problems warn
 // of tools of which that is not known.
-func (c *comparison) findPruned(ctx context.Context, steps []*step) (pruned []prunedObject, warnings []manifest.Problem, err error) {
-	notes := map[manifest.ID]string{}
-	add := func(listed []manifest.ID, note string) {
+func (c *comparison) findPruned(ctx context.Context, steps []*step) (pruned []*prunedObject, warnings []manifest.Problem, err error) {
+	var all []*prunedObject
+	add := func(tool, how string, listed []manifest.ID, err error) {
+		if err != nil {
+			warnings = append(warnings, manifest.Problem{Warning: true, Object: tool, Message: err.Error() + ": what it prunes is not listed"})
+		}
 		for _, id := range listed {
 			placed := id
 			placed.Namespace = cmp.Or(id.Namespace, metav1.NamespaceDefault) // as idInNamespace has it
 			if !c.known[placed] {
-				c.known[placed], notes[id] = true, note
+				c.known[placed] = true
+				all = append(all, &prunedObject{id: id, note: tool + " prunes it" + how})
 			}
 		}
 	}
-	warn := func(object string, err error) {
-		warnings = append(warnings, manifest.Problem{Warning: true, Object: object, Message: err.Error() + ": what it prunes is not listed"})
-	}
 	for _, name := range namesOf(steps, kustomizationOf) {
-		if listed, err := c.listKustomization(ctx, name); err != nil {
-			warn("Kustomization "+name, err)
-		} else {
-			add(listed, "Kustomization "+name+" prunes it at its next sync")
-		}
+		listed, err := c.listKustomization(ctx, name)
+		add("Kustomization "+name, " at its next sync", listed, err)
 	}
 	for _, name := range namesOf(steps, applicationOf) {
-		if listed, how, err := c.listApplication(ctx, name); err != nil {
-			warn("Application "+name, err)
-		} else {
-			add(listed, "Application "+name+" prunes it "+how)
-		}
+		listed, how, err := c.listApplication(ctx, name)
+		add("Application "+name, how, listed, err)
 	}
-	if listed, err := c.listOwn(ctx); err != nil {
-		warn("", err)
-	} else {
-		add(listed, "render apply --env "+c.name+" prunes it")
-	}
-	ids := sortIDs(slices.Collect(maps.Keys(notes)))
-	found, errs := make([]*unstructured.Unstructured, len(ids)), make([]error, len(ids))
-	err = concurrently(ctx, len(ids), func(ctx context.Context, i int) error {
-		if found[i], errs[i] = c.find(ctx, ids[i]); errs[i] != nil && isFatal(errs[i]) {
-			return errs[i]
+	listed, err := c.listOwn(ctx)
+	add("render apply --env "+c.name, "", listed, err)
+
+	err = concurrently(ctx, len(all), func(ctx context.Context, i int) error {
+		o := all[i]
+		if o.live, o.err = c.find(ctx, o.id); o.err != nil && isFatal(o.err) {
+			return o.err
 		}
 		return nil
 	})
-	for i, id := range ids {
-		switch live := found[i]; {
-		case errs[i] != nil:
-			warnings = append(warnings, manifest.Problem{Warning: true, Object: id.String(), Message: fmt.Sprintf("git does not have it, and whether the cluster has it is not known: %v", withWayOut(errs[i]))})
-		case live != nil && live.GetDeletionTimestamp() == nil:
-			pruned = append(pruned, prunedObject{live, notes[id]})
+	for _, o := range all {
+		switch {
+		case o.err != nil:
+			warnings = append(warnings, manifest.Problem{Warning: true, Object: o.id.String(), Message: fmt.Sprintf("git does not have it, and whether the cluster has it is not known: %v", withWayOut(o.err))})
+		case o.live != nil && o.live.GetDeletionTimestamp() == nil:
+			pruned = append(pruned, o)
 		}
 	}
 	return pruned, warnings, err
@@ -129,7 +123,7 @@ func (c *comparison) listKustomization(ctx context.Context, name string) (ids []
 	for _, entry := range entries {
 		fields, _ := entry.(map[string]any)
 		id, _ := fields["id"].(string)
-		if parsed, err := cliobject.ParseObjMetadata(id); err == nil {
+		if parsed, err := object.ParseObjMetadata(id); err == nil {
 			ids = append(ids, manifest.ID{Group: parsed.GroupKind.Group, Kind: parsed.GroupKind.Kind, Namespace: parsed.Namespace, Name: parsed.Name})
 		}
 	}
@@ -154,9 +148,9 @@ func (c *comparison) listApplication(ctx context.Context, name string) (ids []ma
 	if sources, _, _ := unstructured.NestedSlice(application, "spec", "sources"); len(sources) > 0 || !c.isFolder(folder) {
 		return nil, "", fmt.Errorf("syncs %q or several sources, which is not rendered/%s alone", folder, c.name)
 	}
-	how = "at its next sync"
+	how = " at its next sync"
 	if prunes, _, _ := unstructured.NestedBool(application, "spec", "syncPolicy", "automated", "prune"); !prunes {
-		how = "when it is synced with --prune"
+		how = " when it is synced with --prune"
 	}
 	resources, _, _ := unstructured.NestedSlice(application, "status", "resources")
 	for _, resource := range resources {
@@ -181,7 +175,7 @@ func (c *comparison) listOwn(ctx context.Context) ([]manifest.ID, error) {
 		return nil, fmt.Errorf("the inventories of render apply cannot be read: %w", err)
 	}
 	for _, i := range inventories {
-		if i.environment == c.name {
+		if i.environment() == c.name {
 			return slices.Collect(maps.Keys(i.ids)), i.err
 		}
 	}

@@ -9,26 +9,39 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// workload has the fields that the kinds of the groups apps and batch have in common.
+type workload struct {
+	Spec struct {
+		Selector *metav1.LabelSelector `json:"selector"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	} `json:"status"`
+}
 
 // trouble returns what keeps a workload from being ready, to follow a message: the state of one
 // of its Pods, or why it has none. It is empty for other objects, and where the Pods must not
 // be listed.
 func (a *applier) trouble(ctx context.Context, w *awaited) string {
 	live, err := a.cluster.find(ctx, w.id)
-	if w.isGone || err != nil || live == nil {
+	if w.isGone || err != nil || live == nil || !slices.Contains([]string{"apps", "batch"}, w.id.Group) {
 		return ""
 	}
-	selector := podSelector(live)
+	fields := decode[workload](live)
+	selector, err := metav1.LabelSelectorAsSelector(fields.Spec.Selector)
 	pods := &corev1.PodList{}
-	if selector == nil || a.cluster.List(ctx, pods, client.InNamespace(w.id.Namespace), client.MatchingLabelsSelector{Selector: selector}) != nil {
+	if err != nil || fields.Spec.Selector == nil || a.cluster.List(ctx, pods, client.InNamespace(w.id.Namespace), client.MatchingLabelsSelector{Selector: selector}) != nil {
 		return ""
 	}
-	kind, name, state := strings.ToLower(w.id.Kind), w.id.Name, replicaFailure(live)
+	kind, name, state := strings.ToLower(w.id.Kind), w.id.Name, ""
+	for _, c := range fields.Status.Conditions {
+		if c.Type == "ReplicaFailure" && c.Status == metav1.ConditionTrue {
+			state = c.Reason + ": " + c.Message
+		}
+	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if trouble := podTrouble(pod); trouble != "" && pod.DeletionTimestamp == nil {
@@ -40,23 +53,6 @@ func (a *applier) trouble(ctx context.Context, w *awaited) string {
 		state = ": " + strings.TrimRight(state, ".: \n")
 	}
 	return fmt.Sprintf("%s: see kubectl describe %s %s --namespace %s", state, kind, name, w.id.Namespace)
-}
-
-// podSelector selects the Pods of a workload; it is nil for other objects.
-func podSelector(live *unstructured.Unstructured) labels.Selector {
-	fields, isThere, _ := unstructured.NestedMap(live.Object, "spec", "selector")
-	if group := live.GroupVersionKind().Group; !isThere || group != "apps" && group != "batch" {
-		return nil
-	}
-	selector := &metav1.LabelSelector{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, selector); err != nil {
-		return nil
-	}
-	selected, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil {
-		return nil
-	}
-	return selected
 }
 
 // podTrouble returns what keeps a Pod from being ready; empty where it is ready, or has ended
@@ -81,15 +77,4 @@ func podTrouble(pod *corev1.Pod) string {
 		}
 	}
 	return cmp.Or(pod.Status.Reason, string(pod.Status.Phase)+", but not ready")
-}
-
-// replicaFailure returns why a workload cannot create Pods; empty where it can.
-func replicaFailure(live *unstructured.Unstructured) string {
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	for _, condition := range conditions {
-		if c, _ := condition.(map[string]any); c["type"] == "ReplicaFailure" && c["status"] == "True" {
-			return fmt.Sprintf("%v: %v", c["reason"], c["message"])
-		}
-	}
-	return ""
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind/registry"
@@ -33,16 +34,18 @@ func (w *awaited) isOver() bool {
 
 // awaited returns what to wait for after objects were applied and deleted. The object that a
 // gated Pod was rendered from speaks for the Pod.
-func (a *applier) awaited(applied []*step, deleted []removal) (all []*awaited) {
+func (a *applier) awaited(applied []*step, gone []*removal) (all []*awaited) {
 	for _, s := range applied {
 		if gateOf(a.Kinds, s.Unstructured) != "" {
 			continue
 		}
-		_, isShort, _ := unstructured.NestedFieldNoCopy(s.Object, "spec", "ttlSecondsAfterFinished")
-		all = append(all, &awaited{id: s.id(), file: s.File, mayEnd: isShort && s.GetKind() == "Job"})
+		mayEnd := len(ssautils.ExtractJobsWithTTL([]*unstructured.Unstructured{s.Unstructured})) > 0
+		all = append(all, &awaited{id: s.id(), file: s.File, mayEnd: mayEnd})
 	}
-	for _, r := range deleted {
-		all = append(all, &awaited{id: r.id, isGone: true})
+	for _, r := range gone {
+		if r.live != nil {
+			all = append(all, &awaited{id: r.id, isGone: true})
+		}
 	}
 	return all
 }
@@ -54,7 +57,7 @@ func (a *applier) waitFor(ctx context.Context, all []*awaited) (problems []manif
 	for pending := all; ; {
 		_ = concurrently(inTime, len(pending), func(ctx context.Context, i int) error {
 			if live, err := a.cluster.find(ctx, pending[i].id); ctx.Err() == nil || pending[i].message == "" {
-				pending[i].observe(a.Kinds, live, err)
+				pending[i].status, pending[i].message = pending[i].observe(a.Kinds, live, err)
 			}
 			return nil
 		})
@@ -86,35 +89,23 @@ func (w *awaited) problem(timeout time.Duration, trouble string) manifest.Proble
 	return manifest.Problem{File: w.file, Object: w.id.String(), Message: message + w.message + trouble}
 }
 
-// observe notes how far an object is.
-func (w *awaited) observe(kinds *registry.Kinds, live *unstructured.Unstructured, err error) {
-	w.status = status.InProgressStatus
+// observe returns how far an object is.
+func (w *awaited) observe(kinds *registry.Kinds, live *unstructured.Unstructured, err error) (status.Status, string) {
 	switch {
 	case err != nil:
-		w.message = messages(err)[0]
-	case w.isGone:
-		w.observeGoing(live)
-	case live == nil && w.mayEnd:
-		w.status = status.CurrentStatus
+		return status.InProgressStatus, messages(err)[0]
+	case live == nil && (w.isGone || w.mayEnd):
+		return status.CurrentStatus, ""
 	case live == nil:
-		w.message = "somebody deleted it: run this again"
-	default:
-		w.status, w.message = health(kinds, live)
-	}
-}
-
-// observeGoing notes whether an object is gone.
-func (w *awaited) observeGoing(live *unstructured.Unstructured) {
-	switch {
-	case live == nil:
-		w.status = status.CurrentStatus
+		return status.InProgressStatus, "somebody deleted it: run this again"
+	case !w.isGone:
+		return health(kinds, live)
 	case live.GetDeletionTimestamp() == nil:
-		w.status, w.message = status.FailedStatus, "somebody made it anew"
+		return status.FailedStatus, "somebody made it anew"
 	case len(live.GetFinalizers()) > 0:
-		w.message = fmt.Sprintf("it waits for its finalizers %q", live.GetFinalizers())
-	default:
-		w.message = cmp.Or(whatRemains(live), "it ends")
+		return status.InProgressStatus, fmt.Sprintf("it waits for its finalizers %q", live.GetFinalizers())
 	}
+	return status.InProgressStatus, cmp.Or(whatRemains(live), "it ends")
 }
 
 // whatRemains returns what keeps a Namespace from being gone; empty for any other object.
@@ -123,10 +114,9 @@ func whatRemains(live *unstructured.Unstructured) string {
 		return ""
 	}
 	var remains []string
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	for _, condition := range conditions {
-		if c, _ := condition.(map[string]any); c["status"] == "True" {
-			remains = append(remains, fmt.Sprint(c["message"]))
+	for _, c := range decode[corev1.Namespace](live).Status.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			remains = append(remains, c.Message)
 		}
 	}
 	return strings.Join(remains, "; ")

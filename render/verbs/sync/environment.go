@@ -1,12 +1,12 @@
 package sync
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -32,9 +32,7 @@ type environment struct {
 	TargetNamespace string
 
 	// WithoutNamespace are the namespaced objects that do not name their namespace.
-	WithoutNamespace []manifest.Object
-
-	isMixed bool // others name theirs
+	WithoutNamespace []string
 }
 
 // readEnvironment reads the rendered files of an environment.
@@ -49,8 +47,19 @@ func readEnvironment(repository *render.Repository, name string) (*environment, 
 	case len(objects) == 0:
 		return nil, fmt.Errorf("%s has nothing to sync: run render --env %s, and commit it", path.Join(tree.Folder, name), name)
 	}
-	e := &environment{HasSOPS: slices.ContainsFunc(objects, func(o manifest.Object) bool { return manifest.IsEncrypted(o.Unstructured) })}
-	e.findWithoutNamespace(files, objects)
+	e, isMixed := &environment{}, false
+	for i, o := range objects {
+		e.HasSOPS = e.HasSOPS || manifest.IsEncrypted(o.Unstructured)
+		switch {
+		case o.GetNamespace() != "":
+			isMixed = true
+		case path.Dir(files[i].Path) == o.NamespaceOrDefault(): // the folder has the name of the namespace that kubectl would take
+			e.WithoutNamespace = append(e.WithoutNamespace, manifest.EscapeControls(o.String()))
+		}
+	}
+	if len(e.WithoutNamespace) > 0 && !isMixed {
+		e.TargetNamespace = metav1.NamespaceDefault
+	}
 	return e, e.findElsewhere(repository, name, objects)
 }
 
@@ -60,47 +69,31 @@ func rendered(repository *render.Repository, name string) ([]tree.File, []manife
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, errs := make([]manifest.Object, len(files)), []error(nil)
+	objects := make([]manifest.Object, len(files))
 	for i, file := range files {
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(file.Content, &u.Object); err != nil || u.GetKind() == "" {
-			errs = append(errs, fmt.Errorf("%s is no object: run render --env %s", path.Join(tree.Folder, name, file.Path), name))
+			return nil, nil, fmt.Errorf("%s is no object: run render --env %s", path.Join(tree.Folder, name, file.Path), name)
 		}
 		objects[i].Unstructured = u
 	}
-	return files, objects, errors.Join(errs...)
+	return files, objects, nil
 }
 
-// findWithoutNamespace finds the objects that do not name their namespace. Their folder has the name of
-// the namespace that kubectl would take.
-func (e *environment) findWithoutNamespace(files []tree.File, objects []manifest.Object) {
-	for i, o := range objects {
-		switch {
-		case o.GetNamespace() != "":
-			e.isMixed = true
-		case path.Dir(files[i].Path) == o.NamespaceOrDefault():
-			e.WithoutNamespace = append(e.WithoutNamespace, o)
-		}
+// checkForFlux returns an error for what Flux cannot sync: an environment whose objects would replace
+// those of flux bootstrap, and objects without a namespace beside others that have one. Flux does not
+// create the former without a targetNamespace, and would move the latter to it.
+func (e *environment) checkForFlux(name string) error {
+	const most = 5
+	if name == "flux-system" {
+		return fmt.Errorf("environments/%s: Flux's own Kustomization and GitRepository have that name, and would be replaced: rename the environment", name)
 	}
-	if len(e.WithoutNamespace) > 0 && !e.isMixed {
-		e.TargetNamespace = e.WithoutNamespace[0].NamespaceOrDefault()
-	}
-}
-
-// checkNamespaces returns an error for objects without a namespace beside others that have one. Flux does
-// not create the former without a targetNamespace, and would move the latter to it.
-func (e *environment) checkNamespaces() error {
-	if len(e.WithoutNamespace) == 0 || !e.isMixed {
+	if len(e.WithoutNamespace) == 0 || e.TargetNamespace != "" {
 		return nil
 	}
-	const most = 5
-	names := make([]string, 0, most+1)
-	for i, o := range e.WithoutNamespace {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(e.WithoutNamespace)-most))
-			break
-		}
-		names = append(names, manifest.EscapeControls(o.String()))
+	names := e.WithoutNamespace
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most:most], fmt.Sprintf("%d more", more))
 	}
 	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", strings.Join(names, ", "))
 }

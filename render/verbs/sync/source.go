@@ -20,60 +20,52 @@ import (
 	"example.com/gatehouse/render/verbs/publish"
 )
 
-// complete checks the options that say where to sync from, and sets the path where it is empty. Its
-// error has every wrong option.
+// complete checks the options that say where to sync from, and sets the path where it is empty: to
+// rendered/NAME, below the folder of the repository in the work tree. The branches of render publish
+// have the same. Its error has every wrong option.
 func (o *Options) complete(ctx context.Context, repository *render.Repository, checkURL func(string) error) error {
 	wrongURL, wrongBranch := checkURL(o.URL), git.CheckBranch(ctx, o.Branch)
-	var wrongPath error
-	switch {
-	case o.Path != "":
-		if o.Path, wrongPath = cleanPath(o.Path); wrongPath == nil {
-			wrongPath = o.checkPath(ctx, repository)
+	prefix := ""
+	work, err := git.Open(ctx, repository.Dir())
+	isKnown := err == nil // git may not know the folder yet
+	if isKnown {
+		prefix = work.Prefix()
+	}
+	own := path.Join(prefix, tree.Folder, o.Environment)
+	if o.Path == "" {
+		o.Path = own
+		if isKnown && wrongBranch == nil {
+			wrongBranch = o.checkPublished(ctx, work)
 		}
-	case wrongBranch == nil:
-		o.Path, wrongPath = o.defaultPath(ctx, repository)
+	}
+	var wrongPath error
+	if o.Path, wrongPath = cleanPath(o.Path); wrongPath == nil && o.Path != own {
+		wrongPath = o.checkPath(repository.Dir(), prefix, own)
 	}
 	return errors.Join(wrongURL, wrongBranch, wrongPath)
 }
 
-// defaultPath returns the folder of a branch with what was rendered: rendered/NAME, below the folder of
-// the repository in the work tree. The branches of render publish have the same.
-func (o *Options) defaultPath(ctx context.Context, repository *render.Repository) (string, error) {
-	rendered := path.Join(tree.Folder, o.Environment)
-	work, err := git.Open(ctx, repository.Dir())
-	if err != nil {
-		return cleanPath(rendered) // git does not know the folder yet
-	}
+// checkPublished returns an error for a branch that render publish keeps for another environment.
+func (o *Options) checkPublished(ctx context.Context, work *git.Repository) error {
 	environment, err := publish.Published(ctx, work, o.Branch)
-	switch {
-	case err != nil:
-		return "", err
-	case environment != "" && environment != o.Environment:
-		return "", fmt.Errorf("--branch %s: render publishes environment %s to it, not %s", o.Branch, environment, o.Environment)
+	if err == nil && environment != "" && environment != o.Environment {
+		return fmt.Errorf("--branch %s: render publishes environment %s to it, not %s", o.Branch, environment, o.Environment)
 	}
-	return cleanPath(path.Join(work.Prefix(), rendered))
+	return err
 }
 
 // checkPath returns an error for a path that is something else in this repository, such as the folder of
-// what people write.
-func (o *Options) checkPath(ctx context.Context, repository *render.Repository) error {
-	prefix := ""
-	if work, err := git.Open(ctx, repository.Dir()); err == nil {
-		prefix = work.Prefix()
+// what people write. Prefix is the folder of the repository in the work tree.
+func (o *Options) checkPath(dir, prefix, own string) error {
+	in, err := filepath.Rel(filepath.FromSlash(prefix), filepath.FromSlash(o.Path))
+	top, _, _ := strings.Cut(filepath.ToSlash(in), "/")
+	if err != nil || !slices.Contains([]string{tree.EnvironmentsFolder, tree.Folder}, top) {
+		return nil //nolint:nilerr // it is in another folder of the work tree
 	}
-	in, isBelow := o.Path, true
-	if prefix != "" {
-		in, isBelow = strings.CutPrefix(o.Path, prefix+"/")
-	}
-	top, _, _ := strings.Cut(in, "/")
-	own := path.Join(tree.Folder, o.Environment)
-	if !isBelow || in == own || !slices.Contains([]string{tree.EnvironmentsFolder, tree.Folder}, top) {
-		return nil
-	}
-	if _, err := os.Lstat(filepath.Join(repository.Dir(), filepath.FromSlash(in))); err != nil {
+	if _, err := os.Lstat(filepath.Join(dir, in)); err != nil {
 		return nil //nolint:nilerr // another repository may have it
 	}
-	return fmt.Errorf("--path %q is not what environment %s was rendered to: leave it out, or write %s", o.Path, o.Environment, path.Join(prefix, own))
+	return fmt.Errorf("--path %q is not what environment %s was rendered to: leave it out, or write %s", o.Path, o.Environment, own)
 }
 
 // cleanPath returns the shortest form of the path of a folder of a branch.

@@ -8,6 +8,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -33,7 +34,7 @@ type Options struct {
 func Flux(ctx context.Context, repository *render.Repository, options Options) ([]byte, error) {
 	e, err := readEnvironment(repository, options.Environment)
 	if err == nil {
-		err = errors.Join(fluxName(options.Environment), e.checkNamespaces())
+		err = e.checkForFlux(options.Environment)
 	}
 	if err := errors.Join(err, options.complete(ctx, repository, fluxURL)); err != nil {
 		return nil, err
@@ -51,16 +52,6 @@ func Flux(ctx context.Context, repository *render.Repository, options Options) (
 	}{options, e, strings.HasPrefix(options.URL, "ssh://"), repository.Kinds().Gated(), health.Flux(repository.Kinds())})
 }
 
-// fluxName returns an error for an environment whose objects would replace those of `flux bootstrap`.
-func fluxName(environment string) error {
-	if environment != fluxNamespace {
-		return nil
-	}
-	return fmt.Errorf("environments/%s: Flux's own Kustomization and GitRepository have that name, and would be replaced: rename the environment", environment)
-}
-
-const fluxNamespace = "flux-system"
-
 // ArgoCD returns an Application, and the health checks for the ConfigMap argocd-cm.
 func ArgoCD(ctx context.Context, repository *render.Repository, options Options) ([]byte, error) {
 	e, err := readEnvironment(repository, options.Environment)
@@ -77,29 +68,22 @@ func ArgoCD(ctx context.Context, repository *render.Repository, options Options)
 }
 
 //go:embed flux.yaml argocd.yaml
-var templates embed.FS
+var files embed.FS
 
-// execute executes a template, which quotes what people wrote by its function text.
+// templates quote what people wrote by the function text.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"text": manifest.Scalar, "indent": indent}).ParseFS(files, "*"))
+
 func execute(name string, values any) ([]byte, error) {
-	t, err := template.New(name).Funcs(template.FuncMap{"text": manifest.Scalar, "indent": indent}).ParseFS(templates, name)
-	if err != nil {
-		return nil, err
-	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, values); err != nil {
+	if err := templates.ExecuteTemplate(&b, name, values); err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	return b.Bytes(), nil
 }
 
+var lineWithText = regexp.MustCompile(`(?m)^.*\S`)
+
 // indent indents the lines of a text that are not blank.
 func indent(by int, text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) != "" {
-			b.WriteString(strings.Repeat(" ", by))
-		}
-		b.WriteString(line)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.TrimSuffix(lineWithText.ReplaceAllString(text, strings.Repeat(" ", by)+"$0"), "\n")
 }

@@ -129,30 +129,28 @@ func (w *Watcher) Wait(ctx context.Context) error {
 	}
 	var done, latest <-chan time.Time
 	for {
-		var changed bool
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case event, ok := <-w.notify.Events:
-			if !ok {
-				return fsnotify.ErrClosed
-			}
-			changed = w.isOf(event)
-		case err := <-w.notify.Errors:
-			if !errors.Is(err, fsnotify.ErrEventOverflow) {
-				return fmt.Errorf("watch %s: %w", w.root, limitError(err))
-			}
-			changed = true // too many events for the queue
 		case <-done:
 			return nil
 		case <-latest:
 			return nil
-		}
-		if changed {
-			done = time.After(pause)
-			if latest == nil {
-				latest = time.After(longest)
+		case event, ok := <-w.notify.Events:
+			if !ok {
+				return fsnotify.ErrClosed
 			}
+			if !w.isOf(event) {
+				continue
+			}
+		case err := <-w.notify.Errors:
+			if !errors.Is(err, fsnotify.ErrEventOverflow) { // too many events for the queue are changes
+				return fmt.Errorf("watch %s: %w", w.root, limitError(err))
+			}
+		}
+		done = time.After(pause)
+		if latest == nil {
+			latest = time.After(longest)
 		}
 	}
 }

@@ -37,11 +37,10 @@ func ArgoCD(kinds *registry.Kinds) (checks []Check) {
 // Pod returns the check of Argo CD for Pods, which needs the library for strings; empty where no
 // kind that people write is rendered to Pods.
 func Pod(kinds *registry.Kinds) string {
-	of := renderedToPods(kinds)
-	if len(of) == 0 {
-		return ""
+	if podKinds := renderedToPods(kinds); len(podKinds) > 0 {
+		return write("pod.lua", podKinds)
 	}
-	return write("pod.lua", of)
+	return ""
 }
 
 // Flux returns the list healthCheckExprs of a Kustomization, empty where kstatus says all.
@@ -51,13 +50,13 @@ func Flux(kinds *registry.Kinds) string {
 
 // renderedToPods returns the kinds that are rendered to Pods. Pods that a Deployment or the like
 // makes are not Immutable.
-func renderedToPods(kinds *registry.Kinds) (of []kind.Kind) {
+func renderedToPods(kinds *registry.Kinds) (podKinds []kind.Kind) {
 	for _, k := range kinds.All {
 		if pod := k.Child(schema.GroupKind{Kind: "Pod"}); !k.IsConverted() && pod != nil && pod.Immutable {
-			of = append(of, k)
+			podKinds = append(podKinds, k)
 		}
 	}
-	return of
+	return podKinds
 }
 
 //go:embed kind.lua pod.lua flux.yaml
