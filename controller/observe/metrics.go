@@ -25,19 +25,10 @@ func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (sta
 	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
 		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK.Group), []string{"state"}, nil)
 	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
-		list := empty.DeepCopyObject().(client.ObjectList)
-		if err := objects.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, err
+		isIn := func(o runtime.Object, state string) bool {
+			return meta.IsStatusConditionTrue(conditionsOf(o.(kind.Object)), state)
 		}
-		counts := map[string]int{condition.Ready: 0, condition.Reconciling: 0, condition.Stalled: 0}
-		return counts, meta.EachListItem(list, func(o runtime.Object) error {
-			conditions := conditionsOf(o.(kind.Object))
-			for state := range counts {
-				if meta.IsStatusConditionTrue(conditions, state) {
-					counts[state]++
-				}
-			}
-			return nil
-		})
+		return status.CountStates(ctx, objects, empty.DeepCopyObject().(client.ObjectList), isIn,
+			condition.Ready, condition.Reconciling, condition.Stalled)
 	}}, nil
 }

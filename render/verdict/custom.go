@@ -298,26 +298,14 @@ func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstr
 	unknown := pruning.PruneWithOptions(stored.Object, k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		problems = append(problems, metadataProblems(o, err)...)
+		// The error does not say which value of the metadata is to blame.
+		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata]())
+		if len(problems) == 0 {
+			problems = []manifest.Problem{problemOf(o, err)}
+		}
 	}
 	for _, path := range append(unknown, unknownMeta...) {
 		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path)))
-	}
-	return problems
-}
-
-// metadataProblems returns the problems of the values for which metadata cannot be read, or
-// the problem of err where no value is to blame.
-func metadataProblems(o manifest.Object, err *field.Error) (problems []manifest.Problem) {
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	for _, m := range decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), false) {
-		if !m.Unknown {
-			m.Path = append([]string{"metadata"}, m.Path...)
-			problems = append(problems, misfitProblem(o, m))
-		}
-	}
-	if len(problems) == 0 {
-		problems = append(problems, problemOf(o, err))
 	}
 	return problems
 }

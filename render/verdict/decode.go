@@ -3,10 +3,10 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -14,21 +14,24 @@ import (
 
 // decode returns an object as the API server has it, or the fields that the API server does
 // not know and the values that it cannot read.
-func decode(o manifest.Object, kind apiserver.Kind) (decoded runtime.Object, problems []manifest.Problem) {
-	for _, m := range decoding.Find(o.Object, kind.Type, false) {
-		problems = append(problems, misfitProblem(o, m))
-	}
-	if len(problems) > 0 {
+func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.Problem) {
+	if problems := misfitProblems(o, o.Object, served.Type); len(problems) > 0 {
 		return nil, problems
 	}
-	encoded, err := json.Marshal(o.Object)
-	if err == nil {
-		decoded, err = kind.Decode(encoded)
-	}
+	decoded, err := served.Decode(o.Object)
 	if err != nil { // in a type that decodes itself
 		return nil, []manifest.Problem{invalid(o, err.Error())}
 	}
 	return decoded, nil
+}
+
+// misfitProblems returns the problems of the values in content, of an object, that do not fit a
+// Go type.
+func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type) (problems []manifest.Problem) {
+	for _, m := range decoding.Find(content, t, false) {
+		problems = append(problems, misfitProblem(o, m))
+	}
+	return problems
 }
 
 // misfitProblem returns the problem of a value that does not fit its place in an object.

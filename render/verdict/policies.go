@@ -135,11 +135,7 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 func (a *admitter) Admit(o manifest.Object) (*unstructured.Unstructured, error) {
 	gvk := o.GroupVersionKind()
 	if builtin, ok := apiserver.Lookup(gvk); ok {
-		encoded, err := json.Marshal(decrypted(o.Unstructured))
-		if err != nil {
-			return nil, err
-		}
-		return builtin.Admitted(encoded)
+		return builtin.Admitted(decrypted(o.Unstructured).Object)
 	}
 	admitted := o.DeepCopy()
 	if custom, ok := a.kinds[gvk]; ok {

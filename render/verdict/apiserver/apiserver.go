@@ -5,6 +5,7 @@ package apiserver
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +29,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/capabilities"
+
+	"example.com/gatehouse/kind"
 )
 
 // Kind is a kind of object that kube-apiserver serves, in one version.
@@ -58,8 +60,8 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 			codecs[g.scheme] = serializer.NewCodecFactory(g.scheme, serializer.EnableStrict)
 		}
 		for _, gv := range g.scheme.PrioritizedVersionsForGroup(name) {
-			for kind, strategy := range g.strategies {
-				gvk := gv.WithKind(kind)
+			for kindName, strategy := range g.strategies {
+				gvk := gv.WithKind(kindName)
 				if served.MatchString(gv.Version) && g.scheme.Recognizes(gvk) {
 					all[gvk] = Kind{gvk, g.scheme.AllKnownTypes()[gvk], strategy, g.scheme, codecs[g.scheme].UniversalDecoder()}
 				}
@@ -74,8 +76,8 @@ func Prepare() { kinds() }
 
 // Lookup returns a kind that is served.
 func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
-	kind, ok := kinds()[gvk]
-	return kind, ok
+	k, ok := kinds()[gvk]
+	return k, ok
 }
 
 // IsGroup reports whether a group is one of Kubernetes itself, even if it is no longer served:
@@ -114,38 +116,44 @@ func Kinds(group string) []string { return slices.Sorted(maps.Keys(groups[group]
 // IsNamespaced reports whether objects of the kind are in a namespace.
 func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
 
-// Decode returns the object in JSON as kube-apiserver has it, defaults filled in. The error is a
-// strict one where there are unknown fields.
-func (k Kind) Decode(encoded []byte) (runtime.Object, error) {
+// Decode returns an object as kube-apiserver has it, defaults filled in. The error is a strict one
+// where there are unknown fields.
+func (k Kind) Decode(content map[string]any) (kind.Object, error) {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
 	decoded, _, err := k.decoder.Decode(encoded, nil, nil)
-	return decoded, err
+	if err != nil {
+		return nil, err
+	}
+	return decoded.(kind.Object), nil // every kind that is kept has metadata
 }
 
 // Create returns why kube-apiserver would not store a decoded object, and what it would
 // warn about. It may change the object.
-func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []string) {
-	object, err := meta.Accessor(decoded)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}, nil
-	}
-	defer func() { // as each request is guarded
-		if recover() != nil {
-			errs, warnings = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}, nil
-		}
-	}()
+func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []string) {
+	defer recoverAsError(&errs)
 	var recorded recorder
-	ctx := warning.WithWarningRecorder(k.begin(object), &recorded)
+	ctx := warning.WithWarningRecorder(k.begin(decoded), &recorded)
 	if service, ok := decoded.(*core.Service); ok {
 		synchronize(&service.Spec)
 	}
 	k.strategy.PrepareForCreate(ctx, decoded)
 	if errs = append(k.strategy.Validate(ctx, decoded), admit(decoded)...); len(errs) == 0 {
-		errs = apivalidation.ValidateObjectMetaAccessor(object, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
+		errs = apivalidation.ValidateObjectMetaAccessor(decoded, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
 	}
 	if len(errs) > 0 {
 		return errs, nil
 	}
 	return nil, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
+}
+
+// recoverAsError turns a panic into an error, as each request is guarded.
+func recoverAsError(errs *field.ErrorList) {
+	if recover() != nil {
+		*errs = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}
+	}
 }
 
 // synchronize fills in what a Service may leave to the API server and is checked with: the
