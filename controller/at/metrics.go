@@ -32,8 +32,8 @@ func init() {
 // phaseGauge counts the Ats of a cache by phase.
 func phaseGauge(ats client.Reader) status.Gauge {
 	return status.Gauge{Desc: phases, Count: func(ctx context.Context) (map[string]int, error) {
-		isIn := func(o runtime.Object, phase string) bool { return string(o.(*cnatv1alpha1.At).Status.Phase) == phase }
-		return status.CountStates(ctx, ats, &cnatv1alpha1.AtList{}, isIn,
+		phaseOf := func(o runtime.Object, count func(string)) { count(string(o.(*cnatv1alpha1.At).Status.Phase)) }
+		return status.CountStates(ctx, ats, &cnatv1alpha1.AtList{}, phaseOf,
 			string(cnatv1alpha1.AtPending), string(cnatv1alpha1.AtRunning), string(cnatv1alpha1.AtDone))
 	}}
 }

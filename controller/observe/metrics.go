@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,10 +25,14 @@ func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (sta
 	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
 		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK.Group), []string{"state"}, nil)
 	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
-		isIn := func(o runtime.Object, state string) bool {
-			return meta.IsStatusConditionTrue(conditionsOf(o.(kind.Object)), state)
+		statesOf := func(o runtime.Object, count func(string)) {
+			for _, c := range conditionsOf(o.(kind.Object)) {
+				if c.Status == metav1.ConditionTrue {
+					count(c.Type)
+				}
+			}
 		}
-		return status.CountStates(ctx, objects, empty.DeepCopyObject().(client.ObjectList), isIn,
+		return status.CountStates(ctx, objects, empty.DeepCopyObject().(client.ObjectList), statesOf,
 			condition.Ready, condition.Reconciling, condition.Stalled)
 	}}, nil
 }

@@ -21,9 +21,9 @@ type Gauge struct {
 	Count func(context.Context) (map[string]int, error)
 }
 
-// CountStates counts the objects of a kind in a cache by the states that they are in. The list is an
-// empty one of the kind.
-func CountStates(ctx context.Context, objects client.Reader, list client.ObjectList, isIn func(o runtime.Object, state string) bool, states ...string) (map[string]int, error) {
+// CountStates counts the objects of a kind in a cache by those of some states that they are in.
+// The list is an empty one of the kind; statesOf calls count with each state of an object.
+func CountStates(ctx context.Context, objects client.Reader, list client.ObjectList, statesOf func(o runtime.Object, count func(state string)), states ...string) (map[string]int, error) {
 	if err := objects.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
@@ -31,12 +31,13 @@ func CountStates(ctx context.Context, objects client.Reader, list client.ObjectL
 	for _, state := range states {
 		counts[state] = 0
 	}
-	return counts, meta.EachListItem(list, func(o runtime.Object) error {
-		for _, state := range states {
-			if isIn(o, state) {
-				counts[state]++
-			}
+	count := func(state string) {
+		if _, ok := counts[state]; ok {
+			counts[state]++
 		}
+	}
+	return counts, meta.EachListItem(list, func(o runtime.Object) error {
+		statesOf(o, count)
 		return nil
 	})
 }

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -195,16 +193,9 @@ func (c *Checker) misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
 func checkMetadata(u *unstructured.Unstructured, namespaced bool) field.ErrorList {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	u = &unstructured.Unstructured{Object: map[string]any{"metadata": maps.Clone(metadata)}}
-	if !namespaced {
-		u.SetNamespace("") // the API server ignores it
-	} else if u.GetNamespace() == "" {
-		u.SetNamespace("default")
-	}
-	return apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
+	apiserver.SetNamespace(u, namespaced)
+	return apiserver.ValidateMetadata(u, namespaced)
 }
-
-// isPathSegment returns why a name cannot be part of a URL, as the name of every object is.
-func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // versions returns the known apiVersions of a custom kind.
 func (c *Checker) versions(kind schema.GroupKind) []string {

@@ -276,12 +276,7 @@ func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Un
 	created := &unstructured.Unstructured{Object: maps.Clone(stored.Object)}
 	metadata, _ := created.Object["metadata"].(map[string]any)
 	created.Object["metadata"] = maps.Clone(metadata)
-	switch {
-	case !k.strategy.NamespaceScoped():
-		created.SetNamespace("")
-	case created.GetNamespace() == "":
-		created.SetNamespace(metav1.NamespaceDefault)
-	}
+	apiserver.SetNamespace(created, k.strategy.NamespaceScoped())
 	k.strategy.PrepareForCreate(context.Background(), created)
 	return created
 }

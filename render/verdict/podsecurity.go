@@ -182,11 +182,8 @@ func itemNamed(spec any, kind, name string) []string {
 		lists = []string{"volumes"}
 	}
 	for _, list := range lists {
-		items, _ := decoding.At(spec, []string{list}).([]any)
-		for i, item := range items {
-			if decoding.At(item, []string{"name"}) == name {
-				return []string{list, index(i)}
-			}
+		if item := itemWith(decoding.At(spec, []string{list}), fmt.Sprintf("[name=%q]", name), 1); item != "" {
+			return []string{list, item}
 		}
 	}
 	return nil

@@ -116,7 +116,7 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 // Kind returns what is known of a kind.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 	if builtin, ok := apiserver.Lookup(gvk); ok {
-		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: builtin.Conversion(a.versions())}
+		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions())}
 	}
 	conversion := &admission.RuntimeObjectInterfaces{
 		ObjectCreater:            unstructuredscheme.NewUnstructuredCreator(),

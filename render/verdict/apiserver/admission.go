@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/utils/ptr"
 
@@ -26,7 +27,7 @@ func (k Kind) Admitted(content map[string]any) (*unstructured.Unstructured, erro
 		return nil, err
 	}
 	k.complete(decoded)
-	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
+	versioned, err := legacyscheme.Scheme.ConvertToVersion(decoded, k.GroupVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +108,13 @@ func (k Kind) Resource() schema.GroupVersionResource {
 	return resource
 }
 
-// Conversion converts what Admit returns to any of the versions.
-func (k Kind) Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInterfaces {
+// Conversion converts what Admitted returns to any of the versions.
+func Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInterfaces {
 	return &admission.RuntimeObjectInterfaces{
-		ObjectCreater:            k.scheme,
-		ObjectTyper:              k.scheme,
-		ObjectDefaulter:          k.scheme,
-		ObjectConvertor:          convertor{k.scheme},
+		ObjectCreater:            legacyscheme.Scheme,
+		ObjectTyper:              legacyscheme.Scheme,
+		ObjectDefaulter:          legacyscheme.Scheme,
+		ObjectConvertor:          convertor{legacyscheme.Scheme},
 		EquivalentResourceMapper: versions,
 	}
 }

@@ -38,8 +38,6 @@ type Kind struct {
 	schema.GroupVersionKind
 	Type     reflect.Type // the Go type of its version
 	strategy rest.RESTCreateStrategy
-	scheme   *runtime.Scheme
-	decoder  runtime.Decoder
 }
 
 // served matches the versions of built-in kinds that kube-apiserver serves unless it
@@ -53,22 +51,23 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
 	// The log of kube-apiserver is of no use to people who render.
 	klog.SetLogger(klog.Logger{})
-	codecs := map[*runtime.Scheme]serializer.CodecFactory{}
-	all := map[schema.GroupVersionKind]Kind{}
-	for name, g := range groups {
-		if _, ok := codecs[g.scheme]; !ok {
-			codecs[g.scheme] = serializer.NewCodecFactory(g.scheme, serializer.EnableStrict)
-		}
-		for _, gv := range g.scheme.PrioritizedVersionsForGroup(name) {
-			for kindName, strategy := range g.strategies {
+	all, types := map[schema.GroupVersionKind]Kind{}, legacyscheme.Scheme.AllKnownTypes()
+	for group, ofGroup := range strategies {
+		for _, gv := range legacyscheme.Scheme.PrioritizedVersionsForGroup(group) {
+			for kindName, strategy := range ofGroup {
 				gvk := gv.WithKind(kindName)
-				if served.MatchString(gv.Version) && g.scheme.Recognizes(gvk) {
-					all[gvk] = Kind{gvk, g.scheme.AllKnownTypes()[gvk], strategy, g.scheme, codecs[g.scheme].UniversalDecoder()}
+				if goType, ok := types[gvk]; ok && served.MatchString(gv.Version) {
+					all[gvk] = Kind{gvk, goType, strategy}
 				}
 			}
 		}
 	}
 	return all
+})
+
+// decoder decodes objects of all kinds, of JSON, and refuses fields that they do not have.
+var decoder = sync.OnceValue(func() runtime.Decoder {
+	return serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDecoder()
 })
 
 // Prepare loads the kinds.
@@ -83,7 +82,7 @@ func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
 // IsGroup reports whether a group is one of Kubernetes itself, even if it is no longer served:
 // a group of CustomResourceDefinitions has a dot.
 func IsGroup(name string) bool {
-	_, ok := groups[name]
+	_, ok := strategies[name]
 	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
 }
 
@@ -103,7 +102,7 @@ func Versions(kind schema.GroupKind) (apiVersions []string) {
 
 // VersionsOf returns the apiVersions of all kinds of a name that are served.
 func VersionsOf(kind string) (apiVersions []string) {
-	for group := range groups {
+	for group := range strategies {
 		apiVersions = append(apiVersions, Versions(schema.GroupKind{Group: group, Kind: kind})...)
 	}
 	slices.Sort(apiVersions)
@@ -111,7 +110,7 @@ func VersionsOf(kind string) (apiVersions []string) {
 }
 
 // Kinds returns the names of the kinds that are served in a group.
-func Kinds(group string) []string { return slices.Sorted(maps.Keys(groups[group].strategies)) }
+func Kinds(group string) []string { return slices.Sorted(maps.Keys(strategies[group])) }
 
 // IsNamespaced reports whether objects of the kind are in a namespace.
 func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
@@ -123,7 +122,7 @@ func (k Kind) Decode(content map[string]any) (kind.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoded, _, err := k.decoder.Decode(encoded, nil, nil)
+	decoded, _, err := decoder().Decode(encoded, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 	}
 	k.strategy.PrepareForCreate(ctx, decoded)
 	if errs = append(k.strategy.Validate(ctx, decoded), admit(decoded)...); len(errs) == 0 {
-		errs = apivalidation.ValidateObjectMetaAccessor(decoded, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
+		errs = ValidateMetadata(decoded, k.IsNamespaced())
 	}
 	if len(errs) > 0 {
 		return errs, nil
@@ -179,12 +178,7 @@ const uid = "00000000-0000-0000-0000-000000000000"
 // begin completes the metadata of an object as each request to create one does. It
 // returns the context of the request.
 func (k Kind) begin(object metav1.Object) context.Context {
-	switch {
-	case !k.IsNamespaced():
-		object.SetNamespace("")
-	case object.GetNamespace() == "":
-		object.SetNamespace(metav1.NamespaceDefault)
-	}
+	SetNamespace(object, k.IsNamespaced())
 	rest.FillObjectMetaSystemFields(object)
 	object.SetUID(uid) // any would do, and messages may have it
 	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{
@@ -197,11 +191,25 @@ func (k Kind) begin(object metav1.Object) context.Context {
 	})
 }
 
-func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+// ValidateMetadata returns the errors of metadata that do not depend on the kind of the object.
+func ValidateMetadata(object metav1.Object, isNamespaced bool) field.ErrorList {
+	isPathSegment := func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+	return apivalidation.ValidateObjectMetaAccessor(object, isNamespaced, isPathSegment, field.NewPath("metadata"))
+}
+
+// SetNamespace gives an object the namespace that a request to create it is for, or none.
+func SetNamespace(object metav1.Object, isNamespaced bool) {
+	switch {
+	case !isNamespaced:
+		object.SetNamespace("")
+	case object.GetNamespace() == "":
+		object.SetNamespace(metav1.NamespaceDefault)
+	}
+}
 
 // deprecation returns the warning of a deprecated version.
 func (k Kind) deprecation() []string {
-	versioned, err := k.scheme.New(k.GroupVersionKind)
+	versioned, err := legacyscheme.Scheme.New(k.GroupVersionKind)
 	if err != nil {
 		return nil
 	}

@@ -78,9 +78,8 @@ func Update(ctx context.Context, strategy rest.RESTUpdateStrategy, decoded, stor
 	decoded.SetGeneration(stored.GetGeneration())
 	decoded.SetResourceVersion(stored.GetResourceVersion())
 	strategy.PrepareForUpdate(ctx, decoded, stored)
-	path := field.NewPath("metadata")
-	errs := apivalidation.ValidateObjectMetaAccessor(decoded, strategy.NamespaceScoped(), isPathSegment, path)
-	errs = append(errs, apivalidation.ValidateObjectMetaAccessorUpdate(decoded, stored, path)...)
+	errs := ValidateMetadata(decoded, strategy.NamespaceScoped())
+	errs = append(errs, apivalidation.ValidateObjectMetaAccessorUpdate(decoded, stored, field.NewPath("metadata"))...)
 	return append(errs, strategy.ValidateUpdate(ctx, decoded, stored)...)
 }
 
