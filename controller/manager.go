@@ -23,14 +23,9 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// New returns a manager that runs controllers. Its error has everything that is wrong with
-// their kinds.
-func New(cfg *rest.Config, controllers []setup.Controller, options Options) (ctrl.Manager, error) {
-	return newManager(cfg, controllers, options)
-}
-
-// newManager is New, with changes to the manager's options.
-func newManager(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
+// New returns a manager that runs controllers, with changes to its own options. Its error has
+// everything that is wrong with their kinds.
+func New(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
 	if _, err := Kinds(controllers); err != nil {
 		return nil, err
 	}
