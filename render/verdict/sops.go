@@ -50,8 +50,6 @@ func isEncrypted(value any) bool {
 		return areEncrypted(slices.Values(value))
 	case map[string]any:
 		return areEncrypted(maps.Values(value))
-	case map[any]any: // which has keys that are no text
-		return areEncrypted(maps.Values(value))
 	}
 	return false
 }
@@ -143,11 +141,23 @@ func isEncryptedDocument(document *yaml.Node) bool {
 	return isSOPSMetadata(metadata) && isEncrypted(values)
 }
 
-// isPlain reports whether a node has no anchors and tags, whose names anybody can read, and no
-// merges, which may hide a value behind another.
+// isPlain reports whether a node has no anchors and tags, whose names anybody can read, and
+// nothing that hides a value behind another: neither merges nor, as it makes text of all keys, two
+// keys of one value, such as 1 and 0x1.
 func isPlain(node *yaml.Node) bool {
-	return node.Anchor == "" && node.Style&yaml.TaggedStyle == 0 && node.ShortTag() != "!!merge" &&
-		!slices.ContainsFunc(node.Content, func(inner *yaml.Node) bool { return !isPlain(inner) })
+	if node.Anchor != "" || node.Style&yaml.TaggedStyle != 0 || node.ShortTag() == "!!merge" {
+		return false
+	}
+	for i, inner := range node.Content {
+		isKey := node.Kind == yaml.MappingNode && i%2 == 0
+		if isKey && inner.Kind != yaml.ScalarNode || !isPlain(inner) {
+			return false
+		}
+		if isKey {
+			inner.Tag = "!!str"
+		}
+	}
+	return true
 }
 
 func isEncryptedJSON(content []byte) bool {
