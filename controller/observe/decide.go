@@ -68,11 +68,12 @@ type view struct {
 
 // look looks at each object that is expected.
 func look(s snapshot, all []expected) *view {
-	v, c := &view{}, match(s.kind, all, s.children)
+	v := &view{}
+	found, leftOver := match(s.kind, all, s.children)
 	for i, e := range all {
-		v.add(e, c.found[i], s.now)
+		v.add(e, found[i], s.now)
 	}
-	for _, o := range c.leftOver {
+	for _, o := range leftOver {
 		if o.GetDeletionTimestamp() != nil {
 			v.going = append(v.going, describe(o))
 			continue

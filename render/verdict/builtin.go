@@ -60,9 +60,6 @@ func withoutVaguer(errs field.ErrorList) field.ErrorList {
 func notServed(gvk schema.GroupVersionKind) *field.Error {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	if versions := apiserver.Versions(gvk.GroupKind()); len(versions) > 0 {
-		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("is not served by Kubernetes %s: write %s", apiserver.Version(), strings.Join(versions, " or ")))
-	}
-	if versions := apiserver.VersionsOf(kind); len(versions) > 0 {
 		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s", kind, apiserver.Version(), strings.Join(versions, " or ")))
 	}
 	if known := apiserver.Kinds(gvk.Group); manifest.DidYouMean(kind, known) != "" {

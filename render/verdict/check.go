@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +16,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/policy"
 )
 
 // Checker knows the kinds that are built in, those that this program brings and, in their
@@ -85,7 +87,10 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 // would warn about: Pod Security and policies. Position returns where a problem is found;
 // isController reports whether an object is the workload of the controller.
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
-	return slices.Concat(podSecurity(objects, position), c.policyProblems(objects, position), c.policyUsers(objects, isController))
+	refused := policy.Check(objects, &admitter{kinds: c.kinds, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
+		return position(manifest.NewProblem(o, "", manifest.Value{}, ""))
+	})
+	return slices.Concat(podSecurity(objects, position), refused, c.policyUsers(objects, isController))
 }
 
 // Defaulted returns an object with its defaults filled in, valid or not.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,15 +22,6 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/policy"
 )
-
-// policyProblems returns what the ValidatingAdmissionPolicies among objects object to in the
-// others.
-func (c *Checker) policyProblems(objects []manifest.Object, position func(manifest.Problem) string) []manifest.Problem {
-	kinds := &admitter{kinds: c.kinds, versions: sync.OnceValue(c.servedVersions)}
-	return policy.Check(objects, kinds, func(o manifest.Object) string {
-		return position(manifest.NewProblem(o, "", manifest.Value{}, ""))
-	})
-}
 
 // serviceAccount matches the user that a service account is, in an expression.
 var serviceAccount = regexp.MustCompile(`\bsystem:serviceaccount:[a-z0-9-]+:[a-z0-9.-]+`)

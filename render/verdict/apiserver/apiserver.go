@@ -89,24 +89,23 @@ func IsGroup(name string) bool {
 // formerGroups are groups of Kubernetes of which its code has nothing left.
 var formerGroups = []string{"auditregistration.k8s.io", "extensions", "settings.k8s.io"}
 
-// Versions returns the apiVersions in which a kind is served.
-func Versions(kind schema.GroupKind) (apiVersions []string) {
+// Versions returns the apiVersions in which a kind is served, or where its group has none of the
+// name, those of the other groups.
+func Versions(kind schema.GroupKind) []string {
+	var ofGroup, ofOthers []string
 	for gvk := range kinds() {
-		if gvk.GroupKind() == kind {
-			apiVersions = append(apiVersions, gvk.GroupVersion().String())
+		switch apiVersion := gvk.GroupVersion().String(); {
+		case gvk.GroupKind() == kind:
+			ofGroup = append(ofGroup, apiVersion)
+		case gvk.Kind == kind.Kind:
+			ofOthers = append(ofOthers, apiVersion)
 		}
 	}
-	slices.Sort(apiVersions)
-	return apiVersions
-}
-
-// VersionsOf returns the apiVersions of all kinds of a name that are served.
-func VersionsOf(kind string) (apiVersions []string) {
-	for group := range strategies {
-		apiVersions = append(apiVersions, Versions(schema.GroupKind{Group: group, Kind: kind})...)
+	if len(ofGroup) == 0 {
+		ofGroup = ofOthers
 	}
-	slices.Sort(apiVersions)
-	return apiVersions
+	slices.Sort(ofGroup)
+	return ofGroup
 }
 
 // Kinds returns the names of the kinds that are served in a group.
