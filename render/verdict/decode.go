@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -47,16 +46,17 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 		value = manifest.Value{Type: is}
 	}
 	isSecret := o.GetKind() == "Secret" // people who read the problem need not know its values
-	switch wants := strings.Join(m.Wants, " or "); {
+	wants := strings.Join(m.Wants, " or ")
+	message := "must be of type " + wants + ", not " + is
+	switch {
 	case m.Form != "" && isSecret:
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: %s", path, m.Form))
+		message = m.Form
 	case m.Form != "":
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: Invalid value: %s: %s", path, shown, m.Form))
+		message = "Invalid value: " + shown + ": " + m.Form
 	case is == "number" && strings.Contains(wants, "int") && !isSecret: // it is too large, or has a fraction
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, shown))
-	default:
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, is))
+		message = "must be of type " + wants + ", not " + shown
 	}
+	return manifest.NewProblem(o, path, value, path+": "+message)
 }
 
 // abbreviated returns a value as JSON, or the beginning of it.
