@@ -29,13 +29,13 @@ func TestCacheHoldsWhatIsRendered(t *testing.T) {
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 			}
 			w.must(w.Create(w.ctx, other))
-			options := setup.Options{}
+			var namespaces map[string]cache.Config
 			if !allNamespaces {
-				options.Namespaces = map[string]cache.Config{w.namespace: {}}
+				namespaces = map[string]cache.Config{w.namespace: {}}
 			}
 
 			var pods corev1.PodList
-			w.must(w.startCache(at.Controller, options).List(w.ctx, &pods, client.InNamespace(w.namespace)))
+			w.must(w.startCache(at.Controller, namespaces).List(w.ctx, &pods, client.InNamespace(w.namespace)))
 			if len(pods.Items) != 1 || pods.Items[0].UID != pod.UID || len(pods.Items[0].Spec.Containers) > 0 {
 				t.Errorf("the cache holds %+v", pods.Items)
 			}
@@ -44,12 +44,13 @@ func TestCacheHoldsWhatIsRendered(t *testing.T) {
 }
 
 // startCache starts the cache of what is rendered for one controller alone.
-func (w *world) startCache(c setup.Controller, options setup.Options) client.Reader {
+func (w *world) startCache(c setup.Controller, namespaces map[string]cache.Config) client.Reader {
 	w.Helper()
 	scheme, err := controller.Scheme([]setup.Controller{c})
 	w.must(err)
 	mgr, err := ctrl.NewManager(server.Controller, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		NewCache: setup.NewCache([]setup.Controller{c}), Cache: cache.Options{DefaultNamespaces: namespaces},
 	})
 	w.must(err)
 	started := make(chan cache.Cache, 1)
@@ -57,8 +58,7 @@ func (w *world) startCache(c setup.Controller, options setup.Options) client.Rea
 		started <- rendered.Cache
 		return nil
 	}
-	_, err = setup.AddTo(mgr, options, []setup.Controller{c})
-	w.must(err)
+	w.must(setup.AddTo(mgr, setup.Options{}, []setup.Controller{c}))
 	ctx, cancel := context.WithCancel(w.ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()

@@ -1,11 +1,8 @@
 package controller
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"example.com/gatehouse/controller/setup"
 )
 
 // clientConfig lets many Ats that are due together be opened as fast as the API
@@ -18,20 +15,6 @@ func clientConfig(cfg *rest.Config, as string) *rest.Config {
 	cfg.QPS = -1
 	cfg.UserAgent = "gatehouse-controller"
 	return cfg
-}
-
-// clientOptions has the manager's client read what is rendered from the API server
-// itself. In its cache would be all such objects of the cluster; for those that controllers
-// need there is another.
-func clientOptions(controllers []setup.Controller) client.Options {
-	options := client.Options{Cache: &client.CacheOptions{}}
-	for _, gvk := range setup.Types(controllers) {
-		object := setup.NewObject(gvk)
-		if _, ok := object.(*unstructured.Unstructured); !ok { // which are not cached anyway
-			options.Cache.DisableFor = append(options.Cache.DisableFor, object)
-		}
-	}
-	return options
 }
 
 // newClient returns a client whose requests go over HTTP/1.1, each of those at one

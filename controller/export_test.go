@@ -12,5 +12,5 @@ import (
 // have the same names. Each change is made to the manager's options.
 func NewBesideOthers(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
 	skip := func(o *ctrl.Options) { o.Controller.SkipNameValidation = ptr.To(true) }
-	return newManager(cfg, controllers, options, append([]func(*ctrl.Options){skip}, changes...)...)
+	return New(cfg, controllers, options, append([]func(*ctrl.Options){skip}, changes...)...)
 }

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// deadAfter is how long a watch fails before its cache is taken for dead: others are
-	// served meanwhile, and it may be the API server that restarts.
+	// deadAfter is how long a watch fails before the cache is taken for dead: the other types
+	// are served meanwhile, and it may be the API server that restarts.
 	deadAfter = 30 * time.Second
 	// aliveAfter is how long after its last error a watch is taken to work again. One that
 	// fails is tried again at least as often.
 	aliveAfter = 75 * time.Second
 )
 
-// watches knows which watches of caches fail, and since when.
+// watches knows which watches of a cache fail, and since when.
 type watches struct {
-	caches  []cache.Cache
+	cache   cache.Cache
 	mu      sync.Mutex
 	failing map[*toolscache.Reflector]failure
 }
@@ -52,14 +52,12 @@ func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err 
 	w.failing[r] = f
 }
 
-// check returns the error of a cache that is not filled yet, or is dead.
+// check returns the error of the cache where it is not filled yet, or is dead.
 func (w *watches) check(request *http.Request) error {
 	ctx, cancel := context.WithTimeout(request.Context(), time.Second/2)
 	defer cancel()
-	for _, c := range w.caches {
-		if !c.WaitForCacheSync(ctx) {
-			return errors.New("a cache is not filled yet")
-		}
+	if !w.cache.WaitForCacheSync(ctx) {
+		return errors.New("the cache is not filled yet")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

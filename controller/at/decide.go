@@ -294,15 +294,6 @@ func wholeSeconds(t time.Time) *metav1.Time {
 	return ptr.To(metav1.NewTime(t.Truncate(time.Second)))
 }
 
-// earliest returns the earliest of the times that are not zero.
-func earliest(times ...time.Time) time.Time {
-	times = slices.DeleteFunc(times, time.Time.IsZero)
-	if len(times) == 0 {
-		return time.Time{}
-	}
-	return slices.MinFunc(times, time.Time.Compare)
-}
-
 func (s *snapshot) newConditions() *condition.Conditions {
 	return condition.New(s.at.Status.Conditions, s.at.Generation, s.now)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -31,16 +32,8 @@ func init() {
 // phaseGauge counts the Ats of a cache by phase.
 func phaseGauge(ats client.Reader) status.Gauge {
 	return status.Gauge{Desc: phases, Count: func(ctx context.Context) (map[string]int, error) {
-		var list cnatv1alpha1.AtList
-		if err := ats.List(ctx, &list); err != nil {
-			return nil, err
-		}
-		counts := map[string]int{string(cnatv1alpha1.AtPending): 0, string(cnatv1alpha1.AtRunning): 0, string(cnatv1alpha1.AtDone): 0}
-		for i := range list.Items {
-			if phase := list.Items[i].Status.Phase; phase != "" {
-				counts[string(phase)]++
-			}
-		}
-		return counts, nil
+		phaseOf := func(o runtime.Object, count func(string)) { count(string(o.(*cnatv1alpha1.At).Status.Phase)) }
+		return status.CountStates(ctx, ats, &cnatv1alpha1.AtList{}, phaseOf,
+			string(cnatv1alpha1.AtPending), string(cnatv1alpha1.AtRunning), string(cnatv1alpha1.AtDone))
 	}}
 }

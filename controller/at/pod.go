@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"example.com/gatehouse/controller/status"
 	kindat "example.com/gatehouse/kind/at"
 )
 
@@ -72,13 +73,11 @@ func podProgress(pod *corev1.Pod) (reason, message string) {
 	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionFalse && scheduled.Reason == corev1.PodReasonUnschedulable {
 		return ReasonUnschedulable, fmt.Sprintf("No node takes Pod %s: see its events", pod.Name)
 	}
-	if waiting := commandStatus(pod).State.Waiting; waiting != nil {
-		switch waiting.Reason {
-		case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
-			return ReasonImageNotPulled, fmt.Sprintf("The image of Pod %s cannot be pulled: see its events", pod.Name)
-		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return ReasonContainerNotCreated, fmt.Sprintf("The container of Pod %s cannot be created: see its events", pod.Name)
-		}
+	switch status.WaitingReason(commandStatus(pod)) {
+	case ReasonImageNotPulled:
+		return ReasonImageNotPulled, fmt.Sprintf("The image of Pod %s cannot be pulled: see its events", pod.Name)
+	case ReasonContainerNotCreated:
+		return ReasonContainerNotCreated, fmt.Sprintf("The container of Pod %s cannot be created: see its events", pod.Name)
 	}
 	return ReasonRunning, fmt.Sprintf("The start of Pod %s is on record, and nothing holds it up", pod.Name)
 }

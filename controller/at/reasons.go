@@ -1,5 +1,7 @@
 package at
 
+import "example.com/gatehouse/controller/status"
+
 // The conditions of an At beside those of kstatus.
 const (
 	// Armed is True when one Pod, behind its gate, was chosen to run the command
@@ -42,10 +44,10 @@ const (
 	// ReasonGated: another scheduling gate, not the controller's, holds the Pod.
 	ReasonGated = "Gated"
 	// ReasonImageNotPulled: the node cannot pull the image. The Pod's events say why.
-	ReasonImageNotPulled = "ImageNotPulled"
+	ReasonImageNotPulled = status.ImageNotPulled
 	// ReasonContainerNotCreated: the node cannot create the container, for one when
 	// a ConfigMap or Secret is missing. The Pod's events say why.
-	ReasonContainerNotCreated = "ContainerNotCreated"
+	ReasonContainerNotCreated = status.ContainerNotCreated
 
 	// ReasonComplete: the command exited with 0.
 	ReasonComplete = "Complete"

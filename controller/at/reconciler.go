@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 	}
 
 	if unseen && decision.Status.Phase != cnatv1alpha1.AtDone {
-		decision.Wake = earliest(decision.Wake, m.now.Add(lookAgain))
+		decision.Wake = status.Earliest(decision.Wake, m.now.Add(lookAgain))
 	}
 	return r.requeue(decision), nil
 }

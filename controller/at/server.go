@@ -90,7 +90,11 @@ func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	// The answer is read into an object of its own: pod belongs to the cache.
+	return s.patchPod(ctx, pod, patch)
+}
+
+// patchPod patches a Pod of the cache, which stays as it is: the answer is read into another.
+func (s *server) patchPod(ctx context.Context, pod *corev1.Pod, patch client.Patch) error {
 	target := &corev1.Pod{}
 	target.Namespace, target.Name = pod.Namespace, pod.Name
 	return s.client.Patch(ctx, target, patch, status.FieldOwner)
@@ -116,49 +120,27 @@ func (s *server) Hold(ctx context.Context, pod *corev1.Pod, version string) erro
 	if err != nil {
 		return err
 	}
-	target := &corev1.Pod{}
-	target.Namespace, target.Name = pod.Namespace, pod.Name
-	return s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), status.FieldOwner)
+	return s.patchPod(ctx, pod, client.RawPatch(types.MergePatchType, patch))
 }
 
 func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+	// What a status leaves out of its JSON is what an apply configuration leaves out.
+	content, err := json.Marshal(next)
+	if err != nil {
+		return nil, err
+	}
+	nextStatus := cnatac.AtStatus()
+	if err := json.Unmarshal(content, nextStatus); err != nil {
+		return nil, err
+	}
 	configuration := cnatac.At(at.Name, at.Namespace).
 		WithUID(at.UID).
 		WithResourceVersion(at.ResourceVersion).
-		WithStatus(statusConfiguration(next))
+		WithStatus(nextStatus)
 	if err := status.Apply(ctx, s.client, configuration); err != nil {
 		return nil, err
 	}
 	applied := at.DeepCopy()
 	applied.ResourceVersion, applied.Status = *configuration.ResourceVersion, next // as it was answered
 	return applied, nil
-}
-
-func statusConfiguration(next cnatv1alpha1.AtStatus) *cnatac.AtStatusApplyConfiguration {
-	configuration := cnatac.AtStatus().
-		WithObservedGeneration(next.ObservedGeneration).
-		WithPhase(next.Phase).
-		WithConditions(status.ConditionConfigurations(next.Conditions)...).
-		WithRan(next.Ran...)
-	configuration.ForgottenTime = next.ForgottenTime
-	if run := next.Run; run != nil {
-		configuration.WithRun(&cnatac.AtRunApplyConfiguration{
-			Digest:        &run.Digest,
-			PodName:       nilIfEmpty(run.PodName),
-			PodUID:        nilIfEmpty(run.PodUID),
-			ScheduledTime: run.ScheduledTime,
-			OpenedTime:    run.OpenedTime,
-			FinishedTime:  run.FinishedTime,
-			ExitCode:      run.ExitCode,
-		})
-	}
-	return configuration
-}
-
-// nilIfEmpty returns a pointer to a value; nil where it is empty.
-func nilIfEmpty[T ~string](value T) *T {
-	if value == "" {
-		return nil
-	}
-	return &value
 }

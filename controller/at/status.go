@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind/condition"
 )
 
@@ -64,7 +65,7 @@ func (s *snapshot) await(reason, message string) Decision {
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
 	ends := conditions.Await(Armed, reason, message, s.grace)
-	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: earliest(ends, justAfter(s.deadline()))}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: status.Earliest(ends, justAfter(s.deadline()))}
 }
 
 // newestRendered returns the newest Pod that was rendered from any spec of the At.
@@ -113,7 +114,7 @@ func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
 // claim puts the start of a Pod on record.
 func (s *snapshot) claim(pod *corev1.Pod) Decision {
 	s.arm(pod)
-	s.run.OpenedTime = wholeSeconds(latest(s.now, s.due))
+	s.run.OpenedTime = wholeSeconds(slices.MaxFunc([]time.Time{s.now, s.due}, time.Time.Compare))
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	conditions.Reconciling(podProgress(pod))
@@ -245,11 +246,4 @@ func justAfter(t time.Time) time.Time {
 		return t
 	}
 	return t.Add(time.Nanosecond)
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -8,15 +8,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/controller/status"
@@ -46,9 +42,9 @@ func add(k kind.Kind, mgr ctrl.Manager, rendered setup.Rendered, options setup.O
 	never := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
 	controller := ctrl.NewControllerManagedBy(mgr).
 		For(k.New(), builder.WithPredicates(never)).
-		Watches(k.New(), settled)
+		Watches(k.New(), setup.After(client.ObjectKeyFromObject, settle))
 	for _, gvk := range setup.ObservedTypes(k) {
-		controller.WatchesRawSource(rendered.Events(setup.NewObject(gvk), delays{k, mgr.GetCache()}.after))
+		controller.WatchesRawSource(rendered.Events(setup.NewObject(gvk), settleOrFollow(k, mgr.GetCache())))
 	}
 	return controller.Complete(&reconciler{
 		kind:     k,
@@ -69,36 +65,24 @@ const (
 	rolloutDelay = 10 * time.Second
 )
 
-// settled requests each object of a kind some time after its events.
-var settled = handler.Funcs{
-	CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { settle(e.Object, q) },
-	UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { settle(e.ObjectNew, q) },
-	DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { settle(e.Object, q) },
-}
+// settle returns how long to wait after events of an object of a kind.
+func settle(context.Context, client.Object, client.ObjectKey) time.Duration { return settleDelay }
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-func settle(object client.Object, q queue) {
-	q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)}, settleDelay)
-}
-
-// delays says how long to wait after events of what was rendered from a kind.
-type delays struct {
-	kind    kind.Kind
-	objects client.Reader // of the kind
-}
-
-func (d delays) after(ctx context.Context, object client.Object, from client.ObjectKey) time.Duration {
-	if metav1.GetControllerOf(object) == nil {
+// settleOrFollow returns how long to wait after events of what was rendered from objects of a
+// kind.
+func settleOrFollow(k kind.Kind, objects client.Reader) setup.Delay {
+	return func(ctx context.Context, rendered client.Object, from client.ObjectKey) time.Duration {
+		if metav1.GetControllerOf(rendered) == nil {
+			return settleDelay
+		}
+		owner := k.New()
+		if err := objects.Get(ctx, from, owner, client.UnsafeDisableDeepCopy); err != nil {
+			return settleDelay // as a rule it does not exist
+		}
+		conditions := conditionsOf(owner)
+		if len(conditions) == 0 || meta.IsStatusConditionTrue(conditions, condition.Reconciling) {
+			return rolloutDelay
+		}
 		return settleDelay
 	}
-	owner := d.kind.New()
-	if err := d.objects.Get(ctx, from, owner, client.UnsafeDisableDeepCopy); err != nil {
-		return settleDelay // as a rule it does not exist
-	}
-	conditions := conditionsOf(owner)
-	if len(conditions) == 0 || meta.IsStatusConditionTrue(conditions, condition.Reconciling) {
-		return rolloutDelay
-	}
-	return settleDelay
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 )
@@ -36,7 +37,7 @@ func decide(s snapshot) (kind.Status, time.Time) {
 	}
 	v := look(s, all)
 	v.addAvailable(conditions, s.last)
-	wake := earliest(v.addProgress(conditions, s.grace), v.wake)
+	wake := status.Earliest(v.addProgress(conditions, s.grace), v.wake)
 
 	next := kind.Status{
 		ObservedGeneration: s.owner.GetGeneration(),
@@ -67,11 +68,12 @@ type view struct {
 
 // look looks at each object that is expected.
 func look(s snapshot, all []expected) *view {
-	v, c := &view{}, match(s.kind, all, s.children)
+	v := &view{}
+	found, leftOver := match(s.kind, all, s.children)
 	for i, e := range all {
-		v.add(e, c.found[i], s.now)
+		v.add(e, found[i], s.now)
 	}
-	for _, o := range c.leftOver {
+	for _, o := range leftOver {
 		if o.GetDeletionTimestamp() != nil {
 			v.going = append(v.going, describe(o))
 			continue
@@ -89,7 +91,7 @@ func (v *view) add(e expected, o kind.Object, now time.Time) {
 		return
 	}
 	h := stateOf(o, now)
-	v.wake = earliest(v.wake, h.wake)
+	v.wake = status.Earliest(v.wake, h.wake)
 	switch h.available {
 	case "":
 	case string(metav1.ConditionTrue):
@@ -170,12 +172,4 @@ func oneLine(err error) string {
 		return message
 	}
 	return strings.ToValidUTF8(message[:most], "") + "…"
-}
-
-// earliest returns the earlier of two times that are not zero.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -44,18 +44,10 @@ func expect(k kind.Kind, owner kind.Object) ([]expected, error) {
 	return all, nil
 }
 
-// cluster is what a cluster has of what is expected.
-type cluster struct {
-	// found has for each that is expected the object in the cluster, nil where it is
-	// missing.
-	found []kind.Object
-	// leftOver are objects that are not expected, sorted.
-	leftOver []kind.Object
-}
-
-// match finds what is expected among the children of an object. What others made, like
-// the Pods of a Deployment, is theirs.
-func match(k kind.Kind, all []expected, children []kind.Object) cluster {
+// match finds what is expected among the children of an object: for each that is expected the
+// object in the cluster, nil where it is missing, and those that are not expected, sorted. What
+// others made, like the Pods of a Deployment, is theirs.
+func match(k kind.Kind, all []expected, children []kind.Object) (found, leftOver []kind.Object) {
 	rendered := slices.DeleteFunc(slices.Clone(children), func(o kind.Object) bool { return metav1.GetControllerOf(o) != nil })
 	slices.SortFunc(rendered, newestFirst)
 	byID := map[id][]kind.Object{}
@@ -66,15 +58,16 @@ func match(k kind.Kind, all []expected, children []kind.Object) cluster {
 		}
 		byID[key] = append(byID[key], o)
 	}
-	c, taken := cluster{found: make([]kind.Object, len(all))}, map[kind.Object]bool{}
+	found = make([]kind.Object, len(all))
+	taken := map[kind.Object]bool{}
 	for i, e := range all {
 		if o := best(e, byID[e.id]); o != nil {
-			c.found[i], taken[o] = o, true
+			found[i], taken[o] = o, true
 		}
 	}
-	c.leftOver = slices.DeleteFunc(rendered, func(o kind.Object) bool { return taken[o] })
-	slices.SortFunc(c.leftOver, func(a, b kind.Object) int { return cmp.Compare(describe(a), describe(b)) })
-	return c
+	leftOver = slices.DeleteFunc(rendered, func(o kind.Object) bool { return taken[o] })
+	slices.SortFunc(leftOver, func(a, b kind.Object) int { return cmp.Compare(describe(a), describe(b)) })
+	return found, leftOver
 }
 
 // best is of objects that may be the one that is expected, newest first, the one that was

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,19 +25,14 @@ func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (sta
 	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
 		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK.Group), []string{"state"}, nil)
 	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
-		list := empty.DeepCopyObject().(client.ObjectList)
-		if err := objects.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, err
-		}
-		counts := map[string]int{condition.Ready: 0, condition.Reconciling: 0, condition.Stalled: 0}
-		return counts, meta.EachListItem(list, func(o runtime.Object) error {
-			conditions := conditionsOf(o.(kind.Object))
-			for state := range counts {
-				if meta.IsStatusConditionTrue(conditions, state) {
-					counts[state]++
+		statesOf := func(o runtime.Object, count func(string)) {
+			for _, c := range conditionsOf(o.(kind.Object)) {
+				if c.Status == metav1.ConditionTrue {
+					count(c.Type)
 				}
 			}
-			return nil
-		})
+		}
+		return status.CountStates(ctx, objects, empty.DeepCopyObject().(client.ObjectList), statesOf,
+			condition.Ready, condition.Reconciling, condition.Stalled)
 	}}, nil
 }

@@ -1,5 +1,7 @@
 package observe
 
+import "example.com/gatehouse/controller/status"
+
 // Synced is a condition beside those of kstatus: True when what the spec is rendered to, and
 // no more, is in the cluster, as it is rendered from this spec; Unknown while that is
 // awaited.
@@ -56,9 +58,9 @@ const (
 	// PodUnschedulable: no node takes the Pod.
 	PodUnschedulable = "PodUnschedulable"
 	// ImageNotPulled: an image of the Pod cannot be pulled.
-	ImageNotPulled = "ImageNotPulled"
+	ImageNotPulled = status.ImageNotPulled
 	// ContainerRestarted: a container of the Pod was restarted some seconds ago.
 	ContainerRestarted = "ContainerRestarted"
 	// ContainerNotCreated: a container of the Pod cannot be created.
-	ContainerNotCreated = "ContainerNotCreated"
+	ContainerNotCreated = status.ContainerNotCreated
 )

@@ -100,18 +100,18 @@ func (r *reconciler) decide(owner kind.Object, children []kind.Object) kind.Deci
 // conditions.
 func (r *reconciler) write(ctx context.Context, owner kind.Object, next any) ([]metav1.Condition, error) {
 	name := fmt.Sprintf("%s %s", r.kind.GVK.Kind, client.ObjectKeyFromObject(owner))
-	after, err := contentOf(next)
+	content, err := contentOf(next)
 	if err != nil {
 		return nil, fmt.Errorf("read the status decided for %s: %w", name, err)
 	}
-	before, err := lastContent(owner)
+	after, err := withStatus(r.kind, content)
 	if err != nil {
-		return nil, fmt.Errorf("read the status of %s: %w", name, err)
+		return nil, fmt.Errorf("read the status decided for %s: %w", name, err)
 	}
-	if after.says(before) {
-		return after.conditions(), nil
+	if status.Equal(statusOf(owner), statusOf(after)) {
+		return conditionsOf(after), nil
 	}
-	configuration := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any(after)}}
+	configuration := &unstructured.Unstructured{Object: map[string]any{"status": content}}
 	configuration.SetGroupVersionKind(r.kind.GVK)
 	configuration.SetNamespace(owner.GetNamespace())
 	configuration.SetName(owner.GetName())
@@ -120,7 +120,7 @@ func (r *reconciler) write(ctx context.Context, owner kind.Object, next any) ([]
 	if err := status.Apply(ctx, r.client, client.ApplyConfigurationFromUnstructured(configuration)); err != nil {
 		return nil, fmt.Errorf("apply status of %s: %w", name, err)
 	}
-	return after.conditions(), nil
+	return conditionsOf(after), nil
 }
 
 // report tells the log and the events of a status that says something else than the last.

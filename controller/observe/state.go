@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 )
 
@@ -70,7 +71,12 @@ func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 			h.status, h.reason, h.wake = kstatus.InProgressStatus, PodNotScheduled, ends
 		}
 	case h.status == kstatus.InProgressStatus:
-		h.reason = waitingReason(pod, h.reason)
+		for _, c := range pod.Status.ContainerStatuses {
+			if reason := status.WaitingReason(c); reason != "" {
+				h.reason = reason
+				break
+			}
+		}
 	case h.status == kstatus.CurrentStatus:
 		if stays := staysUp(pod); now.Before(stays) {
 			h.status, h.reason, h.wake = kstatus.InProgressStatus, ContainerRestarted, stays
@@ -106,23 +112,6 @@ func failedReason(pod *corev1.Pod) string {
 		}
 	}
 	return PodFailed
-}
-
-// waitingReason is why a Pod waits that needs help from outside, and otherwise the reason
-// given. What comes and goes while that is tried again has one name.
-func waitingReason(pod *corev1.Pod, otherwise string) string {
-	for _, c := range pod.Status.ContainerStatuses {
-		if c.State.Waiting == nil {
-			continue
-		}
-		switch c.State.Waiting.Reason {
-		case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
-			return ImageNotPulled
-		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return ContainerNotCreated
-		}
-	}
-	return otherwise
 }
 
 func isComplete(job *batchv1.Job) bool {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -26,31 +27,35 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind"
 )
 
-// objects is a cache of the objects that people write. No Go client decodes a list of which
-// it cannot decode one object: these are read as plain JSON and decoded one by one, so that
-// such an object is left out and the others are served.
+// objects is a cache of the objects that people write, and of what is rendered from them. No Go
+// client decodes a list of which it cannot decode one object: what people write is read as plain
+// JSON and decoded one by one, so that such an object is left out and the others are served.
 type objects struct {
 	cache.Cache
 	scheme *runtime.Scheme
 
 	mu sync.Mutex
-	// informers are those of each kind, one for each namespace that is watched.
+	// informers are those of each kind that people write, one for each namespace that is watched.
 	informers map[schema.GroupVersionKind][]toolscache.SharedIndexInformer
 }
 
 // largestObject is how many bytes of JSON the cache takes of one object, trimmed.
 const largestObject = 128 << 10
 
-// NewCache returns what creates the cache of a manager.
+// NewCache returns what creates the cache of a manager. Of types that nobody writes it has only
+// what is rendered.
 func NewCache(controllers []Controller) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (_ cache.Cache, err error) {
 		o := &objects{scheme: options.Scheme, informers: map[schema.GroupVersionKind][]toolscache.SharedIndexInformer{}}
+		options.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy})
+		options.DefaultTransform = transform(options.Scheme, controllers)
 		options.ByObject = map[client.Object]cache.ByObject{}
 		for _, c := range controllers {
 			o.informers[c.Kind.GVK] = nil
-			options.ByObject[untyped(c.Kind.GVK)] = cache.ByObject{Transform: c.transform}
+			options.ByObject[untyped(c.Kind.GVK)] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
 		}
 		options.NewInformer = o.newInformer
 		o.Cache, err = cache.New(config, options)

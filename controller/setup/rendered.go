@@ -29,25 +29,36 @@ func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.
 		client.MatchingFields{byOwner: owner(r.label, from.Name)}, client.UnsafeDisableDeepCopy)
 }
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
 // Events returns a source that, some time after each event of an object of a type, requests
 // what the object was rendered from.
-func (r Rendered) Events(object client.Object, delay func(ctx context.Context, object client.Object, from client.ObjectKey) time.Duration) source.Source {
-	enqueue := func(ctx context.Context, object client.Object, q queue) {
-		if name := object.GetLabels()[r.label]; name != "" {
-			from := client.ObjectKey{Namespace: object.GetNamespace(), Name: name}
-			q.AddAfter(reconcile.Request{NamespacedName: from}, delay(ctx, object, from))
+func (r Rendered) Events(object client.Object, delay Delay) source.Source {
+	from := func(object client.Object) client.ObjectKey {
+		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.label]}
+	}
+	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)))
+}
+
+// Delay returns how long after an event of an object to request the one of a key.
+type Delay func(ctx context.Context, object client.Object, key client.ObjectKey) time.Duration
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// After returns a handler that, some time after each event of an object, requests the one of the
+// key that it has, if that has a name.
+func After(key func(client.Object) client.ObjectKey, delay Delay) handler.Funcs {
+	request := func(ctx context.Context, object client.Object, q queue) {
+		if key := key(object); key.Name != "" {
+			q.AddAfter(reconcile.Request{NamespacedName: key}, delay(ctx, object, key))
 		}
 	}
-	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, q) },
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { request(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if e.ObjectOld.GetLabels()[r.label] != e.ObjectNew.GetLabels()[r.label] {
-				enqueue(ctx, e.ObjectOld, q)
+			if key(e.ObjectOld) != key(e.ObjectNew) {
+				request(ctx, e.ObjectOld, q)
 			}
-			enqueue(ctx, e.ObjectNew, q)
+			request(ctx, e.ObjectNew, q)
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(ctx, e.Object, q) },
-	}))
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { request(ctx, e.Object, q) },
+	}
 }

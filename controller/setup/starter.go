@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind"
@@ -20,9 +19,8 @@ import (
 // CustomResourceDefinition or a right that one kind lacks holds up no other: what one
 // controller waits for is not in the caches, which are waited for as a whole.
 type starter struct {
-	mgr      ctrl.Manager
-	rendered cache.Cache
-	options  Options
+	mgr     ctrl.Manager
+	options Options
 
 	controllers []Controller
 	indexed     sets.Set[schema.GroupVersionKind]
@@ -65,19 +63,12 @@ func (s *starter) Start(ctx context.Context) error {
 	return nil
 }
 
-// checkReadable finds whether the objects of a kind and of all types that its status depends
-// on can be listed.
+// checkReadable returns why the objects of a kind, or of a type that its status depends on, cannot
+// be listed.
 func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
-	own := &metav1.PartialObjectMetadataList{} // whatever its objects are
-	own.SetGroupVersionKind(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
-	observed := ObservedTypes(k)
-	lists := append(make([]client.ObjectList, 0, 1+len(observed)), own)
-	for _, gvk := range observed {
-		lists = append(lists, NewList(gvk))
-	}
-	for _, list := range lists {
+	for _, gvk := range append(ObservedTypes(k), k.GVK) {
 		for _, namespace := range s.namespaces() {
-			if err := s.list(ctx, list, namespace); err != nil {
+			if err := s.checkList(ctx, gvk, namespace); err != nil {
 				return err
 			}
 		}
@@ -85,9 +76,11 @@ func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
 	return nil
 }
 
-func (s *starter) list(ctx context.Context, list client.ObjectList, namespace string) error {
+func (s *starter) checkList(ctx context.Context, gvk schema.GroupVersionKind, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
+	list := &metav1.PartialObjectMetadataList{} // whatever else the objects are
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	return s.mgr.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1))
 }
 
@@ -96,24 +89,23 @@ func (s *starter) namespaces() []string {
 	if len(s.options.Namespaces) == 0 {
 		return []string{""}
 	}
-	return sets.List(sets.KeySet(s.options.Namespaces))
+	return s.options.Namespaces
 }
 
 // start adds a controller to the manager.
 func (s *starter) start(ctx context.Context, c Controller) error {
+	cached := s.mgr.GetCache()
 	for _, gvk := range ObservedTypes(c.Kind) {
 		if s.indexed.Has(gvk) {
 			continue
 		}
-		if err := s.rendered.IndexField(ctx, NewObject(gvk), byOwner, ownersOf(s.controllers)); err != nil {
+		if err := cached.IndexField(ctx, NewObject(gvk), byOwner, ownersOf(s.controllers)); err != nil {
 			return err
 		}
 		s.indexed.Insert(gvk)
 	}
-	if objects, ok := s.mgr.GetCache().(*objects); ok {
-		if err := s.mgr.Add(c.leftOutGauge(objects)); err != nil {
-			return err
-		}
+	if err := s.mgr.Add(c.leftOutGauge(cached.(*objects))); err != nil {
+		return err
 	}
-	return c.Setup(ctx, s.mgr, Rendered{Cache: s.rendered, label: c.Kind.Label}, s.options)
+	return c.Setup(ctx, s.mgr, Rendered{Cache: cached, label: c.Kind.Label}, s.options)
 }

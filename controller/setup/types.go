@@ -1,8 +1,6 @@
 package setup
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -10,18 +8,6 @@ import (
 
 	"example.com/gatehouse/kind"
 )
-
-// Types returns the types of rendered objects that controllers read, each once.
-func Types(controllers []Controller) (types []schema.GroupVersionKind) {
-	for _, c := range controllers {
-		for _, gvk := range ObservedTypes(c.Kind) {
-			if !slices.Contains(types, gvk) {
-				types = append(types, gvk)
-			}
-		}
-	}
-	return types
-}
 
 // ObservedTypes returns the types of objects that the status of a kind depends on.
 func ObservedTypes(k kind.Kind) (types []schema.GroupVersionKind) {

@@ -5,9 +5,7 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -25,19 +23,4 @@ func Apply(ctx context.Context, c client.Client, configuration runtime.ApplyConf
 // Admission may answer so, too.
 func IsOutdated(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
-}
-
-// ConditionConfigurations returns conditions as server-side apply takes them.
-func ConditionConfigurations(conditions []metav1.Condition) []*metav1ac.ConditionApplyConfiguration {
-	configurations := make([]*metav1ac.ConditionApplyConfiguration, len(conditions))
-	for i, c := range conditions {
-		configurations[i] = metav1ac.Condition().
-			WithType(c.Type).
-			WithStatus(c.Status).
-			WithObservedGeneration(c.ObservedGeneration).
-			WithLastTransitionTime(c.LastTransitionTime).
-			WithReason(c.Reason).
-			WithMessage(c.Message)
-	}
-	return configurations
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
@@ -16,6 +19,27 @@ type Gauge struct {
 	Desc *prometheus.Desc
 	// Count returns how many objects there are by the value of the label.
 	Count func(context.Context) (map[string]int, error)
+}
+
+// CountStates counts the objects of a kind in a cache by those of some states that they are in.
+// The list is an empty one of the kind; statesOf calls count with each state of an object.
+func CountStates(ctx context.Context, objects client.Reader, list client.ObjectList, statesOf func(o runtime.Object, count func(state string)), states ...string) (map[string]int, error) {
+	if err := objects.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for _, state := range states {
+		counts[state] = 0
+	}
+	count := func(state string) {
+		if _, ok := counts[state]; ok {
+			counts[state]++
+		}
+	}
+	return counts, meta.EachListItem(list, func(o runtime.Object) error {
+		statesOf(o, count)
+		return nil
+	})
 }
 
 // Start implements manager.Runnable. The metric is there for as long as the manager

@@ -85,28 +85,20 @@ func (s *search) visitObject(content map[string]any, t reflect.Type, path []stri
 			s.visit(value, t.Elem(), path)
 			continue
 		}
-		if field, ok := s.field(t, key); ok {
-			s.visit(value, field.Type, path)
+		fields := Fields(t)
+		i := slices.IndexFunc(fields, func(f Field) bool {
+			return f.Name == key || s.foldCase && strings.EqualFold(f.Name, key)
+		})
+		if i >= 0 {
+			s.visit(value, fields[i].Type, path)
 			continue
 		}
 		unknown := Misfit{Value: value, Unknown: true}
-		for _, f := range Fields(t) {
+		for _, f := range fields {
 			unknown.Siblings = append(unknown.Siblings, f.Name)
 		}
 		s.add(path, unknown)
 	}
-}
-
-// field returns the field of a struct that decodes a key.
-func (s *search) field(t reflect.Type, key string) (Field, bool) {
-	fields := Fields(t)
-	i := slices.IndexFunc(fields, func(f Field) bool {
-		return f.Name == key || s.foldCase && strings.EqualFold(f.Name, key)
-	})
-	if i < 0 {
-		return Field{}, false
-	}
-	return fields[i], true
 }
 
 // hugeExponent matches quantities such as 1e99999, which take minutes to parse.

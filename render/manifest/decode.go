@@ -17,7 +17,7 @@ import (
 // node.
 func FromYAML(node *yaml.Node) (Object, error) {
 	d := &decoder{}
-	d.visit(node)
+	d.visit(node, nil)
 	var content map[string]any
 	if err := node.Decode(&content); err != nil {
 		return Object{}, err
@@ -68,10 +68,7 @@ func jsonValue(value any) (_ any, err error) {
 
 // decoder reports the values in a tree of nodes that JSON cannot hold, and replaces them by some
 // that can be decoded.
-type decoder struct {
-	path    []string
-	inexact []inexact
-}
+type decoder struct{ inexact []inexact }
 
 // inexact is a value that cannot be kept as it is written.
 type inexact struct {
@@ -79,8 +76,8 @@ type inexact struct {
 	value, reason string
 }
 
-func (d *decoder) report(node *yaml.Node, reason string) {
-	d.inexact = append(d.inexact, inexact{slices.Clone(d.path), node.Value, reason})
+func (d *decoder) report(node *yaml.Node, path []string, reason string) {
+	d.inexact = append(d.inexact, inexact{slices.Clone(path), node.Value, reason})
 }
 
 // InexactProblem returns the problem of a value of an object that cannot be kept as it is
@@ -103,46 +100,41 @@ func mayBeSecret(kind string, keys []string) bool {
 	return kind == "Secret" || isData && kind != "ConfigMap"
 }
 
-func (d *decoder) visit(node *yaml.Node) {
+func (d *decoder) visit(node *yaml.Node, path []string) {
 	switch node.Kind {
 	case yaml.AliasNode:
-		d.visit(node.Alias)
+		d.visit(node.Alias, path)
 	case yaml.ScalarNode:
-		d.scalar(node)
+		d.scalar(node, path)
 	case yaml.MappingNode:
-		d.mapping(node)
+		d.mapping(node, path)
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			d.path = append(d.path, "["+strconv.Itoa(i)+"]")
-			d.visit(item)
-			d.path = d.path[:len(d.path)-1]
+			d.visit(item, append(path, "["+strconv.Itoa(i)+"]"))
 		}
 	}
 }
 
-func (d *decoder) mapping(node *yaml.Node) {
+func (d *decoder) mapping(node *yaml.Node, path []string) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
 		}
-		d.path = append(d.path, key.Value)
+		path := append(path, key.Value)
 		switch {
 		case key.Kind != yaml.ScalarNode: // decoding says why it is no key
 		case key.ShortTag() == "!!merge":
-			d.path = d.path[:len(d.path)-1]
-			d.visit(node.Content[i+1])
-			continue
+			path = path[:len(path)-1]
 		case key.Value == "<<":
-			d.report(key, "is a key that YAML tools take for a merge: rename it")
+			d.report(key, path, "is a key that YAML tools take for a merge: rename it")
 		case key.ShortTag() != "!!str":
 			if !isTextAnyway(key) {
-				d.report(key, "is a key, and keys are text: put it in quotes")
+				d.report(key, path, "is a key, and keys are text: put it in quotes")
 			}
 			key.Tag = "!!str"
 		}
-		d.visit(node.Content[i+1])
-		d.path = d.path[:len(d.path)-1]
+		d.visit(node.Content[i+1], path)
 	}
 }
 
@@ -158,7 +150,7 @@ func isTextAnyway(key *yaml.Node) bool {
 	return key.ShortTag() == "!!timestamp"
 }
 
-func (d *decoder) scalar(node *yaml.Node) {
+func (d *decoder) scalar(node *yaml.Node, path []string) {
 	if node.ShortTag() == "!!timestamp" {
 		// JSON has no times: kubectl takes them for text, as they are written.
 		node.Tag = "!!str"
@@ -166,7 +158,7 @@ func (d *decoder) scalar(node *yaml.Node) {
 	}
 	reason := Inexact(node)
 	if reason != "" {
-		d.report(node, reason)
+		d.report(node, path, reason)
 	}
 	if reason == noNumber || reason == notDecoded || reason == noText {
 		node.SetString("")

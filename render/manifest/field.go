@@ -52,21 +52,16 @@ func JoinField(keys []string) string {
 
 // DidYouMean returns a hint at the known name that is nearest to a wrong one, "" if none is near.
 func DidYouMean(name string, known []string) string {
-	if nearest := Nearest(name, known); nearest != "" {
-		return fmt.Sprintf(": did you mean %q?", nearest)
-	}
-	return ""
-}
-
-// Nearest returns the known name that is nearest to a wrong one, "" if none is near.
-func Nearest(name string, known []string) string {
 	best, distance := "", 3
 	for _, k := range slices.Sorted(slices.Values(known)) {
 		if d := distanceOf(name, k); d < distance {
 			best, distance = k, d
 		}
 	}
-	return best
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %q?", best)
 }
 
 // distanceOf returns how many letters of two names differ, whatever their case. It counts the

@@ -209,8 +209,7 @@ func dropEmptyMetadata(o manifest.Object) {
 		paths = append(paths, append(template, "metadata"))
 	}
 	for _, path := range paths {
-		held, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
-		metadata, _ := held.(map[string]any)
+		metadata, _ := decoding.At(o.Object, path).(map[string]any)
 		for _, key := range []string{"labels", "annotations"} {
 			if pairs, _ := metadata[key].(map[string]any); len(pairs) == 0 {
 				delete(metadata, key)

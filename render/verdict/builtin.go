@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -16,21 +16,21 @@ import (
 // checkBuiltin finds why the API server would refuse an object of a built-in kind, and
 // what it would warn about.
 func checkBuiltin(o manifest.Object) []manifest.Problem {
-	kind, ok := apiserver.Lookup(o.GroupVersionKind())
+	served, ok := apiserver.Lookup(o.GroupVersionKind())
 	if !ok {
 		return problemsOf(o, field.ErrorList{notServed(o.GroupVersionKind())})
 	}
-	decoded, problems := decode(o, kind)
+	decoded, problems := decode(o, served)
 	if len(problems) > 0 {
 		return problems
 	}
-	return creationProblems(o, kind, decoded)
+	return creationProblems(o, served, decoded)
 }
 
 // creationProblems returns why the API server would not store a decoded object, or what it
 // would warn about.
-func creationProblems(o manifest.Object, kind apiserver.Kind, decoded runtime.Object) []manifest.Problem {
-	errs, warnings := kind.Create(decoded)
+func creationProblems(o manifest.Object, served apiserver.Kind, decoded kind.Object) []manifest.Problem {
+	errs, warnings := served.Create(decoded)
 	problems := problemsOf(o, withoutVaguer(errs))
 	for _, warning := range warnings {
 		problems = append(problems, warningOf(o, warning))
@@ -60,9 +60,6 @@ func withoutVaguer(errs field.ErrorList) field.ErrorList {
 func notServed(gvk schema.GroupVersionKind) *field.Error {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	if versions := apiserver.Versions(gvk.GroupKind()); len(versions) > 0 {
-		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("is not served by Kubernetes %s: write %s", apiserver.Version(), strings.Join(versions, " or ")))
-	}
-	if versions := apiserver.VersionsOf(kind); len(versions) > 0 {
 		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s", kind, apiserver.Version(), strings.Join(versions, " or ")))
 	}
 	if known := apiserver.Kinds(gvk.Group); manifest.DidYouMean(kind, known) != "" {

@@ -6,9 +6,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,6 +16,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/policy"
 )
 
 // Checker knows the kinds that are built in, those that this program brings and, in their
@@ -87,7 +87,10 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 // would warn about: Pod Security and policies. Position returns where a problem is found;
 // isController reports whether an object is the workload of the controller.
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
-	return slices.Concat(podSecurity(objects, position), c.policyProblems(objects, position), c.policyUsers(objects, isController))
+	refused := policy.Check(objects, &admitter{kinds: c.kinds, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
+		return position(manifest.NewProblem(o, "", manifest.Value{}, ""))
+	})
+	return slices.Concat(podSecurity(objects, position), refused, c.policyUsers(objects, isController))
 }
 
 // Defaulted returns an object with its defaults filled in, valid or not.
@@ -195,16 +198,9 @@ func (c *Checker) misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
 func checkMetadata(u *unstructured.Unstructured, namespaced bool) field.ErrorList {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	u = &unstructured.Unstructured{Object: map[string]any{"metadata": maps.Clone(metadata)}}
-	if !namespaced {
-		u.SetNamespace("") // the API server ignores it
-	} else if u.GetNamespace() == "" {
-		u.SetNamespace("default")
-	}
-	return apivalidation.ValidateObjectMetaAccessor(u, namespaced, isPathSegment, field.NewPath("metadata"))
+	apiserver.SetNamespace(u, namespaced)
+	return apiserver.ValidateMetadata(u, namespaced)
 }
-
-// isPathSegment returns why a name cannot be part of a URL, as the name of every object is.
-func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // versions returns the known apiVersions of a custom kind.
 func (c *Checker) versions(kind schema.GroupKind) []string {

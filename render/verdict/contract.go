@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -125,7 +124,7 @@ func (c *Checker) addContract(fields map[string]string, at []string, value any) 
 	case []any:
 		at = append(at, "")
 		for i, inner := range value {
-			at[len(at)-1] = "[" + strconv.Itoa(i) + "]"
+			at[len(at)-1] = index(i)
 			c.addContract(fields, at, inner)
 		}
 	}

@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
@@ -49,8 +48,8 @@ type customKind struct {
 // define, or are built in.
 type customKinds map[apischema.GroupVersionKind]*customKind
 
-// embedded is what brought returns, made once for each list of kinds.
-var embedded sync.Map // of func() (customKinds, []object.Problem), by *registry.Kinds
+// embedded has what brought returns, made once for each list of kinds.
+var embedded sync.Map // of func() (customKinds, []manifest.Problem), by *registry.Kinds
 
 // brought returns the kinds of the CustomResourceDefinitions that come with this program,
 // and what the API server would say of those.
@@ -62,11 +61,15 @@ func brought(written *registry.Kinds) (customKinds, []manifest.Problem) {
 func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.Problem) {
 	all = customKinds{}
 	for i := range written.All {
-		definition, err := definitionOf(&written.All[i])
+		definition, err := registry.ReadCRD(written.All[i].CRD)
 		if err != nil {
 			panic(err) // registry.New has read it
 		}
-		kinds, wrong := customKinds{}.defined(manifest.Object{Unstructured: definition})
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(definition)
+		if err != nil {
+			panic(err) // it is plain data
+		}
+		kinds, wrong := customKinds{}.defined(manifest.Object{Unstructured: &unstructured.Unstructured{Object: content}})
 		maps.Copy(all, kinds)
 		for _, p := range wrong {
 			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", written.All[i].GVK.Kind, p.Message)
@@ -74,16 +77,6 @@ func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.
 		}
 	}
 	return all, problems
-}
-
-// definitionOf returns the CustomResourceDefinition that comes with a kind.
-func definitionOf(k *kind.Kind) (*unstructured.Unstructured, error) {
-	crd, err := registry.ReadCRD(k.CRD)
-	if err != nil {
-		return nil, err
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
-	return &unstructured.Unstructured{Object: content}, err
 }
 
 // defined returns the kinds of a CustomResourceDefinition, and what the API server would
@@ -283,12 +276,7 @@ func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Un
 	created := &unstructured.Unstructured{Object: maps.Clone(stored.Object)}
 	metadata, _ := created.Object["metadata"].(map[string]any)
 	created.Object["metadata"] = maps.Clone(metadata)
-	switch {
-	case !k.strategy.NamespaceScoped():
-		created.SetNamespace("")
-	case created.GetNamespace() == "":
-		created.SetNamespace(metav1.NamespaceDefault)
-	}
+	apiserver.SetNamespace(created, k.strategy.NamespaceScoped())
 	k.strategy.PrepareForCreate(context.Background(), created)
 	return created
 }
@@ -298,26 +286,14 @@ func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstr
 	unknown := pruning.PruneWithOptions(stored.Object, k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		problems = append(problems, metadataProblems(o, err)...)
+		// The error does not say which value of the metadata is to blame.
+		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata]())
+		if len(problems) == 0 {
+			problems = []manifest.Problem{problemOf(o, err)}
+		}
 	}
 	for _, path := range append(unknown, unknownMeta...) {
 		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path)))
-	}
-	return problems
-}
-
-// metadataProblems returns the problems of the values for which metadata cannot be read, or
-// the problem of err where no value is to blame.
-func metadataProblems(o manifest.Object, err *field.Error) (problems []manifest.Problem) {
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	for _, m := range decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), false) {
-		if !m.Unknown {
-			m.Path = append([]string{"metadata"}, m.Path...)
-			problems = append(problems, misfitProblem(o, m))
-		}
-	}
-	if len(problems) == 0 {
-		problems = append(problems, problemOf(o, err))
 	}
 	return problems
 }

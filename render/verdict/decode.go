@@ -2,11 +2,10 @@ package verdict
 
 import (
 	"encoding/json"
-	"fmt"
+	"reflect"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -14,21 +13,24 @@ import (
 
 // decode returns an object as the API server has it, or the fields that the API server does
 // not know and the values that it cannot read.
-func decode(o manifest.Object, kind apiserver.Kind) (decoded runtime.Object, problems []manifest.Problem) {
-	for _, m := range decoding.Find(o.Object, kind.Type, false) {
-		problems = append(problems, misfitProblem(o, m))
-	}
-	if len(problems) > 0 {
+func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.Problem) {
+	if problems := misfitProblems(o, o.Object, served.Type); len(problems) > 0 {
 		return nil, problems
 	}
-	encoded, err := json.Marshal(o.Object)
-	if err == nil {
-		decoded, err = kind.Decode(encoded)
-	}
+	decoded, err := served.Decode(o.Object)
 	if err != nil { // in a type that decodes itself
 		return nil, []manifest.Problem{invalid(o, err.Error())}
 	}
 	return decoded, nil
+}
+
+// misfitProblems returns the problems of the values in content, of an object, that do not fit a
+// Go type.
+func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type) (problems []manifest.Problem) {
+	for _, m := range decoding.Find(content, t, false) {
+		problems = append(problems, misfitProblem(o, m))
+	}
+	return problems
 }
 
 // misfitProblem returns the problem of a value that does not fit its place in an object.
@@ -44,16 +46,17 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 		value = manifest.Value{Type: is}
 	}
 	isSecret := o.GetKind() == "Secret" // people who read the problem need not know its values
-	switch wants := strings.Join(m.Wants, " or "); {
+	wants := strings.Join(m.Wants, " or ")
+	message := "must be of type " + wants + ", not " + is
+	switch {
 	case m.Form != "" && isSecret:
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: %s", path, m.Form))
+		message = m.Form
 	case m.Form != "":
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: Invalid value: %s: %s", path, shown, m.Form))
+		message = "Invalid value: " + shown + ": " + m.Form
 	case is == "number" && strings.Contains(wants, "int") && !isSecret: // it is too large, or has a fraction
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, shown))
-	default:
-		return manifest.NewProblem(o, path, value, fmt.Sprintf("%s: must be of type %s, not %s", path, wants, is))
+		message = "must be of type " + wants + ", not " + shown
 	}
+	return manifest.NewProblem(o, path, value, path+": "+message)
 }
 
 // abbreviated returns a value as JSON, or the beginning of it.

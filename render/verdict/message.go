@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -86,9 +87,9 @@ func unknownFieldProblem(o manifest.Object, path string, known []string) manifes
 // forPeople has, for a part of a message that speaks to programs, what to say to
 // people instead.
 var forPeople = []struct{ part, instead string }{
-	{"must be of type date-time", "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"},
-	{"T[0-9]{2}:[0-9]{2}:[0-9]{2}", "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"},
-	{"([KMGTPE]i)|[numkMGTPE]", "must be a quantity, like 64Mi or 500m"},
+	{"must be of type date-time", decoding.TimeForm},
+	{"T[0-9]{2}:[0-9]{2}:[0-9]{2}", decoding.TimeForm},
+	{"([KMGTPE]i)|[numkMGTPE]", decoding.QuantityForm},
 }
 
 // message returns the text of an error for people.

@@ -54,30 +54,25 @@ func podSecurity(objects []manifest.Object, position func(manifest.Problem) stri
 	return append(problems, slices.Concat(found...)...)
 }
 
-// podSecurityRules returns the rules of a Namespace, the most severe first, and the errors of
-// its labels. A label that is wrong makes no rule.
+// podSecurityRules returns the rules of a Namespace, the most severe first, or the errors of its
+// labels.
 func podSecurityRules(namespace manifest.Object) (rules []podSecurityRule, errs field.ErrorList) {
 	privileged := api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}
 	labels := namespace.GetLabels()
 	asked, errs := api.PolicyToEvaluate(labels, api.Policy{Enforce: privileged, Audit: privileged, Warn: privileged})
-	isWrong := func(label string) bool {
-		path := labelPath(label).String()
-		return slices.ContainsFunc(errs, func(err *field.Error) bool { return err.Field == path })
+	if len(errs) > 0 {
+		return nil, errs
 	}
-	for _, mode := range []struct {
-		level, version string
-		asked          api.LevelVersion
-		effect         string
-	}{
-		{api.EnforceLevelLabel, api.EnforceVersionLabel, asked.Enforce, "enforces"},
-		{api.WarnLevelLabel, api.WarnVersionLabel, asked.Warn, "has the API server warn of what violates"},
-		{api.AuditLevelLabel, api.AuditVersionLabel, asked.Audit, "has the audit log tell what violates"},
+	for _, rule := range []podSecurityRule{
+		{asked.Enforce, namespace, api.EnforceLevelLabel, "enforces"},
+		{asked.Warn, namespace, api.WarnLevelLabel, "has the API server warn of what violates"},
+		{asked.Audit, namespace, api.AuditLevelLabel, "has the audit log tell what violates"},
 	} {
-		if _, ok := labels[mode.level]; ok && mode.asked.Level != api.LevelPrivileged && !isWrong(mode.level) && !isWrong(mode.version) {
-			rules = append(rules, podSecurityRule{mode.asked, namespace, mode.level, mode.effect})
+		if _, ok := labels[rule.label]; ok && rule.Level != api.LevelPrivileged {
+			rules = append(rules, rule)
 		}
 	}
-	return rules, errs
+	return rules, nil
 }
 
 func labelPath(label string) *field.Path { return field.NewPath("metadata", "labels").Key(label) }
@@ -187,11 +182,8 @@ func itemNamed(spec any, kind, name string) []string {
 		lists = []string{"volumes"}
 	}
 	for _, list := range lists {
-		items, _ := decoding.At(spec, []string{list}).([]any)
-		for i, item := range items {
-			if decoding.At(item, []string{"name"}) == name {
-				return []string{list, index(i)}
-			}
+		if item := itemWith(decoding.At(spec, []string{list}), fmt.Sprintf("[name=%q]", name), 1); item != "" {
+			return []string{list, item}
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,15 +22,6 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/policy"
 )
-
-// policyProblems returns what the ValidatingAdmissionPolicies among objects object to in the
-// others.
-func (c *Checker) policyProblems(objects []manifest.Object, position func(manifest.Problem) string) []manifest.Problem {
-	kinds := &admitter{kinds: c.kinds, versions: sync.OnceValue(c.servedVersions)}
-	return policy.Check(objects, kinds, func(o manifest.Object) string {
-		return position(manifest.NewProblem(o, "", manifest.Value{}, ""))
-	})
-}
 
 // serviceAccount matches the user that a service account is, in an expression.
 var serviceAccount = regexp.MustCompile(`\bsystem:serviceaccount:[a-z0-9-]+:[a-z0-9.-]+`)
@@ -116,7 +106,7 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 // Kind returns what is known of a kind.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 	if builtin, ok := apiserver.Lookup(gvk); ok {
-		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: builtin.Conversion(a.versions())}
+		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions())}
 	}
 	conversion := &admission.RuntimeObjectInterfaces{
 		ObjectCreater:            unstructuredscheme.NewUnstructuredCreator(),
@@ -135,11 +125,7 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 func (a *admitter) Admit(o manifest.Object) (*unstructured.Unstructured, error) {
 	gvk := o.GroupVersionKind()
 	if builtin, ok := apiserver.Lookup(gvk); ok {
-		encoded, err := json.Marshal(decrypted(o.Unstructured))
-		if err != nil {
-			return nil, err
-		}
-		return builtin.Admitted(encoded)
+		return builtin.Admitted(decrypted(o.Unstructured).Object)
 	}
 	admitted := o.DeepCopy()
 	if custom, ok := a.kinds[gvk]; ok {

@@ -98,14 +98,8 @@ func annotationPath(key string) *field.Path { return field.NewPath("metadata", "
 func withoutEncryption(secret *unstructured.Unstructured) *unstructured.Unstructured {
 	rest := secret.DeepCopy()
 	metadata, _ := rest.Object["sops"].(map[string]any)
-	mac, _ := metadata["mac"].(string)
-	if !encrypted.MatchString(mac) {
+	if !isSOPSMetadata(metadata) {
 		return rest
-	}
-	for name := range metadata {
-		if !isSOPSMetadata(name) {
-			return rest
-		}
 	}
 	delete(rest.Object, "sops")
 	for _, name := range []string{"data", "stringData", "type", "immutable"} {
@@ -154,8 +148,7 @@ func unknownValues(values map[string]any, name string) map[string]any {
 func isEncryptedField(value any) bool {
 	if values, ok := value.(map[string]any); ok {
 		for _, v := range values {
-			text, isText := v.(string)
-			if v != nil && (!isText || !isEmptyOrEncrypted(text)) {
+			if _, isText := v.(string); v != nil && !isText || !isEncrypted(v) {
 				return false
 			}
 		}

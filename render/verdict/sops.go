@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,20 +21,46 @@ import (
 const encryptedValue = `ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*,iv:[A-Za-z0-9+/=]+,tag:[A-Za-z0-9+/=]+,type:(?:str|int|float|bool|bytes|time|comment)\]`
 
 var (
-	encrypted          = regexp.MustCompile(`^` + encryptedValue + `$`)
-	yamlComment        = regexp.MustCompile(`#.*`)
-	encryptedComment   = regexp.MustCompile(`^[#;]+[ \t]*` + encryptedValue + `[ \t\r]*$`)
-	yamlDirective      = regexp.MustCompile(`(?m)^%`)
-	iniSection         = regexp.MustCompile(`^\[([^\[\]]+)\]$`)
-	sopsMetadata       = []string{"shamir_threshold", "key_groups", "kms", "gcp_kms", "hckms", "azure_kv", "hc_vault", "age", "pgp", "lastmodified", "mac", "mac_only_encrypted", "unencrypted_suffix", "encrypted_suffix", "unencrypted_regex", "encrypted_regex", "unencrypted_comment_regex", "encrypted_comment_regex", "version"}
-	isEmptyOrEncrypted = func(value string) bool { return value == "" || encrypted.MatchString(value) }
+	encrypted        = regexp.MustCompile(`^` + encryptedValue + `$`)
+	encryptedComment = regexp.MustCompile(`^[#;]+[ \t]*` + encryptedValue + `[ \t\r]*$`)
+	sopsMetadata     = []string{"shamir_threshold", "key_groups", "kms", "gcp_kms", "hckms", "azure_kv", "hc_vault", "age", "pgp", "lastmodified", "mac", "mac_only_encrypted", "unencrypted_suffix", "encrypted_suffix", "unencrypted_regex", "encrypted_regex", "unencrypted_comment_regex", "encrypted_comment_regex", "version"}
 )
 
-// isSOPSMetadata reports whether metadata of SOPS may have a name, also one of a value in a
-// list as formats without lists have it: age__list_0__map_enc.
-func isSOPSMetadata(name string) bool {
-	name, _, _ = strings.Cut(name, "__")
-	return slices.Contains(sopsMetadata, name)
+// isSOPSMetadata reports whether values are metadata of SOPS that has a MAC. Formats without
+// lists have the names of values in a list: age__list_0__map_enc.
+func isSOPSMetadata(values map[string]any) bool {
+	for key := range values {
+		if name, _, _ := strings.Cut(key, "__"); !slices.Contains(sopsMetadata, name) {
+			return false
+		}
+	}
+	mac, _ := values["mac"].(string)
+	return encrypted.MatchString(mac)
+}
+
+// isEncrypted reports whether each text in a value is encrypted or empty, and nothing else is in
+// it but nulls.
+func isEncrypted(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == "" || encrypted.MatchString(value)
+	case []any:
+		return areEncrypted(slices.Values(value))
+	case map[string]any:
+		return areEncrypted(maps.Values(value))
+	}
+	return false
+}
+
+func areEncrypted(values iter.Seq[any]) bool {
+	for value := range values {
+		if !isEncrypted(value) {
+			return false
+		}
+	}
+	return true
 }
 
 // sopsFormat is a format in which SOPS writes files.
@@ -75,6 +103,11 @@ func isEncryptedFile(key string, content []byte) bool {
 // isMarked reports whether something of a value may be encrypted.
 func isMarked(content []byte) bool { return bytes.Contains(content, []byte("ENC[AES256_GCM,")) }
 
+var (
+	yamlComment   = regexp.MustCompile(`#.*`)
+	yamlDirective = regexp.MustCompile(`(?m)^%`)
+)
+
 func isEncryptedYAML(content []byte) bool {
 	if yamlDirective.Match(content) {
 		return false
@@ -91,10 +124,40 @@ func isEncryptedYAML(content []byte) bool {
 		if errors.Is(err, io.EOF) {
 			return documents > 0
 		}
-		if err != nil || len(document.Content) != 1 || !isEncryptedDocument(document.Content[0]) {
+		if err != nil || !isEncryptedDocument(&document) {
 			return false
 		}
 	}
+}
+
+// isEncryptedDocument reports whether all of a document is encrypted but its metadata.
+func isEncryptedDocument(document *yaml.Node) bool {
+	var values map[string]any
+	if !isPlain(document) || document.Decode(&values) != nil { // as it does not where a key is there twice
+		return false
+	}
+	metadata, _ := values["sops"].(map[string]any)
+	delete(values, "sops")
+	return isSOPSMetadata(metadata) && isEncrypted(values)
+}
+
+// isPlain reports whether a node has no anchors and tags, whose names anybody can read, and
+// nothing that hides a value behind another: neither merges nor, as it makes text of all keys, two
+// keys of one value, such as 1 and 0x1.
+func isPlain(node *yaml.Node) bool {
+	if node.Anchor != "" || node.Style&yaml.TaggedStyle != 0 || node.ShortTag() == "!!merge" {
+		return false
+	}
+	for i, inner := range node.Content {
+		isKey := node.Kind == yaml.MappingNode && i%2 == 0
+		if isKey && inner.Kind != yaml.ScalarNode || !isPlain(inner) {
+			return false
+		}
+		if isKey {
+			inner.Tag = "!!str"
+		}
+	}
+	return true
 }
 
 func isEncryptedJSON(content []byte) bool {
@@ -110,124 +173,51 @@ func isEncryptedBinary(content []byte) bool {
 	return isText && len(file) == 2 && isEncryptedJSON(content)
 }
 
-// isEncryptedDocument reports whether all of a mapping is encrypted but its metadata.
-func isEncryptedDocument(document *yaml.Node) bool {
-	if document.Kind != yaml.MappingNode || !isPlainMapping(document) {
-		return false
-	}
-	proven := false
-	for i := 0; i+1 < len(document.Content); i += 2 {
-		key, value := document.Content[i], document.Content[i+1]
-		switch {
-		case key.Value == "sops":
-			proven = isMetadataNode(value)
-		case !isEncryptedNode(value):
-			return false
-		}
-	}
-	return proven
-}
-
-// isMetadataNode reports whether a node is metadata of SOPS that has a MAC.
-func isMetadataNode(node *yaml.Node) bool {
-	if node.Kind != yaml.MappingNode || !isPlainMapping(node) {
-		return false
-	}
-	hasMAC := false
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		if !isSOPSMetadata(key.Value) {
-			return false
-		}
-		hasMAC = hasMAC || key.Value == "mac" && encrypted.MatchString(value.Value)
-	}
-	return hasMAC
-}
-
-// isEncryptedNode reports whether each value in a node is encrypted, or there is none.
-func isEncryptedNode(node *yaml.Node) bool {
-	if node.Anchor != "" || node.Style&yaml.TaggedStyle != 0 {
-		return false // which anybody can read
-	}
-	switch node.Kind {
-	case yaml.ScalarNode:
-		return node.ShortTag() == "!!null" || node.ShortTag() == "!!str" && isEmptyOrEncrypted(node.Value)
-	case yaml.SequenceNode:
-		return !slices.ContainsFunc(node.Content, func(item *yaml.Node) bool { return !isEncryptedNode(item) })
-	case yaml.MappingNode:
-		if !isPlainMapping(node) {
-			return false
-		}
-		for i := 1; i < len(node.Content); i += 2 {
-			if !isEncryptedNode(node.Content[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// isPlainMapping reports whether a mapping has each key once, all of them as they are
-// written.
-func isPlainMapping(node *yaml.Node) bool {
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		if key.Kind != yaml.ScalarNode || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0 || seen[key.Value] {
-			return false
-		}
-		seen[key.Value] = true
-	}
-	return node.Anchor == "" && node.Style&yaml.TaggedStyle == 0
-}
-
 func isEncryptedDotenv(content []byte) bool {
-	hasMAC := false
-	for line := range strings.SplitSeq(string(content), "\n") {
-		key, value, isEntry := strings.Cut(line, "=")
-		metadata, isMetadata := strings.CutPrefix(key, "sops_")
-		switch {
-		case line == "", encryptedComment.MatchString(line):
-		case strings.HasPrefix(line, "#"), !isEntry:
-			return false
-		case isMetadata && isSOPSMetadata(metadata):
-			hasMAC = hasMAC || metadata == "mac" && encrypted.MatchString(value)
-		case !isEmptyOrEncrypted(value):
-			return false
+	var values []any
+	metadata := map[string]any{}
+	isRead := readEntries(string(content), "=", func(key, value string) {
+		if name, ok := strings.CutPrefix(key, "sops_"); ok {
+			metadata[name] = value
+		} else {
+			values = append(values, value)
 		}
-	}
-	return hasMAC
+	})
+	return isRead && isSOPSMetadata(metadata) && isEncrypted(values)
 }
+
+var (
+	// sopsSection matches the head of the section of metadata, which SOPS writes last.
+	sopsSection = regexp.MustCompile(`(?m)^[ \t]*\[sops\][ \t\r]*$`)
+	iniSection  = regexp.MustCompile(`(?m)^[ \t]*\[[^\[\]\n]+\][ \t\r]*$`)
+	iniLines    = regexp.MustCompile(`(?s)""".*?"""`)
+)
 
 func isEncryptedINI(content []byte) bool {
-	hasMAC, inMetadata, inText := false, false, false
-	for line := range strings.SplitSeq(string(content), "\n") {
+	parts := sopsSection.Split(string(content), 2)
+	if len(parts) < 2 {
+		return false
+	}
+	var values []any
+	metadata := map[string]any{}
+	return readEntries(iniSection.ReplaceAllString(parts[0], ""), "=:", func(_, value string) { values = append(values, value) }) &&
+		readEntries(iniLines.ReplaceAllString(parts[1], ""), "=:", func(key, value string) { metadata[key] = value }) &&
+		isSOPSMetadata(metadata) && isEncrypted(values)
+}
+
+// readEntries calls use for the key and the value of each line of text. It returns false where
+// a line is neither an entry nor an encrypted comment.
+func readEntries(text, separators string, use func(key, value string)) bool {
+	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
-		if inText {
-			inText = !strings.HasSuffix(line, `"""`)
-			continue
-		}
-		if section := iniSection.FindStringSubmatch(line); section != nil {
-			inMetadata = section[1] == "sops"
-			continue
-		}
-		end := strings.IndexAny(line, "=:")
+		end := strings.IndexAny(line, separators)
 		switch {
 		case line == "", encryptedComment.MatchString(line):
-			continue
-		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, ";"), end < 0:
+		case strings.ContainsAny(line[:1], "#;"), end < 0:
 			return false
-		}
-		key, value := strings.TrimSpace(line[:end]), strings.TrimSpace(line[end+1:])
-		switch {
-		case inMetadata && isSOPSMetadata(key):
-			hasMAC = hasMAC || key == "mac" && encrypted.MatchString(value)
-			text, isQuoted := strings.CutPrefix(value, `"""`)
-			inText = isQuoted && !strings.HasSuffix(text, `"""`)
-		case !isEmptyOrEncrypted(value):
-			return false
+		default:
+			use(strings.TrimSpace(line[:end]), strings.TrimSpace(line[end+1:]))
 		}
 	}
-	return hasMAC && !inText
+	return true
 }

@@ -23,6 +23,7 @@ const (
 func TestEncryptedFiles(t *testing.T) {
 	for _, file := range []struct{ key, content string }{
 		{"a.yaml", "a: <enc>\nb:\n    - <enc>\n    - c: <enc>\nd: \"\"\ne: null\nf: []\ng: {}\n" + yamlMetadata},
+		{"a.yaml", "a:\n    1: <enc>\n    true: <enc>\n    ~: null\n2: <enc>\n" + yamlMetadata},
 		{"a.yml", "#<comment>\na: <enc> #<comment>\n# <comment>\n" + yamlMetadata},
 		{"a.yaml", "a: <enc>\n" + yamlMetadata + "---\nb: <enc>\n" + yamlMetadata},
 		{"a.json", "{\n\t\"a\": \"<enc>\",\n\t\"b\": [\"<enc>\", {\"c\": \"<enc>\", \"d\": null, \"e\": \"\"}],\n\t" + jsonMetadata},
@@ -59,6 +60,9 @@ func TestFilesThatCanBeRead(t *testing.T) {
 		"a comment after a mark":           {"a.yaml", "--- # hunter2\na: <enc>\n" + yamlMetadata},
 		"a comment of both":                {"a.yaml", "#<comment> hunter2\na: <enc>\n" + yamlMetadata},
 		"a key that is there twice":        {"a.yaml", "a: hunter2\na: <enc>\n" + yamlMetadata},
+		"a number that is there twice":     {"a.yaml", "a:\n    0x1: hunter2\n    1: <enc>\n" + yamlMetadata},
+		"a merge":                          {"a.yaml", "a:\n    <<: {b: hunter2}\n    b: <enc>\n" + yamlMetadata},
+		"a mapping that is a key":          {"a.yaml", "a:\n    ? {b: hunter2}\n    : <enc>\n" + yamlMetadata},
 		"metadata twice":                   {"a.yaml", "a: <enc>\nsops: {hunter2: a}\n" + yamlMetadata},
 		"an alias":                         {"a.yaml", "a: &x <enc>\nb: *x\n" + yamlMetadata},
 		"an anchor":                        {"a.yaml", "a: &hunter2 <enc>\n" + yamlMetadata},

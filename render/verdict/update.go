@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"context"
-	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -22,31 +21,10 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 	if !ok {
 		return nil
 	}
-	was, is := creatable(before), creatable(after)
-	if was == nil || is == nil {
+	if manifest.HasErrors(checkBuiltin(before)) || manifest.HasErrors(checkBuiltin(after)) {
 		return nil
 	}
-	return withoutVaguer(kind.Update(was, is))
-}
-
-// creatable returns the JSON of an object that the API server would create; nil for any other.
-func creatable(o manifest.Object) []byte {
-	kind, ok := apiserver.Lookup(o.GroupVersionKind())
-	if !ok {
-		return nil
-	}
-	decoded, problems := decode(o, kind)
-	if len(problems) > 0 {
-		return nil
-	}
-	if errs, _ := kind.Create(decoded); len(errs) > 0 {
-		return nil
-	}
-	encoded, err := json.Marshal(o.Object)
-	if err != nil {
-		return nil
-	}
-	return encoded
+	return withoutVaguer(kind.Update(before.Object, after.Object))
 }
 
 // update returns why the API server would not change an object into another of the kind:

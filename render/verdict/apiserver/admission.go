@@ -12,33 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/kind"
 )
 
-// Admitted returns the object that JSON is as kube-apiserver shows it to admission policies,
-// but for what a cluster knows of ServiceAccounts and of classes.
-func (k Kind) Admitted(encoded []byte) (*unstructured.Unstructured, error) {
-	decoded, err := k.Decode(encoded)
+// Admitted returns an object as kube-apiserver shows it to admission policies, but for what a
+// cluster knows of ServiceAccounts and of classes.
+func (k Kind) Admitted(content map[string]any) (*unstructured.Unstructured, error) {
+	decoded, err := k.Decode(content)
 	if err != nil {
 		return nil, err
 	}
-	object, err := meta.Accessor(decoded)
-	if err != nil {
-		return nil, err
-	}
-	k.complete(object, decoded)
-	versioned, err := k.scheme.ConvertToVersion(decoded, k.GroupVersion())
+	k.complete(decoded)
+	versioned, err := legacyscheme.Scheme.ConvertToVersion(decoded, k.GroupVersion())
 	if err != nil {
 		return nil, err
 	}
 	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
-	return &unstructured.Unstructured{Object: content}, err
+	admitted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	return &unstructured.Unstructured{Object: admitted}, err
 }
 
 // complete fills in what a request to create an object does.
-func (k Kind) complete(metadata metav1.Object, decoded runtime.Object) {
+func (k Kind) complete(decoded kind.Object) {
 	switch object := decoded.(type) {
 	case *core.Pod:
 		completePod(&object.Spec)
@@ -49,7 +48,7 @@ func (k Kind) complete(metadata metav1.Object, decoded runtime.Object) {
 	case *core.PersistentVolume:
 		protect(object, "kubernetes.io/pv-protection")
 	}
-	k.strategy.PrepareForCreate(k.begin(metadata), decoded)
+	k.strategy.PrepareForCreate(k.begin(decoded), decoded)
 }
 
 // completePod gives a Pod what admission plugins give each that leaves it out.
@@ -109,13 +108,13 @@ func (k Kind) Resource() schema.GroupVersionResource {
 	return resource
 }
 
-// Conversion converts what Admit returns to any of the versions.
-func (k Kind) Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInterfaces {
+// Conversion converts what Admitted returns to any of the versions.
+func Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInterfaces {
 	return &admission.RuntimeObjectInterfaces{
-		ObjectCreater:            k.scheme,
-		ObjectTyper:              k.scheme,
-		ObjectDefaulter:          k.scheme,
-		ObjectConvertor:          convertor{k.scheme},
+		ObjectCreater:            legacyscheme.Scheme,
+		ObjectTyper:              legacyscheme.Scheme,
+		ObjectDefaulter:          legacyscheme.Scheme,
+		ObjectConvertor:          convertor{legacyscheme.Scheme},
 		EquivalentResourceMapper: versions,
 	}
 }

@@ -5,6 +5,7 @@ package apiserver
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +29,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/capabilities"
+
+	"example.com/gatehouse/kind"
 )
 
 // Kind is a kind of object that kube-apiserver serves, in one version.
@@ -36,8 +38,6 @@ type Kind struct {
 	schema.GroupVersionKind
 	Type     reflect.Type // the Go type of its version
 	strategy rest.RESTCreateStrategy
-	scheme   *runtime.Scheme
-	decoder  runtime.Decoder
 }
 
 // served matches the versions of built-in kinds that kube-apiserver serves unless it
@@ -51,17 +51,13 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
 	// The log of kube-apiserver is of no use to people who render.
 	klog.SetLogger(klog.Logger{})
-	codecs := map[*runtime.Scheme]serializer.CodecFactory{}
-	all := map[schema.GroupVersionKind]Kind{}
-	for name, g := range groups {
-		if _, ok := codecs[g.scheme]; !ok {
-			codecs[g.scheme] = serializer.NewCodecFactory(g.scheme, serializer.EnableStrict)
-		}
-		for _, gv := range g.scheme.PrioritizedVersionsForGroup(name) {
-			for kind, strategy := range g.strategies {
-				gvk := gv.WithKind(kind)
-				if served.MatchString(gv.Version) && g.scheme.Recognizes(gvk) {
-					all[gvk] = Kind{gvk, g.scheme.AllKnownTypes()[gvk], strategy, g.scheme, codecs[g.scheme].UniversalDecoder()}
+	all, types := map[schema.GroupVersionKind]Kind{}, legacyscheme.Scheme.AllKnownTypes()
+	for group, ofGroup := range strategies {
+		for _, gv := range legacyscheme.Scheme.PrioritizedVersionsForGroup(group) {
+			for kindName, strategy := range ofGroup {
+				gvk := gv.WithKind(kindName)
+				if goType, ok := types[gvk]; ok && served.MatchString(gv.Version) {
+					all[gvk] = Kind{gvk, goType, strategy}
 				}
 			}
 		}
@@ -69,83 +65,93 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	return all
 })
 
+// decoder decodes objects of all kinds, of JSON, and refuses fields that they do not have.
+var decoder = sync.OnceValue(func() runtime.Decoder {
+	return serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDecoder()
+})
+
 // Prepare loads the kinds.
 func Prepare() { kinds() }
 
 // Lookup returns a kind that is served.
 func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
-	kind, ok := kinds()[gvk]
-	return kind, ok
+	k, ok := kinds()[gvk]
+	return k, ok
 }
 
 // IsGroup reports whether a group is one of Kubernetes itself, even if it is no longer served:
 // a group of CustomResourceDefinitions has a dot.
 func IsGroup(name string) bool {
-	_, ok := groups[name]
+	_, ok := strategies[name]
 	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
 }
 
 // formerGroups are groups of Kubernetes of which its code has nothing left.
 var formerGroups = []string{"auditregistration.k8s.io", "extensions", "settings.k8s.io"}
 
-// Versions returns the apiVersions in which a kind is served.
-func Versions(kind schema.GroupKind) (apiVersions []string) {
+// Versions returns the apiVersions in which a kind is served, or where its group has none of the
+// name, those of the other groups.
+func Versions(kind schema.GroupKind) []string {
+	var ofGroup, ofOthers []string
 	for gvk := range kinds() {
-		if gvk.GroupKind() == kind {
-			apiVersions = append(apiVersions, gvk.GroupVersion().String())
+		switch apiVersion := gvk.GroupVersion().String(); {
+		case gvk.GroupKind() == kind:
+			ofGroup = append(ofGroup, apiVersion)
+		case gvk.Kind == kind.Kind:
+			ofOthers = append(ofOthers, apiVersion)
 		}
 	}
-	slices.Sort(apiVersions)
-	return apiVersions
-}
-
-// VersionsOf returns the apiVersions of all kinds of a name that are served.
-func VersionsOf(kind string) (apiVersions []string) {
-	for group := range groups {
-		apiVersions = append(apiVersions, Versions(schema.GroupKind{Group: group, Kind: kind})...)
+	if len(ofGroup) == 0 {
+		ofGroup = ofOthers
 	}
-	slices.Sort(apiVersions)
-	return apiVersions
+	slices.Sort(ofGroup)
+	return ofGroup
 }
 
 // Kinds returns the names of the kinds that are served in a group.
-func Kinds(group string) []string { return slices.Sorted(maps.Keys(groups[group].strategies)) }
+func Kinds(group string) []string { return slices.Sorted(maps.Keys(strategies[group])) }
 
 // IsNamespaced reports whether objects of the kind are in a namespace.
 func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
 
-// Decode returns the object in JSON as kube-apiserver has it, defaults filled in. The error is a
-// strict one where there are unknown fields.
-func (k Kind) Decode(encoded []byte) (runtime.Object, error) {
-	decoded, _, err := k.decoder.Decode(encoded, nil, nil)
-	return decoded, err
+// Decode returns an object as kube-apiserver has it, defaults filled in. The error is a strict one
+// where there are unknown fields.
+func (k Kind) Decode(content map[string]any) (kind.Object, error) {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	decoded, _, err := decoder().Decode(encoded, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return decoded.(kind.Object), nil // every kind that is kept has metadata
 }
 
 // Create returns why kube-apiserver would not store a decoded object, and what it would
 // warn about. It may change the object.
-func (k Kind) Create(decoded runtime.Object) (errs field.ErrorList, warnings []string) {
-	object, err := meta.Accessor(decoded)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}, nil
-	}
-	defer func() { // as each request is guarded
-		if recover() != nil {
-			errs, warnings = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}, nil
-		}
-	}()
+func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []string) {
+	defer recoverAsError(&errs)
 	var recorded recorder
-	ctx := warning.WithWarningRecorder(k.begin(object), &recorded)
+	ctx := warning.WithWarningRecorder(k.begin(decoded), &recorded)
 	if service, ok := decoded.(*core.Service); ok {
 		synchronize(&service.Spec)
 	}
 	k.strategy.PrepareForCreate(ctx, decoded)
 	if errs = append(k.strategy.Validate(ctx, decoded), admit(decoded)...); len(errs) == 0 {
-		errs = apivalidation.ValidateObjectMetaAccessor(object, k.IsNamespaced(), isPathSegment, field.NewPath("metadata"))
+		errs = ValidateMetadata(decoded, k.IsNamespaced())
 	}
 	if len(errs) > 0 {
 		return errs, nil
 	}
 	return nil, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
+}
+
+// recoverAsError turns a panic into an error, as each request is guarded.
+func recoverAsError(errs *field.ErrorList) {
+	if recover() != nil {
+		*errs = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}
+	}
 }
 
 // synchronize fills in what a Service may leave to the API server and is checked with: the
@@ -171,12 +177,7 @@ const uid = "00000000-0000-0000-0000-000000000000"
 // begin completes the metadata of an object as each request to create one does. It
 // returns the context of the request.
 func (k Kind) begin(object metav1.Object) context.Context {
-	switch {
-	case !k.IsNamespaced():
-		object.SetNamespace("")
-	case object.GetNamespace() == "":
-		object.SetNamespace(metav1.NamespaceDefault)
-	}
+	SetNamespace(object, k.IsNamespaced())
 	rest.FillObjectMetaSystemFields(object)
 	object.SetUID(uid) // any would do, and messages may have it
 	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{
@@ -189,11 +190,25 @@ func (k Kind) begin(object metav1.Object) context.Context {
 	})
 }
 
-func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+// ValidateMetadata returns the errors of metadata that do not depend on the kind of the object.
+func ValidateMetadata(object metav1.Object, isNamespaced bool) field.ErrorList {
+	isPathSegment := func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+	return apivalidation.ValidateObjectMetaAccessor(object, isNamespaced, isPathSegment, field.NewPath("metadata"))
+}
+
+// SetNamespace gives an object the namespace that a request to create it is for, or none.
+func SetNamespace(object metav1.Object, isNamespaced bool) {
+	switch {
+	case !isNamespaced:
+		object.SetNamespace("")
+	case object.GetNamespace() == "":
+		object.SetNamespace(metav1.NamespaceDefault)
+	}
+}
 
 // deprecation returns the warning of a deprecated version.
 func (k Kind) deprecation() []string {
-	versioned, err := k.scheme.New(k.GroupVersionKind)
+	versioned, err := legacyscheme.Scheme.New(k.GroupVersionKind)
 	if err != nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	crdinstall "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -93,20 +92,15 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
 )
 
-// group has the kinds of one API group that objects are kept of.
-type group struct {
-	scheme     *runtime.Scheme
-	strategies map[string]rest.RESTCreateStrategy // by kind
+func init() { // kube-apiserver has these in servers of their own
+	crdinstall.Install(legacyscheme.Scheme)
+	aggregatorinstall.Install(legacyscheme.Scheme)
 }
 
-func ofKubernetes(strategies map[string]rest.RESTCreateStrategy) group {
-	return group{legacyscheme.Scheme, strategies}
-}
-
-// groups are those that kube-apiserver serves, with what it does when an object is
-// created. https://kubernetes.io/docs/reference/kubernetes-api/
-var groups = map[string]group{
-	"": ofKubernetes(map[string]rest.RESTCreateStrategy{
+// strategies are what kube-apiserver does when an object is created, for the kinds of each group
+// of which it keeps objects. https://kubernetes.io/docs/reference/kubernetes-api/
+var strategies = map[string]map[string]rest.RESTCreateStrategy{
+	"": {
 		"ConfigMap":             configmap.Strategy,
 		"Endpoints":             endpoint.Strategy,
 		"Event":                 event.Strategy,
@@ -122,83 +116,87 @@ var groups = map[string]group{
 		"Secret":                secret.Strategy,
 		"Service":               service.Strategy,
 		"ServiceAccount":        serviceaccount.Strategy,
-	}),
-	"admissionregistration.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"admissionregistration.k8s.io": {
 		"MutatingAdmissionPolicy":          mutatingadmissionpolicy.NewStrategy(nil, unasked),
 		"MutatingAdmissionPolicyBinding":   mutatingadmissionpolicybinding.NewStrategy(nil, nil, unasked),
 		"MutatingWebhookConfiguration":     mutatingwebhookconfiguration.Strategy,
 		"ValidatingAdmissionPolicy":        validatingadmissionpolicy.NewStrategy(nil, unasked),
 		"ValidatingAdmissionPolicyBinding": validatingadmissionpolicybinding.NewStrategy(nil, nil, unasked),
 		"ValidatingWebhookConfiguration":   validatingwebhookconfiguration.Strategy,
-	}),
-	"apiextensions.k8s.io":   customResources(),
-	"apiregistration.k8s.io": aggregation(),
-	"apps": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"apiextensions.k8s.io": {
+		"CustomResourceDefinition": customresourcedefinition.NewStrategy(legacyscheme.Scheme),
+	},
+	"apiregistration.k8s.io": {
+		"APIService": apiservice.NewStrategy(legacyscheme.Scheme),
+	},
+	"apps": {
 		"ControllerRevision": controllerrevision.Strategy,
 		"DaemonSet":          daemonset.Strategy,
 		"Deployment":         deployment.Strategy,
 		"ReplicaSet":         replicaset.Strategy,
 		"StatefulSet":        statefulset.Strategy,
-	}),
-	"autoscaling": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"autoscaling": {
 		"HorizontalPodAutoscaler": horizontalpodautoscaler.Strategy,
-	}),
-	"batch": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"batch": {
 		"CronJob": cronjob.Strategy,
 		"Job":     job.Strategy,
-	}),
-	"certificates.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"certificates.k8s.io": {
 		"CertificateSigningRequest": certificates.Strategy,
-	}),
-	"coordination.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"coordination.k8s.io": {
 		"Lease": lease.Strategy,
-	}),
-	"discovery.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"discovery.k8s.io": {
 		"EndpointSlice": endpointslice.Strategy,
-	}),
-	"events.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"events.k8s.io": {
 		"Event": event.Strategy,
-	}),
-	"flowcontrol.apiserver.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"flowcontrol.apiserver.k8s.io": {
 		"FlowSchema":                 flowschema.Strategy,
 		"PriorityLevelConfiguration": prioritylevelconfiguration.Strategy,
-	}),
-	"networking.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"networking.k8s.io": {
 		"Ingress":       ingress.Strategy,
 		"IngressClass":  ingressclass.Strategy,
 		"IPAddress":     ipaddress.Strategy,
 		"NetworkPolicy": networkpolicy.Strategy,
 		"ServiceCIDR":   servicecidr.Strategy,
-	}),
-	"node.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"node.k8s.io": {
 		"RuntimeClass": runtimeclass.Strategy,
-	}),
-	"policy": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"policy": {
 		"PodDisruptionBudget": poddisruptionbudget.Strategy,
-	}),
-	"rbac.authorization.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"rbac.authorization.k8s.io": {
 		"ClusterRole":        clusterrole.Strategy,
 		"ClusterRoleBinding": clusterrolebinding.Strategy,
 		"Role":               role.Strategy,
 		"RoleBinding":        rolebinding.Strategy,
-	}),
-	"resource.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"resource.k8s.io": {
 		"DeviceClass":           deviceclass.Strategy,
 		"ResourceClaim":         resourceclaim.NewStrategy(adminNamespaces{}, nil),
 		"ResourceClaimTemplate": resourceclaimtemplate.NewStrategy(adminNamespaces{}),
 		"ResourceSlice":         resourceslice.Strategy,
-	}),
-	"scheduling.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"scheduling.k8s.io": {
 		"PriorityClass": priorityclass.Strategy,
-	}),
-	"storage.k8s.io": ofKubernetes(map[string]rest.RESTCreateStrategy{
+	},
+	"storage.k8s.io": {
 		"CSIDriver":             csidriver.Strategy,
 		"CSINode":               csinode.Strategy,
 		"CSIStorageCapacity":    csistoragecapacity.Strategy,
 		"StorageClass":          storageclass.Strategy,
 		"VolumeAttachment":      volumeattachment.Strategy,
 		"VolumeAttributesClass": volumeattributesclass.Strategy,
-	}),
+	},
 }
 
 // unasked is a resolver that strategies of policies require. They ask it for the parameters that
@@ -206,18 +204,6 @@ var groups = map[string]group{
 var unasked = resolver.ResourceResolverFunc(func(schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	return schema.GroupVersionResource{}, nil
 })
-
-func customResources() group {
-	scheme := runtime.NewScheme()
-	crdinstall.Install(scheme)
-	return group{scheme, map[string]rest.RESTCreateStrategy{"CustomResourceDefinition": customresourcedefinition.NewStrategy(scheme)}}
-}
-
-func aggregation() group {
-	scheme := runtime.NewScheme()
-	aggregatorinstall.Install(scheme)
-	return group{scheme, map[string]rest.RESTCreateStrategy{"APIService": apiservice.NewStrategy(scheme)}}
-}
 
 // adminNamespaces are namespaces that give their ResourceClaims access for
 // administration: which ones do is known in the cluster alone.

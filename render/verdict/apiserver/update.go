@@ -2,78 +2,52 @@ package apiserver
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apimachinery/pkg/api/meta"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
+
+	"example.com/gatehouse/kind"
 )
 
 // Update returns why kube-apiserver would refuse to change an object into another that the same
-// user applies. Both are JSON, and could be created.
-func (k Kind) Update(before, after []byte) (errs field.ErrorList) {
+// user applies. Both could be created.
+func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	strategy, ok := k.strategy.(rest.RESTUpdateStrategy)
 	if !ok {
 		return nil
 	}
-	defer func() { // as each request is guarded
-		if recover() != nil {
-			errs = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}
-		}
-	}()
+	defer recoverAsError(&errs)
 	stored, decoded, err := k.applied(before, after)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	metadata, err := meta.Accessor(decoded)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	return Update(k.begin(metadata), strategy, decoded, stored)
+	return Update(k.begin(decoded), strategy, decoded, stored)
 }
 
 // applied returns an object as it is stored, and what it becomes: fields that are not applied
 // keep the values that the API server gave them.
-func (k Kind) applied(before, after []byte) (stored, decoded runtime.Object, err error) {
+func (k Kind) applied(before, after map[string]any) (stored, decoded kind.Object, err error) {
 	live, err := k.Admitted(before)
 	if err != nil {
 		return nil, nil, err
 	}
 	live.SetResourceVersion("1")
-	if stored, err = k.decoded(live.Object); err != nil {
+	if stored, err = k.Decode(live.Object); err != nil {
 		return nil, nil, err
 	}
-	var was, is map[string]any
-	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
-		return nil, nil, err
-	}
-	merge(live.Object, was, is)
-	if decoded, err = k.decoded(live.Object); err != nil {
+	merge(live.Object, before, after)
+	if decoded, err = k.Decode(live.Object); err != nil {
 		return nil, nil, err
 	}
 	keepAllocated(decoded, stored)
-	metadata, err := meta.Accessor(decoded)
-	if err == nil {
-		k.complete(metadata, decoded)
-		use(stored)
-	}
-	return stored, decoded, err
-}
-
-func (k Kind) decoded(content map[string]any) (runtime.Object, error) {
-	encoded, err := json.Marshal(content)
-	if err != nil {
-		return nil, err
-	}
-	return k.Decode(encoded)
+	k.complete(decoded)
+	use(stored)
+	return stored, decoded, nil
 }
 
 // merge makes the changes of what is applied to what is live.
@@ -97,29 +71,16 @@ func merge(live, before, after map[string]any) {
 // Update does what each request to update an object does, by the strategy of its kind. Both
 // objects have a namespace, if the kind has; the one that is stored has a resourceVersion.
 // It is rest.BeforeUpdate, but for the errors, which are as they were found.
-func Update(ctx context.Context, strategy rest.RESTUpdateStrategy, decoded, stored runtime.Object) field.ErrorList {
-	before, err := meta.Accessor(stored)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	after, err := meta.Accessor(decoded)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	copyGiven(after, before)
+func Update(ctx context.Context, strategy rest.RESTUpdateStrategy, decoded, stored kind.Object) field.ErrorList {
+	// What the API server gave the object stays.
+	decoded.SetUID(stored.GetUID())
+	decoded.SetCreationTimestamp(stored.GetCreationTimestamp())
+	decoded.SetGeneration(stored.GetGeneration())
+	decoded.SetResourceVersion(stored.GetResourceVersion())
 	strategy.PrepareForUpdate(ctx, decoded, stored)
-	path := field.NewPath("metadata")
-	errs := apivalidation.ValidateObjectMetaAccessor(after, strategy.NamespaceScoped(), isPathSegment, path)
-	errs = append(errs, apivalidation.ValidateObjectMetaAccessorUpdate(after, before, path)...)
+	errs := ValidateMetadata(decoded, strategy.NamespaceScoped())
+	errs = append(errs, apivalidation.ValidateObjectMetaAccessorUpdate(decoded, stored, field.NewPath("metadata"))...)
 	return append(errs, strategy.ValidateUpdate(ctx, decoded, stored)...)
-}
-
-// copyGiven copies what the API server gave an object.
-func copyGiven(to, from metav1.Object) {
-	to.SetUID(from.GetUID())
-	to.SetCreationTimestamp(from.GetCreationTimestamp())
-	to.SetGeneration(from.GetGeneration())
-	to.SetResourceVersion(from.GetResourceVersion())
 }
 
 // keepAllocated leaves a Service the address that it has, where it asks for no other. One

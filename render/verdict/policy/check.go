@@ -4,6 +4,7 @@ package policy
 
 import (
 	"slices"
+	"sync"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -78,9 +79,17 @@ func (e *evaluation) boundPolicies() (bound []*policy) {
 	}
 	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy")) {
 		decoded := &admissionv1.ValidatingAdmissionPolicy{}
-		if len(bindings[o.GetName()]) > 0 && e.readAdmitted(o, decoded) {
-			bound = append(bound, e.newPolicy(o, decoded, bindings[decoded.Name]))
+		if len(bindings[o.GetName()]) == 0 || !e.readAdmitted(o, decoded) {
+			continue
 		}
+		p := &policy{
+			ValidatingAdmissionPolicy: decoded, object: o, bindings: bindings[decoded.Name],
+			compiled: sync.OnceValue(func() validating.Validator { return compile(decoded) }),
+		}
+		if decoded.Spec.ParamKind != nil {
+			p.params = e.newParams(decoded.Spec.ParamKind)
+		}
+		bound = append(bound, p)
 	}
 	return bound
 }

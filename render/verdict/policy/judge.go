@@ -60,19 +60,11 @@ func (r *request) GetObject() runtime.Object { return r.admitted() }
 // AddAnnotation ignores what an audit log would have.
 func (r *request) AddAnnotation(string, string) error { return nil }
 
-// exempt are the resources that the API server spares from policies, so that one can be undone.
-var exempt = map[string]bool{
-	"validatingadmissionpolicies":       true,
-	"validatingadmissionpolicybindings": true,
-	"mutatingadmissionpolicies":         true,
-	"mutatingadmissionpolicybindings":   true,
-}
-
 // judge returns the objections of all policies to an object.
 func (e *evaluation) judge(o manifest.Object) (objections []objection) {
 	r := e.newRequest(o)
-	if r.kind.Resource.Group == admissionv1.GroupName && exempt[r.kind.Resource.Resource] {
-		return nil
+	if r.kind.Resource.Group == admissionv1.GroupName && strings.Contains(r.kind.Resource.Resource, "admissionpolic") {
+		return nil // the API server spares policies and their bindings, so that one can be undone
 	}
 	for _, p := range e.policies {
 		for _, binding := range p.bindings {

@@ -22,18 +22,7 @@ type policy struct {
 	object   manifest.Object
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
 	compiled func() validating.Validator
-	params   func() params
-}
-
-func (e *evaluation) newPolicy(o manifest.Object, decoded *admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) *policy {
-	return &policy{
-		ValidatingAdmissionPolicy: decoded,
-
-		object:   o,
-		bindings: bindings,
-		compiled: sync.OnceValue(func() validating.Validator { return compile(decoded) }),
-		params:   sync.OnceValue(func() params { return e.newParams(decoded.Spec.ParamKind) }),
-	}
+	params   params // where it has parameters
 }
 
 // hook returns the policy with one binding, as the API server has it.
@@ -44,8 +33,7 @@ func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, eva
 		Evaluator: evaluator,
 	}
 	if p.Spec.ParamKind != nil {
-		params := p.params()
-		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = params, params.scope, params.err
+		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
 	}
 	return hook
 }

@@ -106,7 +106,7 @@ func (e *evaluation) doubt(r *request, p *policy, binding *admissionv1.Validatin
 	switch {
 	case !r.kind.IsDefined:
 		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, so its defaults are unknown", r.GetKind().Kind)
-	case p.Spec.ParamKind != nil && !p.params().isDefined:
+	case p.Spec.ParamKind != nil && !p.params.isDefined:
 		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, the kind of its parameters", p.Spec.ParamKind.Kind)
 	case p.sparesUsers():
 		return "unless its match conditions spare the user who creates the object"
