@@ -34,8 +34,11 @@ import (
 func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {
 	errs := givenMetadata(o)
 	if scheme.Scheme.Recognizes(o.GroupVersionKind()) && !isDefinition(o.Unstructured) { // which a program may add
-		_, err := mergeable().ObjectToTyped(decrypted(o.Unstructured))
-		return append(errs, mergeErrors(err, o.Object, nil)...)
+		if mayClash(o.Object) {
+			_, err := mergeable().ObjectToTyped(decrypted(o.Unstructured))
+			errs = append(errs, mergeErrors(err, o.Object, nil)...)
+		}
+		return errs
 	}
 	errs = append(errs, metadataMergeErrors(o.Object, nil)...)
 	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
@@ -79,7 +82,7 @@ var metadataSchema = sync.OnceValue(func() typed.ParseableType {
 // metadataMergeErrors finds what cannot be merged in the metadata of an object at a path.
 func metadataMergeErrors(content map[string]any, path []string) field.ErrorList {
 	metadata, ok := content["metadata"].(map[string]any)
-	if !ok {
+	if !ok || isPlainMetadata(metadata) {
 		return nil
 	}
 	_, err := metadataSchema().FromUnstructured(metadata)

@@ -28,7 +28,6 @@ type Checker struct {
 
 // Prepare loads what every Checker needs.
 func Prepare(written *registry.Kinds) {
-	go metadataSchema() // which takes a fifth of a second to parse
 	apiserver.Prepare()
 	brought(written)
 }

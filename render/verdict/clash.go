@@ -1,0 +1,71 @@
+package verdict
+
+import (
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"example.com/gatehouse/render/decoding"
+)
+
+// mergeKeys are the fields by which server-side apply tells the items of a list of built-in
+// kinds apart: the first key of each such list outside of a status.
+var mergeKeys = []string{"containerPort", "devicePath", "ip", "mountPath", "name", "port", "topologyKey", "uid"}
+
+// mayClash reports whether the server might be unable to merge a valid object of a built-in
+// kind, or a part of one: whether a list in it has an empty item, or two items that are alike.
+// Only for those is the schema worth its time, as it takes longer to parse than most
+// environments take to render.
+func mayClash(content any) bool {
+	switch content := content.(type) {
+	case map[string]any:
+		for key, value := range content {
+			if key == "secrets" || key == "status" || mayClash(value) { // their lists have keys of other names, and without defaults
+				return true
+			}
+		}
+	case []any:
+		return hasTwins(content)
+	}
+	return false
+}
+
+// hasTwins reports whether a list has an empty item, two equal scalars, or two objects with
+// the same value of a merge key, itself or deeper.
+func hasTwins(list []any) bool {
+	type pair struct{ key, value string }
+	seen := map[pair]bool{}
+	isSecond := func(key string, value any) bool {
+		p := pair{key, fmt.Sprint(value)}
+		defer func() { seen[p] = true }()
+		return seen[p]
+	}
+	for _, item := range list {
+		switch item := item.(type) {
+		case map[string]any:
+			if len(item) == 0 || mayClash(item) {
+				return true
+			}
+			for _, key := range mergeKeys {
+				if value, ok := item[key]; ok && isSecond(key, value) {
+					return true
+				}
+			}
+		case []any:
+			if hasTwins(item) {
+				return true
+			}
+		default:
+			if item == nil || isSecond("", item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isPlainMetadata reports whether metadata fits its type, and has no lists that may clash.
+func isPlainMetadata(metadata map[string]any) bool {
+	return !mayClash(metadata) && len(decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), false)) == 0
+}

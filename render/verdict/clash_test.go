@@ -1,0 +1,64 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
+)
+
+// TestMergeKeysTellAllItemsApart compares mergeKeys with the schema of the built-in kinds: each list
+// that the server merges has one of them as its first key, and no key that an item must have.
+func TestMergeKeysTellAllItemsApart(t *testing.T) {
+	all := metadataSchema().Schema
+	lists := 0
+	for _, named := range all.Types {
+		if named.Map == nil || strings.Contains(named.Name, "Status") {
+			continue
+		}
+		for _, f := range named.Map.Fields {
+			list := f.Type.Inlined.List
+			if list == nil || list.ElementRelationship != schema.Associative || len(list.Keys) == 0 {
+				continue
+			}
+			lists++
+			place := named.Name + "." + f.Name
+			if !slices.Contains(mergeKeys, list.Keys[0]) {
+				t.Errorf("%s has the key %s, which is none of mergeKeys", place, list.Keys[0])
+			}
+			item, ok := all.Resolve(list.ElementType)
+			for _, key := range list.Keys {
+				if keyField, found := item.Map.FindField(key); !ok || !found || keyField.Default == nil && f.Name != "secrets" {
+					t.Errorf("%s: the key %s has no default", place, key)
+				}
+			}
+		}
+	}
+	if lists < 30 {
+		t.Errorf("%d lists", lists)
+	}
+}
+
+func TestOnlyAlikeItemsMayClash(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"spec": {"containers": [{"name": "a", "ports": [{"containerPort": 1}, {"containerPort": 2}]}, {"name": "b"}]}}`: false,
+		`{"spec": {"containers": [{"name": "a"}, {"name": "a"}]}}`:                                                        true,
+		`{"spec": {"ports": [{"port": 80, "name": "a"}, {"port": 80.0, "name": "b"}]}}`:                                   true,
+		`{"spec": {"ports": [{"port": 80, "protocol": "TCP"}, {"port": 81, "protocol": "TCP"}]}}`:                         false,
+		`{"metadata": {"finalizers": ["a/b", "a/b"]}}`:                                                                    true,
+		`{"metadata": {"finalizers": ["a/b", null]}}`:                                                                     true,
+		`{"imagePullSecrets": [{}]}`:                                                                                      true,
+		`{"secrets": [{"namespace": "a"}]}`:                                                                               true,
+		`{"deep": [[{"name": {"a": "b"}}, {"name": {"a": "b"}}]]}`:                                                        true,
+	} {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		if err := u.UnmarshalJSON([]byte(`{"apiVersion": "v1", "kind": "Any", "content": ` + text + `}`)); err != nil {
+			t.Fatal(err)
+		}
+		if got := mayClash(u.Object); got != want {
+			t.Errorf("mayClash(%s) = %t", text, got)
+		}
+	}
+}
