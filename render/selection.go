@@ -66,9 +66,12 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 // prod,staging have, or one whose name is near; empty where there is none.
 func Instead(text string, environments []string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) })
-	var flags []string
+	var known, flags []string
+	for _, name := range environments {
+		known = append(known, "--env "+name)
+	}
 	for _, word := range words {
-		if flag := "--env " + word; slices.Contains(environments, word) && !slices.Contains(flags, flag) {
+		if flag := "--env " + word; slices.Contains(known, flag) && !slices.Contains(flags, flag) {
 			flags = append(flags, flag)
 		}
 	}
@@ -76,8 +79,8 @@ func Instead(text string, environments []string) string {
 		return ": write " + strings.Join(flags, " ")
 	}
 	for _, word := range words {
-		if near := manifest.Nearest(word, environments); near != "" {
-			return fmt.Sprintf(": did you mean %q?", "--env "+near)
+		if hint := manifest.DidYouMean("--env "+word, known); hint != "" {
+			return hint
 		}
 	}
 	return ""
