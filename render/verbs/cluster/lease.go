@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
@@ -76,11 +77,11 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 	if err := a.checkLease(ctx); err != nil {
 		return nil, nil, err
 	}
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, homeNamespace, a.name,
-		resourcelock.ResourceLockConfig{Identity: identity()}, a.cluster.Config, renewDeadline)
+	leases, err := coordinationclient.NewForConfig(a.cluster.Config)
 	if err != nil {
 		return nil, nil, err
 	}
+	lock := &resourcelock.LeaseLock{LeaseMeta: a.lease().ObjectMeta, Client: leases, LockConfig: resourcelock.ResourceLockConfig{Identity: identity()}}
 	held, lose := context.WithCancelCause(ctx)
 	electing, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	started, ended := make(chan struct{}), make(chan struct{})
