@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -10,11 +11,21 @@ import (
 )
 
 // mergeKeys are the fields by which server-side apply tells the items of a list of built-in
-// kinds apart: the first key of each such list outside of a status.
-var mergeKeys = []string{"containerPort", "devicePath", "ip", "mountPath", "name", "port", "topologyKey", "uid"}
+// kinds apart, outside of a status: the first key of each such list, and the second if it has
+// one. A protocol is TCP where it is left out.
+var mergeKeys = map[string]string{
+	"containerPort": "protocol",
+	"devicePath":    "",
+	"ip":            "",
+	"mountPath":     "",
+	"name":          "",
+	"port":          "protocol",
+	"topologyKey":   "whenUnsatisfiable",
+	"uid":           "",
+}
 
 // mayClash reports whether the server might be unable to merge a valid object of a built-in
-// kind, or a part of one: whether a list in it has an empty item, or two items that are alike.
+// kind, or a part of one: whether a list in it has two items that are alike, or a null.
 // Only for those is the schema worth its time, as it takes longer to parse than most
 // environments take to render.
 func mayClash(content any) bool {
@@ -31,24 +42,24 @@ func mayClash(content any) bool {
 	return false
 }
 
-// hasTwins reports whether a list has an empty item, two equal scalars, or two objects with
-// the same value of a merge key, itself or deeper.
+// hasTwins reports whether a list has a null, two equal scalars, or two objects with the same
+// value of a merge key, itself or deeper.
 func hasTwins(list []any) bool {
-	type pair struct{ key, value string }
-	seen := map[pair]bool{}
-	isSecond := func(key string, value any) bool {
-		p := pair{key, fmt.Sprint(value)}
-		defer func() { seen[p] = true }()
-		return seen[p]
+	type identity struct{ key, value, second string }
+	seen := map[identity]bool{}
+	isSecond := func(key string, value, second any) bool {
+		id := identity{key, fmt.Sprint(value), fmt.Sprint(second)}
+		defer func() { seen[id] = true }()
+		return seen[id]
 	}
 	for _, item := range list {
 		switch item := item.(type) {
 		case map[string]any:
-			if len(item) == 0 || mayClash(item) {
+			if len(item) == 0 && isSecond("name", "", "TCP") || mayClash(item) { // as a reference without a name
 				return true
 			}
-			for _, key := range mergeKeys {
-				if value, ok := item[key]; ok && isSecond(key, value) {
+			for key, second := range mergeKeys {
+				if value, ok := item[key]; ok && isSecond(key, value, cmp.Or(item[second], any("TCP"))) {
 					return true
 				}
 			}
@@ -57,7 +68,7 @@ func hasTwins(list []any) bool {
 				return true
 			}
 		default:
-			if item == nil || isSecond("", item) {
+			if item == nil || isSecond("", item, "") {
 				return true
 			}
 		}

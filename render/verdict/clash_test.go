@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +24,8 @@ func TestMergeKeysTellAllItemsApart(t *testing.T) {
 			}
 			lists++
 			place := named.Name + "." + f.Name
-			if !slices.Contains(mergeKeys, list.Keys[0]) {
-				t.Errorf("%s has the key %s, which is none of mergeKeys", place, list.Keys[0])
+			if second, ok := mergeKeys[list.Keys[0]]; !ok || second != strings.Join(list.Keys[1:], ",") {
+				t.Errorf("%s has the keys %v, which are not in mergeKeys", place, list.Keys)
 			}
 			item, ok := all.Resolve(list.ElementType)
 			for _, key := range list.Keys {
@@ -47,9 +46,13 @@ func TestOnlyAlikeItemsMayClash(t *testing.T) {
 		`{"spec": {"containers": [{"name": "a"}, {"name": "a"}]}}`:                                                        true,
 		`{"spec": {"ports": [{"port": 80, "name": "a"}, {"port": 80.0, "name": "b"}]}}`:                                   true,
 		`{"spec": {"ports": [{"port": 80, "protocol": "TCP"}, {"port": 81, "protocol": "TCP"}]}}`:                         false,
+		`{"spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}}`:                                            false,
+		`{"spec": {"ports": [{"port": 53, "protocol": "TCP"}, {"port": 53}]}}`:                                            true,
 		`{"metadata": {"finalizers": ["a/b", "a/b"]}}`:                                                                    true,
 		`{"metadata": {"finalizers": ["a/b", null]}}`:                                                                     true,
-		`{"imagePullSecrets": [{}]}`:                                                                                      true,
+		`{"imagePullSecrets": [{}]}`:                                                                                      false,
+		`{"imagePullSecrets": [{}, {"name": ""}]}`:                                                                        true,
+		`{"imagePullSecrets": [{}, {}]}`:                                                                                  true,
 		`{"secrets": [{"namespace": "a"}]}`:                                                                               true,
 		`{"deep": [[{"name": {"a": "b"}}, {"name": {"a": "b"}}]]}`:                                                        true,
 	} {
