@@ -248,8 +248,8 @@ func (r attempt) String() string {
 	return b.String() + strings.Join(r.Sources, "\n")
 }
 
-// internal is what is of no use to whoever reads a problem: addresses, and what a
-// program that panics prints.
+// internal matches text that tells people nothing: addresses, and the output of a program that
+// panics.
 var internal = regexp.MustCompile(`0x[0-9a-f]{6,}|runtime error|nil pointer|index out of range|interface conversion|goroutine \d|reflect\.|\[\]interface|map\[(string\]|)interface|json: unsupported|Go struct field|in object {{|resid\.ResId|%!`)
 
 func checkProblems(t *testing.T, r attempt, files map[string]string) {
@@ -312,7 +312,7 @@ var aTime = regexp.MustCompile(`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}`)
 // cannotWrite is the error of what kustomize builds, but cannot write or read again.
 var cannotWrite = regexp.MustCompile(`unsupported type: map\[interface \{\}\]interface \{\}|control characters are not allowed`)
 
-// differsOnPurpose says whether kustomize writes another text for what has no quotes, as
+// differsOnPurpose reports whether kustomize writes another text for a scalar without quotes, as
 // the corpus shows, or cannot write it.
 func (h *harness) differsOnPurpose(err error) bool {
 	if err != nil && cannotWrite.MatchString(err.Error()) {

@@ -64,7 +64,7 @@ func TestDiffOfNewFile(t *testing.T) {
 	}
 }
 
-// A lock leaves nothing in the folder, and none for whoever looks for orphans.
+// A lock leaves no file in the folder, which would be an orphan.
 func TestLockLeavesNoFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "environments")
 	if err := os.Mkdir(folder, 0o755); err != nil {

@@ -42,7 +42,7 @@ type clusterVerdicts struct {
 	create, apply answer
 }
 
-// merged returns the verdict on what is kept in git: whoever syncs it may create or apply it.
+// merged returns the verdict on an object in git, which a tool may create or apply.
 // A creation says more precisely what is wrong.
 func (v clusterVerdicts) merged() answer {
 	merged := v.create

@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// gitConfig is all that git is told beside what a script tells it: nothing of whoever runs
-// the test.
+// gitConfig is the configuration of git in scripts, which have none of the user who runs the
+// test.
 const gitConfig = `[user]
 	name = Ada
 	email = ada@example.com
