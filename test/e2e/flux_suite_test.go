@@ -227,7 +227,8 @@ func (f *flux) request(name string) string {
 // awaitReady waits until an environment is Ready with a status.
 func (f *flux) awaitReady(name string, matches func(status map[string]any) bool) {
 	f.Helper()
-	f.eventually("environment "+name+" is Ready", 2*time.Minute, func(ctx context.Context) error {
+	// Flux tries again after a minute where it does not see what it applied.
+	f.eventually("environment "+name+" is Ready", 5*time.Minute, func(ctx context.Context) error {
 		k, err := f.kustomization(ctx, name)
 		if status, _, _ := unstructured.NestedMap(k.Object, "status"); err == nil && (readyCondition(k)["status"] != "True" || !matches(status)) {
 			err = fmt.Errorf("conditions: %v", status["conditions"])

@@ -54,8 +54,9 @@ func must(t *testing.T, err error) {
 // sync applies a rendered environment.
 func (w *world) sync(environment string) {
 	w.Helper()
-	w.eventually("apply "+environment, time.Minute, func(ctx context.Context) error {
-		// Once, the API server does not know the new kinds yet.
+	w.eventually("apply "+environment, 5*time.Minute, func(ctx context.Context) error {
+		// The API server may not know the new kinds yet. One try waits a minute for a namespace that
+		// was being deleted when it was applied.
 		return w.Sync(ctx, environment, "*")
 	})
 }
