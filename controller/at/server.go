@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
@@ -124,23 +123,15 @@ func (s *server) Hold(ctx context.Context, pod *corev1.Pod, version string) erro
 }
 
 func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
-	// What a status leaves out of its JSON is what an apply configuration leaves out.
-	content, err := json.Marshal(next)
+	content, err := status.Content(next)
 	if err != nil {
 		return nil, err
 	}
-	nextStatus := cnatac.AtStatus()
-	if err := json.Unmarshal(content, nextStatus); err != nil {
-		return nil, err
-	}
-	configuration := cnatac.At(at.Name, at.Namespace).
-		WithUID(at.UID).
-		WithResourceVersion(at.ResourceVersion).
-		WithStatus(nextStatus)
-	if err := status.Apply(ctx, s.client, configuration); err != nil {
+	version, err := status.Apply(ctx, s.client, kindat.Kind.GVK, at, content)
+	if err != nil {
 		return nil, err
 	}
 	applied := at.DeepCopy()
-	applied.ResourceVersion, applied.Status = *configuration.ResourceVersion, next // as it was answered
+	applied.ResourceVersion, applied.Status = version, next
 	return applied, nil
 }
