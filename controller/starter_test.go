@@ -1,8 +1,8 @@
 package controller_test
 
 import (
-	"bytes"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +48,8 @@ var widget = &apiextensionsv1.CustomResourceDefinition{
 func lateFleet() kind.Kind {
 	late := testkind.Kind
 	group := schema.GroupVersion{Group: "late.example.com", Version: late.GVK.Version}
-	late.CRD = bytes.ReplaceAll(late.CRD, []byte(late.GVK.Group), []byte(group.Group))
+	renamed := strings.NewReplacer(late.GVK.Group, group.Group, late.Plural(), "latefleets").Replace(string(late.CRD))
+	late.CRD = []byte(renamed)
 	late.GVK = group.WithKind(late.GVK.Kind)
 	late.AddToScheme = func(scheme *runtime.Scheme) error {
 		scheme.AddKnownTypes(group, &testkind.Fleet{}, &testkind.FleetList{})
