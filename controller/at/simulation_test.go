@@ -103,7 +103,7 @@ var (
 func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica) *run {
 	r := &run{at: at, pods: pods}
 	reconciler := &Reconciler{
-		Server: &server{client: wire{run: r}, together: r.together, rendered: setup.Rendered{Cache: rendered{run: r}}, live: wire{run: r}},
+		Server: &Server{client: wire{run: r}, rendered: setup.Rendered{Cache: rendered{run: r}}, live: wire{run: r}, together: r.together},
 		Clock:  r, Grace: 20 * time.Second, Events: noEvents{},
 		IsElected: func() bool { return by.elected }, IsFresh: func() bool { return by.fresh },
 	}
