@@ -50,8 +50,10 @@ func nameOnly(object client.Object, gvk schema.GroupVersionKind) client.Object {
 	return bare
 }
 
-func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
-	trimmed := metav1.ObjectMeta{
+// Identity returns the metadata that tells which version of which object this is, and whether it is
+// being deleted.
+func Identity(m metav1.Object) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
 		Namespace:         m.GetNamespace(),
 		Name:              m.GetName(),
 		UID:               m.GetUID(),
@@ -59,8 +61,12 @@ func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
 		Generation:        m.GetGeneration(),
 		CreationTimestamp: m.GetCreationTimestamp(),
 		DeletionTimestamp: m.GetDeletionTimestamp(),
-		Labels:            map[string]string{label: m.GetLabels()[label], kind.ManagedByLabel: kind.ManagedBy},
 	}
+}
+
+func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
+	trimmed := Identity(m)
+	trimmed.Labels = map[string]string{label: m.GetLabels()[label], kind.ManagedByLabel: kind.ManagedBy}
 	if digest, ok := m.GetAnnotations()[kind.DigestAnnotation]; ok {
 		trimmed.Annotations = map[string]string{kind.DigestAnnotation: digest}
 	}
