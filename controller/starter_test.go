@@ -2,12 +2,14 @@ package controller_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -21,6 +23,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/kind/rbac"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/test/testkind"
 )
 
@@ -40,16 +43,31 @@ var widget = &apiextensionsv1.CustomResourceDefinition{
 	},
 }
 
-// A kind that the controller may not read yet, or whose children the cluster does not know yet,
-// holds up no other, and its own controller starts once it can.
+// lateFleet is a kind like testkind.Kind, of a group that no cluster knows yet, which is rendered to
+// Widgets as well.
+func lateFleet() kind.Kind {
+	late := testkind.Kind
+	group := schema.GroupVersion{Group: "late.example.com", Version: late.GVK.Version}
+	renamed := strings.NewReplacer(late.GVK.Group, group.Group, late.Plural(), "latefleets").Replace(string(late.CRD))
+	late.CRD = []byte(renamed)
+	late.GVK = group.WithKind(late.GVK.Kind)
+	late.AddToScheme = func(scheme *runtime.Scheme) error {
+		scheme.AddKnownTypes(group, &testkind.Fleet{}, &testkind.FleetList{})
+		metav1.AddToGroupVersion(scheme, group)
+		return nil
+	}
+	late.Children = append(slices.Clone(late.Children), kind.Child{GVK: schema.GroupVersionKind{Group: group.Group, Version: "v1", Kind: "Widget"}})
+	return late
+}
+
+// A kind that the cluster does not know yet, that the controller may not read yet, or whose children
+// the cluster does not know yet, holds up no other, and its own controller starts once it can.
 func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	if err := installFleets(); err != nil {
-		t.Fatal(err)
-	}
-	late := testkind.Kind
-	late.Children = append(slices.Clone(late.Children), kind.Child{GVK: schema.GroupVersionKind{Group: "late.example.com", Version: "v1", Kind: "Widget"}})
-	w := newWorldOf(t, slices.Concat([]setup.Controller{observe.Controller(late)}, gatehouse.Controllers))
+	late := lateFleet()
+	w := newWorldOf(t, gatehouse.Controllers)
+	w.controllers = slices.Concat([]setup.Controller{observe.Controller(late)}, gatehouse.Controllers)
+	w.must(late.AddToScheme(w.Scheme()))
 	const user = "late-controller"
 	w.config = rest.CopyConfig(server.Admin)
 	w.config.Impersonate = rest.ImpersonationConfig{UserName: user}
@@ -61,6 +79,10 @@ func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.syncPod(yay)
 	w.awaitAt(yay, pending, at.ReasonArmed)
 
+	definition, err := registry.ReadCRD(late.CRD)
+	w.must(err)
+	_, err = envtest.InstallCRDs(server.Admin, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{definition}})
+	w.must(err)
 	s := &testkind.Fleet{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}, Spec: testkind.Spec{Pods: 1, Message: "hello"}}
 	w.must(w.Create(w.ctx, s))
 	w.allow("fleets", user, rbac.ClusterRole(w.kinds()))

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 )
@@ -14,16 +14,8 @@ import (
 // trimAt keeps of an At what decisions are made from, whatever the size of its spec. The
 // digests of the spec come in the place of its annotations.
 func trimAt(at *cnatv1alpha1.At) {
-	meta := metav1.ObjectMeta{
-		Namespace:         at.Namespace,
-		Name:              at.Name,
-		UID:               at.UID,
-		ResourceVersion:   at.ResourceVersion,
-		Generation:        at.Generation,
-		CreationTimestamp: at.CreationTimestamp,
-		DeletionTimestamp: at.DeletionTimestamp,
-		Annotations:       map[string]string{kind.DigestAnnotation: strings.Join(kindat.Digests(at.Spec), " ")},
-	}
+	meta := setup.Identity(at)
+	meta.Annotations = map[string]string{kind.DigestAnnotation: strings.Join(kindat.Digests(at.Spec), " ")}
 	if manager, ok := at.Labels[kind.ManagedByLabel]; ok {
 		meta.Labels = map[string]string{kind.ManagedByLabel: manager}
 	}
@@ -44,21 +36,13 @@ func digests(at *cnatv1alpha1.At) []string {
 // trimPod keeps of a Pod what decisions are made from.
 func trimPod(pod *corev1.Pod) *corev1.Pod {
 	trimmed := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:         pod.Namespace,
-			Name:              pod.Name,
-			GenerateName:      pod.GenerateName,
-			UID:               pod.UID,
-			ResourceVersion:   pod.ResourceVersion,
-			CreationTimestamp: pod.CreationTimestamp,
-			DeletionTimestamp: pod.DeletionTimestamp,
-			OwnerReferences:   pod.OwnerReferences,
-			Labels:            map[string]string{kindat.Label: pod.Labels[kindat.Label]},
-			Annotations:       map[string]string{kind.DigestAnnotation: pod.Annotations[kind.DigestAnnotation]},
-		},
-		Spec:   corev1.PodSpec{SchedulingGates: pod.Spec.SchedulingGates},
-		Status: corev1.PodStatus{Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message},
+		ObjectMeta: setup.Identity(pod),
+		Spec:       corev1.PodSpec{SchedulingGates: pod.Spec.SchedulingGates},
+		Status:     corev1.PodStatus{Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message},
 	}
+	trimmed.GenerateName, trimmed.OwnerReferences = pod.GenerateName, pod.OwnerReferences
+	trimmed.Labels = map[string]string{kindat.Label: pod.Labels[kindat.Label]}
+	trimmed.Annotations = map[string]string{kind.DigestAnnotation: pod.Annotations[kind.DigestAnnotation]}
 	if scheduled := scheduledCondition(pod); scheduled.Type != "" {
 		trimmed.Status.Conditions = []corev1.PodCondition{scheduled}
 	}

@@ -1,8 +1,6 @@
 package at
 
 import (
-	"context"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,9 +29,7 @@ func init() {
 
 // phaseGauge counts the Ats of a cache by phase.
 func phaseGauge(ats client.Reader) status.Gauge {
-	return status.Gauge{Desc: phases, Count: func(ctx context.Context) (map[string]int, error) {
-		phaseOf := func(o runtime.Object, count func(string)) { count(string(o.(*cnatv1alpha1.At).Status.Phase)) }
-		return status.CountStates(ctx, ats, &cnatv1alpha1.AtList{}, phaseOf,
-			string(cnatv1alpha1.AtPending), string(cnatv1alpha1.AtRunning), string(cnatv1alpha1.AtDone))
-	}}
+	phaseOf := func(o runtime.Object) []string { return []string{string(o.(*cnatv1alpha1.At).Status.Phase)} }
+	return status.StateGauge(phases, ats, &cnatv1alpha1.AtList{}, phaseOf,
+		string(cnatv1alpha1.AtPending), string(cnatv1alpha1.AtRunning), string(cnatv1alpha1.AtDone))
 }

@@ -76,7 +76,7 @@ func (m mutant) overlay(t *testing.T) string {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	faulty, overlay := filepath.Join(folder, m.file), filepath.Join(folder, "overlay.json")
+	faulty, overlay := filepath.Join(folder, filepath.Base(m.file)), filepath.Join(folder, "overlay.json")
 	content, err := json.Marshal(map[string]map[string]string{"Replace": {original: faulty}})
 	if err != nil {
 		t.Fatal(err)
@@ -93,8 +93,10 @@ var mutants = []mutant{
 	{"the start is put on record after the gate is opened", "reconciler.go", []string{
 		"	recorded := at\n", "	if decision.Open != nil {\n		if err := r.Server.Open(ctx, decision.Open); err != nil {\n			return err\n		}\n		decision.Open = nil\n	}\n	recorded := at\n",
 	}},
-	{"a status is written to whatever version of the At", "server.go", []string{"		WithResourceVersion(at.ResourceVersion).\n", ""}},
-	{"a status is written to whatever At of the name", "server.go", []string{"		WithUID(at.UID).\n		WithResourceVersion(at.ResourceVersion).\n", ""}},
+	{"a status is written to whatever version of the At", "../status/apply.go", []string{"	configuration.SetResourceVersion(object.GetResourceVersion())\n", ""}},
+	{"a status is written to whatever At of the name", "../status/apply.go", []string{
+		"	configuration.SetUID(object.GetUID())\n	configuration.SetResourceVersion(object.GetResourceVersion())\n", "",
+	}},
 	{"whatever version of a Pod is opened", "server.go", []string{
 		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{"uid": pod.UID},`,
 	}},

@@ -40,7 +40,7 @@ const (
 
 // Reconciler brings an At from one step of its life to the next.
 type Reconciler struct {
-	Server Server
+	Server *Server
 	Clock  clock.PassiveClock
 	// Grace is for how long a Pod may be missing before an At is stalled: one sync
 	// brings the two seconds apart.
@@ -89,7 +89,7 @@ func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 	if hasStarted(at) {
 		return 0
 	}
-	return min(time.Duration(r.Server.DueTogether(at))*each, most)
+	return min(time.Duration(r.Server.together(at))*each, most)
 }
 
 // waits reports whether this replica leaves a decision to another one, and when it looks

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
@@ -20,60 +19,42 @@ import (
 // Server is what a Reconciler asks of the API server. Its errors are those of the
 // API server: each write is a conflict unless the server holds the very version
 // of the object that it is given.
-type Server interface {
-	// Pods lists the Pods of an At from the cache. They must not be changed.
-	Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error)
-	// UnseenPods lists the Pods of an At that the cache does not hold, as they say that
-	// they are managed by what the At says.
-	UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error)
-	// Pod reads a Pod from the API server itself.
-	Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error)
-	// Version returns the resourceVersion that an At has at the API server itself; empty
-	// where the At is gone, or is another one of that name.
-	Version(ctx context.Context, at *cnatv1alpha1.At) (string, error)
-	// DueTogether returns how many Ats that have not started the cache holds which are due
-	// in the same second as this one.
-	DueTogether(at *cnatv1alpha1.At) int
-
-	// Apply makes a status that of an At, and returns the At that has it.
-	Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error)
-	// Open removes the gate of a Pod, and nothing else.
-	Open(ctx context.Context, pod *corev1.Pod) error
-	// Hold gives a Pod another resourceVersion, by an annotation with the version of the
-	// At whose record is taken back, so that no request to open it that was sent before
-	// can succeed.
-	Hold(ctx context.Context, pod *corev1.Pod, version string) error
-}
-
-// server is a Server by way of a client, a cache of what is rendered from Ats, and a
-// reader that does not cache.
-type server struct {
+type Server struct {
 	client   client.Client
+	rendered setup.Rendered // the cache of what is rendered from Ats
+	live     client.Reader  // which does not cache
+
+	// together returns how many Ats that have not started the cache holds which are due in the
+	// same second as one.
 	together func(*cnatv1alpha1.At) int
-	rendered setup.Rendered
-	live     client.Reader
 }
 
-func (s *server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {
+// Pods lists the Pods of an At from the cache. They must not be changed.
+func (s *Server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := s.rendered.List(ctx, &pods, at)
 	return pods.Items, err
 }
 
-func (s *server) UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error) {
+// UnseenPods lists the Pods of an At that the cache does not hold, as they say that
+// they are managed by what the At says.
+func (s *Server) UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := s.live.List(ctx, &pods, client.InNamespace(at.Namespace),
 		client.MatchingLabels{kindat.Label: at.Name, kind.ManagedByLabel: at.Labels[kind.ManagedByLabel]})
 	return pods.Items, err
 }
 
-func (s *server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
+// Pod reads a Pod from the API server itself.
+func (s *Server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := s.live.Get(ctx, key, &pod)
 	return &pod, err
 }
 
-func (s *server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, error) {
+// Version returns the resourceVersion that an At has at the API server itself; empty
+// where the At is gone, or is another one of that name.
+func (s *Server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, error) {
 	current := &metav1.PartialObjectMetadata{}
 	current.SetGroupVersionKind(kindat.Kind.GVK)
 	err := s.live.Get(ctx, client.ObjectKeyFromObject(at), current)
@@ -83,9 +64,8 @@ func (s *server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, erro
 	return current.ResourceVersion, nil
 }
 
-func (s *server) DueTogether(at *cnatv1alpha1.At) int { return s.together(at) }
-
-func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
+// Open removes the gate of a Pod, and nothing else.
+func (s *Server) Open(ctx context.Context, pod *corev1.Pod) error {
 	patch, err := OpenPatch(pod)
 	if err != nil {
 		return err
@@ -94,7 +74,7 @@ func (s *server) Open(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // patchPod patches a Pod of the cache, which stays as it is: the answer is read into another.
-func (s *server) patchPod(ctx context.Context, pod *corev1.Pod, patch client.Patch) error {
+func (s *Server) patchPod(ctx context.Context, pod *corev1.Pod, patch client.Patch) error {
 	target := &corev1.Pod{}
 	target.Namespace, target.Name = pod.Namespace, pod.Name
 	return s.client.Patch(ctx, target, patch, status.FieldOwner)
@@ -112,7 +92,10 @@ func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	return client.RawPatch(types.StrategicMergePatchType, patch), err
 }
 
-func (s *server) Hold(ctx context.Context, pod *corev1.Pod, version string) error {
+// Hold gives a Pod another resourceVersion, by an annotation with the version of the
+// At whose record is taken back, so that no request to open it that was sent before
+// can succeed.
+func (s *Server) Hold(ctx context.Context, pod *corev1.Pod, version string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
 		"annotations": map[string]string{kind.HeldAnnotation: version},
@@ -123,24 +106,17 @@ func (s *server) Hold(ctx context.Context, pod *corev1.Pod, version string) erro
 	return s.patchPod(ctx, pod, client.RawPatch(types.MergePatchType, patch))
 }
 
-func (s *server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
-	// What a status leaves out of its JSON is what an apply configuration leaves out.
-	content, err := json.Marshal(next)
+// Apply makes a status that of an At, and returns the At that has it.
+func (s *Server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+	content, err := status.Content(next)
 	if err != nil {
 		return nil, err
 	}
-	nextStatus := cnatac.AtStatus()
-	if err := json.Unmarshal(content, nextStatus); err != nil {
-		return nil, err
-	}
-	configuration := cnatac.At(at.Name, at.Namespace).
-		WithUID(at.UID).
-		WithResourceVersion(at.ResourceVersion).
-		WithStatus(nextStatus)
-	if err := status.Apply(ctx, s.client, configuration); err != nil {
+	version, err := status.Apply(ctx, s.client, kindat.Kind.GVK, at, content)
+	if err != nil {
 		return nil, err
 	}
 	applied := at.DeepCopy()
-	applied.ResourceVersion, applied.Status = *configuration.ResourceVersion, next // as it was answered
+	applied.ResourceVersion, applied.Status = version, next
 	return applied, nil
 }

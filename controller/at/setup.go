@@ -39,7 +39,7 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 	// after it is back.
 	retries := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
 	reconciler := &Reconciler{
-		Server: &server{client: mgr.GetClient(), together: waiting.together, rendered: rendered, live: mgr.GetAPIReader()},
+		Server: &Server{client: mgr.GetClient(), rendered: rendered, live: mgr.GetAPIReader(), together: waiting.together},
 		Clock:  clock.RealClock{},
 		Grace:  options.Grace,
 		Events: mgr.GetEventRecorder(string(status.FieldOwner)),

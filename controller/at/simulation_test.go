@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	cnatac "example.com/gatehouse/apis/cnat/v1alpha1/applyconfiguration/cnat/v1alpha1"
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/kind"
 )
@@ -103,7 +103,7 @@ var (
 func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica) *run {
 	r := &run{at: at, pods: pods}
 	reconciler := &Reconciler{
-		Server: &server{client: wire{run: r}, together: r.together, rendered: setup.Rendered{Cache: rendered{run: r}}, live: wire{run: r}},
+		Server: &Server{client: wire{run: r}, rendered: setup.Rendered{Cache: rendered{run: r}}, live: wire{run: r}, together: r.together},
 		Clock:  r, Grace: 20 * time.Second, Events: noEvents{},
 		IsElected: func() bool { return by.elected }, IsFresh: func() bool { return by.fresh },
 	}
@@ -237,8 +237,7 @@ type statusWire struct {
 }
 
 func (w statusWire) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
-	configuration := object.(*cnatac.AtApplyConfiguration)
-	data, err := json.Marshal(configuration)
+	data, err := json.Marshal(object)
 	if err != nil {
 		return err
 	}
@@ -247,7 +246,7 @@ func (w statusWire) Apply(_ context.Context, object runtime.ApplyConfiguration, 
 		return err
 	}
 	a := w.run.ask(&request{verb: apply, name: at.Name, uid: at.UID, version: at.ResourceVersion, status: &at.Status})
-	configuration.WithResourceVersion(a.version)
+	object.(metav1.Object).SetResourceVersion(a.version)
 	return a.err
 }
 

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -24,15 +23,13 @@ func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (sta
 	plural := k.Plural()
 	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
 		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK.Group), []string{"state"}, nil)
-	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
-		statesOf := func(o runtime.Object, count func(string)) {
-			for _, c := range conditionsOf(o.(kind.Object)) {
-				if c.Status == metav1.ConditionTrue {
-					count(c.Type)
-				}
+	trueConditions := func(o runtime.Object) (types []string) {
+		for _, c := range conditionsOf(o.(kind.Object)) {
+			if c.Status == metav1.ConditionTrue {
+				types = append(types, c.Type)
 			}
 		}
-		return status.CountStates(ctx, objects, empty.DeepCopyObject().(client.ObjectList), statesOf,
-			condition.Ready, condition.Reconciling, condition.Stalled)
-	}}, nil
+		return types
+	}
+	return status.StateGauge(desc, objects, empty.(client.ObjectList), trueConditions, condition.Ready, condition.Reconciling, condition.Stalled), nil
 }

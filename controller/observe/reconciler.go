@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -100,7 +99,7 @@ func (r *reconciler) decide(owner kind.Object, children []kind.Object) kind.Deci
 // conditions.
 func (r *reconciler) write(ctx context.Context, owner kind.Object, next any) ([]metav1.Condition, error) {
 	name := fmt.Sprintf("%s %s", r.kind.GVK.Kind, client.ObjectKeyFromObject(owner))
-	content, err := contentOf(next)
+	content, err := status.Content(next)
 	if err != nil {
 		return nil, fmt.Errorf("read the status decided for %s: %w", name, err)
 	}
@@ -111,13 +110,7 @@ func (r *reconciler) write(ctx context.Context, owner kind.Object, next any) ([]
 	if status.Equal(statusOf(owner), statusOf(after)) {
 		return conditionsOf(after), nil
 	}
-	configuration := &unstructured.Unstructured{Object: map[string]any{"status": content}}
-	configuration.SetGroupVersionKind(r.kind.GVK)
-	configuration.SetNamespace(owner.GetNamespace())
-	configuration.SetName(owner.GetName())
-	configuration.SetUID(owner.GetUID())
-	configuration.SetResourceVersion(owner.GetResourceVersion())
-	if err := status.Apply(ctx, r.client, client.ApplyConfigurationFromUnstructured(configuration)); err != nil {
+	if _, err := status.Apply(ctx, r.client, r.kind.GVK, owner, content); err != nil {
 		return nil, fmt.Errorf("apply status of %s: %w", name, err)
 	}
 	return conditionsOf(after), nil

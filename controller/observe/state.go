@@ -34,10 +34,11 @@ type state struct {
 //   - a Pod that no node takes has failed once so much time went by, by the time given;
 //   - a Pod whose container was just restarted is not ready yet.
 func stateOf(o kind.Object, now time.Time) state {
-	u, err := asUnstructured(o)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
 		return state{status: kstatus.InProgressStatus, reason: "Unreadable"}
 	}
+	u := &unstructured.Unstructured{Object: content}
 	h := state{available: availability(u)}
 	result, err := kstatus.Compute(u)
 	if err != nil { // a phase that nobody knows, conditions that are none
@@ -118,14 +119,6 @@ func isComplete(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
 	})
-}
-
-func asUnstructured(o kind.Object) (*unstructured.Unstructured, error) {
-	if u, ok := o.(*unstructured.Unstructured); ok {
-		return u, nil
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	return &unstructured.Unstructured{Object: content}, err
 }
 
 func availability(u *unstructured.Unstructured) string {

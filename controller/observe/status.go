@@ -1,15 +1,10 @@
 package observe
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"example.com/gatehouse/kind"
 )
@@ -36,24 +31,6 @@ func conditionsOf(owner kind.Object) []metav1.Condition {
 	}
 	conditions, _ := field.Interface().([]metav1.Condition)
 	return conditions
-}
-
-// contentOf returns a status of whatever type as its JSON has it, without what is null: to the
-// API server that is not there.
-func contentOf(status any) (map[string]any, error) {
-	b, err := json.Marshal(status)
-	if err != nil {
-		return nil, err
-	}
-	var content map[string]any
-	if err := utiljson.Unmarshal(b, &content); err != nil {
-		return nil, fmt.Errorf("%T: %w", status, err)
-	}
-	if content == nil {
-		return nil, errors.New("there is none")
-	}
-	maps.DeleteFunc(content, func(_ string, value any) bool { return value == nil })
-	return content, nil
 }
 
 // withStatus returns an object of a kind that has the content of a status, and no more.

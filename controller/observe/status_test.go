@@ -37,7 +37,7 @@ func TestStatusesSayTheSame(t *testing.T) {
 		"null":                 {kind.Status{}, map[string]any{"names": nil}, true},
 		"a field more":         {kind.Status{}, map[string]any{"objects": 1}, false},
 	} {
-		content, err := contentOf(test.next)
+		content, err := status.Content(test.next)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestStatusesSayTheSame(t *testing.T) {
 
 func TestStatusIsAnObject(t *testing.T) {
 	for _, decided := range []any{nil, "text", []string{"a"}, func() {}, (*kind.Status)(nil)} {
-		if c, err := contentOf(decided); err == nil {
+		if c, err := status.Content(decided); err == nil {
 			t.Errorf("%T is %v", decided, c)
 		}
 	}

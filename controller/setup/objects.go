@@ -53,8 +53,13 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 		options.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy})
 		options.DefaultTransform = transform(options.Scheme, controllers)
 		options.ByObject = map[client.Object]cache.ByObject{}
+		// Of a kind the mapper is asked at once, and the cluster may not know the kind yet.
+		known := meta.NewDefaultRESTMapper(nil)
+		options.Mapper = meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, options.Mapper}}
 		for _, c := range controllers {
 			o.informers[c.Kind.GVK] = nil
+			group, singular := c.Kind.GVK.GroupVersion(), strings.ToLower(c.Kind.GVK.Kind)
+			known.AddSpecific(c.Kind.GVK, group.WithResource(c.Kind.Plural()), group.WithResource(singular), meta.RESTScopeNamespace)
 			options.ByObject[untyped(c.Kind.GVK)] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
 		}
 		options.NewInformer = o.newInformer

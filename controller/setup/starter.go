@@ -66,8 +66,12 @@ func (s *starter) Start(ctx context.Context) error {
 // checkReadable returns why the objects of a kind, or of a type that its status depends on, cannot
 // be listed.
 func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
+	namespaces := s.options.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
 	for _, gvk := range append(ObservedTypes(k), k.GVK) {
-		for _, namespace := range s.namespaces() {
+		for _, namespace := range namespaces {
 			if err := s.checkList(ctx, gvk, namespace); err != nil {
 				return err
 			}
@@ -82,14 +86,6 @@ func (s *starter) checkList(ctx context.Context, gvk schema.GroupVersionKind, na
 	list := &metav1.PartialObjectMetadataList{} // whatever else the objects are
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	return s.mgr.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1))
-}
-
-// namespaces returns those to watch; the empty one for all.
-func (s *starter) namespaces() []string {
-	if len(s.options.Namespaces) == 0 {
-		return []string{""}
-	}
-	return s.options.Namespaces
 }
 
 // start adds a controller to the manager.

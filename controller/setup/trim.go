@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"encoding/json"
 	"reflect"
 	"unique"
 
@@ -28,12 +27,15 @@ func trim(object client.Object, gvk schema.GroupVersionKind, label string) clien
 	from, to := reflect.ValueOf(object).Elem(), reflect.ValueOf(trimmed).Elem()
 	to.FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	if spec := to.FieldByName("Spec"); spec.Kind() == reflect.Struct {
-		copyScalars(spec, from.FieldByName("Spec"))
+		trimSpec(spec.Addr().Interface(), from.FieldByName("Spec").Addr().Interface())
 	}
-	if pod, ok := object.(*corev1.Pod); ok {
-		trimmed.(*corev1.Pod).Status = trimPodStatus(&pod.Status)
-	} else if status := to.FieldByName("Status"); status.IsValid() {
-		status.Set(from.FieldByName("Status"))
+	switch object := object.(type) {
+	case *corev1.Pod:
+		trimmed.(*corev1.Pod).Status = trimPodStatus(&object.Status)
+	default:
+		if status := to.FieldByName("Status"); status.IsValid() {
+			status.Set(from.FieldByName("Status"))
+		}
 	}
 	return trimmed
 }
@@ -48,8 +50,10 @@ func nameOnly(object client.Object, gvk schema.GroupVersionKind) client.Object {
 	return bare
 }
 
-func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
-	trimmed := metav1.ObjectMeta{
+// Identity returns the metadata that tells which version of which object this is, and whether it is
+// being deleted.
+func Identity(m metav1.Object) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
 		Namespace:         m.GetNamespace(),
 		Name:              m.GetName(),
 		UID:               m.GetUID(),
@@ -57,8 +61,12 @@ func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
 		Generation:        m.GetGeneration(),
 		CreationTimestamp: m.GetCreationTimestamp(),
 		DeletionTimestamp: m.GetDeletionTimestamp(),
-		Labels:            map[string]string{label: m.GetLabels()[label], kind.ManagedByLabel: kind.ManagedBy},
 	}
+}
+
+func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
+	trimmed := Identity(m)
+	trimmed.Labels = map[string]string{label: m.GetLabels()[label], kind.ManagedByLabel: kind.ManagedBy}
 	if digest, ok := m.GetAnnotations()[kind.DigestAnnotation]; ok {
 		trimmed.Annotations = map[string]string{kind.DigestAnnotation: digest}
 	}
@@ -101,15 +109,7 @@ func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind,
 		content["metadata"] = metadata
 	}
 	if spec, ok := u.Object["spec"].(map[string]any); ok {
-		scalars := map[string]any{}
-		for name, value := range spec {
-			switch value.(type) {
-			case map[string]any, []any:
-			default:
-				scalars[name] = value
-			}
-		}
-		content["spec"] = scalars
+		content["spec"] = scalars(spec)
 	}
 	if status, ok := u.Object["status"]; ok {
 		content["status"] = status
@@ -119,40 +119,31 @@ func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind,
 	return trimmed
 }
 
-// copyScalars copies the fields of a spec that are neither lists nor mappings in JSON, and
-// what else kstatus reads.
-func copyScalars(to, from reflect.Value) {
-	for i := range from.NumField() {
-		field := from.Field(i)
-		switch {
-		case field.Kind() == reflect.String: // as a rule one of a few words
-			to.Field(i).SetString(intern(field.String()))
-		case isScalar(field.Type()) || field.Type() == updateStrategy:
-			to.Field(i).Set(field)
-		}
+// trimSpec copies the scalars of a spec, and what else kstatus reads, to an empty one of the same
+// type. Both are pointers.
+func trimSpec(to, from any) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(from)
+	if err == nil { // it is plain data
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(scalars(content), to)
+	}
+	if set, ok := from.(*appsv1.StatefulSetSpec); ok {
+		to.(*appsv1.StatefulSetSpec).UpdateStrategy = set.UpdateStrategy
 	}
 }
 
-var (
-	updateStrategy = reflect.TypeFor[appsv1.StatefulSetUpdateStrategy]()
-	marshaler      = reflect.TypeFor[json.Marshaler]()
-)
-
-// isScalar reports whether a type of a field is neither a list nor a mapping in JSON. The
-// types of Kubernetes that write their JSON themselves, like quantities and times, are
-// neither.
-func isScalar(t reflect.Type) bool {
-	if reflect.PointerTo(t).Implements(marshaler) {
-		return true
+// scalars returns the fields of a spec that are neither lists nor mappings.
+func scalars(spec map[string]any) map[string]any {
+	scalars := map[string]any{}
+	for name, value := range spec {
+		switch value := value.(type) {
+		case map[string]any, []any:
+		case string: // as a rule one of a few words
+			scalars[name] = intern(value)
+		default:
+			scalars[name] = value
+		}
 	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return isScalar(t.Elem())
-	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Array, reflect.Interface:
-		return false
-	default:
-		return true
-	}
+	return scalars
 }
 
 // intern returns a text that takes memory once, however many objects have it.

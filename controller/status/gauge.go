@@ -21,25 +21,27 @@ type Gauge struct {
 	Count func(context.Context) (map[string]int, error)
 }
 
-// CountStates counts the objects of a kind in a cache by those of some states that they are in.
-// The list is an empty one of the kind; statesOf calls count with each state of an object.
-func CountStates(ctx context.Context, objects client.Reader, list client.ObjectList, statesOf func(o runtime.Object, count func(state string)), states ...string) (map[string]int, error) {
-	if err := objects.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
-	}
-	counts := map[string]int{}
-	for _, state := range states {
-		counts[state] = 0
-	}
-	count := func(state string) {
-		if _, ok := counts[state]; ok {
-			counts[state]++
+// StateGauge counts the objects of a kind in a cache by those of some states that they are in. The
+// list is an empty one of the kind; statesOf returns the states of an object.
+func StateGauge(desc *prometheus.Desc, objects client.Reader, list client.ObjectList, statesOf func(runtime.Object) []string, states ...string) Gauge {
+	return Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
+		all := list.DeepCopyObject().(client.ObjectList)
+		if err := objects.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
 		}
-	}
-	return counts, meta.EachListItem(list, func(o runtime.Object) error {
-		statesOf(o, count)
-		return nil
-	})
+		counts := map[string]int{}
+		for _, state := range states {
+			counts[state] = 0
+		}
+		return counts, meta.EachListItem(all, func(o runtime.Object) error {
+			for _, state := range statesOf(o) {
+				if _, ok := counts[state]; ok {
+					counts[state]++
+				}
+			}
+			return nil
+		})
+	}}
 }
 
 // Start implements manager.Runnable. The metric is there for as long as the manager

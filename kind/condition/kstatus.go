@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // The conditions of kstatus, with which `kubectl wait`, Flux and Argo CD read every
@@ -66,8 +67,5 @@ func (c *Conditions) Await(conditionType, reason, message string, grace time.Dur
 
 // FindReady returns the condition Ready; an empty one where there is none.
 func FindReady(conditions []metav1.Condition) metav1.Condition {
-	if ready := meta.FindStatusCondition(conditions, Ready); ready != nil {
-		return *ready
-	}
-	return metav1.Condition{}
+	return ptr.Deref(meta.FindStatusCondition(conditions, Ready), metav1.Condition{})
 }

@@ -8,37 +8,12 @@ import (
 )
 
 // Read returns the Pod in a rendered object: at a path, such as spec and template of a
-// Deployment, or the object itself. It has what the Pod runs and requests, and nothing else, as
-// an environment may have thousands.
+// Deployment, or the object itself. It has the spec of the Pod, and nothing else.
 func Read(o *unstructured.Unstructured, path ...string) *corev1.Pod {
 	spec, _, _ := unstructured.NestedFieldNoCopy(o.Object, append(path, "spec")...)
-	from, _ := spec.(map[string]any)
-	outline := map[string]any{}
-	for _, list := range []string{"containers", "initContainers"} {
-		containers, _ := from[list].([]any)
-		outlined := make([]any, len(containers))
-		for i, item := range containers {
-			container, _ := item.(map[string]any)
-			outlined[i] = only(container, "args", "command", "image", "name", "resources", "restartPolicy")
-		}
-		outline[list] = outlined
-	}
-	for key, value := range only(from, "activeDeadlineSeconds", "overhead", "resources") {
-		outline[key] = value
-	}
 	pod := &corev1.Pod{}
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": outline}, pod) // the API server takes it
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": spec}, pod) // the API server takes it
 	return pod
-}
-
-func only(from map[string]any, keys ...string) map[string]any {
-	found := map[string]any{}
-	for _, key := range keys {
-		if value, ok := from[key]; ok {
-			found[key] = value
-		}
-	}
-	return found
 }
 
 // Container returns the container of a name, a zero one where the Pod has none.

@@ -1,7 +1,7 @@
 package registry
 
 import (
-	"slices"
+	"fmt"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,54 +47,16 @@ func (e *entry) checkExpanded(u *unstructured.Unstructured, owner kind.Object) {
 			e.add("%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
 		}
 	}
-	e.checkLength(u)
 	e.checkOthers(u)
 }
 
 // titleOf returns what errors call an object.
 func titleOf(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }
 
-// checkText finds text that is not UTF-8, which JSON cannot have, and a cluster would get
-// otherwise than it was reviewed.
+// checkText finds whether a value has text that is not UTF-8, which JSON cannot have, and a cluster
+// would get otherwise than it was reviewed.
 func (p *problems) checkText(title string, value any) {
-	var broken []string
-	eachText(value, func(text string) {
-		if !utf8.ValidString(text) {
-			broken = append(broken, text)
-		}
-	})
-	slices.Sort(broken)
-	for _, text := range broken {
-		p.add("%s: it has text that is not UTF-8, %q: cut texts between characters", title, text)
-	}
-}
-
-// eachText calls a function with each text in a value, in any order.
-func eachText(value any, do func(text string)) {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, item := range value {
-			do(key)
-			eachText(item, do)
-		}
-	case []any:
-		for _, item := range value {
-			eachText(item, do)
-		}
-	case string:
-		do(value)
-	}
-}
-
-// checkLength finds whether there is room for the name of an object, and for its hash.
-func (e *entry) checkLength(u *unstructured.Unstructured) {
-	most, why := validation.DNS1123SubdomainMaxLength, ""
-	if child := e.Child(u.GroupVersionKind().GroupKind()); child != nil && child.Immutable {
-		most, why = most-hashLength-len("-"), ", which leave room for the hash"
-	}
-	if name := u.GetName(); len(name) > most {
-		e.add("%s %s...: its name has %d characters, of at most %d%s: shorten it", u.GetKind(), name[:20], len(name), most, why)
-	}
+	p.addIf(!utf8.ValidString(fmt.Sprint(value)), "%s: it has text that is not UTF-8: cut texts between characters", title)
 }
 
 // checkOthers finds a label by which an object would be taken for another kind's, and a scheduling
