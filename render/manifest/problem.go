@@ -60,15 +60,11 @@ func (p Problem) String() string {
 	if p.Object != "" {
 		parts = append(parts, p.Object)
 	}
-	return EscapeControls(strings.Join(append(parts, p.Message), ": "))
+	return kind.Visible(strings.Join(append(parts, p.Message), ": "))
 }
 
 // IsError reports whether the problem keeps an environment from being rendered.
 func (p Problem) IsError() bool { return !p.Warning }
-
-// EscapeControls escapes the characters of a text that would break its line, or control a
-// terminal.
-func EscapeControls(text string) string { return kind.Visible(text) }
 
 // Position returns the file and line of the problem, like a compiler's.
 func (p Problem) Position() string {

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
@@ -123,7 +124,7 @@ func (t Target) Contexts() []string {
 
 // config returns how to reach the cluster, and its name.
 func (t Target) config() (*rest.Config, string, error) {
-	loader, known := t.loader(), manifest.EscapeControls(render.ThereAre(t.Contexts()))
+	loader, known := t.loader(), kind.Visible(render.ThereAre(t.Contexts()))
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && known == "":
@@ -131,12 +132,12 @@ func (t Target) config() (*rest.Config, string, error) {
 	case clientcmd.IsEmptyConfig(err):
 		return nil, "", errors.New("which cluster? write --context NAME" + known)
 	case err != nil:
-		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", manifest.EscapeControls(err.Error()), known)
+		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", kind.Visible(err.Error()), known)
 	}
 	name := "the API server " + config.Host
 	raw, _ := loader.RawConfig()
 	if context := cmp.Or(t.Context, raw.CurrentContext); raw.Contexts[context] != nil {
 		name = fmt.Sprintf("context %s (%s)", context, config.Host)
 	}
-	return config, manifest.EscapeControls(name), nil
+	return config, kind.Visible(name), nil
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 )
@@ -64,7 +65,7 @@ func (a *applier) waitFor(ctx context.Context, all []*awaited) (problems []manif
 		if pending = slices.DeleteFunc(slices.Clone(pending), (*awaited).isOver); len(pending) == 0 {
 			break
 		}
-		a.Progress(manifest.EscapeControls(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
+		a.Progress(kind.Visible(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
 		if pause(inTime, time.Second) != nil {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -54,7 +55,7 @@ func readEnvironment(repository *render.Repository, name string) (*environment, 
 		case o.GetNamespace() != "":
 			isMixed = true
 		case path.Dir(files[i].Path) == o.NamespaceOrDefault(): // the folder has the name of the namespace that kubectl would take
-			e.WithoutNamespace = append(e.WithoutNamespace, manifest.EscapeControls(o.String()))
+			e.WithoutNamespace = append(e.WithoutNamespace, kind.Visible(o.String()))
 		}
 	}
 	if len(e.WithoutNamespace) > 0 && !isMixed {
