@@ -21,6 +21,10 @@ type Object struct {
 	// from, relative to the root; empty where that is unknown.
 	Origin string
 
+	// File is the file in rendered/ that holds the object, relative to the root, with slashes;
+	// empty until the object is laid out.
+	File string
+
 	// Inexact are the values that cannot be kept as they are written, of an object that
 	// was built.
 	Inexact []Problem

@@ -81,7 +81,7 @@ func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
 
 func runApply(cmd *cobra.Command, f applyFlags) error {
 	r := newApplyReport(cmd, &f)
-	var manifests []cluster.Manifest
+	var manifests []manifest.Object
 	var problems []manifest.Problem // errors, or warnings of what is left out
 	err := inRepository(cmd, f.Kinds, f.root, nil, func(repository *render.Repository, p *progress) (err error) {
 		f.Repository = origin(cmd.Context(), repository)

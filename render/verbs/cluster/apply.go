@@ -79,7 +79,7 @@ func newApplier(c *Cluster, options Options) *applier {
 // Apply applies an environment, and deletes what the environment applied before and no longer
 // has. A problem that is an error means that nothing was written or, after a wait, that something
 // is not ready. The text of an error tells how far it came.
-func Apply(ctx context.Context, c *Cluster, manifests []Manifest, options Options) ([]manifest.Problem, error) {
+func Apply(ctx context.Context, c *Cluster, manifests []manifest.Object, options Options) ([]manifest.Problem, error) {
 	a := newApplier(c, options)
 	a.spares = true
 	var applied []*awaited
@@ -96,7 +96,7 @@ func Apply(ctx context.Context, c *Cluster, manifests []Manifest, options Option
 }
 
 // apply plans and, where nothing is wrong, applies and prunes. It returns what to wait for.
-func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]*awaited, []manifest.Problem, error) {
+func (a *applier) apply(ctx context.Context, manifests []manifest.Object) ([]*awaited, []manifest.Problem, error) {
 	for _, m := range manifests {
 		if ssautils.IsNamespace(m.Unstructured) {
 			// The environment has to own a field of it, if only the label that each one has anyway:
@@ -152,7 +152,7 @@ func (a *applier) report(id manifest.ID, action string) {
 
 func (a *applier) reportPlan(steps []*step, gone []*removal) {
 	for _, s := range steps {
-		a.report(s.id(), s.action)
+		a.report(s.ID(), s.action)
 	}
 	for _, r := range gone {
 		if r.live != nil {
@@ -208,7 +208,7 @@ func (a *applier) applyPlan(ctx context.Context, planner *planner, p *plan) erro
 		}
 		if time.Now().After(deadline) {
 			for _, s := range deferred {
-				problems = append(problems, explain(s.Manifest, s.deferred)...)
+				problems = append(problems, explain(s.Object, s.deferred)...)
 			}
 			return stopped(problems)
 		}
@@ -246,9 +246,9 @@ func (a *applier) applyAll(ctx context.Context, steps []*step) error {
 		for i, s := range kind {
 			switch {
 			case errs[i] != nil:
-				problems = append(problems, explain(s.Manifest, errs[i])...)
+				problems = append(problems, explain(s.Object, errs[i])...)
 			case done[i] != "":
-				a.report(s.id(), done[i])
+				a.report(s.ID(), done[i])
 			}
 		}
 		switch {

@@ -111,7 +111,7 @@ func (w *comparedWorld) apply(manager, text string, change ...func(*unstructured
 func renderedAs(name string, objects []*unstructured.Unstructured) rendered {
 	e := rendered{kinds: gatehouse.All(), name: name}
 	for _, o := range objects {
-		e.objects = append(e.objects, Manifest{Unstructured: o, File: fmt.Sprintf("rendered/%s/%s-%s.yaml", name, strings.ToLower(o.GetKind()), o.GetName())})
+		e.objects = append(e.objects, manifest.Object{Unstructured: o, File: fmt.Sprintf("rendered/%s/%s-%s.yaml", name, strings.ToLower(o.GetKind()), o.GetName())})
 	}
 	return e
 }

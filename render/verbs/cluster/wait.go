@@ -41,7 +41,7 @@ func (a *applier) awaited(applied []*step, gone []*removal) (all []*awaited) {
 			continue
 		}
 		mayEnd := len(ssautils.ExtractJobsWithTTL([]*unstructured.Unstructured{s.Unstructured})) > 0
-		all = append(all, &awaited{id: s.id(), file: s.File, mayEnd: mayEnd})
+		all = append(all, &awaited{id: s.ID(), file: s.File, mayEnd: mayEnd})
 	}
 	for _, r := range gone {
 		if r.live != nil {

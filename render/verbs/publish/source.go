@@ -45,7 +45,7 @@ func (p *publisher) readSource(ctx context.Context, repository *render.Repositor
 		return e.Problems, nil
 	}
 	progress("comparing with HEAD", false)
-	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, head: map[string]git.File{}, wrong: map[string]string{}}
+	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, wrong: map[string]string{}}
 	if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
 		return s.problems(), err
 	}
@@ -62,12 +62,9 @@ func (s *source) compare(ctx context.Context, commit string, e render.Environmen
 		tops = append(tops, top)
 	}
 	slices.Sort(tops)
-	entries, err := s.git.Files(ctx, commit, slices.Compact(tops)...)
-	if err != nil {
+	var err error
+	if s.head, err = s.git.Files(ctx, commit, slices.Compact(tops)...); err != nil {
 		return err
-	}
-	for _, entry := range entries {
-		s.head[entry.Path] = entry
 	}
 	if err := s.findUncommitted(ctx); err != nil {
 		return err
@@ -166,7 +163,7 @@ func (s *source) compareRendered(plan *tree.Plan) {
 			s.reportStale(name, "is rendered, and HEAD does not have it")
 		case !isSame && isCommitted:
 			s.report(name, "is not stored by git as render writes it: write 'rendered/** text eol=lf -filter -ident -working-tree-encoding' in .gitattributes, run git add --renormalize rendered, and commit")
-		case !isSame || !strings.HasPrefix(committed.Mode, "100"):
+		case !isSame || !committed.IsRegular():
 			s.reportStale(name, "is rendered with other content than HEAD has")
 		}
 	}
