@@ -74,6 +74,14 @@ func (p Problem) Position() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
+// FirstOf lists names, and counts those after the first few: "a, b, 3 more".
+func FirstOf(most int, names []string) string {
+	if more := len(names) - most; more > 0 {
+		names = append(slices.Clip(names[:most]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
 // HasErrors reports whether any problem is an error.
 func HasErrors(problems []Problem) bool {
 	return slices.ContainsFunc(problems, Problem.IsError)

@@ -42,11 +42,7 @@ type Options struct {
 
 // Change is what was done about an object, or would be.
 type Change struct {
-	Object    manifest.ID `json:"-"`
-	Group     string      `json:"group,omitempty"`
-	Kind      string      `json:"kind"`
-	Namespace string      `json:"namespace,omitempty"`
-	Name      string      `json:"name"`
+	manifest.ID
 	// Action is created, configured, unchanged or deleted. A Pod of an At that was created
 	// once is unchanged, whatever became of it.
 	Action string `json:"action"`
@@ -147,7 +143,7 @@ func (a *applier) carryOut(ctx context.Context, planner *planner, p *plan, gone 
 
 // report tells what was done about an object.
 func (a *applier) report(id manifest.ID, action string) {
-	a.Done(Change{Object: id, Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Action: action})
+	a.Done(Change{id, action})
 }
 
 func (a *applier) reportPlan(steps []*step, gone []*removal) {

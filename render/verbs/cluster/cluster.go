@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -101,12 +100,6 @@ func (c *Cluster) find(ctx context.Context, id manifest.ID) (*unstructured.Unstr
 		return nil, fmt.Errorf("ask the cluster for its kinds: %w", err)
 	}
 	return c.read(ctx, mapping.GroupVersionKind, id)
-}
-
-// decode returns an object as a Go type. What cannot be read is left empty.
-func decode[T any](o *unstructured.Unstructured) (typed T) {
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &typed)
-	return typed
 }
 
 func (t Target) loader() clientcmd.ClientConfig {

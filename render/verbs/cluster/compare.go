@@ -31,19 +31,19 @@ func Compare(ctx context.Context, c *Cluster, repository *render.Repository, nam
 		return nil, err
 	}
 	d := &diff.Diff{}
-	var environments []rendered
+	var renderings []*render.Rendering
 	for _, name := range names {
 		const isAskedFor = true
 		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
 		d.Environments = append(d.Environments, diff.Environment{Name: name, Problems: problems})
 		if rendering != nil {
-			environments = append(environments, rendered{name, repository.Kinds(), rendering.Objects})
+			renderings = append(renderings, rendering)
 		}
 	}
 	if d.Failed() {
 		return d, nil
 	}
-	compared, err := compareAll(ctx, c, environments, progress)
+	compared, err := compareAll(ctx, c, repository.Kinds(), renderings, progress)
 	if err != nil {
 		return nil, fmt.Errorf("compare with %s: %w", c.Name, withWayOut(err))
 	}
@@ -54,26 +54,19 @@ func Compare(ctx context.Context, c *Cluster, repository *render.Repository, nam
 	return d, nil
 }
 
-// rendered is what an environment renders to.
-type rendered struct {
-	name    string
-	kinds   *registry.Kinds // that people may write in it
-	objects []manifest.Object
-}
-
 // compareAll compares environments with one cluster. No tool prunes from one of them what
 // another one has.
-func compareAll(ctx context.Context, c *Cluster, environments []rendered, progress func(environment, step string)) (compared []diff.Environment, err error) {
+func compareAll(ctx context.Context, c *Cluster, kinds *registry.Kinds, renderings []*render.Rendering, progress func(environment, step string)) (compared []diff.Environment, err error) {
 	known := map[manifest.ID]bool{}
-	for _, e := range environments {
-		for _, o := range e.objects {
+	for _, r := range renderings {
+		for _, o := range r.Objects {
 			known[o.IDInNamespace()] = true
 		}
 	}
 	schemas := &schemas{cluster: c, converters: map[schema.GroupVersion]managedfields.TypeConverter{}}
-	for _, e := range environments {
-		one := &comparison{Cluster: c, rendered: e, known: known, schemas: schemas, progress: func(step string) { progress(e.name, step) }}
-		result, err := one.run(ctx)
+	for _, r := range renderings {
+		one := &comparison{Cluster: c, name: r.Environment, kinds: kinds, known: known, schemas: schemas, progress: func(step string) { progress(r.Environment, step) }}
+		result, err := one.run(ctx, r.Objects)
 		if err != nil {
 			return nil, err
 		}
@@ -85,15 +78,16 @@ func compareAll(ctx context.Context, c *Cluster, environments []rendered, progre
 // comparison compares one environment with a cluster.
 type comparison struct {
 	*Cluster
-	rendered
+	name     string               // of the environment
+	kinds    *registry.Kinds      // that people may write in it
 	known    map[manifest.ID]bool // the objects of all environments that are compared
 	schemas  *schemas
 	progress func(step string)
 }
 
 // run plans what a sync would do, finds what it would prune, and shows both as changes.
-func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
-	readable, warnings := withoutEncrypted(c.objects, "it is not compared")
+func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.Environment, error) {
+	readable, warnings := withoutEncrypted(objects, "it is not compared")
 	manifests, written := make([]manifest.Object, len(readable)), map[string]*unstructured.Unstructured{}
 	for i, m := range readable {
 		written[m.File] = m.Unstructured

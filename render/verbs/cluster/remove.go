@@ -125,7 +125,7 @@ func runs(kinds *registry.Kinds, live *unstructured.Unstructured) bool {
 	if gate == "" || live.GetDeletionTimestamp() != nil {
 		return false
 	}
-	pod := decode[corev1.Pod](live)
+	pod := manifest.As[corev1.Pod](live)
 	isGated := slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 	return !isGated && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

@@ -12,36 +12,24 @@ import (
 
 // Read returns the objects in rendered/ENVIRONMENT, which has to be up to date. Problems that
 // are errors, or an error, say why there are none. Warnings are of objects that are left out.
-func Read(ctx context.Context, repository *render.Repository, environment string, progress func(step string)) ([]manifest.Object, []manifest.Problem, error) {
+func Read(ctx context.Context, repository *render.Repository, environment string, progress func(step string)) (objects []manifest.Object, problems []manifest.Problem, err error) {
 	if err := repository.CheckEnvironment(environment); err != nil {
 		if render.IsEnvironmentName(environment) {
 			err = fmt.Errorf("%w\nif it is gone from git, render delete --env %s deletes it from the cluster", err, environment)
 		}
 		return nil, nil, err
 	}
-	unlock, err := repository.RLock(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer unlock()
-	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{environment}}, func(_, step string) { progress(step) })
-	if err != nil {
-		return nil, nil, err
-	}
-	defer update.Close()
-	e := update.Environments[0]
-	switch {
-	case update.Failed():
-		return nil, e.Problems, nil
-	case update.Changes():
-		return nil, nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first", path.Join(tree.Folder, environment), path.Join(tree.EnvironmentsFolder, environment), environment)
-	}
-	objects, problems := tree.Objects(environment, e.Plan.Files())
-	if len(problems) > 0 {
-		return nil, problems, nil
-	}
-	objects, warnings := withoutEncrypted(objects, "render apply has no keys: it is left out; decrypt it and apply it with kubectl")
-	return objects, warnings, nil
+	problems, err = render.UpdateOne(ctx, repository, environment, progress, func(e render.EnvironmentUpdate) (problems []manifest.Problem, err error) {
+		if e.Plan.Changes() {
+			return nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first", path.Join(tree.Folder, environment), path.Join(tree.EnvironmentsFolder, environment), environment)
+		}
+		if objects, problems = tree.Objects(environment, e.Plan.Files()); len(problems) > 0 {
+			return problems, nil
+		}
+		objects, problems = withoutEncrypted(objects, "render apply has no keys: it is left out; decrypt it and apply it with kubectl")
+		return problems, nil
+	})
+	return objects, problems, err
 }
 
 // withoutEncrypted returns objects without those that SOPS encrypted, with a warning of each.

@@ -115,7 +115,7 @@ func whatRemains(live *unstructured.Unstructured) string {
 		return ""
 	}
 	var remains []string
-	for _, c := range decode[corev1.Namespace](live).Status.Conditions {
+	for _, c := range manifest.As[corev1.Namespace](live).Status.Conditions {
 		if c.Status == corev1.ConditionTrue {
 			remains = append(remains, c.Message)
 		}

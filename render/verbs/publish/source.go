@@ -30,27 +30,17 @@ type source struct {
 // readSource renders the environment. It returns problems where HEAD does not have exactly its sources
 // and rendered files.
 func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress Progress) ([]manifest.Problem, error) {
-	unlock, err := repository.RLock(ctx)
-	if err != nil {
+	step := func(step string) { progress(step, false) }
+	return render.UpdateOne(ctx, repository, p.Environment, step, func(e render.EnvironmentUpdate) ([]manifest.Problem, error) {
+		step("comparing with HEAD")
+		s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, wrong: map[string]string{}}
+		if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
+			return s.problems(), err
+		}
+		var err error
+		p.tree, err = p.git.TreeOf(ctx, p.head, p.folder)
 		return nil, err
-	}
-	defer unlock()
-	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{p.Environment}}, func(_, step string) { progress(step, false) })
-	if err != nil {
-		return nil, err
-	}
-	defer update.Close()
-	e := update.Environments[0]
-	if update.Failed() {
-		return e.Problems, nil
-	}
-	progress("comparing with HEAD", false)
-	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, wrong: map[string]string{}}
-	if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
-		return s.problems(), err
-	}
-	p.tree, err = p.git.TreeOf(ctx, p.head, p.folder)
-	return nil, err
+	})
 }
 
 // compare compares the work tree with a commit.

@@ -87,11 +87,7 @@ func (e *environment) checkForFlux(name string) error {
 	if len(e.WithoutNamespace) == 0 || e.TargetNamespace != "" {
 		return nil
 	}
-	names := e.WithoutNamespace
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most:most], fmt.Sprintf("%d more", more))
-	}
-	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", strings.Join(names, ", "))
+	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", manifest.FirstOf(most, e.WithoutNamespace))
 }
 
 // Parts of Gatehouse that an environment may need beside CustomResourceDefinitions.
