@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	"example.com/gatehouse/render/kustomize"
@@ -67,6 +68,7 @@ func (s *stages) layOut() (files []tree.File, problems []manifest.Problem) {
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {
 		s.objects[i], files[i].Path = placed[i].Object, placed[i].Path
+		s.objects[i].File = path.Join(tree.Folder, s.name, placed[i].Path)
 		files[i].Content, errs[i] = placed[i].YAML()
 		if !tree.IsOwnable(placed[i].Path) { // the names of a valid object make no such path
 			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)

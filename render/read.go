@@ -18,6 +18,7 @@ const overridesFolder = "overrides"
 
 // environment is what an environment is made from.
 type environment struct {
+	name      string
 	kinds     *registry.Kinds
 	folder    string // of its kustomization, from the root
 	overrides string // the folder of overrides, from the root; empty where it has none
@@ -28,7 +29,7 @@ type environment struct {
 func read(repository *Repository, name string) (*environment, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
-	e := &environment{kinds: repository.kinds}
+	e := &environment{name: name, kinds: repository.kinds}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return e, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}

@@ -21,7 +21,8 @@ import (
 type Rendering struct {
 	// Environment is its name.
 	Environment string
-	// Objects are what people wrote and what was rendered from it, in apply order.
+	// Objects are what people wrote and what was rendered from it, in apply order, each with its
+	// file.
 	Objects []manifest.Object
 	// Files hold one object each, in the same order.
 	Files []tree.File

@@ -64,6 +64,25 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	return update, nil
 }
 
+// UpdateOne renders an environment and calls use with what that changes, while nobody else
+// writes. Where the environment has errors it returns its problems instead.
+func UpdateOne(ctx context.Context, repository *Repository, name string, progress func(step string), use func(EnvironmentUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
+	unlock, err := repository.RLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	update, err := NewUpdate(ctx, repository, Selection{Names: []string{name}}, func(_, step string) { progress(step) })
+	if err != nil {
+		return nil, err
+	}
+	defer update.Close()
+	if update.Failed() {
+		return update.Environments[0].Problems, nil
+	}
+	return use(update.Environments[0])
+}
+
 // problems returns those of all environments, and orphans.
 func (u *Update) problems() []manifest.Problem {
 	problems := slices.Clone(u.Orphans)

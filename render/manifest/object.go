@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Object is one object of an environment.
@@ -20,6 +21,10 @@ type Object struct {
 	// Origin is the file that people wrote the object in, or the one that it was rendered
 	// from, relative to the root; empty where that is unknown.
 	Origin string
+
+	// File is the file in rendered/ that holds the object, relative to the root, with slashes;
+	// empty until the object is laid out.
+	File string
 
 	// Inexact are the values that cannot be kept as they are written, of an object that
 	// was built.
@@ -47,6 +52,15 @@ func (o Object) IDInNamespace() ID {
 	id := o.ID()
 	id.Namespace = o.NamespaceOrDefault()
 	return id
+}
+
+// As returns an object as a Go type: the zero value of the type where there is no object, or it
+// cannot be read.
+func As[T any](o *unstructured.Unstructured) (typed T) {
+	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &typed) != nil {
+		return *new(T)
+	}
+	return typed
 }
 
 // ID tells an object from all others of a cluster.

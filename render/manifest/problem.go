@@ -60,15 +60,11 @@ func (p Problem) String() string {
 	if p.Object != "" {
 		parts = append(parts, p.Object)
 	}
-	return EscapeControls(strings.Join(append(parts, p.Message), ": "))
+	return kind.Visible(strings.Join(append(parts, p.Message), ": "))
 }
 
 // IsError reports whether the problem keeps an environment from being rendered.
 func (p Problem) IsError() bool { return !p.Warning }
-
-// EscapeControls escapes the characters of a text that would break its line, or control a
-// terminal.
-func EscapeControls(text string) string { return kind.Visible(text) }
 
 // Position returns the file and line of the problem, like a compiler's.
 func (p Problem) Position() string {
@@ -76,6 +72,14 @@ func (p Problem) Position() string {
 		return p.File
 	}
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// FirstOf lists names, and counts those after the first few: "a, b, 3 more".
+func FirstOf(most int, names []string) string {
+	if more := len(names) - most; more > 0 {
+		names = append(slices.Clip(names[:most]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // HasErrors reports whether any problem is an error.

@@ -81,7 +81,7 @@ func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
 
 func runApply(cmd *cobra.Command, f applyFlags) error {
 	r := newApplyReport(cmd, &f)
-	var manifests []cluster.Manifest
+	var manifests []manifest.Object
 	var problems []manifest.Problem // errors, or warnings of what is left out
 	err := inRepository(cmd, f.Kinds, f.root, nil, func(repository *render.Repository, p *progress) (err error) {
 		f.Repository = origin(cmd.Context(), repository)
@@ -152,7 +152,7 @@ func (r *applyReport) add(change cluster.Change, p *progress) {
 	r.Objects = append(r.Objects, change)
 	if r.flags.output == "text" && change.Action != cluster.Unchanged {
 		p.pause(func() {
-			fmt.Fprintf(r.cmd.OutOrStdout(), "%s %s%s\n", manifest.EscapeControls(change.Object.String()), change.Action, r.dryRun())
+			fmt.Fprintf(r.cmd.OutOrStdout(), "%s %s%s\n", kind.Visible(change.ID.String()), change.Action, r.dryRun())
 		})
 	}
 }

@@ -180,7 +180,7 @@ func printDiffs(out io.Writer, changes []diff.Change) error {
 func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) error {
 	for _, c := range changes {
 		for _, note := range c.Notes {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", manifest.EscapeControls(c.Object().String()), manifest.EscapeControls(note))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", kind.Visible(c.Object().String()), kind.Visible(note))
 		}
 	}
 	code, err := diff.External(cmd.Context(), program, changes, cmd.OutOrStdout(), cmd.ErrOrStderr())

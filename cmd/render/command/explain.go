@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/explain"
 )
 
@@ -179,7 +179,7 @@ func fileOf(root, arg string) (string, error) {
 func printExplanation(w io.Writer, environment string, x explain.Explanation, colored bool) {
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%-15s %s\n", name+":", manifest.EscapeControls(value))
+			fmt.Fprintf(w, "%-15s %s\n", name+":", kind.Visible(value))
 		}
 	}
 	line("Name", x.Name)
@@ -209,7 +209,7 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 		line("Rendered to", "(nothing)")
 	}
 	for _, to := range x.RenderedTo {
-		fmt.Fprintf(w, "  %s  %s\n", manifest.EscapeControls(to.String()), manifest.EscapeControls(to.File))
+		fmt.Fprintf(w, "  %s  %s\n", kind.Visible(to.String()), kind.Visible(to.File))
 	}
 	printDiff(w, x.Diff, colored)
 	printDiff(w, x.Overrides.Diff, colored)
@@ -237,6 +237,6 @@ func printChanges(w io.Writer, title string, changes []explain.Change) {
 		if len(c.Files) > 0 {
 			what += ": " + strings.Join(c.Files, ", ")
 		}
-		fmt.Fprintf(w, "  %s\n", manifest.EscapeControls(c.String()+"  "+what))
+		fmt.Fprintf(w, "  %s\n", kind.Visible(c.String()+"  "+what))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -54,7 +55,7 @@ func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
 
 // commandData escapes text for the data of a workflow command.
 func commandData(text string) string {
-	return manifest.EscapeControls(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
+	return kind.Visible(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
 }
 
 // printInert prints the diffs of a report in such a way that GitHub runs none of their lines as a

@@ -42,11 +42,7 @@ type Options struct {
 
 // Change is what was done about an object, or would be.
 type Change struct {
-	Object    manifest.ID `json:"-"`
-	Group     string      `json:"group,omitempty"`
-	Kind      string      `json:"kind"`
-	Namespace string      `json:"namespace,omitempty"`
-	Name      string      `json:"name"`
+	manifest.ID
 	// Action is created, configured, unchanged or deleted. A Pod of an At that was created
 	// once is unchanged, whatever became of it.
 	Action string `json:"action"`
@@ -79,7 +75,7 @@ func newApplier(c *Cluster, options Options) *applier {
 // Apply applies an environment, and deletes what the environment applied before and no longer
 // has. A problem that is an error means that nothing was written or, after a wait, that something
 // is not ready. The text of an error tells how far it came.
-func Apply(ctx context.Context, c *Cluster, manifests []Manifest, options Options) ([]manifest.Problem, error) {
+func Apply(ctx context.Context, c *Cluster, manifests []manifest.Object, options Options) ([]manifest.Problem, error) {
 	a := newApplier(c, options)
 	a.spares = true
 	var applied []*awaited
@@ -96,7 +92,7 @@ func Apply(ctx context.Context, c *Cluster, manifests []Manifest, options Option
 }
 
 // apply plans and, where nothing is wrong, applies and prunes. It returns what to wait for.
-func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]*awaited, []manifest.Problem, error) {
+func (a *applier) apply(ctx context.Context, manifests []manifest.Object) ([]*awaited, []manifest.Problem, error) {
 	for _, m := range manifests {
 		if ssautils.IsNamespace(m.Unstructured) {
 			// The environment has to own a field of it, if only the label that each one has anyway:
@@ -147,12 +143,12 @@ func (a *applier) carryOut(ctx context.Context, planner *planner, p *plan, gone 
 
 // report tells what was done about an object.
 func (a *applier) report(id manifest.ID, action string) {
-	a.Done(Change{Object: id, Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Action: action})
+	a.Done(Change{id, action})
 }
 
 func (a *applier) reportPlan(steps []*step, gone []*removal) {
 	for _, s := range steps {
-		a.report(s.id(), s.action)
+		a.report(s.ID(), s.action)
 	}
 	for _, r := range gone {
 		if r.live != nil {
@@ -208,7 +204,7 @@ func (a *applier) applyPlan(ctx context.Context, planner *planner, p *plan) erro
 		}
 		if time.Now().After(deadline) {
 			for _, s := range deferred {
-				problems = append(problems, explain(s.Manifest, s.deferred)...)
+				problems = append(problems, explain(s.Object, s.deferred)...)
 			}
 			return stopped(problems)
 		}
@@ -246,9 +242,9 @@ func (a *applier) applyAll(ctx context.Context, steps []*step) error {
 		for i, s := range kind {
 			switch {
 			case errs[i] != nil:
-				problems = append(problems, explain(s.Manifest, errs[i])...)
+				problems = append(problems, explain(s.Object, errs[i])...)
 			case done[i] != "":
-				a.report(s.id(), done[i])
+				a.report(s.ID(), done[i])
 			}
 		}
 		switch {

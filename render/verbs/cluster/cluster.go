@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
@@ -102,12 +102,6 @@ func (c *Cluster) find(ctx context.Context, id manifest.ID) (*unstructured.Unstr
 	return c.read(ctx, mapping.GroupVersionKind, id)
 }
 
-// decode returns an object as a Go type. What cannot be read is left empty.
-func decode[T any](o *unstructured.Unstructured) (typed T) {
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &typed)
-	return typed
-}
-
 func (t Target) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = t.Kubeconfig
@@ -123,7 +117,7 @@ func (t Target) Contexts() []string {
 
 // config returns how to reach the cluster, and its name.
 func (t Target) config() (*rest.Config, string, error) {
-	loader, known := t.loader(), manifest.EscapeControls(render.ThereAre(t.Contexts()))
+	loader, known := t.loader(), kind.Visible(render.ThereAre(t.Contexts()))
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && known == "":
@@ -131,12 +125,12 @@ func (t Target) config() (*rest.Config, string, error) {
 	case clientcmd.IsEmptyConfig(err):
 		return nil, "", errors.New("which cluster? write --context NAME" + known)
 	case err != nil:
-		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", manifest.EscapeControls(err.Error()), known)
+		return nil, "", fmt.Errorf("read the kubeconfig: %s%s", kind.Visible(err.Error()), known)
 	}
 	name := "the API server " + config.Host
 	raw, _ := loader.RawConfig()
 	if context := cmp.Or(t.Context, raw.CurrentContext); raw.Contexts[context] != nil {
 		name = fmt.Sprintf("context %s (%s)", context, config.Host)
 	}
-	return config, manifest.EscapeControls(name), nil
+	return config, kind.Visible(name), nil
 }

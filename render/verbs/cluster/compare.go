@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/diff"
 )
 
@@ -33,19 +31,19 @@ func Compare(ctx context.Context, c *Cluster, repository *render.Repository, nam
 		return nil, err
 	}
 	d := &diff.Diff{}
-	var environments []rendered
+	var renderings []*render.Rendering
 	for _, name := range names {
 		const isAskedFor = true
 		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
 		d.Environments = append(d.Environments, diff.Environment{Name: name, Problems: problems})
 		if rendering != nil {
-			environments = append(environments, newRendered(repository.Kinds(), rendering))
+			renderings = append(renderings, rendering)
 		}
 	}
 	if d.Failed() {
 		return d, nil
 	}
-	compared, err := compareAll(ctx, c, environments, progress)
+	compared, err := compareAll(ctx, c, repository.Kinds(), renderings, progress)
 	if err != nil {
 		return nil, fmt.Errorf("compare with %s: %w", c.Name, withWayOut(err))
 	}
@@ -56,34 +54,19 @@ func Compare(ctx context.Context, c *Cluster, repository *render.Repository, nam
 	return d, nil
 }
 
-// rendered is what an environment renders to.
-type rendered struct {
-	name    string
-	kinds   *registry.Kinds // that people may write in it
-	objects []Manifest
-}
-
-func newRendered(kinds *registry.Kinds, rendering *render.Rendering) rendered {
-	r := rendered{name: rendering.Environment, kinds: kinds}
-	for i, o := range rendering.Objects {
-		r.objects = append(r.objects, Manifest{Unstructured: o.Unstructured, File: path.Join(tree.Folder, rendering.Environment, rendering.Files[i].Path)})
-	}
-	return r
-}
-
 // compareAll compares environments with one cluster. No tool prunes from one of them what
 // another one has.
-func compareAll(ctx context.Context, c *Cluster, environments []rendered, progress func(environment, step string)) (compared []diff.Environment, err error) {
+func compareAll(ctx context.Context, c *Cluster, kinds *registry.Kinds, renderings []*render.Rendering, progress func(environment, step string)) (compared []diff.Environment, err error) {
 	known := map[manifest.ID]bool{}
-	for _, e := range environments {
-		for _, m := range e.objects {
-			known[idInNamespace(m.Unstructured)] = true
+	for _, r := range renderings {
+		for _, o := range r.Objects {
+			known[o.IDInNamespace()] = true
 		}
 	}
 	schemas := &schemas{cluster: c, converters: map[schema.GroupVersion]managedfields.TypeConverter{}}
-	for _, e := range environments {
-		one := &comparison{Cluster: c, rendered: e, known: known, schemas: schemas, progress: func(step string) { progress(e.name, step) }}
-		result, err := one.run(ctx)
+	for _, r := range renderings {
+		one := &comparison{Cluster: c, name: r.Environment, kinds: kinds, known: known, schemas: schemas, progress: func(step string) { progress(r.Environment, step) }}
+		result, err := one.run(ctx, r.Objects)
 		if err != nil {
 			return nil, err
 		}
@@ -95,19 +78,20 @@ func compareAll(ctx context.Context, c *Cluster, environments []rendered, progre
 // comparison compares one environment with a cluster.
 type comparison struct {
 	*Cluster
-	rendered
+	name     string               // of the environment
+	kinds    *registry.Kinds      // that people may write in it
 	known    map[manifest.ID]bool // the objects of all environments that are compared
 	schemas  *schemas
 	progress func(step string)
 }
 
 // run plans what a sync would do, finds what it would prune, and shows both as changes.
-func (c *comparison) run(ctx context.Context) (diff.Environment, error) {
-	readable, warnings := withoutEncrypted(c.objects, "it is not compared")
-	manifests, written := make([]Manifest, len(readable)), map[string]*unstructured.Unstructured{}
+func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.Environment, error) {
+	readable, warnings := withoutEncrypted(objects, "it is not compared")
+	manifests, written := make([]manifest.Object, len(readable)), map[string]*unstructured.Unstructured{}
 	for i, m := range readable {
 		written[m.File] = m.Unstructured
-		manifests[i] = Manifest{Unstructured: m.DeepCopy(), File: m.File}
+		manifests[i] = manifest.Object{Unstructured: m.DeepCopy(), File: m.File}
 		if err := normalize.Unstructured(manifests[i].Unstructured); err != nil {
 			return diff.Environment{}, fmt.Errorf("%s: %w", m.File, err)
 		}
@@ -147,7 +131,7 @@ func terminating(steps []*step) (warnings []manifest.Problem) {
 	for _, s := range steps {
 		if s.live != nil && s.live.GetDeletionTimestamp() != nil {
 			since := s.live.GetDeletionTimestamp().UTC().Format(time.RFC3339)
-			warnings = append(warnings, warning(s.Manifest, fmt.Sprintf("is being deleted since %s: once it is gone, the next sync makes it anew", since)))
+			warnings = append(warnings, warning(s.Object, fmt.Sprintf("is being deleted since %s: once it is gone, the next sync makes it anew", since)))
 		}
 	}
 	return warnings
@@ -232,18 +216,18 @@ func (c *comparison) leftAlone(s *step) (after *unstructured.Unstructured, notes
 
 // changes returns differences, and objects that tools prune, as changes of the environment.
 func (c *comparison) changes(found []difference, pruned []*prunedObject) diff.Environment {
-	before, after := make([]Manifest, 0, len(found)), make([]Manifest, 0, len(found))
+	before, after := make([]manifest.Object, 0, len(found)), make([]manifest.Object, 0, len(found))
 	steps, notes := map[manifest.ID]*step{}, map[manifest.ID][]string{}
 	for _, d := range found {
 		if d.before != nil {
-			before = append(before, Manifest{Unstructured: d.before})
+			before = append(before, manifest.Object{Unstructured: d.before})
 		}
-		after = append(after, Manifest{Unstructured: d.after, File: d.File})
+		after = append(after, manifest.Object{Unstructured: d.after, File: d.File})
 		id := idInNamespace(d.after)
 		steps[id], notes[id] = d.step, d.notes
 	}
 	for _, o := range pruned {
-		before = append(before, Manifest{Unstructured: cleaned(o.live)})
+		before = append(before, manifest.Object{Unstructured: cleaned(o.live)})
 		notes[idInNamespace(o.live)] = []string{o.note}
 	}
 	e := diff.Objects(c.kinds, c.name, before, after)

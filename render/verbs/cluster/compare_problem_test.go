@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render"
 )
 
 func gzipped(w *comparedWorld, text string) []byte {
@@ -192,7 +195,7 @@ func TestNoCluster(t *testing.T) {
 	away.Host = "https://127.0.0.1:1"
 	c, err := client.New(away, client.Options{Mapper: w.RESTMapper()})
 	w.must(err)
-	_, err = compareAll(t.Context(), &Cluster{Client: c, Config: away}, []rendered{renderedAs("prod", w.read(shop))}, func(string, string) {})
+	_, err = compareAll(t.Context(), &Cluster{Client: c, Config: away}, gatehouse.All(), []*render.Rendering{renderedAs("prod", w.read(shop))}, func(string, string) {})
 	if err == nil || strings.Count(err.Error(), "refused") != 1 {
 		t.Error(err)
 	}

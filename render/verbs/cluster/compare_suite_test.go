@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 )
@@ -108,10 +109,10 @@ func (w *comparedWorld) apply(manager, text string, change ...func(*unstructured
 	}
 }
 
-func renderedAs(name string, objects []*unstructured.Unstructured) rendered {
-	e := rendered{kinds: gatehouse.All(), name: name}
+func renderedAs(name string, objects []*unstructured.Unstructured) *render.Rendering {
+	e := &render.Rendering{Environment: name}
 	for _, o := range objects {
-		e.objects = append(e.objects, Manifest{Unstructured: o, File: fmt.Sprintf("rendered/%s/%s-%s.yaml", name, strings.ToLower(o.GetKind()), o.GetName())})
+		e.Objects = append(e.Objects, manifest.Object{Unstructured: o, File: fmt.Sprintf("rendered/%s/%s-%s.yaml", name, strings.ToLower(o.GetKind()), o.GetName())})
 	}
 	return e
 }
@@ -129,7 +130,7 @@ func (w *comparedWorld) compareAs(user, text string) diff.Environment {
 	config.Impersonate.UserName = user
 	c, err := connect(config)
 	w.must(err)
-	environments, err := compareAll(w.Context(), c, []rendered{renderedAs(w.namespace, w.read(text))}, func(string, string) {})
+	environments, err := compareAll(w.Context(), c, gatehouse.All(), []*render.Rendering{renderedAs(w.namespace, w.read(text))}, func(string, string) {})
 	w.must(err)
 	return environments[0]
 }

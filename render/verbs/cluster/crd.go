@@ -9,12 +9,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // refuseOlder returns what a CustomResourceDefinition of the cluster has that the one to apply
 // lacks, and objects may need; empty where it lacks nothing.
 func refuseOlder(live, applied *unstructured.Unstructured) string {
-	old, wanted := decode[apiextensionsv1.CustomResourceDefinition](live), decode[apiextensionsv1.CustomResourceDefinition](applied)
+	old, wanted := manifest.As[apiextensionsv1.CustomResourceDefinition](live), manifest.As[apiextensionsv1.CustomResourceDefinition](applied)
 	var missing []string
 	for _, version := range old.Spec.Versions {
 		i := slices.IndexFunc(wanted.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version.Name })
@@ -33,10 +35,7 @@ func refuseOlder(live, applied *unstructured.Unstructured) string {
 		return ""
 	}
 	const most = 5
-	if more := len(missing) - most; more > 0 {
-		missing = append(missing[:most], fmt.Sprintf("%d more fields", more))
-	}
-	return fmt.Sprintf("is newer in the cluster, where it has %s: render the environment with the newer one, or, if you mean to go back, apply this file with kubectl first", strings.Join(missing, ", "))
+	return fmt.Sprintf("is newer in the cluster, where it has %s: render the environment with the newer one, or, if you mean to go back, apply this file with kubectl first", manifest.FirstOf(most, missing))
 }
 
 // missingFields returns the paths of the fields that one schema has and another lacks, in order.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
@@ -55,5 +56,5 @@ func (a *applier) applied() string {
 	for _, environment := range a.others {
 		environments[environment] = true
 	}
-	return manifest.EscapeControls(render.ThereAre(slices.Sorted(maps.Keys(environments))))
+	return kind.Visible(render.ThereAre(slices.Sorted(maps.Keys(environments))))
 }

@@ -37,9 +37,9 @@ func isFatal(err error) bool {
 }
 
 // explain returns the problems with an object that an answer of the API server means.
-func explain(m Manifest, err error) (problems []manifest.Problem) {
+func explain(o manifest.Object, err error) (problems []manifest.Problem) {
 	for _, message := range messages(err) {
-		problems = append(problems, problem(m, message))
+		problems = append(problems, problem(o, message))
 	}
 	return problems
 }

@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // schemas has the types of kinds, as the API server publishes them.
@@ -223,9 +225,6 @@ func fluxNotes(live *unstructured.Unstructured) (notes []string) {
 // note returns the note on fields that a manager set.
 func (c *comparison) note(entry metav1.ManagedFieldsEntry, fields []string) string {
 	const most = 5
-	if more := len(fields) - most; more > 0 {
-		fields = append(fields[:most], fmt.Sprintf("%d more", more))
-	}
 	who := cmp.Or(entry.Manager, "someone")
 	if entry.Subresource != "" {
 		who += " (" + entry.Subresource + ")"
@@ -234,7 +233,7 @@ func (c *comparison) note(entry metav1.ManagedFieldsEntry, fields []string) stri
 	if entry.Time != nil {
 		when = " at " + entry.Time.UTC().Format(time.RFC3339)
 	}
-	note := fmt.Sprintf("%s set %s%s", who, strings.Join(fields, ", "), when)
+	note := fmt.Sprintf("%s set %s%s", who, manifest.FirstOf(most, fields), when)
 	if entry.Subresource == "" && c.isPassing(entry) || isKubectl(entry.Manager) {
 		return note
 	}

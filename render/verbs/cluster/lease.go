@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -94,7 +95,7 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 			OnStoppedLeading: func() { lose(errLost); close(ended) },
 			OnNewLeader: func(other string) {
 				if other != lock.Identity() && other != "" {
-					a.Progress("waiting for " + manifest.EscapeControls(other) + ", who applies it")
+					a.Progress("waiting for " + kind.Visible(other) + ", who applies it")
 				}
 			},
 		},
@@ -110,7 +111,7 @@ func (a *applier) acquireLease(ctx context.Context) (held context.Context, relea
 		return held, release, nil
 	case <-ctx.Done():
 	case <-time.After(a.Timeout):
-		holder := cmp.Or(manifest.EscapeControls(elector.GetLeader()), "somebody")
+		holder := cmp.Or(kind.Visible(elector.GetLeader()), "somebody")
 		err = fmt.Errorf("%s still applies it after %s (Lease %s/%s): wait for that, or for longer with --timeout", holder, a.Timeout, homeNamespace, a.name)
 	}
 	release()

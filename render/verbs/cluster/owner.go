@@ -75,9 +75,9 @@ func ownerOf(live *unstructured.Unstructured) string {
 
 // refuse returns why an object must not be applied, and the way out; empty where it may.
 func (a *applier) refuse(s *step) string {
-	listedBy := a.others[s.id()] // may have yet to apply it
+	listedBy := a.others[s.ID()] // may have yet to apply it
 	switch {
-	case s.id() == (manifest.ID{Kind: "ConfigMap", Namespace: homeNamespace, Name: a.name}):
+	case s.ID() == (manifest.ID{Kind: "ConfigMap", Namespace: homeNamespace, Name: a.name}):
 		return "is where render apply keeps its inventory: give it another name"
 	case s.live == nil && listedBy != "":
 		return fmt.Sprintf("belongs to environment %s, whose inventory has it: apply that again, or run render delete --env %s", listedBy, listedBy)

@@ -54,7 +54,7 @@ type planner struct {
 
 // step is what applying one object would do.
 type step struct {
-	Manifest
+	manifest.Object
 	live   *unstructured.Unstructured // nil where the cluster does not have the object
 	after  *unstructured.Unstructured // what the API server makes of it; nil where deferred
 	action string
@@ -75,18 +75,18 @@ func (p *plan) steps() []*step { return slices.Concat(p.definitions, p.rest) }
 func (p *plan) ids() map[manifest.ID]bool {
 	ids := map[manifest.ID]bool{}
 	for _, s := range p.steps() {
-		ids[s.id()] = true
+		ids[s.ID()] = true
 	}
 	return ids
 }
 
 // plan asks the cluster about each object. An environment with errors among the problems must
 // not be applied.
-func (p *planner) plan(ctx context.Context, manifests []Manifest) (*plan, []manifest.Problem, error) {
+func (p *planner) plan(ctx context.Context, manifests []manifest.Object) (*plan, []manifest.Problem, error) {
 	steps := make([]*step, len(manifests))
 	p.crds, p.namespaces, p.names = map[schema.GroupKind]*step{}, map[string]*step{}, map[string]bool{"default": true}
 	for i, m := range manifests {
-		steps[i] = &step{Manifest: m}
+		steps[i] = &step{Object: m}
 		switch {
 		case ssautils.IsCRD(m.Unstructured):
 			p.crds[definedKind(m.Unstructured)] = steps[i]
@@ -95,7 +95,7 @@ func (p *planner) plan(ctx context.Context, manifests []Manifest) (*plan, []mani
 		}
 		p.names[m.GetName()] = true
 	}
-	slices.SortFunc(steps, func(a, b *step) int { return compareInApplyOrder(a.id(), b.id()) })
+	slices.SortFunc(steps, func(a, b *step) int { return compareInApplyOrder(a.ID(), b.ID()) })
 	made := &plan{}
 	for _, s := range steps {
 		if ssautils.IsClusterDefinition(s.Unstructured) {
@@ -182,7 +182,7 @@ func (p *planner) judgeOne(ctx context.Context, s *step) error {
 			s.action = Created
 		}
 	default:
-		s.problems = explain(s.Manifest, err)
+		s.problems = explain(s.Object, err)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (p *planner) ask(ctx context.Context, s *step) error {
 	for range attempts {
 		s.live = nil
 		if !served.Empty() {
-			if s.live, err = p.cluster.read(ctx, served, s.id()); err != nil {
+			if s.live, err = p.cluster.read(ctx, served, s.ID()); err != nil {
 				return err
 			}
 		}
@@ -234,7 +234,7 @@ func (p *planner) isMissing(namespace string) bool {
 // isFirst reports whether an object is the first of its kind in its namespace to be judged. In a
 // namespace that is missing the API server, after a wait, checks no more than rights.
 func (p *planner) isFirst(s *step) bool {
-	ofKind := s.id()
+	ofKind := s.ID()
 	ofKind.Name = ""
 	_, isThere := p.asked.LoadOrStore(ofKind, true)
 	return !isThere
@@ -259,7 +259,7 @@ func (p *planner) locate(s *step) (served schema.GroupVersionKind, err error) {
 	case crd == nil:
 		return served, unserved(gvk)
 	default:
-		scope, _, _ = unstructured.NestedString(crd.Object, "spec", "scope")
+		scope, _, _ = unstructured.NestedString(crd.Unstructured.Object, "spec", "scope")
 	}
 	switch {
 	case scope == "Cluster" || scope == string(meta.RESTScopeNameRoot):
@@ -324,19 +324,13 @@ func isUnchanged(live, after *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(withoutServerFields(live).Object, withoutServerFields(after).Object)
 }
 
-// id returns the ID of the object in the cluster.
-func (s *step) id() manifest.ID { return idOf(s.Unstructured) }
-
-// idOf returns the ID of an object as it is written: without a namespace where it names none.
-func idOf(u *unstructured.Unstructured) manifest.ID { return manifest.Object{Unstructured: u}.ID() }
-
 // problem returns a problem with an object of an environment.
-func problem(m Manifest, message string) manifest.Problem {
-	return manifest.Problem{File: m.File, Object: idOf(m.Unstructured).String(), Message: message}
+func problem(o manifest.Object, message string) manifest.Problem {
+	return manifest.Problem{File: o.File, Object: o.String(), Message: message}
 }
 
-func warning(m Manifest, message string) manifest.Problem {
-	warning := problem(m, message)
+func warning(o manifest.Object, message string) manifest.Problem {
+	warning := problem(o, message)
 	warning.Warning = true
 	return warning
 }

@@ -7,6 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render"
 )
 
 const twoMaps = namespaceText + `---
@@ -154,7 +157,7 @@ func TestNotPruned(t *testing.T) {
 	c, err := connect(server.Admin)
 	w.must(err)
 	withMoved := renderedAs(w.namespace, w.read(oneMap+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: moved, namespace: NS}"))
-	both, err := compareAll(t.Context(), c, []rendered{withMoved, renderedAs("other", nil)}, func(string, string) {})
+	both, err := compareAll(t.Context(), c, gatehouse.All(), []*render.Rendering{withMoved, renderedAs("other", nil)}, func(string, string) {})
 	w.must(err)
 	w.wantNone(both[0])
 	w.want(both[1], "removed ConfigMap of-other")

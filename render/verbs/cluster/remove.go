@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 )
@@ -124,7 +125,7 @@ func runs(kinds *registry.Kinds, live *unstructured.Unstructured) bool {
 	if gate == "" || live.GetDeletionTimestamp() != nil {
 		return false
 	}
-	pod := decode[corev1.Pod](live)
+	pod := manifest.As[corev1.Pod](live)
 	isGated := slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 	return !isGated && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
@@ -138,7 +139,7 @@ func (a *applier) remove(ctx context.Context, gone []*removal) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		a.Progress("deleting " + manifest.EscapeControls(r.id.String()))
+		a.Progress("deleting " + kind.Visible(r.id.String()))
 		why, err := a.stillNeeded(ctx, r, nil), error(nil)
 		if why == "" {
 			why, err = a.removeOne(ctx, r)

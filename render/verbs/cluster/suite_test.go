@@ -61,13 +61,13 @@ func newWorld(t *testing.T) *world {
 func connect(config *rest.Config) (*Cluster, error) { return newCluster(config, "a test") }
 
 // manifests returns the objects of a text, in which NAME is the name of the world.
-func (w *world) manifests(text string) []Manifest {
+func (w *world) manifests(text string) []manifest.Object {
 	w.Helper()
 	objects, err := ssautils.ReadObjects(strings.NewReader(strings.ReplaceAll(text, "NAME", w.name)))
 	w.must(err)
-	manifests := make([]Manifest, len(objects))
+	manifests := make([]manifest.Object, len(objects))
 	for i, o := range objects {
-		manifests[i] = Manifest{Unstructured: o, File: fmt.Sprintf("rendered/%s/%d.yaml", w.name, i)}
+		manifests[i] = manifest.Object{Unstructured: o, File: fmt.Sprintf("rendered/%s/%d.yaml", w.name, i)}
 	}
 	return manifests
 }
@@ -100,7 +100,7 @@ func (w *world) delete(changes ...func(*Options)) (done, wrong []string) {
 func (w *world) recorded(changes []func(*Options)) (Options, *[]string) {
 	options, recorded := w.options, &[]string{}
 	options.Progress = func(string) {}
-	options.Done = func(c Change) { *recorded = append(*recorded, c.Object.String()+" "+c.Action) }
+	options.Done = func(c Change) { *recorded = append(*recorded, c.ID.String()+" "+c.Action) }
 	for _, change := range changes {
 		change(&options)
 	}
@@ -247,9 +247,9 @@ func runProcess(environment string) int {
 	if err != nil {
 		panic(err)
 	}
-	var manifests []Manifest
+	var manifests []manifest.Object
 	for _, o := range objects {
-		manifests = append(manifests, Manifest{Unstructured: o})
+		manifests = append(manifests, manifest.Object{Unstructured: o})
 	}
 	problems, err := Apply(context.Background(), c, manifests, Options{
 		Environment: environment, Kinds: gatehouse.All(), Timeout: time.Minute,

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // workload has the fields that the kinds of the groups apps and batch have in common.
@@ -30,7 +32,7 @@ func (a *applier) trouble(ctx context.Context, w *awaited) string {
 	if w.isGone || err != nil || live == nil || !slices.Contains([]string{"apps", "batch"}, w.id.Group) {
 		return ""
 	}
-	fields := decode[workload](live)
+	fields := manifest.As[workload](live)
 	selector, err := metav1.LabelSelectorAsSelector(fields.Spec.Selector)
 	pods := &corev1.PodList{}
 	if err != nil || fields.Spec.Selector == nil || a.cluster.List(ctx, pods, client.InNamespace(w.id.Namespace), client.MatchingLabelsSelector{Selector: selector}) != nil {

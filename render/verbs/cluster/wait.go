@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 )
@@ -40,7 +41,7 @@ func (a *applier) awaited(applied []*step, gone []*removal) (all []*awaited) {
 			continue
 		}
 		mayEnd := len(ssautils.ExtractJobsWithTTL([]*unstructured.Unstructured{s.Unstructured})) > 0
-		all = append(all, &awaited{id: s.id(), file: s.File, mayEnd: mayEnd})
+		all = append(all, &awaited{id: s.ID(), file: s.File, mayEnd: mayEnd})
 	}
 	for _, r := range gone {
 		if r.live != nil {
@@ -64,7 +65,7 @@ func (a *applier) waitFor(ctx context.Context, all []*awaited) (problems []manif
 		if pending = slices.DeleteFunc(slices.Clone(pending), (*awaited).isOver); len(pending) == 0 {
 			break
 		}
-		a.Progress(manifest.EscapeControls(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
+		a.Progress(kind.Visible(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
 		if pause(inTime, time.Second) != nil {
 			break
 		}
@@ -114,7 +115,7 @@ func whatRemains(live *unstructured.Unstructured) string {
 		return ""
 	}
 	var remains []string
-	for _, c := range decode[corev1.Namespace](live).Status.Conditions {
+	for _, c := range manifest.As[corev1.Namespace](live).Status.Conditions {
 		if c.Status == corev1.ConditionTrue {
 			remains = append(remains, c.Message)
 		}

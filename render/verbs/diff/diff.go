@@ -43,12 +43,6 @@ type Change struct {
 	Notes []string
 }
 
-// Manifest is an object and its file, relative to the root, with slashes.
-type Manifest struct {
-	*unstructured.Unstructured
-	File string
-}
-
 // Action is what happens to an object.
 type Action string
 
@@ -84,33 +78,28 @@ func (c Change) Object() manifest.Object {
 }
 
 // Objects compares the objects of an environment before and after.
-func Objects(kinds *registry.Kinds, name string, before, after []Manifest) Environment {
+func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object) Environment {
 	e := Environment{Name: name, Kinds: kinds}
-	old := map[manifest.ID]Manifest{}
-	for _, m := range before {
-		old[idOf(m)] = m
+	old := map[manifest.ID]manifest.Object{}
+	for _, o := range before {
+		old[o.IDInNamespace()] = o
 	}
-	for _, m := range after {
-		id := idOf(m)
+	for _, o := range after {
+		id := o.IDInNamespace()
 		was := old[id]
 		delete(old, id)
-		if was.Unstructured != nil && equal(was.Unstructured, m.Unstructured) {
-			e.Unchanged = append(e.Unchanged, m.Unstructured)
+		if was.Unstructured != nil && equal(was.Unstructured, o.Unstructured) {
+			e.Unchanged = append(e.Unchanged, o.Unstructured)
 			continue
 		}
-		e.Changes = append(e.Changes, Change{Before: was.Unstructured, After: m.Unstructured, BeforeFile: was.File, AfterFile: m.File})
+		e.Changes = append(e.Changes, Change{Before: was.Unstructured, After: o.Unstructured, BeforeFile: was.File, AfterFile: o.File})
 	}
-	for _, m := range old {
-		e.Changes = append(e.Changes, Change{Before: m.Unstructured, BeforeFile: m.File})
+	for _, o := range old {
+		e.Changes = append(e.Changes, Change{Before: o.Unstructured, BeforeFile: o.File})
 	}
 	e.Changes = replacements(kinds, e.Changes)
 	slices.SortFunc(e.Changes, Compare)
 	return e
-}
-
-// idOf returns the ID by which objects have a file each.
-func idOf(m Manifest) manifest.ID {
-	return manifest.Object{Unstructured: m.Unstructured}.IDInNamespace()
 }
 
 // replacements joins an object that is added and one that is removed to one replacement, where

@@ -6,18 +6,23 @@ import (
 	"testing"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 )
 
-func read(t *testing.T, text string) (manifests []Manifest) {
+func read(t *testing.T, text string) []manifest.Object {
 	t.Helper()
-	objects, err := parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
+	if text == "" {
+		return nil
 	}
-	for _, o := range objects {
-		manifests = append(manifests, Manifest{o, "rendered/prod/" + o.GetName() + ".yaml"})
+	objects, problems := tree.Objects("prod", []tree.File{{Content: []byte(text)}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
 	}
-	return manifests
+	for i, o := range objects {
+		objects[i].File = "rendered/prod/" + o.GetName() + ".yaml"
+	}
+	return objects
 }
 
 const deployment = `---

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"path"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
@@ -54,7 +53,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		return nil, err
 	}
 	if selection.All {
-		names = append(names, before.environments...)
+		names = slices.AppendSeq(names, maps.Keys(before.listed))
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
@@ -64,12 +63,12 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		isAskedFor := slices.Contains(selection.Names, name) && !slices.Contains(before.environments, name)
+		isAskedFor := slices.Contains(selection.Names, name) && before.listed[name] == nil
 		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
 		e := Environment{Name: name}
 		if rendering != nil {
 			progress(name, "comparing")
-			e, err = before.compare(repository.Kinds(), name, rendering)
+			e, err = before.compare(ctx, rendering)
 			errs = append(errs, err)
 		}
 		e.Problems = append(e.Problems, problems...)
@@ -80,8 +79,9 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 
 // compare compares an environment with what it was rendered to before. It does not parse what
 // has the same bytes.
-func (b *before) compare(kinds *registry.Kinds, name string, rendering *render.Rendering) (Environment, error) {
-	files, err := b.read(name, rendering.Files)
+func (b *before) compare(ctx context.Context, rendering *render.Rendering) (Environment, error) {
+	name := rendering.Environment
+	files, err := b.read(ctx, name, rendering.Files)
 	if err != nil {
 		return Environment{}, err
 	}
@@ -94,17 +94,17 @@ func (b *before) compare(kinds *registry.Kinds, name string, rendering *render.R
 		same[file.Path] = ok && bytes.Equal(content, file.Content)
 		return same[file.Path]
 	})
-	was, warnings := b.manifests(name, files)
+	was, warnings := b.objects(name, files)
 	var unchanged []*unstructured.Unstructured
-	var is []Manifest
+	var is []manifest.Object
 	for i, o := range rendering.Objects {
 		if same[rendering.Files[i].Path] {
 			unchanged = append(unchanged, o.Unstructured)
-			continue
+		} else {
+			is = append(is, o)
 		}
-		is = append(is, Manifest{o.Unstructured, path.Join(tree.Folder, name, rendering.Files[i].Path)})
 	}
-	e := Objects(kinds, name, was, is)
+	e := Objects(b.repository.Kinds(), name, was, is)
 	e.Unchanged = append(e.Unchanged, unchanged...)
 	e.Problems = warnings
 	return e, nil

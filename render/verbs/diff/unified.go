@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
@@ -17,7 +18,7 @@ import (
 func (c Change) Unified() string {
 	var notes strings.Builder
 	for _, note := range c.Notes {
-		notes.WriteString("# " + manifest.EscapeControls(note) + "\n")
+		notes.WriteString("# " + kind.Visible(note) + "\n")
 	}
 	from := "a/" + c.BeforeFile
 	if c.Before != nil && c.BeforeFile == "" {
@@ -32,7 +33,7 @@ func liveName(o *unstructured.Unstructured) string {
 	gvk := o.GroupVersionKind()
 	words := []string{gvk.Group, gvk.Version, gvk.Kind, o.GetNamespace(), o.GetName()}
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
-	return manifest.EscapeControls(strings.Join(words, "."))
+	return kind.Visible(strings.Join(words, "."))
 }
 
 // Texts returns the object as YAML before and after, with the values of a Secret masked; nil where

@@ -16,7 +16,6 @@ import (
 
 // File is a file of a commit, or a submodule.
 type File struct {
-	Path string // relative to the folder of the repository, with slashes
 	OID  string
 	Mode string // 100644, 100755, or 120000 for a link
 }
@@ -27,9 +26,13 @@ const modeSubmodule = "160000"
 // IsSubmodule reports whether an entry is the commit of another repository.
 func (f File) IsSubmodule() bool { return f.Mode == modeSubmodule }
 
-// Files returns the files and submodules of a commit at paths and in the folders that they name, in the
-// order of git. Paths are relative to the folder of the repository, and none of them may be a submodule.
-func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (files []File, err error) {
+// IsRegular reports whether an entry is a file, and neither a link nor a submodule.
+func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
+
+// Files returns the files and submodules of a commit at paths and in the folders that they name, by their
+// paths. All paths are relative to the folder of the repository, with slashes, and none of those to look
+// in may be a submodule.
+func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (map[string]File, error) {
 	args := []string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}
 	for _, name := range paths {
 		args = append(args, path.Join(r.prefix, name))
@@ -38,17 +41,18 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", commit, err)
 	}
+	files := map[string]File{}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		described, name, _ := strings.Cut(entry, "\t")
 		fields := strings.Fields(described)
 		if len(fields) != 3 {
 			continue
 		}
-		file := File{Path: strings.TrimPrefix(strings.TrimPrefix(name, r.prefix), "/"), OID: fields[2], Mode: fields[0]}
-		if file.IsSubmodule() && slices.Contains(paths, file.Path) {
+		file, inFolder := File{OID: fields[2], Mode: fields[0]}, strings.TrimPrefix(strings.TrimPrefix(name, r.prefix), "/")
+		if file.IsSubmodule() && slices.Contains(paths, inFolder) {
 			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(name), commit)
 		}
-		files = append(files, file)
+		files[inFolder] = file
 	}
 	return files, nil
 }

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/kind"
 )
 
 // Repository is a git repository with a work tree.
@@ -140,5 +140,5 @@ func Tidy(text string) string {
 			lines = append(lines, line)
 		}
 	}
-	return manifest.EscapeControls(strings.Join(lines, " "))
+	return kind.Visible(strings.Join(lines, " "))
 }

@@ -58,14 +58,11 @@ func (r *Repository) Base(ctx context.Context, revision string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	head, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", Head)
-	if isNo(err) { // a branch without commits
-		return commit, nil
+	head, err := r.Tip(ctx, Head)
+	if head == "" || err != nil { // or on a branch without commits
+		return commit, err
 	}
-	if err != nil {
-		return "", err
-	}
-	base, err := r.git(ctx, nil, "merge-base", commit, strings.TrimSpace(head))
+	base, err := r.git(ctx, nil, "merge-base", commit, head)
 	switch {
 	case isNo(err) && r.IsShallow:
 		return "", fmt.Errorf("where %q and HEAD part is not known here, as this clone is shallow: %s", revision, Unshallow)

@@ -30,27 +30,17 @@ type source struct {
 // readSource renders the environment. It returns problems where HEAD does not have exactly its sources
 // and rendered files.
 func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress Progress) ([]manifest.Problem, error) {
-	unlock, err := repository.RLock(ctx)
-	if err != nil {
+	step := func(step string) { progress(step, false) }
+	return render.UpdateOne(ctx, repository, p.Environment, step, func(e render.EnvironmentUpdate) ([]manifest.Problem, error) {
+		step("comparing with HEAD")
+		s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, wrong: map[string]string{}}
+		if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
+			return s.problems(), err
+		}
+		var err error
+		p.tree, err = p.git.TreeOf(ctx, p.head, p.folder)
 		return nil, err
-	}
-	defer unlock()
-	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{p.Environment}}, func(_, step string) { progress(step, false) })
-	if err != nil {
-		return nil, err
-	}
-	defer update.Close()
-	e := update.Environments[0]
-	if update.Failed() {
-		return e.Problems, nil
-	}
-	progress("comparing with HEAD", false)
-	s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, head: map[string]git.File{}, wrong: map[string]string{}}
-	if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
-		return s.problems(), err
-	}
-	p.tree, err = p.git.TreeOf(ctx, p.head, p.folder)
-	return nil, err
+	})
 }
 
 // compare compares the work tree with a commit.
@@ -62,12 +52,9 @@ func (s *source) compare(ctx context.Context, commit string, e render.Environmen
 		tops = append(tops, top)
 	}
 	slices.Sort(tops)
-	entries, err := s.git.Files(ctx, commit, slices.Compact(tops)...)
-	if err != nil {
+	var err error
+	if s.head, err = s.git.Files(ctx, commit, slices.Compact(tops)...); err != nil {
 		return err
-	}
-	for _, entry := range entries {
-		s.head[entry.Path] = entry
 	}
 	if err := s.findUncommitted(ctx); err != nil {
 		return err
@@ -166,7 +153,7 @@ func (s *source) compareRendered(plan *tree.Plan) {
 			s.reportStale(name, "is rendered, and HEAD does not have it")
 		case !isSame && isCommitted:
 			s.report(name, "is not stored by git as render writes it: write 'rendered/** text eol=lf -filter -ident -working-tree-encoding' in .gitattributes, run git add --renormalize rendered, and commit")
-		case !isSame || !strings.HasPrefix(committed.Mode, "100"):
+		case !isSame || !committed.IsRegular():
 			s.reportStale(name, "is rendered with other content than HEAD has")
 		}
 	}

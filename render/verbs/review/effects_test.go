@@ -11,11 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 )
 
 // manifests returns the objects in YAML documents.
-func manifests(t *testing.T, documents string) (manifests []diff.Manifest) {
+func manifests(t *testing.T, documents string) (manifests []manifest.Object) {
 	t.Helper()
 	for document := range strings.SplitSeq(documents, "---\n") {
 		u := &unstructured.Unstructured{}
@@ -27,7 +28,7 @@ func manifests(t *testing.T, documents string) (manifests []diff.Manifest) {
 			t.Fatal(err, document)
 		}
 		if u.Object != nil {
-			manifests = append(manifests, diff.Manifest{Unstructured: u})
+			manifests = append(manifests, manifest.Object{Unstructured: u})
 		}
 	}
 	return manifests

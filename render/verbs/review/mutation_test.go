@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 )
 
@@ -39,7 +40,7 @@ func TestAnyObjectBefore(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 3))
 	for range 2000 {
 		after := objects[random.IntN(len(objects))]
-		before := diff.Manifest{Unstructured: after.DeepCopy()}
+		before := manifest.Object{Unstructured: after.DeepCopy()}
 		for range 1 + random.IntN(3) {
 			mutate(random, before.Object, 0)
 		}

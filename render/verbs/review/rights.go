@@ -9,7 +9,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"example.com/gatehouse/kind"
@@ -17,10 +16,13 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
+// A Role is read as a ClusterRole, and a RoleBinding as a ClusterRoleBinding: they have the same
+// fields.
+
 // reviewRole returns the rule of Roles and ClusterRoles. A new one allows nothing to anybody until
 // it is bound; the effect on a binding that is new as well says what it allows.
 func reviewRole(w *world, c diff.Change) []kind.Effect {
-	_, more := validation.Covers(typed[rbacv1.ClusterRole](c.Before).Rules, typed[rbacv1.ClusterRole](c.After).Rules)
+	_, more := validation.Covers(manifest.As[rbacv1.ClusterRole](c.Before).Rules, manifest.As[rbacv1.ClusterRole](c.After).Rules)
 	if len(more) == 0 {
 		return nil
 	}
@@ -42,7 +44,7 @@ func reviewRole(w *world, c diff.Change) []kind.Effect {
 func isBound(role *unstructured.Unstructured, among []*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(among, func(o *unstructured.Unstructured) bool {
 		isBinding := manifest.Group(o.GetAPIVersion()) == rbacv1.GroupName && strings.HasSuffix(o.GetKind(), "RoleBinding")
-		return isBinding && refersTo(typed[rbacv1.ClusterRoleBinding](o).RoleRef, o, role)
+		return isBinding && refersTo(manifest.As[rbacv1.ClusterRoleBinding](o).RoleRef, o, role)
 	})
 }
 
@@ -61,19 +63,10 @@ func isAggregated(role *unstructured.Unstructured) bool {
 	return false
 }
 
-// typed returns an object as a Go type, a zero one where it is nil or cannot be read. A ClusterRole
-// and a ClusterRoleBinding have the fields of a Role and a RoleBinding.
-func typed[T any](o *unstructured.Unstructured) (object T) {
-	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &object) != nil {
-		return *new(T)
-	}
-	return object
-}
-
 // reviewBinding returns the rule of RoleBindings and ClusterRoleBindings: who gets a role, and what it
 // allows where this environment says so.
 func reviewBinding(w *world, c diff.Change) []kind.Effect {
-	was, is := typed[rbacv1.ClusterRoleBinding](c.Before), typed[rbacv1.ClusterRoleBinding](c.After)
+	was, is := manifest.As[rbacv1.ClusterRoleBinding](c.Before), manifest.As[rbacv1.ClusterRoleBinding](c.After)
 	var more []string
 	for _, subject := range is.Subjects {
 		if !slices.Contains(was.Subjects, subject) {
@@ -95,7 +88,7 @@ func reviewBinding(w *world, c diff.Change) []kind.Effect {
 func (w *world) rightsOf(ref rbacv1.RoleRef, binding *unstructured.Unstructured) kind.Sentence {
 	for _, o := range w.after.objects {
 		if refersTo(ref, binding, o) {
-			return sayRules(typed[rbacv1.ClusterRole](o).Rules)
+			return sayRules(manifest.As[rbacv1.ClusterRole](o).Rules)
 		}
 	}
 	if ref.Name == "cluster-admin" {

@@ -8,8 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -40,7 +40,7 @@ func readEnvironment(repository *render.Repository, name string) (*environment, 
 	if err := repository.CheckEnvironment(name); err != nil {
 		return nil, err
 	}
-	files, objects, err := rendered(repository, name)
+	objects, err := rendered(repository, name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -48,13 +48,13 @@ func readEnvironment(repository *render.Repository, name string) (*environment, 
 		return nil, fmt.Errorf("%s has nothing to sync: run render --env %s, and commit it", path.Join(tree.Folder, name), name)
 	}
 	e, isMixed := &environment{}, false
-	for i, o := range objects {
+	for _, o := range objects {
 		e.HasSOPS = e.HasSOPS || manifest.IsEncrypted(o.Unstructured)
 		switch {
 		case o.GetNamespace() != "":
 			isMixed = true
-		case path.Dir(files[i].Path) == o.NamespaceOrDefault(): // the folder has the name of the namespace that kubectl would take
-			e.WithoutNamespace = append(e.WithoutNamespace, manifest.EscapeControls(o.String()))
+		case path.Base(path.Dir(o.File)) == o.NamespaceOrDefault(): // the folder has the name of the namespace that kubectl would take
+			e.WithoutNamespace = append(e.WithoutNamespace, kind.Visible(o.String()))
 		}
 	}
 	if len(e.WithoutNamespace) > 0 && !isMixed {
@@ -63,21 +63,17 @@ func readEnvironment(repository *render.Repository, name string) (*environment, 
 	return e, e.findElsewhere(repository, name, objects)
 }
 
-// rendered returns the rendered files of an environment, and the object in each.
-func rendered(repository *render.Repository, name string) ([]tree.File, []manifest.Object, error) {
+// rendered returns the objects that an environment was rendered to.
+func rendered(repository *render.Repository, name string) ([]manifest.Object, error) {
 	files, err := repository.Rendered(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	objects := make([]manifest.Object, len(files))
-	for i, file := range files {
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(file.Content, &u.Object); err != nil || u.GetKind() == "" {
-			return nil, nil, fmt.Errorf("%s is no object: run render --env %s", path.Join(tree.Folder, name, file.Path), name)
-		}
-		objects[i].Unstructured = u
+	objects, problems := tree.Objects(name, files)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("%s is no object: run render --env %s", problems[0].File, name)
 	}
-	return files, objects, nil
+	return objects, nil
 }
 
 // checkForFlux returns an error for what Flux cannot sync: an environment whose objects would replace
@@ -91,11 +87,7 @@ func (e *environment) checkForFlux(name string) error {
 	if len(e.WithoutNamespace) == 0 || e.TargetNamespace != "" {
 		return nil
 	}
-	names := e.WithoutNamespace
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most:most], fmt.Sprintf("%d more", more))
-	}
-	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", strings.Join(names, ", "))
+	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", manifest.FirstOf(most, e.WithoutNamespace))
 }
 
 // Parts of Gatehouse that an environment may need beside CustomResourceDefinitions.
@@ -181,7 +173,7 @@ func findBringers(repository *render.Repository, except string) (map[string][]st
 		if name == except || !render.IsEnvironmentName(name) {
 			continue
 		}
-		_, objects, err := rendered(repository, name)
+		objects, err := rendered(repository, name)
 		if err != nil {
 			return nil, err
 		}
