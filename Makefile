@@ -83,7 +83,7 @@ TIME := ^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.
 
 .PHONY: generate
 generate: ## Generate code, CRDs and docs/reference.md from apis/, and RBAC from the kinds
-	$(TOOL) controller-gen object applyconfiguration paths=./apis/...
+	$(TOOL) controller-gen object paths=./apis/...
 	$(TOOL) controller-gen object paths=./kind
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
 	$(TOOL) controller-gen object crd paths=./test/testkind output:crd:dir=test/testkind

@@ -1,7 +1,6 @@
 // Package v1alpha1 is the cnat.programming-kubernetes.info/v1alpha1 API: At.
 //
 // +kubebuilder:object:generate=true
-// +kubebuilder:ac:generate=true
 // +groupName=cnat.programming-kubernetes.info
 package v1alpha1
 
