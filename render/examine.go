@@ -1,9 +1,6 @@
 package render
 
 import (
-	"slices"
-
-	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -60,17 +57,8 @@ func (e *Examination) Locate(o manifest.Object) manifest.Problem {
 }
 
 // BeforeOverrides returns what an object was rendered to before the overrides of the environment
-// changed it, and the folder of those; false where there are none, or it was not rendered.
+// changed it, and the folder of those; false where they did not.
 func (e *Examination) BeforeOverrides(o manifest.Object) (expanded manifest.Object, folder string, ok bool) {
-	if e.stages.overrides == "" || !o.IsRendered() {
-		return expanded, "", false
-	}
-	i := slices.IndexFunc(e.stages.expanded, func(before manifest.Object) bool {
-		return before.Written == o.Written && before.GroupVersionKind() == o.GroupVersionKind() &&
-			(before.GetName() == o.GetName() || registry.IsHashName(o.GetName(), before.GetName()))
-	})
-	if i < 0 {
-		return expanded, "", false
-	}
-	return e.stages.expanded[i], e.stages.overrides, true
+	expanded, ok = e.stages.before[o.Unstructured]
+	return expanded, e.stages.overrides, ok
 }

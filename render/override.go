@@ -27,18 +27,17 @@ type overridden struct {
 func (e *environment) override(b built, expanded []manifest.Object) (o overridden, problems []manifest.Problem) {
 	o.objects = expanded
 	if e.overrides != "" {
-		unchanged, changed, problems := kustomize.Override(e.sources, e.overrides, expanded)
+		result, problems := kustomize.Override(e.sources, e.overrides, expanded)
 		if manifest.HasErrors(problems) {
 			return o, problems
 		}
-		o.objects = slices.Concat(unchanged, changed)
-		o.before = unoverridden(expanded, o.objects)
+		o.objects, o.before = slices.Concat(result.Unchanged, result.Changed), result.Before
 		for _, p := range b.checker.Overridden(expanded, o.objects) {
 			o.forbidden = append(o.forbidden, e.locateInOverrides(p))
 		}
-		_, invalid := verdict.New(e.kinds, changed)
+		_, invalid := verdict.New(e.kinds, result.Changed)
 		o.forbidden = append(o.forbidden, invalid...)
-		for _, c := range changed {
+		for _, c := range result.Changed {
 			o.forbidden = append(o.forbidden, c.Inexact...)
 		}
 	}
@@ -72,21 +71,6 @@ func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (pro
 		}
 	}
 	return append(problems, o.forbidden...)
-}
-
-// unoverridden returns the expanded objects that overrides changed, by what they are now.
-func unoverridden(expanded, rendered []manifest.Object) map[*unstructured.Unstructured]manifest.Object {
-	byID := map[manifest.ID]manifest.Object{}
-	for _, o := range expanded {
-		byID[o.ID()] = o
-	}
-	before := map[*unstructured.Unstructured]manifest.Object{}
-	for _, o := range rendered {
-		if was, ok := byID[o.ID()]; ok && was.Unstructured != o.Unstructured {
-			before[o.Unstructured] = was
-		}
-	}
-	return before
 }
 
 // sameField reports whether the field of a problem has the value that it had before.

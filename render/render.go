@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
 	"example.com/gatehouse/render/tree"
@@ -71,8 +73,8 @@ type stages struct {
 	// objects are the written ones, followed by what was rendered from them.
 	objects  []manifest.Object
 	problems []manifest.Problem
-	// expanded is what was rendered before overrides.
-	expanded []manifest.Object
+	// before has the rendered objects that overrides changed as they were.
+	before map[*unstructured.Unstructured]manifest.Object
 }
 
 // refused notes the problems of a stage, with their files and lines, and reports whether any
@@ -104,15 +106,15 @@ func runStages(repository *Repository, name string, progress func(step string)) 
 		return s
 	}
 	progress("expanding")
-	s.expanded, problems = s.expand(s.checker, stored)
+	expanded, problems := s.expand(s.checker, stored)
 	if s.refused(problems) {
 		return s
 	}
-	overridden, problems := s.override(s.built, s.expanded)
+	overridden, problems := s.override(s.built, expanded)
 	if s.refused(problems) {
 		return s
 	}
-	s.objects = slices.Concat(s.objects, overridden.objects)
+	s.objects, s.before = slices.Concat(s.objects, overridden.objects), overridden.before
 	if s.refused(s.judgeRendered(s.checker, overridden)) {
 		return s
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
@@ -17,19 +18,27 @@ import (
 // objects meet the component that overrides them. It is nowhere on disk.
 const virtualFolder = "/.gatehouse"
 
-// Override builds rendered objects with the component in a folder of sources. It
-// returns apart those that the component cannot change.
-func Override(s *source.Sources, folder string, rendered []manifest.Object) (unchanged, overridden []manifest.Object, problems []manifest.Problem) {
+// Overridden is what a component makes of rendered objects.
+type Overridden struct {
+	// Unchanged are the objects that the component cannot change.
+	Unchanged, Changed []manifest.Object
+	// Before has the changed objects as they were; none of those that the component adds or renames.
+	Before map[*unstructured.Unstructured]manifest.Object
+}
+
+// Override builds rendered objects with the component in a folder of sources.
+func Override(s *source.Sources, folder string, rendered []manifest.Object) (o Overridden, problems []manifest.Problem) {
 	k := s.Kustomizations[folder]
 	if problems = varsBelow(s, folder, map[string]bool{}); len(problems) > 0 {
-		return nil, nil, problems
+		return o, problems
 	}
 	var err error
-	isolate(s, func() { unchanged, overridden, err = overrideParts(s.FS, k, rendered) })
+	isolate(s, func() { o.Unchanged, o.Changed, err = overrideParts(s.FS, k, rendered) })
 	if err != nil {
-		return nil, nil, []manifest.Problem{kustomizeProblem(s, k.File, err)}
+		return o, []manifest.Problem{kustomizeProblem(s, k.File, err)}
 	}
-	return unchanged, withWritten(overridden, rendered), nil
+	o.findBefore(rendered)
+	return o, nil
 }
 
 // varsBelow returns the problems of the variables in a folder and in what it loads. With any
@@ -144,15 +153,19 @@ func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string
 	return buildFolder(fs.With(virtual), virtualFolder, nil)
 }
 
-// withWritten gives overridden objects what the rendered objects of the same IDs were
-// rendered from.
-func withWritten(overridden, rendered []manifest.Object) []manifest.Object {
-	before := map[manifest.ID]manifest.Object{}
-	for _, o := range rendered {
-		before[o.ID()] = o
+// findBefore finds the rendered objects of the same IDs as the changed ones, which it gives what
+// those were rendered from.
+func (o *Overridden) findBefore(rendered []manifest.Object) {
+	byID := map[manifest.ID]manifest.Object{}
+	for _, r := range rendered {
+		byID[r.ID()] = r
 	}
-	for i, o := range overridden {
-		overridden[i].Written, overridden[i].Origin = before[o.ID()].Written, before[o.ID()].Origin
+	o.Before = map[*unstructured.Unstructured]manifest.Object{}
+	for i, changed := range o.Changed {
+		before, ok := byID[changed.ID()]
+		o.Changed[i].Written, o.Changed[i].Origin = before.Written, before.Origin // nothing of what was added
+		if ok {
+			o.Before[changed.Unstructured] = before
+		}
 	}
-	return overridden
 }

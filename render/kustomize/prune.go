@@ -102,7 +102,7 @@ func (p *pruning) pruneOthers(k *source.Kustomization) {
 			if i := slices.Index(way.Folders, k.Folder); i >= 0 {
 				candidates = append(candidates, p.candidate(*way, i))
 			}
-			if way.Generator != nil && way.Generator.Folder == k.Folder {
+			if way.IsGenerated && way.Document.File == k.File {
 				generated[way.Document.ID] = true
 			}
 		}

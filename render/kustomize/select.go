@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
@@ -17,17 +16,13 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// candidate is what the entries of a kustomization ask about an object: all that it is on its
-// way, until that kustomization changes it.
+// candidate is what patches and generators ask about an object: all that it is on its way, until
+// their kustomization changes it.
 type candidate struct {
 	gvk                 resid.Gvk
 	identities          []identity // none where it may have any
 	labels, annotations labels.Set
 	added               []labels.Set // what may have been added to either
-
-	// See addTexts.
-	texts        []string
-	isNamespaced bool
 }
 
 // newCandidate returns a built object as a candidate.
@@ -56,30 +51,6 @@ func gvkOf(gvk schema.GroupVersionKind) resid.Gvk {
 
 func documentGVK(d source.Document) resid.Gvk {
 	return resid.NewGvk(d.Group, path.Base(d.APIVersion), d.Kind)
-}
-
-// addTexts adds the texts that an object holds.
-func (c *candidate) addTexts(o *unstructured.Unstructured) {
-	if o == nil {
-		return
-	}
-	c.isNamespaced = c.isNamespaced || o.GetNamespace() != ""
-	var add func(value any)
-	add = func(value any) {
-		switch value := value.(type) {
-		case string:
-			c.texts = append(c.texts, value)
-		case map[string]any:
-			for _, item := range value {
-				add(item)
-			}
-		case []any:
-			for _, item := range value {
-				add(item)
-			}
-		}
-	}
-	add(o.Object)
 }
 
 // has reports whether a candidate may have an identity that passes a test.

@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,12 +13,10 @@ import (
 
 // Way is how an object gets from the file that it is written in into an environment.
 type Way struct {
-	// Document is the object as it is written, or the entry of a kustomization that
-	// generates it.
+	// Document is the object as it is written, or the generator of a kustomization.
 	Document source.Document
-	// Generator is the entry of a kustomization that generates the object; nil where the
-	// document is the object itself.
-	Generator *Entry
+	// IsGenerated reports whether the document is a generator.
+	IsGenerated bool
 	// Folders have the kustomizations that may change the object, in the order in which
 	// they do.
 	Folders []string
@@ -39,8 +36,6 @@ type Ways struct {
 	loaded     map[string]*source.Kustomization
 	generators map[string][]generator
 	patches    map[string][]patch
-	// targets are those of replacements, nil where they are malformed.
-	targets map[*types.Selector]*selector
 }
 
 // FindWays finds the ways of all objects that the build of a folder loads.
@@ -48,10 +43,9 @@ func FindWays(s *source.Sources, folder string) *Ways {
 	w := &Ways{
 		sources: s, folder: folder, byName: map[manifest.ID][]*Way{},
 		loaded: map[string]*source.Kustomization{}, generators: map[string][]generator{}, patches: map[string][]patch{},
-		targets: map[*types.Selector]*selector{},
 	}
 	for _, k := range s.Kustomizations {
-		w.readEntries(k)
+		w.generators[k.Folder], w.patches[k.Folder] = readGenerators(s, k), readPatches(s.FS, k)
 	}
 	w.follow(folder, nil)
 	for i := range w.All {
@@ -60,18 +54,6 @@ func FindWays(s *source.Sources, folder string) *Ways {
 		w.byName[id] = append(w.byName[id], way)
 	}
 	return w
-}
-
-// readEntries reads the entries of a kustomization that select objects.
-func (w *Ways) readEntries(k *source.Kustomization) {
-	w.generators[k.Folder], w.patches[k.Folder] = readGenerators(w.sources, k), readPatches(w.sources.FS, k)
-	for _, r := range k.Replacements {
-		for _, target := range r.Targets {
-			if target != nil && target.Select != nil {
-				w.targets[target.Select], _ = newSelector(target.Select)
-			}
-		}
-	}
 }
 
 // follow adds the ways of what a folder loads. The kustomizations in the folders after change
@@ -92,7 +74,7 @@ func (w *Ways) follow(folder string, after []string) {
 	}
 	for _, g := range w.generators[folder] {
 		if g.creates() {
-			w.All = append(w.All, Way{Document: g.document, Generator: &Entry{folder, g.path, resolved(k, g.files())}, Folders: all})
+			w.All = append(w.All, Way{Document: g.document, IsGenerated: true, Folders: all})
 		}
 	}
 	for i, entry := range k.Components {
@@ -115,7 +97,6 @@ func (w *Ways) componentsIn(k *source.Kustomization, entries []string) (folders 
 type generator struct {
 	types.GeneratorArgs
 	kind     string
-	path     string // as configMapGenerator[0]
 	document source.Document
 }
 
@@ -123,17 +104,17 @@ type generator struct {
 // usually has them, as in a field with a capital letter.
 func readGenerators(s *source.Sources, k *source.Kustomization) (found []generator) {
 	documents := s.Documents(k.File)
-	add := func(field, kind string, i int, g types.GeneratorArgs) {
+	add := func(kind string, g types.GeneratorArgs) {
 		if len(documents) > 0 && documents[0].Kind == kind && documents[0].Name == g.Name {
-			found = append(found, generator{g, kind, fmt.Sprintf("%s[%d]", field, i), documents[0]})
+			found = append(found, generator{g, kind, documents[0]})
 			documents = documents[1:]
 		}
 	}
-	for i, g := range k.ConfigMapGenerator {
-		add("configMapGenerator", "ConfigMap", i, g.GeneratorArgs)
+	for _, g := range k.ConfigMapGenerator {
+		add("ConfigMap", g.GeneratorArgs)
 	}
-	for i, g := range k.SecretGenerator {
-		add("secretGenerator", "Secret", i, g.GeneratorArgs)
+	for _, g := range k.SecretGenerator {
+		add("Secret", g.GeneratorArgs)
 	}
 	return found
 }
@@ -144,8 +125,11 @@ func (g generator) creates() bool {
 }
 
 // changes reports whether a generator merges into a candidate or replaces it.
-func (g generator) changes(c candidate) bool {
-	return !g.creates() && g.kind == c.gvk.Kind && c.isNamed(g.Name, g.Namespace)
+func (g generator) changes(c candidate) bool { return !g.creates() && g.isOf(c) }
+
+// isOf reports whether a generator is of the kind and name of a candidate.
+func (g generator) isOf(c candidate) bool {
+	return g.kind == c.gvk.Kind && c.isNamed(g.Name, g.Namespace)
 }
 
 // files returns what a generator loads.
@@ -198,7 +182,7 @@ func (w *Ways) Find(o manifest.Object) *Way {
 	found := w.byName[id]
 	if i := strings.LastIndex(id.Name, "-"); len(found) == 0 && i > 0 {
 		id.Name = id.Name[:i] // a hash follows in the names of what is generated
-		found = filter(w.byName[id], func(way *Way) bool { return way.Generator != nil })
+		found = filter(w.byName[id], func(way *Way) bool { return way.IsGenerated })
 	}
 	for _, way := range found {
 		if w.lastIdentity(*way).namespace == o.NamespaceOrDefault() {

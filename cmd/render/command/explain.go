@@ -29,13 +29,13 @@ func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
 		Short: "Say where an object comes from, what changes it, and what it is rendered to",
-		Long: `Explain says in which file and line an object is written, which entries of which
-kustomizations select it, in the order in which they are applied, and what it is
-rendered to, with a diff of what changed in all; of a rendered object it says what it
-was rendered from, and what overrides changed of it.
+		Long: `Explain says in which file and line an object is written, which kustomizations
+change it, in the order in which they are applied, and what it is rendered to, with a
+diff of what changed in all; of a rendered object it says what it was rendered from,
+and what overrides changed of it.
 
 FILE is one that render wrote, or one that people write: then it explains all objects
-that the file has, or selects as a patch, a kustomization or the file of a generator.
+that the file has, or may change as a kustomization or as a file that one loads.
 KIND is as kubectl takes it, in any case: deployment, deployments, deploy, deployments.apps.
 
 Exit codes: 0 done; 2 error, also where the environment has errors: they are printed,
@@ -192,7 +192,7 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 		line("Rendered from", strings.TrimSpace(x.RenderedFrom.String()+"  "+x.RenderedFrom.File))
 	}
 	if x.Origin != nil {
-		line("Written in", originText(*x.Origin))
+		line("Written in", x.Origin.String()+"  "+x.Origin.Object)
 	}
 	switch {
 	case !x.IsTraced:
@@ -215,28 +215,12 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 	printDiff(w, x.Overrides.Diff, colored)
 }
 
-// originText returns where an object is written, with its name there and what generates it.
-func originText(o explain.Origin) string {
-	text := o.String() + "  " + o.Object
-	if o.Entry != "" {
-		text = o.String() + "  " + o.Entry
-	}
-	if len(o.Files) > 0 {
-		text += " of " + strings.Join(o.Files, ", ")
-	}
-	return text
-}
-
-// printChanges prints the entries that select an object.
-func printChanges(w io.Writer, title string, changes []explain.Change) {
+// printChanges prints the kustomizations that change an object.
+func printChanges(w io.Writer, title string, changes []explain.Place) {
 	for i, c := range changes {
 		if i == 0 {
 			fmt.Fprintln(w, title+":")
 		}
-		what := c.Entry
-		if len(c.Files) > 0 {
-			what += ": " + strings.Join(c.Files, ", ")
-		}
-		fmt.Fprintf(w, "  %s\n", kind.Visible(c.String()+"  "+what))
+		fmt.Fprintf(w, "  %s\n", kind.Visible(c.String()))
 	}
 }

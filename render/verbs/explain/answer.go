@@ -130,14 +130,13 @@ func (e explainer) askSource(repository *render.Repository, file string) ([]Expl
 	}
 	explained := []Explanation{}
 	for _, p := range e.Objects {
-		x := e.object(p)
-		if p.IsRendered() && x.Overrides.mentions(file) || !p.IsRendered() && x.isFrom(file) {
-			explained = append(explained, x)
+		if e.uses(p.Object, file) {
+			explained = append(explained, e.object(p))
 		}
 	}
 	for _, way := range e.removedWays() {
-		if x := e.removed(way); x.isFrom(file) {
-			explained = append(explained, x)
+		if e.Ways.Uses(way, "/"+file) {
+			explained = append(explained, e.removed(way))
 		}
 	}
 	if len(explained) == 0 {
@@ -146,14 +145,17 @@ func (e explainer) askSource(repository *render.Repository, file string) ([]Expl
 	return explained, nil
 }
 
-// isFrom reports whether an object is written in a file, or may be changed by it.
-func (x Explanation) isFrom(file string) bool {
-	return x.Origin != nil && (x.Origin.File == file || slices.Contains(x.Origin.Files, file)) || x.mentions(file)
-}
-
-// mentions reports whether an entry is in a file, or loads it.
-func (h History) mentions(file string) bool {
-	return slices.ContainsFunc(h.Changes, func(c Change) bool { return c.File == file || slices.Contains(c.Files, file) })
+// uses reports whether an object is written in a file, or may be changed by it. What is rendered
+// uses the files of overrides alone.
+func (e explainer) uses(o manifest.Object, file string) bool {
+	if o.IsRendered() {
+		before, folder, ok := e.BeforeOverrides(o)
+		return ok && e.Ways.OverridesUse(folder, before, "/"+file)
+	}
+	if way := e.wayOf(o); way != nil {
+		return e.Ways.Uses(*way, "/"+file)
+	}
+	return e.Locate(o).File == file
 }
 
 // notIn returns the error of a file that an environment is not made from.

@@ -1,5 +1,5 @@
-// Package explain says where objects of an environment come from, what may change them on the
-// way, and what they are rendered to.
+// Package explain says where objects of an environment come from, which kustomizations change them
+// on the way, and what they are rendered to.
 package explain
 
 import (
@@ -57,10 +57,6 @@ type Origin struct {
 	Place
 	// Object is how it is named there.
 	Object string `json:"object"`
-	// Entry is that of a kustomization which generates it; empty of an object that is written.
-	Entry string `json:"entry,omitempty"`
-	// Files are those that the entry generates it from.
-	Files []string `json:"files,omitempty"`
 }
 
 // Place is a line of a file, relative to the root.
@@ -74,21 +70,12 @@ func (p Place) String() string { return manifest.Problem{File: p.File, Line: p.L
 
 // History is what became of an object between two stages.
 type History struct {
-	// Changes are the entries of kustomizations that select the object, in the order in which
-	// they are applied.
-	Changes []Change `json:"changes"`
+	// Changes are the kustomizations that may change the object, in the order in which they are
+	// applied; none where it stays as it is.
+	Changes []Place `json:"changes"`
 	// Diff is a unified diff of the object as YAML, with the values of a Secret masked; empty of
 	// an object that is generated.
 	Diff string `json:"diff,omitempty"`
-}
-
-// Change is an entry of a kustomization that selects an object: it may change it.
-type Change struct {
-	Place
-	// Entry is the path of the entry, as patches[0], images[1] or namespace.
-	Entry string `json:"entry,omitempty"`
-	// Files are those that the entry loads, as patches.
-	Files []string `json:"files,omitempty"`
 }
 
 // explainer explains objects of one environment.
@@ -98,16 +85,16 @@ type explainer struct {
 
 // object explains an object.
 func (e explainer) object(p tree.Placed) Explanation {
-	x := Explanation{Reference: e.reference(p), History: History{Changes: []Change{}}, Overrides: e.overrides(p)}
+	x := Explanation{Reference: e.reference(p), History: History{Changes: []Place{}}, Overrides: e.overrides(p)}
 	written := p.Object
 	if p.IsRendered() {
 		written = p.Source()
 		owner := e.referenceOf(written)
 		x.RenderedFrom = &owner
 	}
-	if way := e.Ways.Find(written); p.Written != nil && way != nil {
+	if way := e.wayOf(written); way != nil {
 		x.follow(e, *way, written.Unstructured)
-	} else { // overrides add it, or a patch gives it another name
+	} else {
 		at := e.Locate(written)
 		x.Origin = &Origin{Place: Place{at.File, at.Line}, Object: written.String()}
 		x.IsTraced = p.Written == nil
@@ -118,6 +105,15 @@ func (e explainer) object(p tree.Placed) Explanation {
 		}
 	}
 	return x
+}
+
+// wayOf returns the way of an object that people wrote; nil where overrides add it, or a patch gives
+// it another name.
+func (e explainer) wayOf(o manifest.Object) *kustomize.Way {
+	if o.Written == nil {
+		return nil
+	}
+	return e.Ways.Find(o)
 }
 
 // removed explains an object that a patch removes.
@@ -132,15 +128,15 @@ func (e explainer) removed(way kustomize.Way) Explanation {
 func (x *Explanation) follow(e explainer, way kustomize.Way, built *unstructured.Unstructured) {
 	file, line := way.Document.Position()
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
-	if way.Generator != nil {
-		x.Origin.Entry, x.Origin.Files = way.Generator.Path, relative(way.Generator.Files)
-	}
-	x.Changes = e.changes(e.Ways.Entries(way, built))
-	if built == nil || way.Generator != nil {
+	x.Changes = places(e.Ways.Changing(way))
+	if built == nil || way.IsGenerated {
 		return
 	}
 	if written, err := manifest.FromYAML(kyaml.CopyYNode(way.Document.Node)); err == nil {
 		x.Diff = diff.Change{Before: written.Unstructured, After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}.Unified()
+	}
+	if x.Diff == "" {
+		x.Changes = []Place{}
 	}
 }
 
@@ -150,30 +146,22 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	if !ok {
 		return h
 	}
-	if entries := e.Ways.OverrideEntries(folder, before); len(entries) > 0 {
-		named := before.DeepCopy()
-		named.SetName(p.GetName()) // which may have a hash since
-		file := e.reference(p).File
-		h = History{e.changes(entries), diff.Change{Before: named, After: p.Unstructured, BeforeFile: file, AfterFile: file}.Unified()}
+	named := before.DeepCopy()
+	named.SetName(p.GetName()) // which may have a hash since
+	file := e.reference(p).File
+	if h.Diff = (diff.Change{Before: named, After: p.Unstructured, BeforeFile: file, AfterFile: file}).Unified(); h.Diff != "" {
+		h.Changes = places(e.Ways.Overriding(folder, before))
 	}
 	return h
 }
 
-func (e explainer) changes(entries []kustomize.Entry) []Change {
-	changes := make([]Change, 0, len(entries))
-	for _, entry := range entries {
-		k := e.Sources.Kustomizations[entry.Folder]
-		place := Place{source.Relative(k.File), e.Sources.Line(k.File, manifest.SplitField(entry.Path)...)}
-		changes = append(changes, Change{Place: place, Entry: entry.Path, Files: relative(entry.Files)})
+// places returns the files of kustomizations.
+func places(kustomizations []*source.Kustomization) []Place {
+	files := make([]Place, len(kustomizations))
+	for i, k := range kustomizations {
+		files[i].File = source.Relative(k.File)
 	}
-	return changes
-}
-
-func relative(files []string) (names []string) {
-	for _, file := range files {
-		names = append(names, source.Relative(file))
-	}
-	return names
+	return files
 }
 
 func (e explainer) reference(p tree.Placed) Reference {
