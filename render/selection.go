@@ -33,6 +33,9 @@ func IsEnvironmentName(name string) bool {
 func (r *Repository) Select(selection Selection) ([]string, error) {
 	var errs []error
 	names := slices.Clone(selection.Names)
+	if len(names) == 0 && !selection.All {
+		return nil, errors.New("which environment? write --env NAME, or --all" + r.unknown(""))
+	}
 	if selection.All {
 		all, err := r.Environments()
 		if err == nil && len(all) == 0 {

@@ -67,6 +67,7 @@ completes it. Ctrl-C ends --watch with 130.`,
 
   # List the files that were written
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
+		Args:          environmentsAreFlags,
 		Version:       programVersions().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -81,10 +82,22 @@ completes it. Ctrl-C ends --watch with 130.`,
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of a file that was read, until Ctrl-C")
 	cmd.Flags().Bool("version", false, "print the version, as the command version does")
 	cmd.SetVersionTemplate(cmd.Version)
-	cmd.MarkFlagsOneRequired("env", "all")
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
 	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	return cmd
+}
+
+// environmentsAreFlags returns an error for arguments that are not commands: most of those that
+// people write are environments.
+func environmentsAreFlags(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "an environment is written as --env NAME"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %q?", near[0])
+	}
+	return fmt.Errorf("unknown command %q for %q: %s", args[0], cmd.CommandPath(), hint)
 }
 
 func runRender(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {

@@ -75,7 +75,6 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by dry runs")
 	addClusterFlags(cmd, &f.target)
 	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
-	cmd.MarkFlagsOneRequired("env", "all", "base")
 	return cmd
 }
 
@@ -110,8 +109,8 @@ func checkLive(cmd *cobra.Command, f diffFlags) error {
 	switch {
 	case f.live && changed("base"):
 		return errors.New("--live compares with a cluster, and --base with a commit: leave out one of them")
-	case f.live && f.All:
-		return errors.New("--live compares with one cluster: write --env NAME for each environment that it has, instead of --all")
+	case f.live && len(f.Names) == 0:
+		return errors.New("--live compares with one cluster: write --env NAME for each environment that it has")
 	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
 		return errors.New("--kubeconfig and --context say with which cluster to compare: write --live, too, or leave them out")
 	}

@@ -13,8 +13,8 @@ func TestWrongCommandLinesSayWhatToWrite(t *testing.T) {
 	root := repository(t)
 	writeFile(t, root, "../staging/kustomization.yaml", "resources: [a.yaml]\n")
 	for _, test := range []struct{ args, want string }{
-		{"prod", `unknown command "prod" for "render"`},
-		{"versio", `unknown command "versio" for "render"` + "\n\nDid you mean this?\n\tversion\n"},
+		{"prod", `unknown command "prod" for "render": an environment is written as --env NAME`},
+		{"versio", `unknown command "versio" for "render": did you mean "version"?`},
 		{"--env PROD", `"PROD" is not the name of an environment: write --env prod`},
 		{"--env environments/prod", `"environments/prod" is not the name of an environment: write --env prod`},
 		{"--env rendered/prod/kustomization.yaml", `"rendered/prod/kustomization.yaml" is not the name of an environment: write --env prod`},
@@ -27,7 +27,7 @@ func TestWrongCommandLinesSayWhatToWrite(t *testing.T) {
 		{"version prod", `unknown command "prod" for "render version"`},
 		{"-x", "unknown shorthand flag: 'x' in -x"},
 		{"version -o yaml", `invalid argument "yaml" for "-o, --output" flag: write text or json`},
-		{"", "at least one of the flags in the group [env all] is required"},
+		{"", "which environment? write --env NAME, or --all: there are prod and staging"},
 		{"--all --env prod", "if any flags in the group [env all] are set none of the others can be; [all env] were all set"},
 		{"--all --root " + root + "/environments/prod/a.yaml", "open the folder that holds environments: open " + root + "/environments/prod/a.yaml: not a directory"},
 		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: name the folder that holds it"},
