@@ -130,7 +130,6 @@ func FindRoot(dir string) (string, error) {
 		return "", err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		//nolint:gosec // the user may name any folder
 		if info, err := os.Stat(filepath.Join(at, tree.EnvironmentsFolder)); err == nil && info.IsDir() {
 			return at, nil
 		}

@@ -69,9 +69,10 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 // prod,staging have, or one whose name is near; empty where there is none.
 func Instead(text string, environments []string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) })
-	var known, flags []string
-	for _, name := range environments {
-		known = append(known, "--env "+name)
+	var flags []string
+	known := make([]string, len(environments))
+	for i, name := range environments {
+		known[i] = "--env " + name
 	}
 	for _, word := range words {
 		if flag := "--env " + word; slices.Contains(known, flag) && !slices.Contains(flags, flag) {

@@ -5,6 +5,7 @@ package memcached
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -133,20 +134,21 @@ func deployment(m *cachev1alpha1.Memcached, selector map[string]string) *appsv1.
 func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 	security := pod.ContainerSecurity()
 	security.ReadOnlyRootFilesystem = ptr.To(true)
-	args := []string{
+	own := []string{
 		fmt.Sprintf("--memory-limit=%d", spec.MemoryLimit.Value()/mebi),
 		fmt.Sprintf("--conn-limit=%d", spec.MaxConnections),
 		fmt.Sprintf("--threads=%d", spec.Threads),
 		fmt.Sprintf("--port=%d", spec.Port),
 	}
-	for _, arg := range spec.Args {
-		args = append(args, pod.Literal(arg))
+	written := make([]string, len(spec.Args))
+	for i, arg := range spec.Args {
+		written[i] = pod.Literal(arg)
 	}
 	return corev1.Container{
 		Name:            MemcachedContainer,
 		Image:           spec.Image,
 		Command:         []string{"memcached"},
-		Args:            args,
+		Args:            slices.Concat(own, written),
 		Ports:           []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       memcachedResources(spec),
 		ReadinessProbe:  tcpProbe(memcachedPort, 2),

@@ -130,14 +130,14 @@ func (w *Ways) addedMetadata(k *source.Kustomization) []map[string]string {
 	for _, label := range k.Labels {
 		added = append(added, label.Pairs)
 	}
-	options := []*types.GeneratorOptions{k.GeneratorOptions}
-	for _, g := range w.generators[k.Folder] {
-		options = append(options, g.Options)
-	}
-	for _, o := range options {
-		if o != nil {
-			added = append(added, o.Labels, o.Annotations)
+	add := func(options *types.GeneratorOptions) {
+		if options != nil {
+			added = append(added, options.Labels, options.Annotations)
 		}
+	}
+	add(k.GeneratorOptions)
+	for _, g := range w.generators[k.Folder] {
+		add(g.Options)
 	}
 	return added
 }

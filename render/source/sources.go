@@ -101,7 +101,7 @@ func (s *Sources) Documents(file string) []Document { return s.documents[file] }
 // Written returns the documents that an object may be built from, and generators that may make
 // it, the closest first. kustomize may have changed the name and namespace since.
 func (s *Sources) Written(id manifest.ID) []Document {
-	var all []Document
+	all := make([]Document, 0, len(s.files))
 	for _, file := range s.files {
 		all = append(all, closest(id, s.documents[file])...)
 	}

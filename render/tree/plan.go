@@ -67,22 +67,13 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 		return p, []manifest.Problem{{Message: err.Error()}}
 	}
 	owned := readIndex(p.index.before)
-	names, gone := make([]string, len(files)), maps.Clone(owned)
+	names := make([]string, len(files))
 	for i, file := range files {
 		names[i] = file.Path
-		delete(gone, file.Path)
 	}
-	all := slices.Clone(files)
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		all = append(all, File{Path: name})
-	}
+	all := withGone(files, owned)
 	if len(files) > 0 {
 		p.index.after = newIndex(names, keepOrder)
-		for _, name := range konfig.RecognizedKustomizationFileNames() { // kustomize builds no folder that has two
-			if name != IndexFile {
-				all = append(all, File{Path: name})
-			}
-		}
 	} else {
 		page = nil
 	}
@@ -102,6 +93,26 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 		problems = append(problems, p.otherPage())
 	}
 	return p, problems
+}
+
+// withGone returns the files of an environment followed by those that must not be there, without
+// content: the owned ones that it has no more, and other kustomizations.
+func withGone(files []File, owned map[string]bool) []File {
+	gone := maps.Clone(owned)
+	for _, file := range files {
+		delete(gone, file.Path)
+	}
+	names := slices.Sorted(maps.Keys(gone))
+	if len(files) > 0 { // kustomize builds no folder that has two
+		names = append(names, konfig.RecognizedKustomizationFileNames()...)
+	}
+	all := slices.Clone(files)
+	for _, name := range names {
+		if name != IndexFile {
+			all = append(all, File{Path: name})
+		}
+	}
+	return all
 }
 
 func problemsOf(errs []error) (problems []manifest.Problem) {

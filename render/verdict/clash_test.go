@@ -17,7 +17,7 @@ func TestMergeKeysTellAllItemsApart(t *testing.T) {
 		if named.Map == nil || strings.Contains(named.Name, "Status") {
 			continue
 		}
-		for _, f := range named.Map.Fields {
+		for _, f := range named.Fields {
 			list := f.Type.Inlined.List
 			if list == nil || list.ElementRelationship != schema.Associative || len(list.Keys) == 0 {
 				continue
@@ -29,7 +29,7 @@ func TestMergeKeysTellAllItemsApart(t *testing.T) {
 			}
 			item, ok := all.Resolve(list.ElementType)
 			for _, key := range list.Keys {
-				if keyField, found := item.Map.FindField(key); !ok || !found || keyField.Default == nil && f.Name != "secrets" {
+				if keyField, found := item.FindField(key); !ok || !found || keyField.Default == nil && f.Name != "secrets" {
 					t.Errorf("%s: the key %s has no default", place, key)
 				}
 			}

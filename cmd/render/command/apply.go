@@ -152,7 +152,7 @@ func (r *applyReport) add(change cluster.Change, p *progress) {
 	r.Objects = append(r.Objects, change)
 	if r.flags.output == "text" && change.Action != cluster.Unchanged {
 		p.pause(func() {
-			fmt.Fprintf(r.cmd.OutOrStdout(), "%s %s%s\n", kind.Visible(change.ID.String()), change.Action, r.dryRun())
+			fmt.Fprintf(r.cmd.OutOrStdout(), "%s %s%s\n", kind.Visible(change.String()), change.Action, r.dryRun())
 		})
 	}
 }

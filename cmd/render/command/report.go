@@ -73,7 +73,7 @@ func newReport(environments []environmentReport, orphans []manifest.Problem, che
 
 // reportUpdate returns the report on what rendering changes.
 func reportUpdate(update *render.Update, check bool) report {
-	environments := []environmentReport{}
+	environments := make([]environmentReport, 0, len(update.Environments))
 	for _, e := range update.Environments {
 		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}}
 		one.Errors, one.Warnings = manifest.SplitProblems(e.Problems)

@@ -41,7 +41,7 @@ func (a *applier) delete(ctx context.Context) ([]manifest.Problem, error) {
 	if a.Wait {
 		notGone := a.waitFor(ctx, a.awaited(nil, gone))
 		if len(notGone) > 0 || ctx.Err() != nil {
-			return append(notDeleted(gone), notGone...), nil // the inventory lists what is not gone
+			return append(notDeleted(gone), notGone...), nil //nolint:nilerr // the inventory lists what is not gone
 		}
 	}
 	if kept := keptIDs(gone); len(kept) > 0 {

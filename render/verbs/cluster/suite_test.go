@@ -100,7 +100,7 @@ func (w *world) delete(changes ...func(*Options)) (done, wrong []string) {
 func (w *world) recorded(changes []func(*Options)) (Options, *[]string) {
 	options, recorded := w.options, &[]string{}
 	options.Progress = func(string) {}
-	options.Done = func(c Change) { *recorded = append(*recorded, c.ID.String()+" "+c.Action) }
+	options.Done = func(c Change) { *recorded = append(*recorded, c.String()+" "+c.Action) }
 	for _, change := range changes {
 		change(&options)
 	}

@@ -33,11 +33,11 @@ func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
 // paths. All paths are relative to the folder of the repository, with slashes, and none of those to look
 // in may be a submodule.
 func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (map[string]File, error) {
-	args := []string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}
-	for _, name := range paths {
-		args = append(args, path.Join(r.prefix, name))
+	full := make([]string, len(paths))
+	for i, name := range paths {
+		full[i] = path.Join(r.prefix, name)
 	}
-	out, err := r.git(ctx, nil, args...)
+	out, err := r.git(ctx, nil, append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, full...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", commit, err)
 	}
