@@ -76,7 +76,7 @@ func TestJSON(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"[env all] is required":      {},
+		"which environment? write --": {},
 		"write text, json or github": {"--all", "-o", "xml"},
 		"is not the name":            {"--env", "../prod", "--root", repository(t)},
 		"environments build on":      {"--env", "base", "--root", repository(t)},
