@@ -28,9 +28,14 @@ check: bin/render ## Fail with a diff if rendered/ or generated files are out of
 	@# Some generated files are rendered, so they are checked first.
 	@status=0; \
 	MAKE=$(MAKE) test/generated.sh || status=1; \
+	test/api.sh || status=1; \
 	bin/render --all --check || status=1; \
 	$(MAKE) -s -C examples/customcluster check || status=1; \
 	exit $$status
+
+.PHONY: api
+api: ## Agree on the Go API for kinds as it is, which make check compares with
+	test/api.sh -w
 
 # Phony, because go decides what to rebuild.
 .PHONY: bin/render

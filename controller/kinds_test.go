@@ -44,7 +44,7 @@ var installFleets = sync.OnceValue(func() error {
 	var definitions []*apiextensionsv1.CustomResourceDefinition
 	for _, c := range fleetControllers {
 		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(c.Kind.CRD, definition); err != nil {
+		if err := yaml.UnmarshalStrict(c.Kind.CRD(), definition); err != nil {
 			return err
 		}
 		definitions = append(definitions, definition)
@@ -320,7 +320,7 @@ func TestOneBadObjectIsLeftOutAlone(t *testing.T) {
 	edit(w, large, func(s *testkind.Fleet) { s.Annotations = map[string]string{"a": strings.Repeat("a", 200<<10)} })
 	poison := `{"status":{"conditions":[{"type":"A","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00x5Z"}]}}`
 	object := &unstructured.Unstructured{} // nothing typed reads the answer
-	object.SetGroupVersionKind(testkind.Kind.GVK)
+	object.SetGroupVersionKind(testkind.Kind.GVK())
 	object.SetNamespace(w.namespace)
 	object.SetName(bad.Name)
 	w.must(w.Status().Patch(w.ctx, object, client.RawPatch(types.MergePatchType, []byte(poison))))

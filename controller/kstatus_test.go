@@ -19,7 +19,7 @@ import (
 func (w *world) checkEveryVersion(admin client.WithWatch) {
 	for _, c := range w.controllers {
 		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(c.Kind.GVK.GroupVersion().WithKind(c.Kind.GVK.Kind + "List"))
+		list.SetGroupVersionKind(c.Kind.GVK().GroupVersion().WithKind(c.Kind.GVK().Kind + "List"))
 		watcher, err := admin.Watch(w.ctx, list, client.InNamespace(w.namespace))
 		w.must(err)
 		done := make(chan struct{})

@@ -119,7 +119,7 @@ func Scheme(controllers []setup.Controller) (*runtime.Scheme, error) {
 	}
 	for _, c := range controllers {
 		if err := c.Kind.AddToScheme(scheme); err != nil {
-			return nil, fmt.Errorf("add the types of %s: %w", c.Kind.GVK.Kind, err)
+			return nil, fmt.Errorf("add the types of %s: %w", c.Kind.GVK().Kind, err)
 		}
 	}
 	return scheme, nil

@@ -46,18 +46,17 @@ var widget = &apiextensionsv1.CustomResourceDefinition{
 // lateFleet is a kind like testkind.Kind, of a group that no cluster knows yet, which is rendered to
 // Widgets as well.
 func lateFleet() kind.Kind {
-	late := testkind.Kind
+	late := testkind.Definition()
 	group := schema.GroupVersion{Group: "late.example.com", Version: late.GVK.Version}
-	renamed := strings.NewReplacer(late.GVK.Group, group.Group, late.Plural(), "latefleets").Replace(string(late.CRD))
-	late.CRD = []byte(renamed)
+	late.CRD = []byte(strings.NewReplacer(late.GVK.Group, group.Group, testkind.Kind.Plural(), "latefleets").Replace(string(late.CRD)))
 	late.GVK = group.WithKind(late.GVK.Kind)
 	late.AddToScheme = func(scheme *runtime.Scheme) error {
 		scheme.AddKnownTypes(group, &testkind.Fleet{}, &testkind.FleetList{})
 		metav1.AddToGroupVersion(scheme, group)
 		return nil
 	}
-	late.Children = append(slices.Clone(late.Children), kind.Child{GVK: schema.GroupVersionKind{Group: group.Group, Version: "v1", Kind: "Widget"}})
-	return late
+	late.Children = append(late.Children, kind.Child{GVK: schema.GroupVersionKind{Group: group.Group, Version: "v1", Kind: "Widget"}})
+	return kind.Define(late)
 }
 
 // A kind that the cluster does not know yet, that the controller may not read yet, or whose children
@@ -79,7 +78,7 @@ func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.syncPod(yay)
 	w.awaitAt(yay, pending, at.ReasonArmed)
 
-	definition, err := registry.ReadCRD(late.CRD)
+	definition, err := registry.ReadCRD(late.CRD())
 	w.must(err)
 	_, err = envtest.InstallCRDs(server.Admin, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{definition}})
 	w.must(err)

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Change is a change of an object in git, for Definition.Review. One of Before and After is
-// not nil.
+// Change is a change of an object in git, for Definition.Review, or of a CustomResourceDefinition,
+// which has neither Children nor Now. One of Before and After is not nil.
 type Change[T any] struct {
 	// Before is the object before the change; nil where the change adds it. Fields that
 	// nobody wrote are empty, but for those of KeepDefaults. The object has a status only in a

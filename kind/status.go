@@ -34,6 +34,12 @@ type Status struct {
 	// +optional
 	ReadyObjects *int32 `json:"readyObjects,omitempty"`
 
+	// rendering is the annotation gatehouse.example.com/rendering that the object had when the
+	// controller last rendered the spec to the same.
+	// +optional
+	// +kubebuilder:validation:MaxLength=100
+	Rendering string `json:"rendering,omitempty"`
+
 	// notReady are the first of those that are not, sorted by kind and name.
 	// +optional
 	// +listType=atomic
@@ -90,10 +96,9 @@ type Observation struct {
 	Grace time.Duration
 }
 
-// Decision is what a status is to be.
-type Decision struct {
-	// Status is of the type of the status of the kind's Go type.
-	Status any
+// Decision is what a status is to be. It has a condition Ready.
+type Decision[S any] struct {
+	Status S
 
 	// Wake is when to decide again though nothing changes; zero for never.
 	Wake time.Time

@@ -95,7 +95,7 @@ func (s specs) isGone(p manifest.Problem, content map[string]any) bool {
 	if err != nil {
 		return false
 	}
-	for _, child := range rendered {
+	for _, child := range rendered.Objects {
 		if child.GroupVersionKind() != p.Subject.GroupVersionKind() {
 			continue
 		}

@@ -1,12 +1,17 @@
 package render
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict"
@@ -20,19 +25,42 @@ func (e *environment) expand(checker *verdict.Checker, stored []manifest.Object)
 		e.keepDefaults(o)
 	}
 	stored, problems = e.convert(checker, stored)
-	if len(problems) > 0 {
+	if manifest.HasErrors(problems) {
 		return nil, problems
 	}
 	expanded := make([][]manifest.Object, len(stored))
 	errs := make([]error, len(stored))
+	var hangs atomic.Bool // a function that does not return takes a core
 	parallel.For(len(stored), func(i int) {
-		children, err := e.kinds.Expand(stored[i].Unstructured)
-		errs[i] = err
-		for _, child := range children {
-			expanded[i] = append(expanded[i], manifest.Object{Unstructured: child, Written: stored[i].Written, Origin: stored[i].Origin})
+		if hangs.Load() {
+			return
+		}
+		if expanded[i], errs[i] = e.expandObject(checker, stored[i]); errors.Is(errs[i], registry.ErrHangs) {
+			hangs.Store(true)
 		}
 	})
-	return slices.Concat(expanded...), problemsOfErrors(stored, errs)
+	return slices.Concat(expanded...), append(problems, problemsOfErrors(stored, errs)...)
+}
+
+// expandObject returns what an object is rendered to, and annotates what was written with what
+// rendered it.
+func (e *environment) expandObject(checker *verdict.Checker, stored manifest.Object) (rendered []manifest.Object, err error) {
+	result, err := e.kinds.Expand(stored.Unstructured)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, child := range result.Objects {
+		if namespaced, known := checker.IsNamespaced(child.GroupVersionKind()); known && !namespaced {
+			errs = append(errs, fmt.Errorf("%s %s: it has no namespace in a cluster, and all that is rendered from kind %s has that of its object: write it in the environment by itself",
+				child.GetKind(), child.GetName(), stored.GetKind()))
+		}
+		rendered = append(rendered, manifest.Object{Unstructured: child, Written: stored.Written, Origin: stored.Origin})
+	}
+	if rendering := result.Rendering.String(); rendering != "" {
+		_ = unstructured.SetNestedField(stored.Written.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
+	}
+	return rendered, errors.Join(errs...)
 }
 
 // keepDefaults writes the defaults of the environment into a written object that leaves them
@@ -43,7 +71,7 @@ func (e *environment) keepDefaults(stored manifest.Object) {
 	if kind == nil {
 		return
 	}
-	for _, name := range kind.KeepDefaults {
+	for _, name := range kind.KeepDefaults() {
 		field := strings.Split(name, ".")
 		value, isSet, _ := unstructured.NestedFieldCopy(stored.Object, field...)
 		written, _, _ := unstructured.NestedFieldNoCopy(stored.Written.Object, field...)
@@ -58,20 +86,28 @@ func (e *environment) keepDefaults(stored manifest.Object) {
 func (e *environment) convert(checker *verdict.Checker, stored []manifest.Object) ([]manifest.Object, []manifest.Problem) {
 	errs := make([]error, len(stored))
 	var problems []manifest.Problem
+	var forgetting registry.Forgetting
 	for i, o := range stored {
 		converted, err := e.kinds.Convert(o.Unstructured)
 		if errs[i] = err; converted == nil {
 			continue
 		}
+		written := o.Written.DeepCopy()
 		o.Written.Object = converted.Object
 		valid, invalid := checker.Objects([]manifest.Object{o.Source()})
 		for _, p := range invalid {
 			p.Message = "is converted to an invalid " + converted.GetAPIVersion() + ": " + p.Message
 			problems = append(problems, p)
 		}
-		if len(valid) > 0 {
-			stored[i] = valid[0]
+		if len(valid) == 0 {
+			continue
 		}
+		for _, path := range forgetting.Fields(e.kinds, o.Unstructured, written, valid[0].Unstructured) {
+			p := manifest.NewProblem(o, path, manifest.Value{}, path+": is lost: what it is converted to, "+converted.GetAPIVersion()+", does not depend on it")
+			p.Warning = true
+			problems = append(problems, p)
+		}
+		stored[i] = valid[0]
 	}
 	return stored, append(problems, problemsOfErrors(stored, errs)...)
 }
@@ -81,9 +117,13 @@ func (e *environment) convert(checker *verdict.Checker, stored []manifest.Object
 func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manifest.Problem) {
 	for i, err := range errs {
 		title := objects[i].GetKind() + " " + objects[i].GetName() + ": " // which a problem says anyway
-		for _, one := range unjoin(err) {
+		for _, one := range registry.Errors(err) {
 			message := strings.TrimPrefix(one.Error(), title)
-			problems = append(problems, manifest.NewProblem(objects[i], leadingField.FindString(message), manifest.Value{}, message))
+			path := leadingField.FindString(message)
+			if fieldErr := new(field.Error); errors.As(one, &fieldErr) {
+				path = fieldErr.Field
+			}
+			problems = append(problems, manifest.NewProblem(objects[i], path, manifest.Value{}, message))
 		}
 	}
 	return problems
@@ -91,14 +131,3 @@ func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manif
 
 // leadingField matches the path of the field that an error begins with.
 var leadingField = regexp.MustCompile(`^(spec|metadata)[.\[][^\s:]*`)
-
-// unjoin returns the errors joined in err; none if err is nil.
-func unjoin(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
-}

@@ -29,8 +29,8 @@ func (e *environment) admit(checker *verdict.Checker, objects []manifest.Object)
 }
 
 // duplicates returns the problems of objects whose file is that of another.
-func (e *environment) duplicates(checker *verdict.Checker, objects []manifest.Object) (problems []manifest.Problem) {
-	for _, p := range tree.Layout(objects, checker.IsNamespaced) {
+func (e *environment) duplicates(placed []tree.Placed) (problems []manifest.Problem) {
+	for _, p := range placed {
 		if p.Taken != nil {
 			problems = append(problems, e.duplicate(p))
 		}
@@ -58,11 +58,11 @@ func (e *environment) duplicate(p tree.Placed) manifest.Problem {
 
 // layOut sorts the objects in apply order and returns the file of each.
 func (s *stages) layOut() (files []tree.File, problems []manifest.Problem) {
-	if problems = s.duplicates(s.checker, s.objects); len(problems) > 0 {
+	placed := tree.Layout(s.objects, s.checker.IsNamespaced)
+	if problems = s.duplicates(placed); len(problems) > 0 {
 		return nil, problems
 	}
 	positions, problems := kustomize.Order(s.sources, s.folder, s.built.objects, s.objects)
-	placed := tree.Layout(s.objects, s.checker.IsNamespaced)
 	slices.SortStableFunc(placed, func(a, b tree.Placed) int { return cmp.Compare(positions[a.Unstructured], positions[b.Unstructured]) })
 	s.objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
 	errs := make([]error, len(placed))

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/decoding"
-	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict"
@@ -27,7 +26,7 @@ type overridden struct {
 func (e *environment) override(b built, expanded []manifest.Object) (o overridden, problems []manifest.Problem) {
 	o.objects = expanded
 	if e.overrides != "" {
-		result, problems := kustomize.Override(e.sources, e.overrides, expanded)
+		result, problems := b.ways.Override(e.overrides, expanded)
 		if manifest.HasErrors(problems) {
 			return o, problems
 		}
@@ -37,14 +36,16 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 		}
 		_, invalid := verdict.New(e.kinds, result.Changed)
 		o.forbidden = append(o.forbidden, invalid...)
-		for _, c := range result.Changed {
-			o.forbidden = append(o.forbidden, c.Inexact...)
-		}
 	}
-	errs := make([]error, len(o.objects))
-	parallel.For(len(o.objects), func(i int) { errs[i] = e.kinds.HashName(o.objects[i].Unstructured, o.objects[i].Written) })
-	o.forbidden = append(o.forbidden, problemsOfErrors(o.objects, errs)...)
+	o.forbidden = append(o.forbidden, e.completeNames(o.objects)...)
 	return o, b.ways.UnmatchedPatches(e.overrides, b.objects, slices.Concat(expanded, o.objects))
+}
+
+// completeNames gives rendered objects that are immutable their final names.
+func (e *environment) completeNames(objects []manifest.Object) []manifest.Problem {
+	errs := make([]error, len(objects))
+	parallel.For(len(objects), func(i int) { errs[i] = e.kinds.HashName(objects[i].Unstructured, objects[i].Written) })
+	return problemsOfErrors(objects, errs)
 }
 
 // judgeRendered returns what is wrong with rendered objects, where it was written: in the

@@ -1,9 +1,8 @@
 package render
 
 import (
-	"bytes"
 	"path"
-	"strings"
+	"slices"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
@@ -42,39 +41,19 @@ func read(repository *Repository, name string) (*environment, []manifest.Problem
 		}
 		e.overrides, folders = overrides, []string{overrides}
 	}
-	kinds := source.Kinds{GVKs: e.kinds.GVKs(), Configuration: e.kinds.KustomizeConfig()}
-	e.sources = source.Read(files, kinds, folder, folders...)
-	if local := filesWithLocalDefinitions(files); len(local) > 0 && len(e.sources.Problems) == 0 {
-		e.sources = source.Read(files.With(local), kinds, folder, folders...)
-	}
-	return e, e.sources.Problems
+	e.sources = source.Read(files, e.kinds.KustomizeConfig(), folder, folders...)
+	return e, e.written()
 }
 
-// kustomize leaves out an object that has the annotation localConfig. Under the name
-// keptConfig the annotation means nothing to it.
-const (
-	localConfig = "config.kubernetes.io/local-config"
-	keptConfig  = "gatehouse.example.com/local-config"
-)
-
-// keepLocal renames localConfig, also in the path of a JSON patch.
-var keepLocal = strings.NewReplacer(localConfig, keptConfig, strings.Replace(localConfig, "/", "~1", 1), strings.Replace(keptConfig, "/", "~1", 1))
-
-// filesWithLocalDefinitions returns the files read that may mark a CustomResourceDefinition as
-// local config, with the mark renamed so that the build keeps it. Such a definition is not
-// rendered, as something else brings it to the cluster, and still says what is valid.
-func filesWithLocalDefinitions(files *source.FileSystem) map[string][]byte {
-	renamed := map[string][]byte{}
-	for _, name := range files.FilesRead() {
-		content, err := files.ReadFile("/" + name)
-		if err != nil || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
-			continue
-		}
-		if kept := keepLocal.Replace(string(content)); kept != string(content) {
-			renamed["/"+name] = []byte(kept)
+// written returns what is wrong with the files, as far as that is known before they are built.
+func (e *environment) written() []manifest.Problem {
+	problems := slices.Concat(e.sources.Problems, e.sources.NumberProblems())
+	for _, kind := range e.kinds.All {
+		if kind.TimeField() != "" {
+			problems = append(problems, e.sources.TimeProblems(kind.GVK().Group, kind.GVK().Kind, kind.TimeField())...)
 		}
 	}
-	return renamed
+	return problems
 }
 
 // locate returns a problem with the file and line to change. A problem that has a file is

@@ -40,29 +40,35 @@ type Rendering struct {
 // Rendering if one of them is an error. It calls progress with the name of each stage.
 func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
 	s := runStages(repository, name, progress)
+	rendering := s.rendering(repository.Now)
+	return rendering, manifest.SortProblems(s.problems)
+}
+
+// rendering runs the last stages; it returns nil where a stage refused the environment.
+func (s *stages) rendering(now time.Time) *Rendering {
 	if manifest.HasErrors(s.problems) {
-		return nil, manifest.SortProblems(s.problems)
+		return nil
 	}
 	files, problems := s.layOut()
 	if s.refused(problems) {
-		return nil, manifest.SortProblems(s.problems)
+		return nil
 	}
-	text, err := page.Page(repository.kinds, name, s.objects, files)
+	text, err := page.Page(s.kinds, s.name, s.objects, files)
 	if err != nil {
 		s.problems = append(s.problems, manifest.Problem{Message: err.Error()})
 	}
-	s.refused(s.warnings(repository.Now))
+	s.refused(s.warnings(now))
 	if manifest.HasErrors(s.problems) {
-		return nil, manifest.SortProblems(s.problems)
+		return nil
 	}
 	return &Rendering{
-		Environment: name,
+		Environment: s.name,
 		Objects:     s.objects,
 		Files:       files,
 		Page:        text,
 		IsSorted:    s.sources.Kustomizations[s.folder].SortOptions != nil,
 		Sources:     s.sources.FS.FilesRead(),
-	}, manifest.SortProblems(s.problems)
+	}
 }
 
 // stages holds what the stages made of an environment. Where one of them refused it, what the
@@ -86,7 +92,7 @@ func (s *stages) refused(problems []manifest.Problem) bool {
 	return manifest.HasErrors(problems)
 }
 
-// runStages runs all stages but the last, which lays out files.
+// runStages runs all stages up to the last verdict.
 func runStages(repository *Repository, name string, progress func(step string)) *stages {
 	progress("reading")
 	environment, problems := read(repository, name)

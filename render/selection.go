@@ -64,10 +64,10 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	return slices.Compact(names), errors.Join(errs...)
 }
 
-// Instead returns the hint at what to write for a text that is not the name of an environment:
+// instead returns the hint at what to write for a text that is not the name of an environment:
 // the environments of which it has the names, in any case, as environments/prod and
 // prod,staging have, or one whose name is near; empty where there is none.
-func Instead(text string, environments []string) string {
+func instead(text string, environments []string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) })
 	var flags []string
 	known := make([]string, len(environments))
@@ -127,7 +127,7 @@ func (r *Repository) unknown(name string) string {
 	if len(environments) == 0 {
 		return ": make a folder of " + tree.EnvironmentsFolder + "/ with a kustomization.yaml"
 	}
-	return cmp.Or(Instead(name, environments), ThereAre(environments))
+	return cmp.Or(instead(name, environments), ThereAre(environments))
 }
 
 // ThereAre returns the hint at the names that there are, such as those of environments; empty where

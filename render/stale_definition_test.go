@@ -15,7 +15,7 @@ func TestStaleDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definition := string(testkind.Kind.CRD)
+	definition := string(testkind.Kind.CRD())
 	old := strings.Replace(definition, "name: v1\n", "name: v1alpha1\n", 1)
 	for text, want := range map[string]string{definition: "", old: "v1alpha1"} {
 		root := write(t, `

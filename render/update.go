@@ -159,17 +159,14 @@ func (u *Update) Stage(ctx context.Context) error {
 func (u *Update) Commit() error {
 	for _, e := range u.Environments {
 		if err := e.Plan.Commit(); err != nil {
-			return fmt.Errorf("%w\n%s\nrender again to complete it", err, strings.Join(u.progress(), "\n"))
+			var progress []string
+			for _, each := range u.Environments {
+				progress = append(progress, each.Plan.Progress()...)
+			}
+			return fmt.Errorf("%w\n%s\nrender again to complete it", err, strings.Join(progress, "\n"))
 		}
 	}
 	return nil
-}
-
-func (u *Update) progress() (lines []string) {
-	for _, e := range u.Environments {
-		lines = append(lines, e.Plan.Progress()...)
-	}
-	return lines
 }
 
 // Close discards what was staged and not committed.

@@ -198,11 +198,13 @@ func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 }
 
 // forgetOrRemember takes back the start of the Pod that is held, and remembers every other
-// spec that may have started.
+// spec that may have started. A run that is done stays so: another Pod may have run it.
 func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
 	if held != nil && held.UID == s.run.PodUID {
 		s.run.OpenedTime = nil
-		s.phase = cnatv1alpha1.AtPending
+		if s.phase != cnatv1alpha1.AtDone {
+			s.phase = cnatv1alpha1.AtPending
+		}
 	}
 	if last := s.at.Status.Run; last != nil && !s.isCurrent(last.Digest) && held == nil && mayHaveRun(s.at.Status) {
 		s.remember(last.Digest, ptr.Deref(last.ScheduledTime, metav1.NewTime(s.now)).Time)

@@ -56,7 +56,7 @@ func (s *Server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod
 // where the At is gone, or is another one of that name.
 func (s *Server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, error) {
 	current := &metav1.PartialObjectMetadata{}
-	current.SetGroupVersionKind(kindat.Kind.GVK)
+	current.SetGroupVersionKind(kindat.Kind.GVK())
 	err := s.live.Get(ctx, client.ObjectKeyFromObject(at), current)
 	if err != nil || current.UID != at.UID {
 		return "", client.IgnoreNotFound(err)
@@ -112,7 +112,7 @@ func (s *Server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alph
 	if err != nil {
 		return nil, err
 	}
-	version, err := status.Apply(ctx, s.client, kindat.Kind.GVK, at, content)
+	version, err := status.Apply(ctx, s.client, kindat.Kind.GVK(), at, content)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,11 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// keepStatus leaves the status as it is, but of the current generation.
+// keepStatus leaves the status as it is, but of the current generation, and without a start that
+// is taken back.
 func (s *snapshot) keepStatus() Decision {
 	kept := s.at.Status.DeepCopy()
+	kept.Run = s.run.DeepCopy()
 	kept.ObservedGeneration = s.at.Generation
 	kept.Ran, kept.ForgottenTime = s.ran, s.forgotten
 	for i := range kept.Conditions {

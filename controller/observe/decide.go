@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
+	"example.com/gatehouse/kind/registry"
 )
 
 // snapshot is what a status is decided from.
@@ -21,32 +22,44 @@ type snapshot struct {
 	kind     kind.Kind
 	owner    kind.Object
 	last     []metav1.Condition // of owner
+	agreed   string             // Status.Rendering of owner
 	children []kind.Object
 	now      time.Time
 	grace    time.Duration
 }
 
 // decide says how what an object is rendered to is, and when to decide again although
-// nothing changes; zero for never.
-func decide(s snapshot) (kind.Status, time.Time) {
+// nothing changes; zero for never. The error is that of Expand, and in the status as well.
+func decide(s snapshot) (next kind.Status, wake time.Time, err error) {
 	conditions := condition.New(s.last, s.owner.GetGeneration(), s.now)
-	all, err := expect(s.kind, s.owner)
+	all, own, err := expect(s.kind, s.owner)
 	if err != nil {
 		conditions.Stalled(ReasonExpandFailed, oneLine(err))
-		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted()}, time.Time{}
+		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted(), Rendering: s.agreed}, time.Time{}, err
+	}
+	carried, agreed := registry.RenderingOf(s.owner), s.agreed
+	if carried.Objects == own.Objects {
+		agreed = carried.String()
+	}
+	build := s.compare(carried, own)
+	if build != sameBuild {
+		all = present(s.kind, s.children)
 	}
 	v := look(s, all)
+	v.build, v.isIncomplete = build, build != sameBuild && carried.Objects != registry.ObjectsDigest(all)
+	v.unobserved = unobserved(s.kind)
 	v.addAvailable(conditions, s.last)
-	wake := status.Earliest(v.addProgress(conditions, s.grace), v.wake)
+	wake = status.Earliest(v.addProgress(conditions, s.grace), v.wake)
 
-	next := kind.Status{
+	next = kind.Status{
 		ObservedGeneration: s.owner.GetGeneration(),
 		Conditions:         conditions.Sorted(),
 		Objects:            ptr.To(int32(len(all))),                   // #nosec G115 -- a cluster has fewer
 		ReadyObjects:       ptr.To(int32(len(all) - len(v.notReady))), // #nosec G115
+		Rendering:          agreed,
 		NotReady:           v.notReady[:min(len(v.notReady), mostNotReady)],
 	}
-	return next, wake
+	return next, wake, nil
 }
 
 // mostNotReady is how many objects that are not ready a status names, and mostNames how many
@@ -64,10 +77,14 @@ type view struct {
 
 	available, unavailable []string
 	wake                   time.Time
+
+	build        build
+	isIncomplete bool     // something else is in the cluster than what another build rendered
+	unobserved   []string // kinds that are rendered
 }
 
 // look looks at each object that is expected.
-func look(s snapshot, all []expected) *view {
+func look(s snapshot, all []registry.Child) *view {
 	v := &view{}
 	found, leftOver := match(s.kind, all, s.children)
 	for i, e := range all {
@@ -84,10 +101,10 @@ func look(s snapshot, all []expected) *view {
 }
 
 // add adds an object that is expected, and how it is in the cluster: nil for not at all.
-func (v *view) add(e expected, o kind.Object, now time.Time) {
+func (v *view) add(e registry.Child, o kind.Object, now time.Time) {
 	if o == nil {
-		v.missing = append(v.missing, e.Kind+" "+e.name)
-		v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: e.name, Reason: ObjectMissing})
+		v.missing = append(v.missing, e.Kind+" "+e.Name)
+		v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: e.Name, Reason: ObjectMissing})
 		return
 	}
 	h := stateOf(o, now)
@@ -132,6 +149,9 @@ func (v *view) addAvailable(conditions *condition.Conditions, last []metav1.Cond
 // addProgress adds Synced and the conditions of kstatus, and returns when to look again.
 func (v *view) addProgress(conditions *condition.Conditions, grace time.Duration) (wake time.Time) {
 	switch {
+	case v.isIncomplete:
+		return conditions.Await(Synced, ReasonControllerDiffers,
+			string(v.build)+"; the cluster does not have what was rendered", grace)
 	case len(v.missing) > 0:
 		return conditions.Await(Synced, ReasonObjectsMissing,
 			"The cluster has no "+list(v.missing)+": render the environment, commit and sync", grace)
@@ -142,7 +162,15 @@ func (v *view) addProgress(conditions *condition.Conditions, grace time.Duration
 		return conditions.Await(Synced, ReasonObjectsLeftOver,
 			"The spec is not rendered to "+list(v.leftOver)+": prune what is left over", grace)
 	}
-	conditions.Add(Synced, metav1.ConditionTrue, ReasonSynced, "What the spec is rendered to is in the cluster")
+	observed := ""
+	if len(v.unobserved) > 0 {
+		observed = ", not observed: " + strings.Join(v.unobserved, ", ")
+	}
+	if v.build == sameBuild {
+		conditions.Add(Synced, metav1.ConditionTrue, ReasonSynced, "What the spec is rendered to is in the cluster"+observed)
+	} else {
+		conditions.Add(Synced, metav1.ConditionTrue, ReasonControllerDiffers, string(v.build)+observed)
+	}
 	switch {
 	case len(v.failed) > 0:
 		conditions.Stalled(ReasonObjectsFailed, "Failed: "+list(v.failed)+": see status and events")
@@ -151,7 +179,7 @@ func (v *view) addProgress(conditions *condition.Conditions, grace time.Duration
 	case len(v.going) > 0:
 		conditions.Reconciling(ReasonObjectsNotReady, "Being deleted: "+list(v.going))
 	default:
-		conditions.Ready(ReasonReady, "All that the spec is rendered to is there and ready")
+		conditions.Ready(ReasonReady, "All that the spec is rendered to is there and ready"+observed)
 	}
 	return time.Time{}
 }

@@ -45,11 +45,16 @@ func pods(count int32) func(*testkind.Fleet) { return func(s *testkind.Fleet) { 
 
 // synced returns what a cluster has of a Fleet, all of it ready.
 func synced(s *testkind.Fleet, changes ...func(kind.Object)) (children []kind.Object) {
-	rendered, err := registry.Expand(&testkind.Kind, s)
+	return syncedBy(testkind.Kind, s, changes...)
+}
+
+// syncedBy returns what a cluster has of a Fleet that a build of the kind rendered.
+func syncedBy(k kind.Kind, s *testkind.Fleet, changes ...func(kind.Object)) (children []kind.Object) {
+	rendered, err := registry.Expand(&k, s)
 	if err != nil {
 		panic(err)
 	}
-	for _, u := range rendered {
+	for _, u := range rendered.Objects {
 		switch u.GetKind() {
 		case "Pod":
 			pod := typed[corev1.Pod](u)
@@ -208,7 +213,7 @@ func TestDecide(t *testing.T) {
 		"failed and gone": {newFleet(), synced(newFleet(), ended(corev1.PodFailed, ""))[1:], ReasonObjectsMissing, condition.Reconciling, 2, "no Pod s-0", []string{"s-0 Missing"}, "True", grace},
 	} {
 		t.Run(name, func(t *testing.T) {
-			next, wake := decide(snapshot{kind: testkind.Kind, owner: test.fleet, children: test.children, now: now, grace: grace})
+			next, wake, _ := decide(snapshot{kind: testkind.Kind, owner: test.fleet, children: test.children, now: now, grace: grace})
 			checkStatus(t, test.fleet, next)
 			ready := condition.FindReady(next.Conditions)
 			if ready.Reason != test.reason || !meta.IsStatusConditionTrue(next.Conditions, test.state) || !strings.Contains(ready.Message, test.says) {
@@ -265,7 +270,7 @@ func checkStatus(t *testing.T, s *testkind.Fleet, next kind.Status) {
 		t.Fatal(err)
 	}
 	object := &unstructured.Unstructured{Object: content}
-	object.SetGroupVersionKind(testkind.Kind.GVK)
+	object.SetGroupVersionKind(testkind.Kind.GVK())
 	computed, err := kstatus.Compute(object)
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +293,7 @@ func TestDecideOverTime(t *testing.T) {
 	step := func(after time.Duration, generation int64, children []kind.Object) kind.Status {
 		t.Helper()
 		s.Generation = generation
-		next, _ := decide(snapshot{kind: testkind.Kind, owner: s, last: s.Status.Conditions, children: children, now: now.Add(after), grace: grace})
+		next, _, _ := decide(snapshot{kind: testkind.Kind, owner: s, last: s.Status.Conditions, children: children, now: now.Add(after), grace: grace})
 		checkStatus(t, s, next)
 		s.Status.Status = next
 		return next
@@ -319,11 +324,11 @@ func TestDecideOverTime(t *testing.T) {
 
 // A status says the same however far a rollout is, and in whatever order a cache lists.
 func TestStatusDoesNotChurn(t *testing.T) {
-	first, _ := decide(snapshot{kind: testkind.Kind, owner: newFleet(), children: synced(newFleet(), rollingOut(1)), now: now})
+	first, _, _ := decide(snapshot{kind: testkind.Kind, owner: newFleet(), children: synced(newFleet(), rollingOut(1)), now: now})
 	for available := range int32(3) {
 		children := synced(newFleet(), rollingOut(available))
 		slices.Reverse(children)
-		next, _ := decide(snapshot{kind: testkind.Kind, owner: newFleet(), last: first.Conditions, children: children, now: now.Add(time.Hour)})
+		next, _, _ := decide(snapshot{kind: testkind.Kind, owner: newFleet(), last: first.Conditions, children: children, now: now.Add(time.Hour)})
 		if !equality.Semantic.DeepEqual(first, next) {
 			t.Errorf("was %+v, is %+v", first, next)
 		}

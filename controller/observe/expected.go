@@ -12,12 +12,6 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// expected is an object that a spec is rendered to and that its status depends on.
-type expected struct {
-	id
-	digest string
-}
-
 // id is what an object is found by: its kind and its name, of one that is immutable as it
 // is before the hash.
 type id struct {
@@ -26,42 +20,58 @@ type id struct {
 }
 
 // expect returns what an object is rendered to as far as its status depends on it, sorted.
-func expect(k kind.Kind, owner kind.Object) ([]expected, error) {
+func expect(k kind.Kind, owner kind.Object) ([]registry.Child, registry.Rendering, error) {
 	rendered, err := registry.Expand(&k, owner)
-	if err != nil {
-		return nil, err
-	}
-	var all []expected
-	for _, r := range rendered {
-		gk := r.GroupVersionKind().GroupKind()
-		if k.Observes(gk) != nil {
-			all = append(all, expected{id: id{gk, r.GetName()}, digest: r.GetAnnotations()[kind.DigestAnnotation]})
+	slices.SortFunc(rendered.Observed, byName)
+	return rendered.Observed, rendered.Rendering, err
+}
+
+func byName(a, b registry.Child) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
+}
+
+// present returns what was rendered from an object and is in the cluster to stay, as if it were
+// what is expected, sorted.
+func present(k kind.Kind, children []kind.Object) (all []registry.Child) {
+	for _, o := range renderedOf(children) {
+		if o.GetDeletionTimestamp() == nil {
+			key := idOf(k, o)
+			all = append(all, registry.Child{GroupKind: key.GroupKind, Name: key.name, Digest: o.GetAnnotations()[kind.DigestAnnotation]})
 		}
 	}
-	slices.SortFunc(all, func(a, b expected) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.name, b.name), cmp.Compare(a.Group, b.Group))
-	})
-	return all, nil
+	slices.SortFunc(all, byName)
+	return all
+}
+
+// renderedOf returns the children of an object that were rendered from it. What others made, like
+// the Pods of a Deployment, is theirs.
+func renderedOf(children []kind.Object) []kind.Object {
+	return slices.DeleteFunc(slices.Clone(children), func(o kind.Object) bool { return metav1.GetControllerOf(o) != nil })
+}
+
+// idOf returns what an object in the cluster is found by.
+func idOf(k kind.Kind, o kind.Object) id {
+	key := id{o.GetObjectKind().GroupVersionKind().GroupKind(), o.GetName()}
+	if child := k.Observes(key.GroupKind); child != nil && child.Immutable {
+		key.name = beforeHash(key.name)
+	}
+	return key
 }
 
 // match finds what is expected among the children of an object: for each that is expected the
-// object in the cluster, nil where it is missing, and those that are not expected, sorted. What
-// others made, like the Pods of a Deployment, is theirs.
-func match(k kind.Kind, all []expected, children []kind.Object) (found, leftOver []kind.Object) {
-	rendered := slices.DeleteFunc(slices.Clone(children), func(o kind.Object) bool { return metav1.GetControllerOf(o) != nil })
+// object in the cluster, nil where it is missing, and those that are not expected, sorted.
+func match(k kind.Kind, all []registry.Child, children []kind.Object) (found, leftOver []kind.Object) {
+	rendered := renderedOf(children)
 	slices.SortFunc(rendered, newestFirst)
 	byID := map[id][]kind.Object{}
 	for _, o := range rendered {
-		key := id{o.GetObjectKind().GroupVersionKind().GroupKind(), o.GetName()}
-		if child := k.Observes(key.GroupKind); child != nil && child.Immutable {
-			key.name = beforeHash(key.name)
-		}
+		key := idOf(k, o)
 		byID[key] = append(byID[key], o)
 	}
 	found = make([]kind.Object, len(all))
 	taken := map[kind.Object]bool{}
 	for i, e := range all {
-		if o := best(e, byID[e.id]); o != nil {
+		if o := best(e, byID[id{e.GroupKind, e.Name}]); o != nil {
 			found[i], taken[o] = o, true
 		}
 	}
@@ -72,7 +82,7 @@ func match(k kind.Kind, all []expected, children []kind.Object) (found, leftOver
 
 // best is of objects that may be the one that is expected, newest first, the one that was
 // rendered from the spec, or else one that was rendered from another and stays.
-func best(e expected, objects []kind.Object) (stale kind.Object) {
+func best(e registry.Child, objects []kind.Object) (stale kind.Object) {
 	for _, o := range objects {
 		switch {
 		case !isStale(e, o):
@@ -84,8 +94,8 @@ func best(e expected, objects []kind.Object) (stale kind.Object) {
 	return stale
 }
 
-func isStale(e expected, o kind.Object) bool {
-	return o.GetAnnotations()[kind.DigestAnnotation] != e.digest
+func isStale(e registry.Child, o kind.Object) bool {
+	return o.GetAnnotations()[kind.DigestAnnotation] != e.Digest
 }
 
 // newestFirst orders objects by age, those that are being deleted last.

@@ -16,13 +16,13 @@ import (
 
 // stateGauge counts the objects of a kind in a cache by state.
 func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (status.Gauge, error) {
-	empty, err := scheme.New(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
+	empty, err := scheme.New(k.GVK().GroupVersion().WithKind(k.GVK().Kind + "List"))
 	if err != nil {
 		return status.Gauge{}, err
 	}
 	plural := k.Plural()
 	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
-		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK.Group), []string{"state"}, nil)
+		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK().Group), []string{"state"}, nil)
 	trueConditions := func(o runtime.Object) (types []string) {
 		for _, c := range conditionsOf(o.(kind.Object)) {
 			if c.Status == metav1.ConditionTrue {

@@ -24,13 +24,18 @@ const (
 	// ReasonRenderingStale: some of it was rendered from another spec of the object. Render,
 	// commit, sync.
 	ReasonRenderingStale = "RenderingStale"
+	// ReasonControllerDiffers: another build of the kind rendered it than the controller's. The
+	// message says which is older.
+	ReasonControllerDiffers = "ControllerDiffers"
 	// ReasonObjectsLeftOver: objects carry the label, but the spec is not rendered to them.
 	// Prune them.
 	ReasonObjectsLeftOver = "ObjectsLeftOver"
+	// ReasonStatusFailed: the kind cannot decide the status. The rest of the status is the last.
+	ReasonStatusFailed = "StatusFailed"
 	// ReasonExpandFailed: the kind cannot render the object. Change its spec.
 	ReasonExpandFailed = "ExpandFailed"
 
-	// ReasonSynced: what the spec is rendered to is in the cluster.
+	// ReasonSynced: what the spec is rendered to, as far as it is observed, is in the cluster.
 	ReasonSynced = "Synced"
 	// ReasonObjectsAvailable: every object that says so is available.
 	ReasonObjectsAvailable = "ObjectsAvailable"

@@ -2,7 +2,9 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +21,7 @@ import (
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
+	"example.com/gatehouse/kind/registry"
 )
 
 // reconciler keeps the status of the objects of a kind.
@@ -31,18 +34,25 @@ type reconciler struct {
 	// an object is stalled: one sync brings the two seconds apart.
 	grace  time.Duration
 	events events.EventRecorder
+	// hung are the generations of the objects, by their UIDs, for which a function of the kind
+	// did not return.
+	hung sync.Map
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	owner, children, err := r.read(ctx, request.NamespacedName)
-	if err != nil || owner == nil || owner.GetDeletionTimestamp() != nil {
+	if err != nil || owner == nil || owner.GetDeletionTimestamp() != nil || r.hangs(owner) {
 		return reconcile.Result{}, err
 	}
 
-	decision := r.decide(owner, children)
+	decided, err := Decide(r.kind, owner, children, r.clock.Now(), r.grace)
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("decide status of %s %s: %w", r.kind.GVK().Kind, request, err)
+	}
+	r.noteHang(owner, decided.Failure)
 
-	written, err := r.write(ctx, owner, decision.Status)
+	written, err := r.write(ctx, owner, decided.Status)
 	switch {
 	case status.IsOutdated(err):
 		return reconcile.Result{}, nil
@@ -52,7 +62,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 	r.report(ctx, owner, written)
 
-	return status.RequeueAt(decision.Wake, r.clock.Now()), nil
+	return status.RequeueAt(decided.Wake, r.clock.Now()), nil
 }
 
 // read reads an object of the kind, nil where there is none, and what was rendered from it
@@ -63,12 +73,12 @@ func (r *reconciler) read(ctx context.Context, key client.ObjectKey) (owner kind
 		if apierrors.IsNotFound(err) {
 			return nil, nil, nil
 		}
-		return nil, nil, fmt.Errorf("read %s %s: %w", r.kind.GVK.Kind, key, err)
+		return nil, nil, fmt.Errorf("read %s %s: %w", r.kind.GVK().Kind, key, err)
 	}
 	for _, gvk := range setup.ObservedTypes(r.kind) {
 		list := setup.NewList(gvk)
 		if err := r.rendered.List(ctx, list, key); err != nil {
-			return nil, nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(), r.kind.GVK.Kind, key, err)
+			return nil, nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(), r.kind.GVK().Kind, key, err)
 		}
 		err := meta.EachListItem(list, func(o runtime.Object) error {
 			children = append(children, o.(kind.Object))
@@ -81,28 +91,24 @@ func (r *reconciler) read(ctx context.Context, key client.ObjectKey) (owner kind
 	return owner, children, nil
 }
 
-// decide decides as the kind does, if it does.
-func (r *reconciler) decide(owner kind.Object, children []kind.Object) kind.Decision {
-	now := r.clock.Now()
-	next, wake := decide(snapshot{
-		kind: r.kind, owner: owner, last: conditionsOf(owner), children: children, now: now, grace: r.grace,
-	})
-	if r.kind.Decide == nil {
-		return kind.Decision{Status: next, Wake: wake}
+// noteHang notes down an object for which a function of the kind did not return: it goes on, and
+// the next call would be one more that does.
+func (r *reconciler) noteHang(owner kind.Object, err error) {
+	if errors.Is(err, registry.ErrHangs) {
+		r.hung.Store(owner.GetUID(), owner.GetGeneration())
 	}
-	return r.kind.Decide(owner, kind.Observation{
-		Children: children, Status: next, Wake: wake, Now: now, Grace: r.grace,
-	})
+}
+
+// hangs reports whether a function of the kind did not return for an object as it is now.
+func (r *reconciler) hangs(owner kind.Object) bool {
+	generation, ok := r.hung.Load(owner.GetUID())
+	return ok && generation == owner.GetGeneration()
 }
 
 // write makes a status that of an object, unless it is that already, and returns its
 // conditions.
-func (r *reconciler) write(ctx context.Context, owner kind.Object, next any) ([]metav1.Condition, error) {
-	name := fmt.Sprintf("%s %s", r.kind.GVK.Kind, client.ObjectKeyFromObject(owner))
-	content, err := status.Content(next)
-	if err != nil {
-		return nil, fmt.Errorf("read the status decided for %s: %w", name, err)
-	}
+func (r *reconciler) write(ctx context.Context, owner kind.Object, content map[string]any) ([]metav1.Condition, error) {
+	name := fmt.Sprintf("%s %s", r.kind.GVK().Kind, client.ObjectKeyFromObject(owner))
 	after, err := withStatus(r.kind, content)
 	if err != nil {
 		return nil, fmt.Errorf("read the status decided for %s: %w", name, err)
@@ -110,7 +116,7 @@ func (r *reconciler) write(ctx context.Context, owner kind.Object, next any) ([]
 	if status.Equal(statusOf(owner), statusOf(after)) {
 		return conditionsOf(after), nil
 	}
-	if _, err := status.Apply(ctx, r.client, r.kind.GVK, owner, content); err != nil {
+	if _, err := status.Apply(ctx, r.client, r.kind.GVK(), owner, content); err != nil {
 		return nil, fmt.Errorf("apply status of %s: %w", name, err)
 	}
 	return conditionsOf(after), nil

@@ -24,29 +24,34 @@ func transform(scheme *runtime.Scheme, controllers []Controller) toolscache.Tran
 			return nil, err
 		}
 		for _, c := range controllers {
-			switch {
-			case object.GetLabels()[c.Kind.Label] == "" || !observes(c, gvk):
-			case c.Trim != nil:
-				return c.Trim(object), nil
-			default:
-				return trim(object, gvk, c.Kind.Label), nil
+			if trimmed := c.Trimmed(object, gvk); trimmed != nil {
+				return trimmed, nil
 			}
 		}
 		return nameOnly(object, gvk), nil
 	}
 }
 
-func observes(c Controller, gvk schema.GroupVersionKind) bool {
+// Trimmed returns what the controller sees of a rendered object of a type, which it may change; nil
+// where the object does not carry the label of its kind, or its status does not depend on such
+// objects.
+func (c Controller) Trimmed(object client.Object, gvk schema.GroupVersionKind) client.Object {
 	child := c.Kind.Observes(gvk.GroupKind())
-	return child != nil && child.GVK == gvk
+	switch {
+	case object.GetLabels()[c.Kind.Label()] == "" || child == nil || child.GVK != gvk:
+		return nil
+	case c.Trim != nil:
+		return c.Trim(object)
+	}
+	return trim(object, gvk, c.Kind.Label())
 }
 
 // ownersOf returns what indexes an object by each label of a kind that it carries.
 func ownersOf(controllers []Controller) client.IndexerFunc {
 	return func(object client.Object) (owners []string) {
 		for _, c := range controllers {
-			if name := object.GetLabels()[c.Kind.Label]; name != "" {
-				owners = append(owners, owner(c.Kind.Label, name))
+			if name := object.GetLabels()[c.Kind.Label()]; name != "" {
+				owners = append(owners, owner(c.Kind.Label(), name))
 			}
 		}
 		return owners

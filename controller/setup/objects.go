@@ -57,10 +57,10 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 		known := meta.NewDefaultRESTMapper(nil)
 		options.Mapper = meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, options.Mapper}}
 		for _, c := range controllers {
-			o.informers[c.Kind.GVK] = nil
-			group, singular := c.Kind.GVK.GroupVersion(), strings.ToLower(c.Kind.GVK.Kind)
-			known.AddSpecific(c.Kind.GVK, group.WithResource(c.Kind.Plural()), group.WithResource(singular), meta.RESTScopeNamespace)
-			options.ByObject[untyped(c.Kind.GVK)] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
+			o.informers[c.Kind.GVK()] = nil
+			group, singular := c.Kind.GVK().GroupVersion(), strings.ToLower(c.Kind.GVK().Kind)
+			known.AddSpecific(c.Kind.GVK(), group.WithResource(c.Kind.Plural()), group.WithResource(singular), meta.RESTScopeNamespace)
+			options.ByObject[untyped(c.Kind.GVK())] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
 		}
 		options.NewInformer = o.newInformer
 		o.Cache, err = cache.New(config, options)
@@ -181,7 +181,7 @@ func (c Controller) transform(object any) (any, error) {
 	if err == nil {
 		return trimmed, nil
 	}
-	ctrl.Log.WithName("cache").Error(err, "Left out an object: its status is not kept", "kind", c.Kind.GVK.Kind,
+	ctrl.Log.WithName("cache").Error(err, "Left out an object: its status is not kept", "kind", c.Kind.GVK().Kind,
 		"namespace", u.GetNamespace(), "name", u.GetName())
 	left := &leftOut{reason: reason}
 	left.Namespace, left.Name, left.UID, left.ResourceVersion = u.GetNamespace(), u.GetName(), u.GetUID(), u.GetResourceVersion()
@@ -208,9 +208,9 @@ func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object
 // leftOutGauge counts the objects of a controller's kind that are left out.
 func (c Controller) leftOutGauge(objects *objects) status.Gauge {
 	desc := prometheus.NewDesc("gatehouse_left_out", "Objects that cannot be decoded or are too large, and are not served.",
-		[]string{"reason"}, prometheus.Labels{"kind": c.Kind.GVK.Kind})
+		[]string{"reason"}, prometheus.Labels{"kind": c.Kind.GVK().Kind})
 	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
-		_, left, err := objects.all(ctx, c.Kind.GVK)
+		_, left, err := objects.all(ctx, c.Kind.GVK())
 		counts := map[string]int{undecodable: 0, tooLarge: 0}
 		for _, l := range left {
 			counts[l.reason]++

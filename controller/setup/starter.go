@@ -44,14 +44,14 @@ func (s *starter) Start(ctx context.Context) error {
 		for _, c := range waiting {
 			if err := s.checkReadable(ctx, c.Kind); err != nil {
 				still = append(still, c)
-				if name := c.Kind.GVK.Kind; said[name] != err.Error() {
+				if name := c.Kind.GVK().Kind; said[name] != err.Error() {
 					said[name] = err.Error()
 					s.mgr.GetLogger().Info("The controller of "+name+" waits until it can read what it needs", "error", err.Error())
 				}
 				continue
 			}
 			if err := s.start(ctx, c); err != nil {
-				return false, fmt.Errorf("set up the controller of %s: %w", c.Kind.GVK.Kind, err)
+				return false, fmt.Errorf("set up the controller of %s: %w", c.Kind.GVK().Kind, err)
 			}
 		}
 		waiting = still
@@ -70,7 +70,7 @@ func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	for _, gvk := range append(ObservedTypes(k), k.GVK) {
+	for _, gvk := range append(ObservedTypes(k), k.GVK()) {
 		for _, namespace := range namespaces {
 			if err := s.checkList(ctx, gvk, namespace); err != nil {
 				return err
@@ -103,5 +103,5 @@ func (s *starter) start(ctx context.Context, c Controller) error {
 	if err := s.mgr.Add(c.leftOutGauge(cached.(*objects))); err != nil {
 		return err
 	}
-	return c.Setup(ctx, s.mgr, Rendered{Cache: cached, label: c.Kind.Label}, s.options)
+	return c.Setup(ctx, s.mgr, Rendered{Cache: cached, label: c.Kind.Label()}, s.options)
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"encoding/json"
 	"reflect"
 	"unique"
 
@@ -27,15 +28,12 @@ func trim(object client.Object, gvk schema.GroupVersionKind, label string) clien
 	from, to := reflect.ValueOf(object).Elem(), reflect.ValueOf(trimmed).Elem()
 	to.FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	if spec := to.FieldByName("Spec"); spec.Kind() == reflect.Struct {
-		trimSpec(spec.Addr().Interface(), from.FieldByName("Spec").Addr().Interface())
+		copyScalars(spec, from.FieldByName("Spec"))
 	}
-	switch object := object.(type) {
-	case *corev1.Pod:
-		trimmed.(*corev1.Pod).Status = trimPodStatus(&object.Status)
-	default:
-		if status := to.FieldByName("Status"); status.IsValid() {
-			status.Set(from.FieldByName("Status"))
-		}
+	if pod, ok := object.(*corev1.Pod); ok {
+		trimmed.(*corev1.Pod).Status = trimPodStatus(&pod.Status)
+	} else if status := to.FieldByName("Status"); status.IsValid() {
+		status.Set(from.FieldByName("Status"))
 	}
 	return trimmed
 }
@@ -109,7 +107,15 @@ func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind,
 		content["metadata"] = metadata
 	}
 	if spec, ok := u.Object["spec"].(map[string]any); ok {
-		content["spec"] = scalars(spec)
+		scalars := map[string]any{}
+		for name, value := range spec {
+			switch value.(type) {
+			case map[string]any, []any:
+			default:
+				scalars[name] = value
+			}
+		}
+		content["spec"] = scalars
 	}
 	if status, ok := u.Object["status"]; ok {
 		content["status"] = status
@@ -119,31 +125,40 @@ func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind,
 	return trimmed
 }
 
-// trimSpec copies the scalars of a spec, and what else kstatus reads, to an empty one of the same
-// type. Both are pointers.
-func trimSpec(to, from any) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(from)
-	if err == nil { // it is plain data
-		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(scalars(content), to)
-	}
-	if set, ok := from.(*appsv1.StatefulSetSpec); ok {
-		to.(*appsv1.StatefulSetSpec).UpdateStrategy = set.UpdateStrategy
+// copyScalars copies the fields of a spec that are neither lists nor mappings in JSON, and
+// what else kstatus reads.
+func copyScalars(to, from reflect.Value) {
+	for i := range from.NumField() {
+		field := from.Field(i)
+		switch {
+		case field.Kind() == reflect.String: // as a rule one of a few words
+			to.Field(i).SetString(intern(field.String()))
+		case isScalar(field.Type()) || field.Type() == updateStrategy:
+			to.Field(i).Set(field)
+		}
 	}
 }
 
-// scalars returns the fields of a spec that are neither lists nor mappings.
-func scalars(spec map[string]any) map[string]any {
-	scalars := map[string]any{}
-	for name, value := range spec {
-		switch value := value.(type) {
-		case map[string]any, []any:
-		case string: // as a rule one of a few words
-			scalars[name] = intern(value)
-		default:
-			scalars[name] = value
-		}
+var (
+	updateStrategy = reflect.TypeFor[appsv1.StatefulSetUpdateStrategy]()
+	marshaler      = reflect.TypeFor[json.Marshaler]()
+)
+
+// isScalar reports whether a type of a field is neither a list nor a mapping in JSON. The
+// types of Kubernetes that write their JSON themselves, like quantities and times, are
+// neither.
+func isScalar(t reflect.Type) bool {
+	if reflect.PointerTo(t).Implements(marshaler) {
+		return true
 	}
-	return scalars
+	switch t.Kind() {
+	case reflect.Pointer:
+		return isScalar(t.Elem())
+	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Array, reflect.Interface:
+		return false
+	default:
+		return true
+	}
 }
 
 // intern returns a text that takes memory once, however many objects have it.

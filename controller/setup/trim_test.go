@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -125,7 +126,7 @@ func TestTrim(t *testing.T) {
 		},
 	} {
 		gvk := test.want.GetObjectKind().GroupVersionKind()
-		c := Controller{Kind: kind.Kind{Label: testkind.Label, Children: []kind.Child{{GVK: gvk}}}}
+		c := Controller{Kind: observing(testkind.Label, kind.Child{GVK: gvk})}
 		for range 2 { // client-go may trim again what was trimmed
 			got, err := transform(clientgoscheme.Scheme, []Controller{c})(test.object)
 			if err != nil || !equality.Semantic.DeepEqual(got, test.want) {
@@ -136,6 +137,14 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// observing returns a kind with a label and a child.
+func observing(label string, child kind.Child) kind.Kind {
+	group, name, _ := strings.Cut(label, "/")
+	d := testkind.Definition()
+	d.GVK, d.Children = schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}, []kind.Child{child}
+	return kind.Define(d)
+}
+
 // An object is trimmed by the controller of the kind whose label it carries, and by none
 // that does not observe it.
 func TestTransformAsksTheKind(t *testing.T) {
@@ -144,9 +153,9 @@ func TestTransformAsksTheKind(t *testing.T) {
 		return func(client.Object) client.Object { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}} }
 	}
 	all := []Controller{
-		{Kind: kind.Kind{Label: "a.example/blind", Children: []kind.Child{{GVK: pods, Unobserved: true}}}, Trim: named("blind")},
-		{Kind: kind.Kind{Label: "a.example/one", Children: []kind.Child{{GVK: pods}}}, Trim: named("one")},
-		{Kind: kind.Kind{Label: "a.example/other", Children: []kind.Child{{GVK: pods}}}, Trim: named("other")},
+		{Kind: observing("a.example/blind", kind.Child{GVK: pods, Unobserved: true}), Trim: named("blind")},
+		{Kind: observing("a.example/one", kind.Child{GVK: pods}), Trim: named("one")},
+		{Kind: observing("a.example/other", kind.Child{GVK: pods}), Trim: named("other")},
 	}
 	for label, want := range map[string]string{"a.example/one": "one", "a.example/other": "other", "a.example/blind": "a", "a.example/none": "a"} {
 		got, err := transform(clientgoscheme.Scheme, all)(&corev1.Pod{ObjectMeta: full(map[string]string{label: "o"})})

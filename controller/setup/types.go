@@ -11,7 +11,7 @@ import (
 
 // ObservedTypes returns the types of objects that the status of a kind depends on.
 func ObservedTypes(k kind.Kind) (types []schema.GroupVersionKind) {
-	for _, child := range k.Children {
+	for _, child := range k.Children() {
 		if !child.Unobserved {
 			types = append(types, child.GVK)
 		}

@@ -17,15 +17,12 @@ import (
 //go:embed crd/samplecontroller.k8s.io_customclusters.yaml
 var definition []byte
 
-//go:embed crd/customcluster.kustomizeconfig.yaml
-var fields []byte
-
 // Kind is the kind Customcluster.
-var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster]{
+var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster, v1alpha1.CustomclusterStatus]{
 	GVK:         schema.GroupVersionKind{Group: v1alpha1.GroupName, Version: "v1alpha1", Kind: "Customcluster"},
 	AddToScheme: v1alpha1.Install,
 	CRD:         definition,
-	Fields:      fields,
+	Fields:      kind.Fields{Replicas: []string{"spec.count"}},
 	Children:    []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
 	Expand:      expand,
 	Status:      status,
@@ -57,7 +54,7 @@ func expand(c *v1alpha1.Customcluster) (pods []kind.Object, _ error) {
 }
 
 // status is that of every kind, with the number of Pods that run and what they echo.
-func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision {
+func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision[v1alpha1.CustomclusterStatus] {
 	next := v1alpha1.CustomclusterStatus{Status: s.Status, Count: new(int32), Message: s.Object.Status.Message}
 	for _, child := range s.Children {
 		if p := child.(*corev1.Pod); p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
@@ -67,7 +64,7 @@ func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision {
 	if len(s.Status.NotReady) == 0 {
 		next.Message = s.Object.Spec.Message
 	}
-	return kind.Decision{Status: next, Wake: s.Wake}
+	return kind.Decision[v1alpha1.CustomclusterStatus]{Status: next, Wake: s.Wake}
 }
 
 // page shows how many Pods echo which message.

@@ -20,11 +20,11 @@ import (
 )
 
 // Kind is the kind At.
-var Kind = kind.Define(kind.Definition[cnatv1alpha1.At]{
+var Kind = kind.Define(kind.Definition[cnatv1alpha1.At, cnatv1alpha1.AtStatus]{
 	GVK:          cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt),
 	AddToScheme:  cnatv1alpha1.AddToScheme,
 	CRD:          crds.At,
-	Fields:       crds.AtFields,
+	Fields:       fields,
 	Children:     []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
 	Expand:       expand,
 	Review:       review,
@@ -51,6 +51,18 @@ const (
 	// CommandContainer is the container of an At's Pod that runs its command.
 	CommandContainer = "command"
 )
+
+// fields are those of an At that name an image or another object, as those of a Deployment do.
+var fields = kind.Fields{
+	Images: []string{"spec.image"},
+	References: []kind.Reference{
+		{Field: "spec.env.valueFrom.configMapKeyRef.name", To: corev1.SchemeGroupVersion.WithKind("ConfigMap")},
+		{Field: "spec.envFrom.configMapRef.name", To: corev1.SchemeGroupVersion.WithKind("ConfigMap")},
+		{Field: "spec.env.valueFrom.secretKeyRef.name", To: corev1.SchemeGroupVersion.WithKind("Secret")},
+		{Field: "spec.envFrom.secretRef.name", To: corev1.SchemeGroupVersion.WithKind("Secret")},
+		{Field: "spec.serviceAccountName", To: corev1.SchemeGroupVersion.WithKind("ServiceAccount")},
+	},
+}
 
 // nobody is the user and group that a command runs as: the numeric IDs that
 // Linux distributions give to "nobody".

@@ -165,8 +165,8 @@ func reviewSame(before, after *run, now time.Time) kind.Effect {
 }
 
 // reviewCRD returns the effect of another default of startingDeadlineSeconds.
-func reviewCRD(before, after *unstructured.Unstructured) []kind.Effect {
-	was, is := defaultDeadline(before), defaultDeadline(after)
+func reviewCRD(c kind.Change[unstructured.Unstructured]) []kind.Effect {
+	was, is := defaultDeadline(c.Before), defaultDeadline(c.After)
 	if was == is {
 		return nil
 	}

@@ -151,7 +151,7 @@ func expand(t rapid.TB, k kind.Kind, owner kind.Object) []*unstructured.Unstruct
 	if err != nil {
 		t.Fatal(err)
 	}
-	return objects
+	return objects.Objects
 }
 
 // podOf returns the Pod, or the template of Pods, that an object is; nil where it is neither.
@@ -201,13 +201,13 @@ func TestNamesStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rendered[0].GetLabels()[kind.ManagedByLabel]; got != kind.ManagedBy {
+		if got := rendered.Objects[0].GetLabels()[kind.ManagedByLabel]; got != kind.ManagedBy {
 			t.Errorf("%s: managed by %q", c.metadata, got)
 		}
-		if err := kinds.HashName(rendered[0], owner); err != nil {
+		if err := kinds.HashName(rendered.Objects[0], owner); err != nil {
 			t.Fatal(err)
 		}
-		if got := rendered[0].GetName(); got != c.want {
+		if got := rendered.Objects[0].GetName(); got != c.want {
 			t.Errorf("%s: name %s, want %s", c.metadata, got, c.want)
 		}
 	}
@@ -249,7 +249,7 @@ func TestWaves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, o := range rendered {
+			for _, o := range rendered.Objects {
 				if got, ok := o.GetAnnotations()[wave]; got != want || ok != isSet {
 					t.Errorf("%s of %s %v: wave %q", o.GetKind(), written, annotations, got)
 				}
@@ -277,16 +277,16 @@ func TestExcludeFromBackup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rendered[0].GetLabels()["velero.io/exclude-from-backup"]; got != "true" {
+		if got := rendered.Objects[0].GetLabels()["velero.io/exclude-from-backup"]; got != "true" {
 			t.Errorf("%v: %q", labels, got)
 		}
 		for range 2 { // with the label, and as earlier versions made it
-			pod := rendered[0].DeepCopy()
+			pod := rendered.Objects[0].DeepCopy()
 			if err := kinds.HashName(pod, owner); err != nil {
 				t.Fatal(err)
 			}
 			names[pod.GetName()] = true
-			unstructured.RemoveNestedField(rendered[0].Object, "metadata", "labels", kind.ExcludeFromBackup)
+			unstructured.RemoveNestedField(rendered.Objects[0].Object, "metadata", "labels", kind.ExcludeFromBackup)
 		}
 	}
 	if len(names) != 1 {

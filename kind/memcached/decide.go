@@ -16,7 +16,7 @@ import (
 )
 
 // decide says how a Memcached is. There may be no Deployment.
-func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision {
+func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision[cachev1alpha1.MemcachedStatus] {
 	m := s.Object
 	deployment, nodes := deploymentOf(m.Name, s.Children), readyNodes(s.Children)
 	ready := int32(len(nodes)) // #nosec G115 -- a cluster has fewer Pods
@@ -31,7 +31,7 @@ func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision {
 		ReadySize:          ptr.To(ready),
 		Nodes:              nodes,
 	}
-	return kind.Decision{Status: next, Wake: wake}
+	return kind.Decision[cachev1alpha1.MemcachedStatus]{Status: next, Wake: wake}
 }
 
 // deploymentOf returns the Deployment of a name among objects; nil where there is none that stays.

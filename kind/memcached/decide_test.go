@@ -101,7 +101,7 @@ func TestDecide(t *testing.T) {
 				children = append(children, &test.pods[i])
 			}
 			seen := kind.Observation{Children: children, Now: now, Grace: time.Minute}
-			next := Kind.Decide(newMemcached(), seen).Status.(cachev1alpha1.MemcachedStatus)
+			next := Kind.Status(newMemcached(), seen).Status.(cachev1alpha1.MemcachedStatus)
 			if got := meta.FindStatusCondition(next.Conditions, condition.Ready).Reason; got != test.reason {
 				t.Errorf("reason %s, want %s", got, test.reason)
 			}

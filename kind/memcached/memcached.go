@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -23,11 +24,11 @@ import (
 )
 
 // Kind is the kind Memcached.
-var Kind = kind.Define(kind.Definition[cachev1alpha1.Memcached]{
+var Kind = kind.Define(kind.Definition[cachev1alpha1.Memcached, cachev1alpha1.MemcachedStatus]{
 	GVK:         cachev1alpha1.SchemeGroupVersion.WithKind(cachev1alpha1.KindMemcached),
 	AddToScheme: cachev1alpha1.AddToScheme,
 	CRD:         crds.Memcached,
-	Fields:      crds.MemcachedFields,
+	Fields:      fields,
 	Children: []kind.Child{
 		{GVK: appsv1.SchemeGroupVersion.WithKind("Deployment")},
 		{GVK: corev1.SchemeGroupVersion.WithKind("Pod")}, // of the Deployment
@@ -40,6 +41,24 @@ var Kind = kind.Define(kind.Definition[cachev1alpha1.Memcached]{
 	Page:   page,
 	Digest: func(m *cachev1alpha1.Memcached) string { return Digest(m.Spec) },
 })
+
+// fields are those of a Memcached that kustomize sets as it sets those of a Deployment, and those of
+// other kinds that name its Deployment or its Service, which have its name.
+var fields = kind.Fields{
+	Images:   []string{"spec.image", "spec.exporter.image"},
+	Replicas: []string{"spec.size"},
+	References: []kind.Reference{
+		{In: schema.GroupKind{Kind: "HorizontalPodAutoscaler"}, Field: "spec.scaleTargetRef.name"},
+		{In: schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, Field: "spec.serviceName"},
+		{In: schema.GroupKind{Kind: "Ingress"}, Field: "spec.rules.http.paths.backend.service.name"},
+		{In: schema.GroupKind{Kind: "Ingress"}, Field: "spec.rules.http.paths.backend.serviceName"},
+		{In: schema.GroupKind{Kind: "Ingress"}, Field: "spec.backend.serviceName"},
+		{In: schema.GroupKind{Kind: "Ingress"}, Field: "spec.defaultBackend.service.name"},
+		{In: schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}, Field: "spec.service.name"},
+		{In: schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}, Field: "webhooks.clientConfig.service"},
+		{In: schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}, Field: "webhooks.clientConfig.service"},
+	},
+}
 
 // Label is on everything that was rendered from a Memcached, and on its Pods; its value is
 // the name of the Memcached.

@@ -34,14 +34,14 @@ func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 	r.allow("events.k8s.io", "events", "create", "patch")
 	for i := range kinds.All {
 		k := &kinds.All[i]
-		r.allow(k.GVK.Group, k.Plural(), read...)
-		r.allow(k.GVK.Group, k.Plural()+"/status", "patch")
-		for _, child := range k.Children {
+		r.allow(k.GVK().Group, k.Plural(), read...)
+		r.allow(k.GVK().Group, k.Plural()+"/status", "patch")
+		for _, child := range k.Children() {
 			if !child.Unobserved {
 				r.allow(child.GVK.Group, cmp.Or(child.Resource, resource(child.GVK.Kind)), read...)
 			}
 		}
-		if k.Gate != "" {
+		if k.Gate() != "" {
 			r.allow("", "pods", "patch")
 		}
 	}

@@ -58,9 +58,9 @@ func TestClusterRole(t *testing.T) {
 
 // A kind says the plurals that are not English.
 func TestPlural(t *testing.T) {
-	odd := testkind.Kind
+	odd := testkind.Definition()
 	odd.Children = []kind.Child{{GVK: schema.GroupVersionKind{Group: "sheep.example.com", Version: "v1", Kind: "Sheep"}, Resource: "sheep"}}
-	kinds, err := registry.New(odd)
+	kinds, err := registry.New(kind.Define(odd))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"example.com/gatehouse/kind/registry/testdata/everything"
 )
 
-type definition = kind.Definition[everything.Everything]
+type definition = kind.Definition[everything.Everything, everything.ObservedStatus]
 
 func valid() definition {
 	return definition{
@@ -36,17 +36,14 @@ func TestValid(t *testing.T) {
 	fields := valid()
 	fields.KeepDefaults = []string{"spec.int32", "spec.map.key", "spec.json.anything"}
 	fields.TimeField = "spec.time"
-	fields.Fields = []byte(`
-images:
-- {path: spec/env/value, kind: Everything}
-- {path: "spec/pointers[]/first", kind: Everything, group: test.example.com}
-- {path: spec/map/example.com\/key, kind: Everything}
-namePrefix: [{path: metadata/name, kind: Everything}]
-commonLabels: [{path: metadata/labels, kind: Everything, create: true}]
-nameReference:
-- {kind: Secret, version: v1, fieldSpecs: [{path: spec/env/valueFrom/secretKeyRef/name, kind: Everything}]}
-- {kind: Everything, group: test.example.com, fieldSpecs: [{path: spec/of/another, kind: Other}]}
-`)
+	fields.Fields = kind.Fields{
+		Images:   []string{"spec.env.value", "spec.map.key"},
+		Replicas: []string{"spec.int32", "spec.second.third.key"},
+		References: []kind.Reference{
+			{Field: "spec.env.valueFrom.secretKeyRef.name", To: corev1.SchemeGroupVersion.WithKind("Secret")},
+			{Field: "spec.of.another", In: schema.GroupKind{Kind: "Other"}},
+		},
+	}
 	for name, kinds := range map[string][]kind.Kind{
 		"Gatehouse's": gatehouse.Kinds,
 		"every type":  append([]kind.Kind{kind.Define(valid())}, gatehouse.Kinds...),
@@ -76,6 +73,18 @@ func ofVersions(version string, change ...func(*definition)) kind.Kind {
 		f(&d)
 	}
 	return kind.Define(d)
+}
+
+// The type of a status is that of the Go type.
+func TestStatusTypes(t *testing.T) {
+	d := valid()
+	other := kind.Define(kind.Definition[everything.Everything, kind.Status]{GVK: d.GVK, AddToScheme: d.AddToScheme, CRD: d.CRD, Children: d.Children, Expand: d.Expand})
+	checkErrors(t, "Everything", []string{`S of its Definition is kind.Status: write everything.ObservedStatus, the type of the field Status of Everything`}, other)
+	pod := kind.Define(kind.Definition[corev1.Pod, corev1.PodStatus]{GVK: d.GVK, AddToScheme: d.AddToScheme, CRD: d.CRD, Children: d.Children, Expand: func(*corev1.Pod) ([]kind.Object, error) { return nil, nil }})
+	checkErrors(t, "Everything", []string{
+		`AddToScheme adds everything.Everything as test.example.com/v1 Everything: it has to be v1.Pod`,
+		`the type v1.PodStatus of its status has no conditions: embed kind.Status, or give it a field Conditions []metav1.Condition`,
+	}, pod)
 }
 
 // converts has a version rendered as another.
@@ -120,7 +129,7 @@ func TestCheck(t *testing.T) {
 		"no functions": {
 			func(d *definition) { d.AddToScheme, d.Expand = nil, nil },
 			[]string{
-				`AddToScheme is nil: set it to that of the package of its Go type`,
+				`AddToScheme: it is nil: set it to that of the package of its Go type`,
 				`Expand is nil: set it to the function that returns what the kind is rendered to`,
 			},
 		},
@@ -152,7 +161,7 @@ func TestCheck(t *testing.T) {
 		"a Pod":       {func(d *definition) { d.CRD = []byte("{apiVersion: v1, kind: Pod}") }, []string{`CRD: it is "v1 Pod", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"v1beta1":     {func(d *definition) { d.CRD = edit(t, "k8s.io/v1", "k8s.io/v1beta1") }, []string{`CRD: it is "apiextensions.k8s.io/v1beta1 CustomResourceDefinition", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"malformed":   {func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: [1]") }, []string{`CRD: embed the file that controller-gen writes: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope`}},
-		"another one": {func(d *definition) { d.CRD = at.Kind.CRD }, []string{`CRD is that of At in group "cnat.programming-kubernetes.info", not of Everything in group "test.example.com": embed the file of this kind`}},
+		"another one": {func(d *definition) { d.CRD = at.Kind.CRD() }, []string{`CRD is that of At in group "cnat.programming-kubernetes.info", not of Everything in group "test.example.com": embed the file of this kind`}},
 		"scope": {
 			func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: Cluster") },
 			[]string{
@@ -201,13 +210,25 @@ func TestCheck(t *testing.T) {
 				`status: observedGeneration is no integer in the CustomResourceDefinition: give the type of Status a field ObservedGeneration int64 and run controller-gen`,
 			},
 		},
+		"a required status": {
+			func(d *definition) {
+				d.CRD = edit(t, "        required:\n        - spec\n        type", "        required:\n        - spec\n        - status\n        type")
+			},
+			[]string{`status: it is required, and the API server drops the status of an object that is created: write // +optional above the field Status and run controller-gen`},
+		},
+		"an older status": {
+			func(d *definition) {
+				d.CRD = edit(t, "              rendering:\n                maxLength: 100\n                type: string\n", "")
+			},
+			[]string{`status: the CustomResourceDefinition has no rendering: run controller-gen`},
+		},
 		"no children": {func(d *definition) { d.Children = nil }, []string{`Children is empty: list the kinds of the objects that Expand returns`}},
 		"children": {
 			func(d *definition) {
 				d.Children = []kind.Child{
 					{GVK: child("", "v1", "Pod")}, {GVK: child("", "v1", "")}, {GVK: child("apps", "", "Deployment")},
 					{GVK: child("", "v1", "Pod"), Immutable: true}, {GVK: child("apps", "v1", "Deployment")}, {GVK: child("apps", "v1beta1", "Deployment")},
-					{GVK: d.GVK}, {GVK: at.Kind.GVK}, {GVK: child("", "v1", "Secret")}, {GVK: child("", "v1", "ConfigMap"), Unobserved: true},
+					{GVK: d.GVK}, {GVK: at.Kind.GVK()}, {GVK: child("", "v1", "Secret")}, {GVK: child("", "v1", "ConfigMap"), Unobserved: true},
 				}
 			},
 			[]string{
@@ -224,7 +245,7 @@ func TestCheck(t *testing.T) {
 			func(d *definition) {
 				d.Children = []kind.Child{{GVK: child("", "v1", "ConfigMap"), Resource: "Config Maps"}}
 			},
-			[]string{`Children[0]: "Config Maps" is not the plural of a kind, like networkpolicies: write what kubectl api-resources calls it`},
+			[]string{`Children[0]: "Config Maps" is not the plural of ConfigMap: write what kubectl api-resources calls it, like networkpolicies`},
 		},
 		"a Secret that is not observed": {
 			func(d *definition) {
@@ -242,7 +263,7 @@ func TestCheck(t *testing.T) {
 		},
 		"a gate of Pods that are not observed": {
 			func(d *definition) {
-				d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: child("", "v1", "Pod"), Unobserved: true}}
+				d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: child("", "v1", "Pod"), Immutable: true, Unobserved: true}}
 			},
 			[]string{`Gate is set, and the controller has to read the Pods that wait behind it: leave out Unobserved of v1 Pod`},
 		},
@@ -261,20 +282,52 @@ func TestCheck(t *testing.T) {
 		},
 		"fields": {
 			func(d *definition) {
-				d.Fields = []byte("images: [{path: spec/image, kind: Everything}, {kind: Everything}, {path: spec/none, kind: Other}, {path: spec/text/more}]\n" +
-					"nameReference: [{kind: Secret, fieldSpecs: [{path: spec/env/secret, kind: Everything}]}]\n")
+				d.Fields = kind.Fields{
+					Images:   []string{"spec.image", "", "spec.text.more", "spec.int32"},
+					Replicas: []string{"spec.env", "spec.text"},
+					References: []kind.Reference{
+						{Field: "spec.env.secret", To: corev1.SchemeGroupVersion.WithKind("Secret")},
+						{Field: "spec.text"},
+						{In: schema.GroupKind{Kind: "Other"}},
+						{Field: "spec.name", In: schema.GroupKind{Kind: "Other"}, To: corev1.SchemeGroupVersion.WithKind("Secret")},
+					},
+				}
 			},
 			[]string{
-				`Fields: images[0]: the CustomResourceDefinition has no field spec/image: correct the path`,
-				`Fields: images[1] has no path: write that of a field, like spec/image`,
-				`Fields: images[2] is of Other in group "", which is no kind of the list: correct the kind and the group`,
-				`Fields: images[3]: the CustomResourceDefinition has no field spec/text/more: correct the path`,
-				`Fields: nameReference[0].fieldSpecs[0]: the CustomResourceDefinition has no field spec/env/secret: correct the path`,
+				`Fields.Images[0]: the CustomResourceDefinition has no field spec.image: correct the path`,
+				`Fields.Images[1] has no path: write that of a field, like spec.image`,
+				`Fields.Images[2]: the CustomResourceDefinition has no field spec.text.more: correct the path`,
+				`Fields.Images[3]: the field spec.int32 is of type integer in the CustomResourceDefinition: write the path of one of type string`,
+				`Fields.Replicas[0]: the field spec.env is of type array in the CustomResourceDefinition: write the path of one of type integer`,
+				`Fields.Replicas[1]: the field spec.text is of type string in the CustomResourceDefinition: write the path of one of type integer`,
+				`Fields.References[0]: the CustomResourceDefinition has no field spec.env.secret: correct the path`,
+				`Fields.References[1]: say in To what the field names, like v1 ConfigMap`,
+				`Fields.References[2] has no path: write that of a field, like spec.service.name`,
+				`Fields.References[3] is neither a field of Everything nor names one: leave out In, or To`,
 			},
 		},
-		"fields that are no YAML": {
-			func(d *definition) { d.Fields = []byte("images: [") },
-			[]string{`Fields: it is not what a file of kustomize's configurations: has, like images: and nameReference:: error converting YAML to JSON: yaml: line 1: did not find expected node content`},
+		"children that cannot be": {
+			func(d *definition) {
+				d.Children = []kind.Child{
+					{GVK: child("apps", "v1", "Deploymnt")}, {GVK: child("", "v2", "ConfigMap")},
+					{GVK: child("", "v1", "Service"), Resource: "svc"}, {GVK: child("example.org", "v1", "Sheep"), Resource: "sheep"},
+				}
+			},
+			[]string{
+				`Children[0]: Kubernetes has no apps/v1 Deploymnt: write one that kubectl api-resources lists`,
+				`Children[1]: Kubernetes has no v2 ConfigMap: write one that kubectl api-resources lists`,
+				`Children[2]: "svc" is not the plural of Service: write what kubectl api-resources calls it, like networkpolicies`,
+			},
+		},
+		"a Pod that can be changed": {
+			func(d *definition) {
+				d.Children = []kind.Child{{GVK: child("", "v1", "Pod")}, {GVK: child("", "v1", "Service")}}
+			},
+			[]string{`Children[0]: nobody can change a Pod in a cluster: set Immutable, so that a changed one is another object`},
+		},
+		"a Job that can be changed": {
+			func(d *definition) { d.Children = []kind.Child{{GVK: child("batch", "v1", "Job")}} },
+			[]string{`Children[0]: nobody can change a Job in a cluster: set Immutable, so that a changed one is another object`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -305,7 +358,7 @@ func TestClashes(t *testing.T) {
 		}
 		return kind.Define(d)
 	}
-	renamed := func(group, name, plural, short string) kind.Kind {
+	renamed := func(group, name, plural, short string, change ...func(*definition)) kind.Kind {
 		return everythings(func(d *definition) {
 			d.GVK.Group, d.GVK.Kind = group, name
 			text := strings.NewReplacer("kind: Everything\n", "kind: "+name+"\n    shortNames: ["+short+"]\n", "plural: everythings", "plural: "+plural,
@@ -319,11 +372,13 @@ func TestClashes(t *testing.T) {
 				metav1.AddToGroupVersion(s, gv)
 				return nil
 			}
+			for _, f := range change {
+				f(d)
+			}
 		})
 	}
-	gated := func(k kind.Kind) kind.Kind {
-		k.Gate, k.Children = "example.com/gate", []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}}
-		return k
+	gated := func(d *definition) {
+		d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}}
 	}
 	const one, two = "test.example.com/v1 Everything", "test.example.com/v2 Everything"
 	for name, c := range map[string]struct {
@@ -334,7 +389,7 @@ func TestClashes(t *testing.T) {
 		"another group":     {[]kind.Kind{everythings(), renamed("a.b", "EveryThing", "every", "")}, one + ` and a.b/v1 EveryThing: two kinds have one name: give one another`},
 		"another case":      {[]kind.Kind{everythings(), renamed("test.example.com", "EveryThing", "every", "")}, one + ` and test.example.com/v1 EveryThing: two kinds have one name: give one another`},
 		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, one + ` and a.b/v1 Every: both have the plural "everythings": give one another with // +kubebuilder:resource:path=`},
-		"gate":              {[]kind.Kind{gated(everythings()), gated(renamed("a.b", "Other", "others", ""))}, one + ` and a.b/v1 Other: both have the Gate "example.com/gate", which the controller of one opens: give the other another, or none`},
+		"gate":              {[]kind.Kind{everythings(gated), renamed("a.b", "Other", "others", "", gated)}, one + ` and a.b/v1 Other: both have the Gate "example.com/gate", which the controller of one opens: give the other another, or none`},
 		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `a.b/v1 One and a.b/v1 Other: both have the short name "o": give one another with // +kubebuilder:resource:shortName=`},
 		"short name, group": {[]kind.Kind{renamed("a.b", "One", "ones", "o"), renamed("a.c", "Other", "others", "o")}, ""},
 		"versions":          {[]kind.Kind{ofVersions("v1", converts), ofVersions("v2")}, ""},

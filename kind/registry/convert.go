@@ -17,33 +17,42 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 	if from == nil || !from.IsConverted() {
 		return nil, nil
 	}
-	old, err := read(from, object)
-	if err != nil {
-		return nil, err
-	}
-	title := from.GVK.Kind + " " + object.GetName()
-	converted, err := call("Convert", func() (kind.Object, error) { return from.Convert(old) })
-	to := k.FindRendered(from.GVK.GroupKind())
+	converted, err := convert(from, object)
+	title := from.GVK().Kind + " " + object.GetName()
+	to := k.FindRendered(from.GVK().GroupKind())
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", title, err)
+		return nil, titled(title, err)
 	case isNil(converted):
 		return nil, fmt.Errorf("%s: Convert returns nil: have it return the version of the kind that is rendered, or an error", title)
 	case reflect.TypeOf(converted) != reflect.TypeOf(to.New()):
 		return nil, fmt.Errorf("%s: Convert returns a %T: have it return the version of the kind that is rendered", title, converted)
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(converted)
+	m := measurement{left: maxSize}
+	switch m.measure(reflect.ValueOf(converted)); {
+	case m.left < 0:
+		return nil, fmt.Errorf("%s: Convert returns an object of more than %d MiB: have it return less", title, maxSize>>20)
+	case m.isCut:
+		return nil, fmt.Errorf("%s: Convert: %s", title, cutText)
+	}
+	content, err := call("a MarshalJSON", func() (map[string]any, error) {
+		return runtime.DefaultUnstructuredConverter.ToUnstructured(converted)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("write %T: %w", converted, err)
 	}
 	delete(content, "status")
-	found := problems{}
-	found.checkText("Convert", content)
-	if err := found.errorOf(title); err != nil {
-		return nil, err
-	}
 	content["metadata"] = object.Object["metadata"]
 	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(to.GVK)
+	u.SetGroupVersionKind(to.GVK())
 	return u, nil
+}
+
+// convert returns what Convert of a kind makes of an object.
+func convert(from *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
+	old, err := read(from, object)
+	if err != nil {
+		return nil, err
+	}
+	return call("Convert", func() (kind.Object, error) { return from.Convert(old) })
 }

@@ -3,11 +3,15 @@ package registry
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
 )
 
 // ReadCRD reads the YAML of the CustomResourceDefinition of a kind.
@@ -27,21 +31,21 @@ func ReadCRD(text []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
 // refuses: rendering has its own code say that. It returns nil where the CustomResourceDefinition is
 // not one of the kind.
 func (e *entry) checkCRD() *apiextensionsv1.CustomResourceDefinition {
-	crd, err := ReadCRD(e.CRD)
+	crd, err := ReadCRD(e.CRD())
 	if err != nil {
 		e.add("CRD: %v", err)
 		return nil
 	}
-	if crd.Spec.Group != e.GVK.Group || crd.Spec.Names.Kind != e.GVK.Kind {
+	if crd.Spec.Group != e.GVK().Group || crd.Spec.Names.Kind != e.GVK().Kind {
 		e.add("CRD is that of %s in group %q, not of %s in group %q: embed the file of this kind",
-			crd.Spec.Names.Kind, crd.Spec.Group, e.GVK.Kind, e.GVK.Group)
+			crd.Spec.Names.Kind, crd.Spec.Group, e.GVK().Kind, e.GVK().Group)
 		return nil
 	}
 	e.addIf(crd.Spec.Scope != apiextensionsv1.NamespaceScoped,
 		"CRD: spec.scope is %q: what a kind is rendered to is in its namespace, so write // +kubebuilder:resource:scope=Namespaced and run controller-gen", crd.Spec.Scope)
-	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == e.GVK.Version })
+	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == e.GVK().Version })
 	if i < 0 {
-		e.add("CRD has no version %s: run controller-gen, or change the version of GVK", e.GVK.Version)
+		e.add("CRD has no version %s: run controller-gen, or change the version of GVK", e.GVK().Version)
 		return nil
 	}
 	version := crd.Spec.Versions[i]
@@ -67,10 +71,25 @@ func (e *entry) checkStatus(root *apiextensionsv1.JSONSchemaProps) {
 		e.add("status: the CustomResourceDefinition has none: give the Go type a field Status and run controller-gen")
 		return
 	}
+	e.addIf(slices.Contains(root.Required, "status"),
+		"status: it is required, and the API server drops the status of an object that is created: write // +optional above the field Status and run controller-gen")
 	e.addIf(!isNotObserved(status.Default),
 		`status: without a default, kubectl wait, Flux and Argo CD take a new object for ready: write // +kubebuilder:default:={"observedGeneration":-1} above the field Status and run controller-gen`)
 	e.addIf(status.Properties["observedGeneration"].Type != "integer",
 		`status: observedGeneration is no integer in the CustomResourceDefinition: give the type of Status a field ObservedGeneration int64 and run controller-gen`)
+	_, hasRendering := status.Properties["rendering"]
+	hasRendering = hasRendering || ptr.Deref(status.XPreserveUnknownFields, false)
+	e.addIf(embedsStatus(e.StatusType()) && !hasRendering, "status: the CustomResourceDefinition has no rendering: run controller-gen")
+}
+
+// embedsStatus reports whether the type of a status is kind.Status, or embeds it.
+func embedsStatus(t reflect.Type) bool {
+	free := reflect.TypeFor[kind.Status]()
+	if t == free || t.Kind() != reflect.Struct {
+		return t == free
+	}
+	field, ok := t.FieldByName(free.Name())
+	return ok && field.Anonymous && field.Type == free
 }
 
 // isNotObserved reports whether a default says that nobody has written the status yet.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,24 +18,38 @@ import (
 	"example.com/gatehouse/kind"
 )
 
+// Expanded is what an object is rendered to.
+type Expanded struct {
+	// Objects are in the order in which Expand returned them. Names of immutable objects are those
+	// before HashName.
+	Objects []*unstructured.Unstructured
+
+	// Observed identify those of the objects that a status depends on.
+	Observed []Child
+
+	// Rendering is the value of RenderingAnnotation for the object; zero where no status is
+	// decided by what Expand returns.
+	Rendering Rendering
+}
+
 // Expand returns what a valid, defaulted object is rendered to: nothing where it is not of
-// a kind that people write. Names of immutable objects are those before HashName. Its error
-// names the object, and has all that is wrong with what its kind makes of it.
-func (k *Kinds) Expand(object *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+// a kind that people write. Its error names the object, and has all that is wrong with what its
+// kind makes of it.
+func (k *Kinds) Expand(object *unstructured.Unstructured) (Expanded, error) {
 	found := k.Find(object.GroupVersionKind())
 	if found == nil || found.IsConverted() {
-		return nil, nil
+		return Expanded{}, nil
 	}
 	owner, err := read(found, object)
 	if err != nil {
-		return nil, err
+		return Expanded{}, err
 	}
 	e := entry{Kind: found, all: k.All}
 	return e.expand(owner)
 }
 
 // Expand returns what a valid, defaulted object of a kind's Go type is rendered to.
-func Expand(k *kind.Kind, owner kind.Object) ([]*unstructured.Unstructured, error) {
+func Expand(k *kind.Kind, owner kind.Object) (Expanded, error) {
 	e := entry{Kind: k, all: []kind.Kind{*k}}
 	return e.expand(owner)
 }
@@ -46,7 +61,7 @@ func read(k *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) 
 	typed := k.New()
 	content, err := json.Marshal(object.Object)
 	if err == nil {
-		err = utiljson.Unmarshal(content, typed)
+		_, err = call("an UnmarshalJSON", func() (any, error) { return nil, utiljson.Unmarshal(content, typed) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", object.GetKind(), object.GetName(), err)
@@ -54,58 +69,92 @@ func read(k *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) 
 	return typed, nil
 }
 
-// call calls a function of a kind. Where the function panics, the error says so.
-func call[T any](name string, function func() (T, error)) (result T, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%s panics: %v", name, cause)
-		}
-	}()
-	return function()
-}
-
-// maxObjects is how many objects one may be rendered to: more is a mistake, and no reviewer
-// reads it.
-const maxObjects = 1000
+// These bound what one object may be rendered to: more is a mistake, and no reviewer reads it.
+const (
+	maxObjects = 1000
+	maxSize    = 16 << 20 // characters
+)
 
 // expand returns what an object of the kind is rendered to. Its error has all that is wrong with
 // that, and names the object.
-func (e *entry) expand(owner kind.Object) (expanded []*unstructured.Unstructured, err error) {
-	title := e.GVK.Kind + " " + owner.GetName()
-	objects, err := call("Expand", func() ([]kind.Object, error) { return e.Expand(owner.DeepCopyObject().(kind.Object)) })
-	if err == nil && len(objects) > maxObjects {
-		err = fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
-	}
+func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
+	title := e.GVK().Kind + " " + owner.GetName()
+	owner = owner.DeepCopyObject().(kind.Object)
+	withoutRendering(owner)
+	objects, err := call("Expand", func() ([]result, error) { return e.objectsOf(owner.DeepCopyObject().(kind.Object)) })
 	digest := ""
-	if err == nil && e.Digest != nil {
+	if err == nil && e.HasDigest() {
 		digest, err = call("Digest", func() (string, error) { return e.Digest(owner), nil })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", title, err)
+		return Expanded{}, titled(title, err)
 	}
 	e.checkOwner(owner, digest)
 	for i, o := range objects {
-		u, err := unstructuredFrom(o)
-		if err != nil {
-			e.add("object %d of %d: %v", i+1, len(objects), err)
+		if o.err != nil {
+			e.add("object %d of %d: %v", i+1, len(objects), o.err)
 			continue
 		}
-		e.setMetadata(u, owner, digest)
-		e.checkExpanded(u, owner)
-		expanded = append(expanded, u)
+		e.setMetadata(o.Unstructured, owner, digest)
+		e.checkExpanded(o.Unstructured, owner)
+		e.addIf(o.isCut, "%s: %s", titleOf(o.Unstructured), cutText)
+		expanded.Objects = append(expanded.Objects, o.Unstructured)
 	}
-	e.checkDistinct(expanded)
+	e.checkDistinct(expanded.Objects)
 	if err := e.errorOf(title); err != nil {
+		return Expanded{}, err
+	}
+	expanded.Observed = e.observed(expanded.Objects)
+	expanded.Rendering, err = e.rendering(owner, expanded.Observed)
+	return expanded, err
+}
+
+// titled returns each of the errors that err is made of with a title.
+func titled(title string, err error) error {
+	all := Errors(err)
+	for i := range all {
+		all[i] = fmt.Errorf("%s: %w", title, all[i])
+	}
+	return errors.Join(all...)
+}
+
+// result is an object that Expand returned, or what is wrong with it.
+type result struct {
+	*unstructured.Unstructured
+	isCut bool // it has text that is not UTF-8
+	err   error
+}
+
+// objectsOf calls Expand, and returns its objects as far as they are within bounds.
+func (e *entry) objectsOf(owner kind.Object) (results []result, err error) {
+	objects, err := e.Expand(owner)
+	if err == nil && len(objects) > maxObjects {
+		err = fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return expanded, nil
+	m := measurement{left: maxSize}
+	for _, o := range objects {
+		m.isCut = false
+		u, err := unstructuredFrom(o, &m)
+		if m.left < 0 {
+			return nil, fmt.Errorf("Expand returns objects of more than %d MiB: one object is rendered to less", maxSize>>20)
+		}
+		results = append(results, result{u, m.isCut, err})
+	}
+	return results, nil
 }
 
 // unstructuredFrom returns an object that Expand returned, with its apiVersion and kind, where
 // they are known, and without what a Go struct writes though nobody set it.
-func unstructuredFrom(o kind.Object) (*unstructured.Unstructured, error) {
+// It takes the size of the object off what is left.
+func unstructuredFrom(o kind.Object, m *measurement) (*unstructured.Unstructured, error) {
 	if isNil(o) {
 		return nil, errors.New("it is nil: leave it out")
+	}
+	if m.measure(reflect.ValueOf(o)); m.left < 0 {
+		return nil, nil
 	}
 	content, err := contentOf(o)
 	if err != nil {
@@ -133,6 +182,47 @@ func isNil(o kind.Object) bool {
 	return o == nil || reflect.ValueOf(o).Kind() == reflect.Pointer && reflect.ValueOf(o).IsNil()
 }
 
+// cutText is wrong with an object in whose place JSON would have other text, so that a cluster would
+// get it otherwise than it was reviewed.
+const cutText = "it has text that is not UTF-8: cut texts between characters"
+
+// measurement is what is known of the size of some objects.
+type measurement struct {
+	left  int  // how much larger they may be
+	isCut bool // one has text that is not UTF-8
+}
+
+// measure takes the length of all texts in a value, and of its lists and mappings, off what is left.
+// It stops where nothing is.
+func (m *measurement) measure(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if m.left -= v.Len(); m.left >= 0 {
+			m.isCut = m.isCut || !utf8.ValidString(v.String())
+		}
+	case reflect.Pointer, reflect.Interface:
+		const room = 64 // with it, a value that contains itself comes to an end before the stack does
+		if m.left -= room; !v.IsNil() && m.left >= 0 {
+			m.measure(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			m.measure(v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		m.left -= v.Len()
+		for i := 0; i < v.Len() && m.left >= 0 && v.Type().Elem().Kind() > reflect.Complex128; i++ {
+			m.measure(v.Index(i))
+		}
+	case reflect.Map:
+		m.left -= v.Len()
+		for entries := v.MapRange(); m.left >= 0 && entries.Next(); {
+			m.measure(entries.Key())
+			m.measure(entries.Value())
+		}
+	}
+}
+
 // contentOf returns an object as JSON has it. It shares nothing with the object: who wrote an
 // untyped one may have put in it what only JSON makes plain, like an int.
 func contentOf(o kind.Object) (content map[string]any, err error) {
@@ -154,16 +244,16 @@ func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, d
 	switch {
 	case e.Observes(u.GroupVersionKind().GroupKind()) == nil:
 		digest = "" // no status depends on the object
-	case e.Digest == nil:
+	case !e.HasDigest():
 		digest = kind.DigestOf(u.Object) // as Expand made it: no label or annotation of its owner changes that
 	}
 	u.SetName(cmp.Or(u.GetName(), owner.GetName()))
 	u.SetNamespace(cmp.Or(u.GetNamespace(), owner.GetNamespace()))
 
-	labels := kind.RecommendedLabels(owner.GetName(), e.GVK.Kind)
+	labels := kind.RecommendedLabels(owner.GetName(), e.GVK().Kind)
 	copyShared(labels, owner.GetLabels())
 	maps.Copy(labels, u.GetLabels())
-	labels[e.Label], labels[kind.ManagedByLabel] = owner.GetName(), kind.ManagedBy
+	labels[e.Label()], labels[kind.ManagedByLabel] = owner.GetName(), kind.ManagedBy
 	u.SetLabels(labels)
 
 	annotations := map[string]string{}

@@ -133,7 +133,7 @@ func TestExpandErrors(t *testing.T) {
 		"a gate": {
 			func(object) ([]kind.Object, error) {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
-				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/own"}, {Name: at.Kind.Gate}}
+				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/own"}, {Name: at.Kind.Gate()}}
 				return []kind.Object{pod}, nil
 			},
 			[]string{
@@ -223,7 +223,7 @@ func TestExpandFillsIn(t *testing.T) {
 	shared := untyped("v1", "Secret", "shared")
 	shared.Object["data"] = map[string]any{"count": 1}
 	d := valid()
-	d.Children = append(d.Children, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Secret"), Unobserved: true}, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Pod")})
+	d.Children = append(d.Children, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Secret"), Unobserved: true}, kind.Child{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true})
 	d.Expand = func(*everything.Everything) ([]kind.Object, error) {
 		return []kind.Object{&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}, shared}, nil
 	}
@@ -236,14 +236,14 @@ func TestExpandFillsIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pod := objects[0]
+		pod := objects.Objects[0]
 		if got := pod.GetAPIVersion() + " " + pod.GetKind() + " " + pod.GetNamespace() + " " + pod.GetName(); got != "v1 Pod team web" {
 			t.Error(got)
 		}
 		if _, ok := pod.Object["status"]; ok || len(pod.GetAnnotations()[kind.DigestAnnotation]) != len("sha256:")+64 {
 			t.Errorf("%v", pod.Object)
 		}
-		if labels := objects[1].GetLabels(); labels["test.example.com/everything"] != "web" || labels[kind.ManagedByLabel] != kind.ManagedBy {
+		if labels := objects.Objects[1].GetLabels(); labels["test.example.com/everything"] != "web" || labels[kind.ManagedByLabel] != kind.ManagedBy {
 			t.Errorf("labels %v", labels)
 		}
 		if len(shared.GetLabels()) > 0 || shared.GetNamespace() != "" {
@@ -257,7 +257,7 @@ func TestHooksThatPanic(t *testing.T) {
 	d := valid()
 	d.Page = func(kind.View[everything.Everything]) kind.Page { panic("no") }
 	d.Warnings = func(kind.View[everything.Everything]) []kind.Warning { panic("no") }
-	d.ReviewCRD = func(_, _ *unstructured.Unstructured) []kind.Effect { panic("no") }
+	d.ReviewCRD = func(kind.Change[unstructured.Unstructured]) []kind.Effect { panic("no") }
 	kinds, err := registry.New(kind.Define(d))
 	if err != nil {
 		t.Fatal(err)

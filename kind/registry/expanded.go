@@ -1,9 +1,6 @@
 package registry
 
 import (
-	"fmt"
-	"unicode/utf8"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -22,25 +19,26 @@ var ofServer = []string{
 // which all that is rendered from it is found, and with its digest.
 func (e *entry) checkOwner(owner kind.Object, digest string) {
 	e.addIf(len(owner.GetName()) > validation.LabelValueMaxLength, "metadata.name has %d characters, and what is rendered has it as its label %s, which takes %d: shorten it",
-		len(owner.GetName()), e.Label, validation.LabelValueMaxLength)
-	e.addIf(e.Digest != nil && !IsDigest(digest), "Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", digest)
+		len(owner.GetName()), e.Label(), validation.LabelValueMaxLength)
+	e.addIf(e.HasDigest() && !IsDigest(digest), "Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", digest)
 }
 
 // checkExpanded finds what is wrong with an object that is rendered from owner.
 func (e *entry) checkExpanded(u *unstructured.Unstructured, owner kind.Object) {
 	gk, title := u.GroupVersionKind().GroupKind(), titleOf(u)
 	switch {
-	case gk == e.GVK.GroupKind():
+	case gk == e.GVK().GroupKind():
 		e.add("%s: Expand returns an object of the kind itself: have it return what that runs as", title)
 	case e.isWritten(gk):
 		e.add("%s: people write %s, and nothing expands it here: have Expand return what it is rendered to", title, gk.Kind)
 	case e.Child(gk) == nil:
 		e.add("%s: Children has no %s: add it there", title, written(u.GroupVersionKind()))
+	case isUnchangeable(gk) && !e.Child(gk).Immutable:
+		e.add("%s: nobody can change it in a cluster: set Immutable of %s in Children", title, gk.Kind)
 	}
 	if u.GetNamespace() != owner.GetNamespace() {
 		e.add("%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, u.GetNamespace())
 	}
-	e.checkText(title, u.Object)
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	for _, field := range ofServer {
 		if metadata[field] != nil {
@@ -53,12 +51,6 @@ func (e *entry) checkExpanded(u *unstructured.Unstructured, owner kind.Object) {
 // titleOf returns what errors call an object.
 func titleOf(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }
 
-// checkText finds whether a value has text that is not UTF-8, which JSON cannot have, and a cluster
-// would get otherwise than it was reviewed.
-func (p *problems) checkText(title string, value any) {
-	p.addIf(!utf8.ValidString(fmt.Sprint(value)), "%s: it has text that is not UTF-8: cut texts between characters", title)
-}
-
 // checkOthers finds a label by which an object would be taken for another kind's, and a scheduling
 // gate that nobody opens, as it is another kind's.
 func (e *entry) checkOthers(u *unstructured.Unstructured) {
@@ -66,15 +58,15 @@ func (e *entry) checkOthers(u *unstructured.Unstructured) {
 	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
 	for i := range e.all {
 		other := &e.all[i]
-		if other.Label == e.Label {
+		if other.Label() == e.Label() {
 			continue
 		}
-		if labels[other.Label] != "" {
-			e.add("%s: its label %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Label, other.GVK.Kind)
+		if labels[other.Label()] != "" {
+			e.add("%s: its label %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Label(), other.GVK().Kind)
 		}
 		for _, item := range gates {
-			if gate, _ := item.(map[string]any); other.Gate != "" && gate["name"] == other.Gate {
-				e.add("%s: its scheduling gate %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Gate, other.GVK.Kind)
+			if gate, _ := item.(map[string]any); other.Gate() != "" && gate["name"] == other.Gate() {
+				e.add("%s: its scheduling gate %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Gate(), other.GVK().Kind)
 			}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind"
 )
@@ -52,10 +51,10 @@ func (k *Kinds) String() string {
 	var names []string
 	for one := range k.Rendered() {
 		article := "a "
-		if strings.IndexAny(one.GVK.Kind, "AEIO") == 0 {
+		if strings.IndexAny(one.GVK().Kind, "AEIO") == 0 {
 			article = "an "
 		}
-		names = append(names, article+one.GVK.Kind)
+		names = append(names, article+one.GVK().Kind)
 	}
 	return kind.Or(names)
 }
@@ -64,7 +63,7 @@ func (k *Kinds) String() string {
 func (k *Kinds) GVKs() []schema.GroupVersionKind {
 	gvks := make([]schema.GroupVersionKind, len(k.All))
 	for i := range k.All {
-		gvks[i] = k.All[i].GVK
+		gvks[i] = k.All[i].GVK()
 	}
 	return gvks
 }
@@ -72,7 +71,7 @@ func (k *Kinds) GVKs() []schema.GroupVersionKind {
 // Find returns the kind of an object, nil where it is not one that people write.
 func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
 	for i := range k.All {
-		if k.All[i].GVK == gvk {
+		if k.All[i].GVK() == gvk {
 			return &k.All[i]
 		}
 	}
@@ -83,7 +82,7 @@ func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
 func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 	labels := object.GetLabels()
 	for one := range k.Rendered() {
-		if labels[one.Label] != "" {
+		if labels[one.Label()] != "" {
 			return one
 		}
 	}
@@ -94,7 +93,7 @@ func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 // where there is none.
 func (k *Kinds) FindRendered(gk schema.GroupKind) *kind.Kind {
 	for one := range k.Rendered() {
-		if one.GVK.GroupKind() == gk {
+		if one.GVK().GroupKind() == gk {
 			return one
 		}
 	}
@@ -114,15 +113,15 @@ func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
 
 // Gated returns the kinds with a Gate.
 func (k *Kinds) Gated() *Kinds {
-	without := func(one kind.Kind) bool { return one.Gate == "" }
+	without := func(one kind.Kind) bool { return one.Gate() == "" }
 	return &Kinds{All: slices.DeleteFunc(slices.Clone(k.All), without)}
 }
 
 // Gates returns the scheduling gates that the controllers of kinds open.
 func (k *Kinds) Gates() (gates []string) {
 	for i := range k.All {
-		if k.All[i].Gate != "" {
-			gates = append(gates, k.All[i].Gate)
+		if k.All[i].Gate() != "" {
+			gates = append(gates, k.All[i].Gate())
 		}
 	}
 	return gates
@@ -131,17 +130,9 @@ func (k *Kinds) Gates() (gates []string) {
 // KustomizeConfig returns what kustomize has to know of the fields of all kinds, as a file of
 // `configurations:` has it.
 func (k *Kinds) KustomizeConfig() []byte {
-	all := map[string][]any{}
+	var config kind.KustomizeConfig
 	for i := range k.All {
-		var fields map[string][]any
-		_ = yaml.Unmarshal(k.All[i].Fields, &fields) // New says what is wrong with it
-		for name, list := range fields {
-			all[name] = append(all[name], list...)
-		}
+		config.Add(&k.All[i])
 	}
-	config, err := yaml.Marshal(all)
-	if err != nil { // it was read from YAML
-		panic(err)
-	}
-	return config
+	return config.YAML()
 }

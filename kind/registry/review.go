@@ -22,13 +22,11 @@ func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstruct
 	return call("its Review", func() ([]kind.Effect, error) { return reviewer.Review(was, is, children, now), nil })
 }
 
-// ReviewCRD returns what a kind says of a change of its CustomResourceDefinition; nothing where the
-// kind has no ReviewCRD.
+// ReviewCRD returns what a kind says of a change of its CustomResourceDefinition.
 func ReviewCRD(reviewer *kind.Kind, before, after *unstructured.Unstructured) ([]kind.Effect, error) {
-	if reviewer.ReviewCRD == nil {
-		return nil, nil
-	}
-	return call("its ReviewCRD", func() ([]kind.Effect, error) { return reviewer.ReviewCRD(before, after), nil })
+	return call("its ReviewCRD", func() ([]kind.Effect, error) {
+		return reviewer.ReviewCRD(kind.Change[unstructured.Unstructured]{Before: before, After: after}), nil
+	})
 }
 
 // typed returns an object, of any version, as the Go type of a kind; nil for nil.

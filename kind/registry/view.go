@@ -32,7 +32,7 @@ func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructur
 		if found := k.Find(o.GroupVersionKind()); found != nil {
 			written[found] = append(written[found], o)
 		} else if from := k.RenderedFrom(o); from != nil {
-			owner := ownerKey{from, namespaceOf(o), o.GetLabels()[from.Label]}
+			owner := ownerKey{from, namespaceOf(o), o.GetLabels()[from.Label()]}
 			rendered[owner] = append(rendered[owner], o)
 		}
 	}
@@ -68,7 +68,7 @@ func definitionOf(k *kind.Kind, objects []*unstructured.Unstructured) *unstructu
 	for _, o := range objects {
 		group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
 		name, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
-		if group == k.GVK.Group && name == k.GVK.Kind {
+		if group == k.GVK().Group && name == k.GVK().Kind {
 			return o
 		}
 	}
@@ -77,15 +77,15 @@ func definitionOf(k *kind.Kind, objects []*unstructured.Unstructured) *unstructu
 
 // Page calls the Page of a kind that has one.
 func (v View) Page() (kind.Page, error) {
-	return call("Page of "+v.Kind.GVK.Kind, func() (kind.Page, error) { return v.Kind.Page(v.typed(), v.Environment), nil })
+	return call("Page of "+v.Kind.GVK().Kind, func() (kind.Page, error) { return v.Kind.Page(v.typed(), v.Environment), nil })
 }
 
 // Warnings returns the warnings of the kind about its objects.
 func (v View) Warnings() ([]kind.Warning, error) {
-	if v.Kind.Warnings == nil || len(v.Objects) == 0 {
+	if !v.Kind.HasWarnings() || len(v.Objects) == 0 {
 		return nil, nil
 	}
-	return call("Warnings of "+v.Kind.GVK.Kind, func() ([]kind.Warning, error) { return v.Kind.Warnings(v.typed(), v.Environment), nil })
+	return call("Warnings of "+v.Kind.GVK().Kind, func() ([]kind.Warning, error) { return v.Kind.Warnings(v.typed(), v.Environment), nil })
 }
 
 // typed returns the objects as objects of the kind's Go type.
@@ -104,5 +104,5 @@ func (k *Kinds) IsInHealthyPhase(live *unstructured.Unstructured) bool {
 	found := k.Find(live.GroupVersionKind())
 	observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration")
 	phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
-	return found != nil && observed == live.GetGeneration() && slices.Contains(found.HealthyPhases, phase)
+	return found != nil && observed == live.GetGeneration() && slices.Contains(found.HealthyPhases(), phase)
 }

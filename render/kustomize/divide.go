@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/source"
 )
@@ -51,14 +52,17 @@ func newPart() *part {
 
 // divide divides the build of a folder; nil where it has to be built as a whole.
 func divide(w *Ways, partSize int) *division {
-	if countSpecs(w.sources) < minParts*partSize {
+	if w.countSpecs() < minParts*partSize {
 		return nil
 	}
 	references, ok := w.readConfigurations()
 	d := &division{
-		Ways: w, specKinds: w.sources.Kinds.Names(), references: references,
+		Ways: w, references: references,
 		waysOf: map[*yaml.Node][]*Way{}, size: map[string]int{}, named: map[string][]*referent{},
 		awaited: map[string]bool{}, configured: map[string]bool{},
+	}
+	for _, gvk := range w.kinds.GVKs() {
+		d.specKinds = append(d.specKinds, gvk.Kind)
 	}
 	if !ok || !d.isDivisible() {
 		return nil
@@ -78,10 +82,10 @@ func divide(w *Ways, partSize int) *division {
 	return d
 }
 
-func countSpecs(s *source.Sources) (count int) {
-	for _, m := range s.Manifests {
+func (w *Ways) countSpecs() (count int) {
+	for _, m := range w.sources.Manifests {
 		for _, text := range m.Texts {
-			if isSpec(s, text) {
+			if w.isSpec(text) {
 				count++
 			}
 		}
@@ -90,8 +94,8 @@ func countSpecs(s *source.Sources) (count int) {
 }
 
 // isSpec reports whether a text is one object of a kind that users write.
-func isSpec(s *source.Sources, text *source.Text) bool {
-	return len(text.Objects) == 1 && !text.Objects[0].Listed && s.Kinds.Has(text.Objects[0].APIVersion, text.Objects[0].Kind)
+func (w *Ways) isSpec(text *source.Text) bool {
+	return len(text.Objects) == 1 && !text.Objects[0].Listed && w.kinds.Find(schema.FromAPIVersionAndKind(text.Objects[0].APIVersion, text.Objects[0].Kind)) != nil
 }
 
 // findConfigured finds the configured folders among one and those that it loads, and reports
@@ -133,7 +137,7 @@ func (d *division) distribute(partSize int) {
 // else: it is a spec that no other object needs or changes.
 func (d *division) independent(text *source.Text) (map[*referent]bool, bool) {
 	ways := d.waysOf[text.Objects[0].Node]
-	if !isSpec(d.sources, text) || len(ways) == 0 || slices.ContainsFunc(ways, d.isClosed) {
+	if !d.isSpec(text) || len(ways) == 0 || slices.ContainsFunc(ways, d.isClosed) {
 		return nil, false
 	}
 	names, namespaces := d.namesOf(ways)

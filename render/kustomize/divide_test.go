@@ -132,7 +132,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(source.NewFileSystem(root, dir), source.Kinds{GVKs: gatehouse.All().GVKs(), Configuration: gatehouse.All().KustomizeConfig()}, overlay)
+	s := source.Read(source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), overlay)
 	return s, len(s.Problems) == 0
 }
 
@@ -153,7 +153,7 @@ func buildWhole(s *source.Sources) result {
 }
 
 func newDivision(s *source.Sources, partSize int) (d *division) {
-	_ = isolated(s, func() error { d = divide(FindWays(s, overlay), partSize); return nil })
+	_ = isolated(s, func() error { d = divide(FindWays(s, gatehouse.All(), overlay), partSize); return nil })
 	return d
 }
 

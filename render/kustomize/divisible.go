@@ -79,7 +79,7 @@ func (d *division) isDivisibleManifest(m *source.Manifest) bool {
 		return false
 	}
 	return !slices.ContainsFunc(m.Texts, func(text *source.Text) bool {
-		return isSpec(d.sources, text) && !isPlain(text.Objects[0]) || slices.ContainsFunc(text.Objects, d.isRenamedReferent)
+		return d.isSpec(text) && !isPlain(text.Objects[0]) || slices.ContainsFunc(text.Objects, d.isRenamedReferent)
 	})
 }
 

@@ -3,13 +3,11 @@ package kustomize
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"example.com/gatehouse/render/manifest"
@@ -31,7 +29,12 @@ var (
 	referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
 
 	// considered is how kustomize says which field of which object it cannot change.
-	considered = regexp.MustCompile(`considering field '([^']*)' of object (\S+): `)
+	considered = regexp.MustCompile(`(?s)^.*considering field '([^']*)' of object (\S+): (.*)$`)
+
+	// component is how it quotes an error in a component, and recursed how it leads to a folder that
+	// an error is in, and says before it why the folder is no file.
+	component = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
+	recursed  = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
 )
 
 // kustomizeProblem returns an error of kustomize as a problem in kustomize's words, with the file
@@ -40,15 +43,21 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if tooLarge := s.FS.TooLarge(); len(tooLarge) > 0 {
 		return tooLarge[0]
 	}
-	message := strings.TrimPrefix(readable(rootMessage(err)), "/")
+	var unreadable *objectError
+	var inexact *manifest.InexactError
+	if errors.As(err, &unreadable) && errors.As(err, &inexact) {
+		return s.LocateWritten(inexact.Problem(unreadable.ID), unreadable.ID, kustomization)
+	}
+	text := rootText(err)
+	message := readable(text)
 	p := manifest.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
-	if match := referrals.FindStringSubmatch(err.Error()); match != nil {
+	if match := referrals.FindStringSubmatch(text); match != nil {
 		return referralProblem(s, p, match[1])
 	}
-	if all := considered.FindAllStringSubmatch(err.Error(), -1); all != nil {
-		if last := all[len(all)-1]; resID.MatchString(last[2]) {
-			return fieldProblem(s, kustomization, last[1], resid.FromString(last[2]), message)
-		}
+	if match := considered.FindStringSubmatch(text); match != nil && resID.MatchString(match[2]) {
+		id, field := resid.FromString(match[2]), strings.ReplaceAll(match[1], "/", ".")
+		p.Field, p.Message = field, field+": kustomize cannot change this: "+readable(match[3])
+		return s.LocateWritten(p, manifest.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, kustomization)
 	}
 	id, ok := idIn(message)
 	if !ok {
@@ -121,21 +130,6 @@ func referralProblem(s *source.Sources, p manifest.Problem, list string) manifes
 	return p
 }
 
-// fieldProblem returns the problem of a field of an object that kustomize cannot change.
-func fieldProblem(s *source.Sources, kustomization, path string, id resid.ResId, message string) manifest.Problem {
-	subject, origin := &unstructured.Unstructured{}, kustomization
-	subject.SetAPIVersion(id.ApiVersion())
-	subject.SetKind(id.Kind)
-	subject.SetName(id.Name)
-	subject.SetNamespace(id.Namespace)
-	o := manifest.Object{Unstructured: subject}
-	if written := s.Written(o.ID()); len(written) > 0 {
-		origin = written[0].File
-	}
-	field := strings.ReplaceAll(path, "/", ".")
-	return s.Locate(manifest.NewProblem(o, field, manifest.Value{}, field+": kustomize cannot change this: "+message), origin)
-}
-
 // replacements make a message of kustomize readable. They take from it what differs from run to
 // run, what has a meaning only in Go, and the values of objects.
 var replacements = []struct {
@@ -145,78 +139,32 @@ var replacements = []struct {
 	// The values of a generator, which may be those of a Secret.
 	{regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`), "$1$2$3$4"},
 	// The type of a field, by encoding/json.
-	{regexp.MustCompile(`json: cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`), "the field $2 cannot be of type $1"},
+	{regexp.MustCompile(`(?:json: )?cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`), "the field $2 cannot be of type $1"},
 	// All that an object is, where it has no name.
 	{regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`), "missing metadata.name in an object of kind $1 $2"},
+	{regexp.MustCompile(`(?s)^.*missing kind in object \{\{.*$`), "missing kind in an object"},
 	// The ID of what is generated: a ConfigMap or Secret.
 	{regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{Group:"", Version:"([^"]*)", Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`), "$2.$1.[noGrp]/$3.$4"},
 	{regexp.MustCompile(`(\[noGrp\]/\S+)\.( |$)`), "$1.[noNs]$2"},
 	// Values of kustomize itself, before what is wrong.
-	{regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60): `), ""},
+	{regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60|decoding .*): `), ""},
 	// Where in memory something is.
 	{regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`), "..."},
 }
 
-// readable returns a message of kustomize with all replacements.
+// readable returns a message of kustomize on one line, with all replacements.
 func readable(message string) string {
 	for _, r := range replacements {
 		message = r.pattern.ReplaceAllString(message, r.with)
 	}
-	return message
+	return strings.TrimPrefix(strings.Join(strings.Fields(message), " "), "/")
 }
 
-var (
-	// recursed is how kustomize leads to a folder that an error is in, and before it
-	// why the folder is no file.
-	recursed = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
-
-	// accumulated is how it leads to a file.
-	accumulated = regexp.MustCompile(`(?s)accumulating resources from '([^']*)': (.*?)': `)
-
-	// inComponent is how it quotes an error in a component.
-	inComponent = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
-)
-
-// rootMessage returns the message of the innermost cause of an error of kustomize, without the
-// folders on the way to it.
-func rootMessage(err error) string {
-	text, quoted := unquoteComponents(err.Error())
-	text = recursed.ReplaceAllString(text, "")
-	if i := strings.LastIndex(text, "considering field '"); i >= 0 {
-		return text[i:]
+// rootText returns the text of an error of kustomize, without the folders on the way to it.
+func rootText(err error) string {
+	text := err.Error()
+	for match := component.FindStringSubmatch(text); match != nil; match = component.FindStringSubmatch(text) {
+		text, _ = strconv.Unquote(match[1]) // as kustomize has quoted it
 	}
-	if all := accumulated.FindAllStringSubmatch(text, -1); all != nil {
-		last := all[len(all)-1]
-		return last[1] + ": " + last[2]
-	}
-	for !quoted {
-		next := errors.Unwrap(err)
-		if next == nil || saysNothing(next) {
-			text = recursed.ReplaceAllString(err.Error(), "")
-			break
-		}
-		err = next
-	}
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// saysNothing reports whether an error does not say what it is about: it has only a few words,
-// like "missing value", or is about the nodes of YAML.
-func saysNothing(err error) bool {
-	return len(strings.Fields(err.Error())) <= len(strings.Fields(fs.ErrNotExist.Error())) || strings.HasPrefix(err.Error(), "wrong node kind: ")
-}
-
-// unquoteComponents returns the error in the innermost component that a text quotes.
-func unquoteComponents(text string) (unquoted string, quoted bool) {
-	for {
-		match := inComponent.FindStringSubmatch(text)
-		if match == nil {
-			return text, quoted
-		}
-		inner, err := strconv.Unquote(match[1])
-		if err != nil {
-			return text, quoted
-		}
-		text, quoted = inner, true
-	}
+	return recursed.ReplaceAllString(text, "")
 }

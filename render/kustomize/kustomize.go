@@ -36,14 +36,23 @@ func buildFolder(fs *source.FileSystem, folder string, keep func(*resource.Resou
 		if keep != nil && !keep(r) {
 			continue
 		}
-		o, err := newObject(r)
+		o, err := manifest.FromYAML(r.YNode())
 		if err != nil {
-			return nil, err
+			return nil, &objectError{manifest.ID{Group: r.GetGvk().Group, Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}, err}
 		}
 		objects = append(objects, o)
 	}
 	return objects, nil
 }
+
+// objectError is why a built object cannot be read.
+type objectError struct {
+	manifest.ID
+	error
+}
+
+// Unwrap returns the error without the object.
+func (e *objectError) Unwrap() error { return e.error }
 
 // maxCopied is how many bytes the copy operations of a JSON 6902 patch may add to an
 // object: each of them might double it.
@@ -87,14 +96,6 @@ func labelManagedBy(resources resmap.ResMap) error {
 		}
 	}
 	return nil
-}
-
-func newObject(r *resource.Resource) (manifest.Object, error) {
-	o, err := manifest.FromYAML(r.YNode())
-	if err != nil {
-		return manifest.Object{}, fmt.Errorf("%s: %w", manifest.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}, err)
-	}
-	return o, nil
 }
 
 // isolation is held during a build, as isolate changes the whole process.

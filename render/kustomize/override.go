@@ -26,16 +26,16 @@ type Overridden struct {
 	Before map[*unstructured.Unstructured]manifest.Object
 }
 
-// Override builds rendered objects with the component in a folder of sources.
-func Override(s *source.Sources, folder string, rendered []manifest.Object) (o Overridden, problems []manifest.Problem) {
-	k := s.Kustomizations[folder]
-	if problems = varsBelow(s, folder, map[string]bool{}); len(problems) > 0 {
+// Override builds rendered objects with the component in a folder.
+func (w *Ways) Override(folder string, rendered []manifest.Object) (o Overridden, problems []manifest.Problem) {
+	k := w.sources.Kustomizations[folder]
+	if problems = w.varsBelow(folder); len(problems) > 0 {
 		return o, problems
 	}
 	var err error
-	isolate(s, func() { o.Unchanged, o.Changed, err = overrideParts(s.FS, k, rendered) })
+	isolate(w.sources, func() { o.Unchanged, o.Changed, err = w.overrideParts(k, rendered) })
 	if err != nil {
-		return o, []manifest.Problem{kustomizeProblem(s, k.File, err)}
+		return o, []manifest.Problem{kustomizeProblem(w.sources, k.File, err)}
 	}
 	o.findBefore(rendered)
 	return o, nil
@@ -44,17 +44,16 @@ func Override(s *source.Sources, folder string, rendered []manifest.Object) (o O
 // varsBelow returns the problems of the variables in a folder and in what it loads. With any
 // variable, kustomize replaces $$ by $ in all commands, which Kubernetes then does again: the
 // shell would get less than what was written.
-func varsBelow(s *source.Sources, folder string, seen map[string]bool) (problems []manifest.Problem) {
-	k := s.Kustomizations[folder]
-	if k == nil || seen[folder] {
+func (w *Ways) varsBelow(folder string) (problems []manifest.Problem) {
+	k := w.sources.Kustomizations[folder]
+	if k == nil {
 		return nil
 	}
-	seen[folder] = true
 	if len(k.Vars) > 0 {
 		problems = append(problems, manifest.Problem{File: source.Relative(k.File), Message: "vars: would change the $ in commands that were rendered: write replacements instead, or add what has them in the environment itself"})
 	}
 	for _, entry := range slices.Concat(k.Resources, k.Components) {
-		problems = append(problems, varsBelow(s, k.Paths[entry], seen)...)
+		problems = append(problems, w.varsBelow(k.Paths[entry])...)
 	}
 	return problems
 }
@@ -62,15 +61,15 @@ func varsBelow(s *source.Sources, folder string, seen map[string]bool) (problems
 // overrideParts gives kustomize only the objects that a component may change, and a few at a
 // time where the component changes each by itself: kustomize compares each object with all
 // others.
-func overrideParts(fs *source.FileSystem, component *source.Kustomization, rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
-	patches := readPatches(fs, component)
+func (w *Ways) overrideParts(component *source.Kustomization, rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
+	fs, patches := w.sources.FS, w.patches[component.Folder]
 	isMalformed := slices.ContainsFunc(patches, func(p patch) bool { return p.err != nil })
 	if hasMoreThanPatches(component) || isMalformed {
 		overridden, err = overrideObjects(fs, component, rendered)
 		return nil, overridden, err
 	}
-	isTargeted := func(p patch) bool { return p.target != nil }
-	targeted, untargeted := filter(patches, isTargeted), slices.DeleteFunc(patches, isTargeted)
+	targeted := filter(patches, func(p patch) bool { return p.target != nil })
+	untargeted := filter(patches, func(p patch) bool { return p.target == nil })
 	var named, selected []manifest.Object
 	for _, o := range rendered {
 		c := newCandidate(o)
@@ -83,7 +82,7 @@ func overrideParts(fs *source.FileSystem, component *source.Kustomization, rende
 			unchanged = append(unchanged, o)
 		}
 	}
-	if slices.ContainsFunc(slices.Concat(targeted, untargeted), patch.changesIdentity) { // kustomize has to see which objects become one
+	if slices.ContainsFunc(patches, patch.changesIdentity) { // kustomize has to see which objects become one
 		overridden, err = overrideObjects(fs, component, slices.Concat(named, selected))
 		return unchanged, overridden, err
 	}

@@ -19,7 +19,7 @@ type patch struct {
 	documents []source.Document
 	// target is nil where the documents name what they patch.
 	target *selector
-	// err is set where kustomize is about to say what is wrong with the patch.
+	// err is set where kustomize is about to say what is wrong with the target.
 	err error
 }
 
@@ -27,10 +27,12 @@ type patch struct {
 func (p patch) path() string { return fmt.Sprintf("%s[%d]", p.field, p.index) }
 
 // readPatches returns the patches of a kustomization.
-func readPatches(fs *source.FileSystem, k *source.Kustomization) (all []patch) {
+func readPatches(k *source.Kustomization) (all []patch) {
 	add := func(field string, i int, p types.Patch) {
-		read := readPatch(fs, k, p)
-		read.field, read.index = field, i
+		read := patch{Patch: p, field: field, index: i, documents: k.Documents[p.Path+p.Patch]}
+		if p.Target != nil {
+			read.target, read.err = newSelector(p.Target)
+		}
 		all = append(all, read)
 	}
 	for i, entry := range k.PatchesStrategicMerge {
@@ -47,21 +49,6 @@ func readPatches(fs *source.FileSystem, k *source.Kustomization) (all []patch) {
 		add("patchesJson6902", i, p)
 	}
 	return all
-}
-
-func readPatch(fs *source.FileSystem, k *source.Kustomization, p types.Patch) (read patch) {
-	read.Patch = p
-	content := []byte(p.Patch)
-	if p.Path != "" {
-		if content, read.err = fs.ReadFile(k.Paths[p.Path]); read.err != nil {
-			return read
-		}
-	}
-	read.documents = source.Parse(content)
-	if p.Target != nil {
-		read.target, read.err = newSelector(p.Target)
-	}
-	return read
 }
 
 // selects reports whether a patch may change a candidate.

@@ -24,7 +24,7 @@ func (d *division) buildPart(p *part) ([]manifest.Object, error) {
 	if !pruned.isRest {
 		keep = func(r *resource.Resource) bool {
 			gvk := r.GetGvk()
-			return slices.Contains(d.sources.Kinds.GVKs, schema.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind})
+			return d.kinds.Find(schema.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}) != nil
 		}
 	}
 	return buildFolder(d.sources.FS.With(pruned.files), d.folder, keep)

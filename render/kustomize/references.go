@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/source"
 )
 
@@ -55,7 +56,7 @@ func (w *Ways) readConfigurations() (found references, ok bool) {
 	for _, file := range files {
 		content, err := w.sources.FS.ReadFile(file)
 		var specs fieldSpecs
-		if err != nil || yaml.Unmarshal(content, &specs) != nil || !found.add(w.sources.Kinds, specs) {
+		if err != nil || yaml.Unmarshal(content, &specs) != nil || !found.add(w.kinds, specs) {
 			return found, false
 		}
 	}
@@ -63,7 +64,7 @@ func (w *Ways) readConfigurations() (found references, ok bool) {
 }
 
 // add adds what a configuration says. It reports whether that leaves the names of specs alone.
-func (r *references) add(written source.Kinds, specs fieldSpecs) bool {
+func (r *references) add(written *registry.Kinds, specs fieldSpecs) bool {
 	if len(specs.NamePrefix)+len(specs.NameSuffix) > 0 || specs.mayRename() {
 		return false
 	}
@@ -99,7 +100,7 @@ func (f fieldSpecs) mayRename() bool {
 
 // selectsBuiltApart reports whether a referrer may be an object that is built apart, or
 // generated.
-func selectsBuiltApart(written source.Kinds, referrer types.FieldSpec) bool {
+func selectsBuiltApart(written *registry.Kinds, referrer types.FieldSpec) bool {
 	return selectsSpecs(written, referrer.Gvk) || slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool {
 		return resid.NewGvk("", "v1", kind).IsSelected(&referrer.Gvk)
 	})
@@ -107,6 +108,6 @@ func selectsBuiltApart(written source.Kinds, referrer types.FieldSpec) bool {
 
 // selectsSpecs reports whether kustomize takes a kind that users write for one of a
 // configuration.
-func selectsSpecs(written source.Kinds, selector resid.Gvk) bool {
-	return slices.ContainsFunc(written.GVKs, func(gvk schema.GroupVersionKind) bool { return gvkOf(gvk).IsSelected(&selector) })
+func selectsSpecs(written *registry.Kinds, selector resid.Gvk) bool {
+	return slices.ContainsFunc(written.GVKs(), func(gvk schema.GroupVersionKind) bool { return gvkOf(gvk).IsSelected(&selector) })
 }

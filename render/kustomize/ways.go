@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -30,6 +31,7 @@ type Ways struct {
 	All []Way
 
 	sources *source.Sources
+	kinds   *registry.Kinds // that people write and that something is rendered from
 	folder  string
 	byName  map[manifest.ID][]*Way // without namespaces, by the names in the end
 	// By the folder of a kustomization, of those that the build loads and of all:
@@ -39,13 +41,13 @@ type Ways struct {
 }
 
 // FindWays finds the ways of all objects that the build of a folder loads.
-func FindWays(s *source.Sources, folder string) *Ways {
+func FindWays(s *source.Sources, kinds *registry.Kinds, folder string) *Ways {
 	w := &Ways{
-		sources: s, folder: folder, byName: map[manifest.ID][]*Way{},
+		sources: s, kinds: kinds, folder: folder, byName: map[manifest.ID][]*Way{},
 		loaded: map[string]*source.Kustomization{}, generators: map[string][]generator{}, patches: map[string][]patch{},
 	}
 	for _, k := range s.Kustomizations {
-		w.generators[k.Folder], w.patches[k.Folder] = readGenerators(s, k), readPatches(s.FS, k)
+		w.generators[k.Folder], w.patches[k.Folder] = readGenerators(s, k), readPatches(k)
 	}
 	w.follow(folder, nil)
 	for i := range w.All {

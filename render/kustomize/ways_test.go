@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -88,7 +89,7 @@ func builtWithOrigins(t test, s *source.Sources) (objects []withOrigin) {
 			if err != nil || origin == nil {
 				continue
 			}
-			o, err := newObject(r)
+			o, err := manifest.FromYAML(r.YNode())
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ func builtWithOrigins(t test, s *source.Sources) (objects []withOrigin) {
 		}
 		return nil
 	})
-	ways := FindWays(s, overlay)
+	ways := FindWays(s, gatehouse.All(), overlay)
 	for i, o := range objects {
 		if way := ways.Find(o.Object); way != nil {
 			objects[i].Origin = source.Relative(way.Document.File)

@@ -13,11 +13,23 @@ import (
 )
 
 // FromYAML decodes an object from a YAML mapping, with the values that the API server would get.
-// Values that it would get otherwise than they are written are in Inexact. FromYAML changes the
-// node.
+// The error is an InexactError where it would get one otherwise than it is written. FromYAML
+// changes the node.
 func FromYAML(node *yaml.Node) (Object, error) {
-	d := &decoder{}
-	d.visit(node, nil)
+	var inexact *InexactError
+	EachScalar(node, nil, func(scalar *yaml.Node, keys []string, isKey bool) {
+		reason := Inexact(scalar, isKey)
+		switch {
+		case reason != "" && inexact == nil:
+			inexact = &InexactError{Keys: slices.Clone(keys), Value: scalar.Value, Reason: reason}
+		case isKey, scalar.ShortTag() == "!!timestamp":
+			// JSON has neither times nor other keys than text: kubectl takes them as they are written.
+			scalar.Tag = "!!str"
+		}
+	})
+	if inexact != nil {
+		return Object{}, inexact
+	}
 	var content map[string]any
 	if err := node.Decode(&content); err != nil {
 		return Object{}, err
@@ -26,13 +38,7 @@ func FromYAML(node *yaml.Node) (Object, error) {
 		return Object{}, err
 	}
 	u := &unstructured.Unstructured{Object: content}
-	o := Object{Unstructured: u, Written: u}
-	for _, wrong := range d.inexact {
-		p := InexactProblem(o.ID(), wrong.keys, wrong.value, wrong.reason)
-		p.Subject = o
-		o.Inexact = append(o.Inexact, p)
-	}
-	return o, nil
+	return Object{Unstructured: u, Written: u}, nil
 }
 
 // jsonValue returns a decoded value as unstructured objects have it after a round trip through
@@ -66,31 +72,26 @@ func jsonValue(value any) (_ any, err error) {
 	return value, nil
 }
 
-// decoder reports the values in a tree of nodes that JSON cannot hold, and replaces them by some
-// that can be decoded.
-type decoder struct{ inexact []inexact }
-
-// inexact is a value that cannot be kept as it is written.
-type inexact struct {
-	keys          []string
-	value, reason string
+// InexactError is a value that cannot be kept as it is written. Indexes among its keys are in
+// brackets.
+type InexactError struct {
+	Keys          []string
+	Value, Reason string
 }
 
-func (d *decoder) report(node *yaml.Node, path []string, reason string) {
-	d.inexact = append(d.inexact, inexact{slices.Clone(path), node.Value, reason})
-}
+// Error implements error.
+func (e *InexactError) Error() string { return e.Problem(ID{}).Message }
 
-// InexactProblem returns the problem of a value of an object that cannot be kept as it is
-// written. Indexes among the keys of its field are in brackets.
-func InexactProblem(id ID, keys []string, value, reason string) Problem {
-	p := Problem{Field: JoinField(keys), Value: Value{Is: value}}
+// Problem returns the error as the problem of an object, or of a patch without a name.
+func (e *InexactError) Problem(id ID) Problem {
+	p, shown := Problem{Field: JoinField(e.Keys), Value: Value{Is: e.Value}}, e.Value
 	if id.Name != "" {
 		p.Object = id.String()
 	}
-	if mayBeSecret(id.Kind, keys) {
-		value = "..." // problems are no place for secrets
+	if mayBeSecret(id.Kind, e.Keys) {
+		shown = "..." // problems are no place for secrets
 	}
-	p.Message = fmt.Sprintf("%s: Invalid value: %s: %s", p.Field, value, reason)
+	p.Message = fmt.Sprintf("%s: Invalid value: %s: %s", p.Field, shown, e.Reason)
 	return p
 }
 
@@ -100,41 +101,29 @@ func mayBeSecret(kind string, keys []string) bool {
 	return kind == "Secret" || isData && kind != "ConfigMap"
 }
 
-func (d *decoder) visit(node *yaml.Node, path []string) {
+// EachScalar calls visit with each scalar in a tree of nodes, as it is written, with the keys that
+// lead to it, and with each key. The keys are to be cloned where visit keeps them.
+func EachScalar(node *yaml.Node, keys []string, visit func(scalar *yaml.Node, keys []string, isKey bool)) {
 	switch node.Kind {
-	case yaml.AliasNode:
-		d.visit(node.Alias, path)
 	case yaml.ScalarNode:
-		d.scalar(node, path)
-	case yaml.MappingNode:
-		d.mapping(node, path)
+		visit(node, keys, false)
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			d.visit(item, append(path, "["+strconv.Itoa(i)+"]"))
+			EachScalar(item, append(keys, "["+strconv.Itoa(i)+"]"), visit)
 		}
-	}
-}
-
-func (d *decoder) mapping(node *yaml.Node, path []string) {
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		if key.Kind == yaml.AliasNode {
-			key = key.Alias
-		}
-		path := append(path, key.Value)
-		switch {
-		case key.Kind != yaml.ScalarNode: // decoding says why it is no key
-		case key.ShortTag() == "!!merge":
-			path = path[:len(path)-1]
-		case key.Value == "<<":
-			d.report(key, path, "is a key that YAML tools take for a merge: rename it")
-		case key.ShortTag() != "!!str":
-			if !isTextAnyway(key) {
-				d.report(key, path, "is a key, and keys are text: put it in quotes")
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, value := node.Content[i], node.Content[i+1]
+			if key.Kind == yaml.AliasNode {
+				key = key.Alias
 			}
-			key.Tag = "!!str"
+			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" { // decoding says why the former is no key
+				EachScalar(value, keys, visit)
+				continue
+			}
+			visit(key, append(keys, key.Value), true)
+			EachScalar(value, append(keys, key.Value), visit)
 		}
-		d.visit(node.Content[i+1], path)
 	}
 }
 
@@ -150,41 +139,26 @@ func isTextAnyway(key *yaml.Node) bool {
 	return key.ShortTag() == "!!timestamp"
 }
 
-func (d *decoder) scalar(node *yaml.Node, path []string) {
-	if node.ShortTag() == "!!timestamp" {
-		// JSON has no times: kubectl takes them for text, as they are written.
-		node.Tag = "!!str"
-		return
-	}
-	reason := Inexact(node)
-	if reason != "" {
-		d.report(node, path, reason)
-	}
-	if reason == noNumber || reason == notDecoded || reason == noText {
-		node.SetString("")
-	}
-}
-
-const (
-	tooLarge   = "does not fit into a signed 64-bit integer and would be rounded: write a smaller number, or text in quotes"
-	noNumber   = "is no number that JSON has: write a number, or text in quotes"
-	notDecoded = "is not what its tag says: write it without the tag, or text in quotes"
-	noText     = "is binary and no text, which JSON cannot hold: write base64 without the tag"
-)
+const tooLarge = "does not fit into a signed 64-bit integer and would be rounded: write a smaller number, or text in quotes"
 
 // Inexact returns why the API server would not get a scalar as it is written, "" if it would.
-func Inexact(scalar *yaml.Node) string {
-	var value any
-	switch scalar.ShortTag() {
-	case "!!str", "!!timestamp":
+func Inexact(scalar *yaml.Node, isKey bool) string {
+	tag := scalar.ShortTag()
+	switch {
+	case isKey && scalar.Value == "<<":
+		return "is a key that YAML tools take for a merge: rename it"
+	case isKey && tag != "!!str" && !isTextAnyway(scalar):
+		return "is a key, and keys are text: put it in quotes"
+	case isKey, tag == "!!str", tag == "!!timestamp":
 		return ""
-	case "!!int":
+	case tag == "!!int":
 		if _, err := strconv.ParseInt(scalar.Value, 0, 64); err == nil {
 			return ""
 		}
 	}
+	var value any
 	if err := scalar.Decode(&value); err != nil {
-		return notDecoded
+		return "is not what its tag says: write it without the tag, or text in quotes"
 	}
 	switch value := value.(type) {
 	case uint64:
@@ -193,7 +167,7 @@ func Inexact(scalar *yaml.Node) string {
 		return inexactFloat(value, strings.ReplaceAll(scalar.Value, "_", ""))
 	case string:
 		if !utf8.ValidString(value) {
-			return noText
+			return "is binary and no text, which JSON cannot hold: write base64 without the tag"
 		}
 	}
 	return ""
@@ -202,7 +176,7 @@ func Inexact(scalar *yaml.Node) string {
 func inexactFloat(value float64, literal string) string {
 	switch kept := strconv.FormatFloat(value, 'g', -1, 64); {
 	case math.IsInf(value, 0) || math.IsNaN(value):
-		return noNumber
+		return "is no number that JSON has: write a number, or text in quotes"
 	case isInteger(literal) && (value <= math.MinInt64 || value >= math.MaxInt64):
 		return tooLarge
 	case decimalOf(literal) != decimalOf(kept):

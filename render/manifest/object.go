@@ -25,10 +25,6 @@ type Object struct {
 	// File is the file in rendered/ that holds the object, relative to the root, with slashes;
 	// empty until the object is laid out.
 	File string
-
-	// Inexact are the values that cannot be kept as they are written, of an object that
-	// was built.
-	Inexact []Problem
 }
 
 // IsRendered reports whether the object was rendered from another.

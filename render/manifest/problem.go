@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -100,8 +101,11 @@ func SplitProblems(problems []Problem) (errors, warnings []Problem) {
 	return errors, warnings
 }
 
-// SortProblems puts problems in the order of their files and lines, each once.
+// SortProblems puts problems in the order of their files and lines, each once and on one line.
 func SortProblems(problems []Problem) []Problem {
+	for i, p := range problems {
+		problems[i].Message = lineBreaks.ReplaceAllString(drawings.ReplaceAllString(strings.TrimSpace(p.Message), ""), "; ")
+	}
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
@@ -109,6 +113,13 @@ func SortProblems(problems []Problem) []Problem {
 	})
 	return slices.CompactFunc(problems, func(a, b Problem) bool { return a.String() == b.String() })
 }
+
+// A library may write a message on several lines. CEL draws a piece of the expression below it, and
+// an arrow at the position that the message names.
+var (
+	drawings   = regexp.MustCompile(`(?m)\n \| .*$`)
+	lineBreaks = regexp.MustCompile(`:?\s*\n\s*`)
+)
 
 // Duplicate returns the problem of an object that is at another position as well.
 func Duplicate(position string) Problem {

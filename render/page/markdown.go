@@ -16,9 +16,7 @@ type column struct {
 	title    string
 	isNumber bool // is aligned to the right
 	cells    []string
-	total    string
-	// totals are those of namespaces, by their names.
-	totals map[string]string
+	totals   map[string]string // of namespaces, by their names; "" for all
 }
 
 // writeTable writes a table of the first of so many things, with a last row of totals if there are any.
@@ -46,8 +44,8 @@ func writeTable(page *bytes.Buffer, all int, things string, columns []column) {
 	if all > maxRows {
 		fmt.Fprintf(page, "| and %d more %s |%s\n", all-maxRows, things, strings.Repeat(" |", len(columns)-1))
 	}
-	if columns[0].total != "" {
-		row(func(c column) string { return c.total })
+	if columns[0].totals != nil {
+		row(func(c column) string { return bold(c.totals[""]) })
 	}
 }
 
@@ -83,7 +81,13 @@ func printable(text string, keep ...rune) string {
 	return kind.Visible(text, append(keep, emoji)...)
 }
 
-func bold(text string) string { return "**" + text + "**" }
+// bold returns Markdown in bold.
+func bold(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "**" + text + "**"
+}
 
 // maxCode bounds the length of what is shown as code, in characters.
 const maxCode = 72

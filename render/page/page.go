@@ -37,7 +37,7 @@ func Page(kinds *registry.Kinds, name string, objects []manifest.Object, files [
 	}
 	views := kinds.Views(kind.Environment{All: all}, nil)
 	slices.SortStableFunc(views, func(a, b registry.View) int { // those with a timeline come last
-		return cmp.Compare(min(1, len(a.Kind.TimeField)), min(1, len(b.Kind.TimeField)))
+		return cmp.Compare(min(1, len(a.Kind.TimeField())), min(1, len(b.Kind.TimeField())))
 	})
 
 	var page bytes.Buffer
@@ -64,19 +64,15 @@ func writeHeading(page *bytes.Buffer, name string, objects, namespaces int, view
 	if namespaces > 0 {
 		fmt.Fprintf(page, " in %s", count(namespaces, "namespace"))
 	}
+	separator := ", among them "
 	for i, v := range views {
-		switch {
-		case i == 0:
-			page.WriteString(", among them ")
-		case i == len(views)-1:
-			page.WriteString(" and ")
-		default:
-			page.WriteString(", ")
+		number := "no " + v.Kind.GVK().Kind
+		if len(v.Objects) > 0 {
+			number = count(len(v.Objects), v.Kind.GVK().Kind)
 		}
-		if len(v.Objects) == 0 {
-			page.WriteString("no " + v.Kind.GVK.Kind)
-		} else {
-			page.WriteString(count(len(v.Objects), v.Kind.GVK.Kind))
+		page.WriteString(separator + number)
+		if separator = ", "; i == len(views)-2 {
+			separator = " and "
 		}
 	}
 	page.WriteString(".\n")

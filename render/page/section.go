@@ -36,7 +36,7 @@ type entry struct {
 
 func newSection(v registry.View, paths filePaths) (*section, error) {
 	s := &section{kind: v.Kind, paths: paths}
-	if v.Kind.Page == nil {
+	if !v.Kind.HasPage() {
 		s.page = printedPage(v)
 	} else if page, err := v.Page(); err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func newSection(v registry.View, paths filePaths) (*section, error) {
 		if i < len(s.page.Rows) {
 			e.Row = s.page.Rows[i]
 		}
-		if v.Kind.TimeField != "" {
-			e.schedule, _, _ = unstructured.NestedString(o.Object.Object, strings.Split(v.Kind.TimeField, ".")...)
+		if v.Kind.TimeField() != "" {
+			e.schedule, _, _ = unstructured.NestedString(o.Object.Object, strings.Split(v.Kind.TimeField(), ".")...)
 			due, _ := time.Parse(time.RFC3339, e.schedule)
 			e.due = due.UTC()
 		}
@@ -113,18 +113,15 @@ func (s *section) column(i int) column {
 			c.totals[namespace] = s.markdown(cells[i])
 		}
 	}
-	if c.totals[""] != "" {
-		c.total = bold(c.totals[""])
-	}
 	return c
 }
 
 func (s *section) write(page *bytes.Buffer) {
-	kinds, isTimed := kind.Plural(s.kind.GVK.Kind), s.kind.TimeField != ""
+	kinds, isTimed := kind.Plural(s.kind.GVK().Kind), s.kind.TimeField() != ""
 	fmt.Fprintf(page, "\n## %s\n\n", kinds)
 	var summary []string
 	if isTimed {
-		summary = append(summary, writeTimeline(page, s.entries, s.kind.GVK.Kind))
+		summary = append(summary, writeTimeline(page, s.entries, s.kind.GVK().Kind))
 	}
 	if len(s.page.Summary) > 0 {
 		summary = append(summary, s.markdown(s.page.Summary))
@@ -135,7 +132,7 @@ func (s *section) write(page *bytes.Buffer) {
 	}
 	s.writeNamespaces(page, columns)
 
-	schedule, namespace, name := column{title: "Schedule"}, column{title: "Namespace"}, column{title: s.kind.GVK.Kind}
+	schedule, namespace, name := column{title: "Schedule"}, column{title: "Namespace"}, column{title: s.kind.GVK().Kind}
 	for _, e := range s.entries[:min(len(s.entries), maxRows)] {
 		schedule.cells = append(schedule.cells, e.times())
 		namespace.cells = append(namespace.cells, word(e.namespace))
@@ -146,7 +143,7 @@ func (s *section) write(page *bytes.Buffer) {
 		columns = slices.Insert(columns, 0, schedule)
 	}
 	if s.page.Totals != nil {
-		columns[0].total = bold("all")
+		columns[0].totals = map[string]string{"": "all"}
 	}
 	writeTable(page, len(s.entries), kinds, columns)
 }
@@ -161,13 +158,14 @@ func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
 		return
 	}
 	namespaces := slices.Sorted(maps.Keys(counts))
-	name, objects := column{title: "Namespace", total: bold("all")}, column{title: kind.Plural(s.kind.GVK.Kind), isNumber: true, total: bold(fmt.Sprint(len(s.entries)))}
+	name := column{title: "Namespace", totals: map[string]string{"": "all"}}
+	objects := column{title: kind.Plural(s.kind.GVK().Kind), isNumber: true, totals: map[string]string{"": fmt.Sprint(len(s.entries))}}
 	for _, namespace := range namespaces {
 		name.cells, objects.cells = append(name.cells, word(namespace)), append(objects.cells, fmt.Sprint(counts[namespace]))
 	}
 	sums := []column{name, objects}
 	for _, c := range columns {
-		if c.total == "" {
+		if c.totals[""] == "" {
 			continue
 		}
 		c.cells = nil

@@ -53,9 +53,8 @@ func layout(layout string) func(time.Time) string {
 // minutes names periods of n minutes.
 func minutes(n int) func(time.Time) string {
 	return func(t time.Time) string {
-		first := (t.Hour()*60 + t.Minute()) / n * n
-		last := first + n - 1
-		return fmt.Sprintf("%s %02d:%02d to %02d:%02d", t.Format("2006-01-02"), first/60, first%60, last/60, last%60)
+		first := t.Truncate(time.Duration(n) * time.Minute)
+		return first.Format("2006-01-02 15:04") + first.Add(time.Duration(n-1)*time.Minute).Format(" to 15:04")
 	}
 }
 
@@ -73,8 +72,7 @@ type span struct {
 	entries []*entry
 }
 
-// spans divides entries, which are in the order of time, by periods. It stops at one span too
-// many.
+// spans divides entries, which are in the order of time, by periods.
 func (p period) spans(entries []*entry) (spans []span) {
 	for _, e := range entries {
 		name := p.name(e.due)
@@ -83,9 +81,6 @@ func (p period) spans(entries []*entry) (spans []span) {
 		}
 		last := &spans[len(spans)-1]
 		last.entries = append(last.entries, e)
-		if len(spans) > maxPeriods {
-			break
-		}
 	}
 	return spans
 }

@@ -23,15 +23,6 @@ type Document struct {
 // Position returns the file, relative to the root, and the line at which the document starts.
 func (d Document) Position() (file string, line int) { return Relative(d.File), d.Node.Line }
 
-// documents returns the objects and patches of a piece of a file, and its growth, see measure.
-func (p piece) documents(file string) (documents []Document, growth int, err error) {
-	node, growth, err := p.parse()
-	if err != nil || node == nil {
-		return nil, 0, err
-	}
-	return splitDocument(file, node, false), growth, nil
-}
-
 // splitDocument splits a document into the objects of a List, or itself.
 func splitDocument(file string, node *yaml.Node, isListed bool) (documents []Document) {
 	d := Document{File: file, Node: node, Listed: isListed, APIVersion: textAt(node, "apiVersion")}
@@ -92,14 +83,4 @@ func values(node *yaml.Node, use func(string)) {
 	for _, child := range node.Content {
 		values(child, use)
 	}
-}
-
-// Parse returns the documents of a text that are well formed: the patches that it is.
-func Parse(content []byte) (documents []Document) {
-	for _, piece := range splitDocuments(content) {
-		if parsed, _, err := piece.documents(""); err == nil {
-			documents = append(documents, parsed...)
-		}
-	}
-	return documents
 }

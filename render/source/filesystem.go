@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,7 +66,7 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 func (f *FileSystem) Overlay(files map[string][]byte) {
 	for file, content := range files {
 		f.disk.resolved[file] = resolution{path: file}
-		f.disk.files[file] = content
+		f.disk.files[file] = keepLocal(content)
 	}
 }
 
@@ -247,6 +248,26 @@ func (d *disk) read(resolved string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.files[resolved] = content
-	return content, nil
+	d.files[resolved] = keepLocal(content)
+	return d.files[resolved], nil
+}
+
+// kustomize leaves out an object that has the annotation LocalConfig. Under the name KeptConfig
+// the annotation means nothing to it.
+const (
+	LocalConfig = "config.kubernetes.io/local-config"
+	KeptConfig  = "gatehouse.example.com/local-config"
+)
+
+// kept renames LocalConfig, also in the path of a JSON patch.
+var kept = strings.NewReplacer(LocalConfig, KeptConfig, strings.Replace(LocalConfig, "/", "~1", 1), strings.Replace(KeptConfig, "/", "~1", 1))
+
+// keepLocal renames LocalConfig in a file that may mark a CustomResourceDefinition as local config.
+// Such a definition is built and not rendered, as something else brings it to the cluster, and
+// still says what is valid.
+func keepLocal(content []byte) []byte {
+	if !bytes.Contains(content, []byte("local-config")) || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
+		return content
+	}
+	return []byte(kept.Replace(string(content)))
 }

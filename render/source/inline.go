@@ -41,7 +41,7 @@ func (s *Sources) walkInline(k *Kustomization, l loads, value *yaml.Node) {
 	case len(documents) == 0:
 		s.report(k.File, value.Line, "%s: an empty text: remove it", l.field)
 	case l.is == loadPatches:
-		s.addPatches(documents, nil)
+		s.addPatches(k, value, nil, documents)
 	default:
 		for _, d := range documents {
 			s.checkConfig(d)

@@ -51,9 +51,17 @@ func (s *Sources) Locate(p manifest.Problem, origin string) manifest.Problem {
 		p.File = Relative(origin)
 		return p
 	}
-	id := p.Subject.ID()
-	p.File, p.Line = s.locate(id, origin, writtenKeys(id, manifest.SplitField(p.Field)), testOf(p.Value))
-	return p
+	return s.locate(p, p.Subject.ID(), origin)
+}
+
+// LocateWritten returns a problem with an object that could not be built as Locate does: the object
+// comes from a file that has one of its name or, where there is none, from a kustomization.
+func (s *Sources) LocateWritten(p manifest.Problem, id manifest.ID, kustomization string) manifest.Problem {
+	p.Object = id.String()
+	if written := s.Written(id); len(written) > 0 {
+		kustomization = written[0].File
+	}
+	return s.locate(p, id, kustomization)
 }
 
 // writtenKeys returns the keys at which people write a field. The API server keeps what all
@@ -71,20 +79,21 @@ func writtenKeys(id manifest.ID, keys []string) []string {
 	return keys
 }
 
-func (s *Sources) locate(id manifest.ID, origin string, keys []string, is test) (file string, line int) {
+func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) manifest.Problem {
+	keys, is := writtenKeys(id, manifest.SplitField(p.Field)), testOf(p.Value)
+	p.File, p.Line = Relative(origin), 0
 	own := closest(id, s.documents[origin])
 	if len(own) > 0 {
+		p.Line = lineAt(own[0].Node, keys)
 		if node := nodeAt(own[0].Node, keys, is); node != nil {
-			return Relative(origin), node.Line
+			p.Line = node.Line
+			return p
 		}
 	}
 	if file, node := s.changeOf(id, keys, is); node != nil {
-		return Relative(file), node.Line
+		p.File, p.Line = Relative(file), node.Line
 	}
-	if len(own) == 0 {
-		return Relative(origin), 0
-	}
-	return Relative(origin), lineAt(own[0].Node, keys)
+	return p
 }
 
 // lineAt returns the line of a field of a document, or of the mapping that would hold it.

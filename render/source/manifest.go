@@ -23,8 +23,6 @@ type Text struct {
 	Content []byte
 	// Objects are the object in it, or those of a List.
 	Objects []Document
-
-	written []byte // the content before images were filled in
 }
 
 // readManifests reads the manifests that were found, and reports malformed YAML, what is no
@@ -40,7 +38,7 @@ func (s *Sources) readManifests() {
 	}
 	parallel.For(len(pieces), func(i int) {
 		p := &pieces[i]
-		p.documents, p.growth, p.err = p.piece.documents(p.manifest.File)
+		p.node, p.growth, p.err = p.parse()
 	})
 	for _, p := range pieces {
 		s.addPiece(p)
@@ -64,35 +62,33 @@ func (s *Sources) readManifests() {
 	}
 }
 
-// parsedPiece is a piece of a manifest, and what is in it.
+// parsedPiece is a piece of a manifest, and what came of parsing it.
 type parsedPiece struct {
 	piece
-	manifest  *Manifest
-	documents []Document
-	growth    int
-	err       error
+	manifest *Manifest
+	node     *yaml.Node
+	growth   int
+	err      error
 }
 
 // addPiece adds what was parsed of a manifest to it, and reports what is wrong with that.
 func (s *Sources) addPiece(p parsedPiece) {
 	m := p.manifest
-	if p.err == nil && len(p.documents) > 0 {
-		p.err = s.FS.disk.admit(m.File, p.growth, p.documents[0].Node.Line)
-	}
-	switch {
-	case p.err != nil:
-		s.reportMalformed(m.File, p.err)
-		return
-	case len(p.documents) == 0:
+	node := s.admitted(m.File, p.node, p.growth, p.err)
+	if node == nil {
 		return
 	}
-	for _, d := range p.documents {
+	documents := splitDocument(m.File, node, false)
+	if len(documents) == 0 {
+		return
+	}
+	for _, d := range documents {
 		if wrong, node := notAnObject(d); wrong != "" {
 			s.report(m.File, node.Line, "%s", wrong)
 		}
 	}
-	m.Texts = append(m.Texts, &Text{Content: p.content, Objects: p.documents, written: p.content})
-	s.documents[m.File] = append(s.documents[m.File], p.documents...)
+	m.Texts = append(m.Texts, &Text{Content: p.content, Objects: documents})
+	s.documents[m.File] = append(s.documents[m.File], documents...)
 }
 
 // notAnObject returns why kustomize does not take a document of a manifest, or an item of a

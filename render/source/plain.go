@@ -4,7 +4,6 @@ import (
 	"errors"
 	"iter"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -81,49 +80,33 @@ func mergedValue(node *yaml.Node, keys []string) *yaml.Node {
 	return node
 }
 
-// NumberProblems reports numbers in manifests and patches that the API server would get rounded,
-// or not at all.
+// NumberProblems reports values in manifests and patches, most of them numbers, that the API server
+// would get rounded, or not at all.
 func (s *Sources) NumberProblems() (problems []manifest.Problem) {
-	report := func(d Document, node *yaml.Node, keys []string) {
-		inexactScalars(node, keys, func(node *yaml.Node, keys []string, reason string) {
-			p := manifest.InexactProblem(d.ID, keys, node.Value, reason)
-			p.File, p.Line = Relative(d.File), node.Line
-			problems = append(problems, p)
-		})
-	}
 	for d := range s.eachDocument() {
+		report := func(scalar *yaml.Node, keys []string, isKey bool) {
+			reason := manifest.Inexact(scalar, isKey)
+			if !isKey && isHuge(scalar) {
+				reason = "is larger than a number can be: write a smaller one, or text in quotes"
+			}
+			if reason != "" {
+				wrong := manifest.InexactError{Keys: keys, Value: scalar.Value, Reason: reason}
+				p := wrong.Problem(d.ID)
+				p.File, p.Line = Relative(d.File), scalar.Line
+				problems = append(problems, p)
+			}
+		}
 		if d.Node.Kind != yaml.SequenceNode {
-			report(d, d.Node, nil)
+			manifest.EachScalar(d.Node, nil, report)
 			continue
 		}
 		for _, operation := range d.Node.Content {
 			if value := Field(operation, "value"); value != nil {
-				report(d, value, JSONPointer(textAt(operation, "path")))
+				manifest.EachScalar(value, JSONPointer(textAt(operation, "path")), report)
 			}
 		}
 	}
 	return problems
-}
-
-// inexactScalars calls report with the scalars in a node that the API server would not get as
-// they are written, and the keys that lead to them.
-func inexactScalars(node *yaml.Node, keys []string, report func(node *yaml.Node, keys []string, reason string)) {
-	switch node.Kind {
-	case yaml.ScalarNode:
-		if isHuge(node) {
-			report(node, keys, "is larger than a number can be: write a smaller one, or text in quotes")
-		} else if reason := manifest.Inexact(node); reason != "" {
-			report(node, keys, reason)
-		}
-	case yaml.SequenceNode:
-		for i, item := range node.Content {
-			inexactScalars(item, append(slices.Clip(keys), "["+strconv.Itoa(i)+"]"), report)
-		}
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			inexactScalars(node.Content[i+1], append(slices.Clip(keys), node.Content[i].Value), report)
-		}
-	}
 }
 
 var scientific = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$`)

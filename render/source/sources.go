@@ -27,8 +27,6 @@ type Sources struct {
 	Manifests []*Manifest
 	// Problems are why kustomize could not build what was read, or not as it was meant.
 	Problems []manifest.Problem
-	// Kinds are those that something is rendered from.
-	Kinds Kinds
 
 	fields        configuration         // those of the kinds
 	configuration configuration         // what kustomizations are told of them, see yieldTo
@@ -51,6 +49,8 @@ type Kustomization struct {
 	Folder, File string
 	// Paths are what the paths in it resolve to.
 	Paths map[string]string
+	// Documents are those of its patches, by their path or, in place of that, their text.
+	Documents map[string][]Document
 
 	root   *yaml.Node
 	weight int // see weightOf
@@ -60,11 +60,11 @@ type Kustomization struct {
 func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
 
 // Read reads the kustomization in a folder, those in folders that are built on top of it,
-// and all that they build on. Folders without a kustomization are problems.
-func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *Sources {
+// and all that they build on. Folders without a kustomization are problems. The configuration, a file
+// of `configurations:`, tells kustomize about the kinds that something is rendered from.
+func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...string) *Sources {
 	s := &Sources{
 		FS:             fileSystem,
-		Kinds:          kinds,
 		Kustomizations: map[string]*Kustomization{},
 		root:           folder,
 		standIns:       map[string][]byte{},
@@ -72,7 +72,7 @@ func Read(fileSystem *FileSystem, kinds Kinds, folder string, onTop ...string) *
 		isListed:       map[listed]bool{},
 	}
 	fileSystem.disk.growth = 0
-	if err := sigsyaml.Unmarshal(kinds.Configuration, &s.fields); err != nil {
+	if err := sigsyaml.Unmarshal(configuration, &s.fields); err != nil {
 		panic(err) // it comes with the program
 	}
 	s.configuration = s.fields

@@ -17,7 +17,7 @@ func (s *Sources) walk(folder string) {
 		s.report(folder, 0, "no kustomization.yaml: write one that lists the resources of the environment")
 		return
 	}
-	k := &Kustomization{Folder: folder, File: file, Paths: map[string]string{}}
+	k := &Kustomization{Folder: folder, File: file, Paths: map[string]string{}, Documents: map[string][]Document{}}
 	s.Kustomizations[folder] = k
 	content, ok := s.readFile(file)
 	if !ok {
@@ -107,7 +107,7 @@ func (s *Sources) walkEntry(k *Kustomization, l loads, entry *yaml.Node) {
 func (s *Sources) walkValue(k *Kustomization, l loads, value, target *yaml.Node) {
 	switch {
 	case l.is == inlinePatch:
-		s.addPatches(s.readYAML(k.File, textPieces(value), l), target)
+		s.addPatches(k, value, target, s.readYAML(k.File, textPieces(value), l))
 		return
 	case (l.is == loadPatches || l.is == loadConfig) && s.isInline(k, value.Value):
 		s.walkInline(k, l, value)
@@ -129,7 +129,7 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value, target *yaml.Node)
 		}
 		k.weight += weightOf(content)
 		if documents := s.readYAML(resolved, splitDocuments(content), l); l.is != loadYAML {
-			s.addPatches(documents, target)
+			s.addPatches(k, value, target, documents)
 		}
 	default:
 		s.followLoad(load{by: k, from: l, line: value.Line, path: resolved, isDir: s.FS.IsDir(resolved), isConfig: s.isInConfig || l.is == loadConfig})
@@ -177,7 +177,8 @@ func (s *Sources) readYAML(file string, pieces []piece, l loads) (documents []Do
 		if p.isTabbedJSON() {
 			continue
 		}
-		node := s.parse(file, p)
+		parsed, growth, err := p.parse()
+		node := s.admitted(file, parsed, growth, err)
 		if node == nil || node.ShortTag() == "!!null" {
 			continue
 		}
@@ -199,8 +200,10 @@ type patch struct {
 	hasTarget bool   // which selects them instead of the name in the document
 }
 
-// addPatches notes patches, and the target that an entry of a kustomization has for them, if any.
-func (s *Sources) addPatches(documents []Document, target *yaml.Node) {
+// addPatches notes the patches that are at a path, or in its place, in an entry of a kustomization,
+// and the target that the entry has for them, if any.
+func (s *Sources) addPatches(k *Kustomization, entry, target *yaml.Node, documents []Document) {
+	k.Documents[entry.Value] = documents
 	for _, d := range documents {
 		kind := d.Kind
 		if target != nil { // kustomize does not read what the document says of itself

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -138,10 +137,9 @@ func (p piece) isTabbedJSON() bool {
 	return bytes.ContainsRune(p.content, '\t') && json.Valid(p.content) && yaml.Unmarshal(p.content, &yaml.Node{}) != nil
 }
 
-// parse returns the node of a piece of a file, nil if it is empty. It reports what is wrong
-// with it.
-func (s *Sources) parse(file string, p piece) *yaml.Node {
-	node, growth, err := p.parse()
+// admitted returns the node of a piece of a file that was parsed, nil if it is empty. It reports what
+// is wrong with it.
+func (s *Sources) admitted(file string, node *yaml.Node, growth int, err error) *yaml.Node {
 	if err == nil && node != nil {
 		err = s.FS.disk.admit(file, growth, node.Line)
 	}
@@ -276,14 +274,4 @@ func yamlMessage(err error) string {
 func Field(node *yaml.Node, key string) *yaml.Node {
 	_, value := mappingEntry(node, key)
 	return value
-}
-
-// expanded returns a copy of a node without aliases.
-func expanded(node *yaml.Node) *yaml.Node {
-	whole := *dereferenced(node)
-	whole.Anchor, whole.Content = "", slices.Clone(whole.Content)
-	for i, child := range whole.Content {
-		whole.Content[i] = expanded(child)
-	}
-	return &whole
 }

@@ -182,8 +182,8 @@ func isObject(item any) bool {
 func (c *Checker) misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
 	var known []string
 	for _, k := range c.written.All {
-		if k.GVK.Group == gvk.Group {
-			known = append(known, k.GVK.Kind)
+		if k.GVK().Group == gvk.Group {
+			known = append(known, k.GVK().Kind)
 		}
 	}
 	if len(known) == 0 {

@@ -46,7 +46,7 @@ func (c *Checker) Overridden(rendered, overridden []manifest.Object) (problems [
 	}
 	for _, o := range rendered {
 		if _, gone := before[o.ID()]; gone && c.isGated(o.Unstructured) {
-			problems = append(problems, manifest.Problem{Message: "an override removes or renames " + o.String() + ": remove the " + c.written.RenderedFrom(o.Unstructured).GVK.Kind + " instead"})
+			problems = append(problems, manifest.Problem{Message: "an override removes or renames " + o.String() + ": remove the " + c.written.RenderedFrom(o.Unstructured).GVK().Kind + " instead"})
 		}
 	}
 	return problems
@@ -56,7 +56,7 @@ func (c *Checker) Overridden(rendered, overridden []manifest.Object) (problems [
 // rendered to.
 func (c *Checker) addedSpec(o manifest.Object) []manifest.Problem {
 	for _, kind := range c.written.All {
-		if o.GetKind() == kind.GVK.Kind && o.GroupVersionKind().Group == kind.GVK.Group {
+		if o.GetKind() == kind.GVK().Kind && o.GroupVersionKind().Group == kind.GVK().Group {
 			return []manifest.Problem{invalid(o, "an override adds it, and nothing would be rendered to it: write it in the environment itself")}
 		}
 	}
@@ -141,7 +141,7 @@ func (c *Checker) addContractKeys(fields map[string]string, at []string, metadat
 		}
 	}
 	for _, kind := range c.written.All {
-		add("labels", kind.Label)
+		add("labels", kind.Label())
 	}
 	add("annotations", kind.DigestAnnotation)
 }

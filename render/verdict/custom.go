@@ -61,7 +61,7 @@ func brought(written *registry.Kinds) (customKinds, []manifest.Problem) {
 func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.Problem) {
 	all = customKinds{}
 	for i := range written.All {
-		definition, err := registry.ReadCRD(written.All[i].CRD)
+		definition, err := registry.ReadCRD(written.All[i].CRD())
 		if err != nil {
 			panic(err) // registry.New has read it
 		}
@@ -72,7 +72,7 @@ func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.
 		kinds, wrong := customKinds{}.defined(manifest.Object{Unstructured: &unstructured.Unstructured{Object: content}})
 		maps.Copy(all, kinds)
 		for _, p := range wrong {
-			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", written.All[i].GVK.Kind, p.Message)
+			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", written.All[i].GVK().Kind, p.Message)
 			problems = append(problems, p)
 		}
 	}

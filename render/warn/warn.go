@@ -43,7 +43,7 @@ type Environment struct {
 // whose own rule panics.
 func (e Environment) Warnings() (warnings []manifest.Problem) {
 	for _, rule := range []func(Environment) []manifest.Problem{
-		missingNamespaces, missingController, missingGatePolicy, unpinnedController, ofKinds,
+		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
 	} {
 		warnings = append(warnings, rule(e)...)
 	}
@@ -52,7 +52,7 @@ func (e Environment) Warnings() (warnings []manifest.Problem) {
 
 // ofKinds returns the warnings of the kinds themselves.
 func ofKinds(e Environment) (warnings []manifest.Problem) {
-	hasOwn := func(k kind.Kind) bool { return k.Warnings != nil }
+	hasOwn := func(k kind.Kind) bool { return k.HasWarnings() }
 	if !slices.ContainsFunc(e.Kinds.All, hasOwn) {
 		return nil
 	}
@@ -66,7 +66,7 @@ func ofKinds(e Environment) (warnings []manifest.Problem) {
 			warnings = append(warnings, manifest.Problem{Message: err.Error()})
 		}
 		for _, w := range found {
-			o, ok := written[manifest.ID{Group: v.Kind.GVK.Group, Kind: v.Kind.GVK.Kind, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
+			o, ok := written[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
 			if !ok {
 				continue // it is not of the environment
 			}

@@ -27,10 +27,10 @@ func Rendered(object client.Object, scheme *runtime.Scheme, all []kind.Kind) ([]
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rendered {
+	for _, r := range rendered.Objects {
 		if err := kinds.HashName(r, source); err != nil {
 			return nil, err
 		}
 	}
-	return rendered, nil
+	return rendered.Objects, nil
 }

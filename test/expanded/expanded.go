@@ -16,7 +16,7 @@ func First[T any](k kind.Kind, owner kind.Object) *T {
 		panic(err)
 	}
 	first := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(rendered[0].Object, first); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(rendered.Objects[0].Object, first); err != nil {
 		panic(err)
 	}
 	return first

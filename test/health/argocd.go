@@ -37,7 +37,7 @@ var argoChecks = func() map[string]*argoCheck {
 func ArgoCD(object *unstructured.Unstructured) (string, error) {
 	check := argoChecks[object.GetKind()]
 	if check == nil {
-		check = argoChecks[testkind.Kind.GVK.Kind]
+		check = argoChecks[testkind.Kind.GVK().Kind]
 	}
 	answer, err := check.run(object.Object)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -136,30 +137,35 @@ func addToScheme(s *runtime.Scheme) error {
 }
 
 // Kind is the kind Fleet.
-var Kind = kind.Define(kind.Definition[Fleet]{
-	GVK:          groupVersion.WithKind("Fleet"),
-	AddToScheme:  addToScheme,
-	CRD:          fleets,
-	Children:     children,
-	Expand:       func(f *Fleet) ([]kind.Object, error) { return expand(f.Name, f.Spec) },
-	KeepDefaults: []string{"spec.frontImage"},
-})
+var Kind = kind.Define(Definition())
+
+// Definition returns that of the kind Fleet, for a kind that differs from it.
+func Definition() kind.Definition[Fleet, FleetStatus] {
+	return kind.Definition[Fleet, FleetStatus]{
+		GVK:          groupVersion.WithKind("Fleet"),
+		AddToScheme:  addToScheme,
+		CRD:          fleets,
+		Children:     slices.Clone(children),
+		Expand:       func(f *Fleet) ([]kind.Object, error) { return expand(f.Name, f.Spec) },
+		KeepDefaults: []string{"spec.frontImage"},
+	}
+}
 
 // ConvoyKind is the kind Convoy.
-var ConvoyKind = kind.Define(kind.Definition[Convoy]{
+var ConvoyKind = kind.Define(kind.Definition[Convoy, ConvoyStatus]{
 	GVK:         groupVersion.WithKind("Convoy"),
 	AddToScheme: addToScheme,
 	CRD:         convoys,
 	Children:    children,
 	Expand:      func(c *Convoy) ([]kind.Object, error) { return expand(c.Name, c.Spec) },
-	Status: func(s kind.Snapshot[Convoy]) kind.Decision {
+	Status: func(s kind.Snapshot[Convoy]) kind.Decision[ConvoyStatus] {
 		next := ConvoyStatus{Status: s.Status, Greeting: s.Object.Spec.Message}
 		for _, child := range s.Children {
 			if pod, ok := child.(*corev1.Pod); ok && pod.Status.Phase == corev1.PodRunning {
 				next.Running++
 			}
 		}
-		return kind.Decision{Status: next, Wake: s.Wake}
+		return kind.Decision[ConvoyStatus]{Status: next, Wake: s.Wake}
 	},
 })
 

@@ -90,12 +90,12 @@ func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render
 	if err != nil {
 		return
 	}
-	for _, child := range rendered {
+	for _, child := range rendered.Objects {
 		if err := gatehouse.All().HashName(child, stored); err != nil {
 			return
 		}
 	}
-	for _, answer := range judge.ask(r.Context(), rendered) {
+	for _, answer := range judge.ask(r.Context(), rendered.Objects) {
 		if answer.merged().refused {
 			return
 		}

@@ -78,8 +78,8 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 func describe(kinds *registry.Kinds) string {
 	text := "Write the status of each object that is " + kinds.String() + ", from the state of the objects\nthat it was rendered to."
 	for i := range kinds.All {
-		if k := &kinds.All[i]; k.Gate != "" {
-			text += fmt.Sprintf("\nOpen the scheduling gate %s of the Pod of each %s that is due.", k.Gate, k.GVK.Kind)
+		if k := &kinds.All[i]; k.Gate() != "" {
+			text += fmt.Sprintf("\nOpen the scheduling gate %s of the Pod of each %s that is due.", k.Gate(), k.GVK().Kind)
 		}
 	}
 	return text

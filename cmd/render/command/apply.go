@@ -24,11 +24,11 @@ type applyFlags struct {
 	cluster.Target
 	root    string
 	output  string
-	counted []string // the actions that the summary counts
+	counted []cluster.Action // the actions that the summary counts
 }
 
 func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
-	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []string{cluster.Created, cluster.Configured, cluster.Unchanged, cluster.Deleted}}
+	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []cluster.Action{cluster.Created, cluster.Configured, cluster.Unchanged, cluster.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "apply --env NAME",
 		Short: "Apply rendered/NAME to a cluster, and wait until it is ready",
@@ -188,14 +188,14 @@ func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	case len(r.Errors) > 0 && len(r.Objects) == 0:
 		return fmt.Errorf("%s, nothing was written", count(len(r.Errors), "problem"))
 	case len(r.Errors) > 0:
-		return fmt.Errorf("%s, what was done stays", count(len(r.Errors), "problem"))
+		return fmt.Errorf("%s, what was done stays: running this again completes it", count(len(r.Errors), "problem"))
 	}
 	return nil
 }
 
 // summary counts what was done.
 func (r *applyReport) summary() string {
-	counts := map[string]int{}
+	counts := map[cluster.Action]int{}
 	for _, change := range r.Objects {
 		counts[change.Action]++
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func newDeleteCommand(kinds *registry.Kinds) *cobra.Command {
-	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []string{cluster.Deleted}}
+	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []cluster.Action{cluster.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete --env NAME",
 		Short: "Delete from a cluster what render apply applied there",

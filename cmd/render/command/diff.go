@@ -146,7 +146,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 	var err error
 	switch {
 	case f.output == "json":
-		err = printReviewJSON(out, d, now, r)
+		err = printJSON(out, reviewReport{d.Base, review.New(d.Environments, now), r.errors, r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(d, now, r, f))
 	case d.Failed():
@@ -197,10 +197,6 @@ type reviewReport struct {
 	// Errors has the reasons why there is no review of an environment.
 	Errors   []manifest.Problem `json:"errors"`
 	Warnings []manifest.Problem `json:"warnings"`
-}
-
-func printReviewJSON(out io.Writer, d *diff.Diff, now time.Time, r report) error {
-	return printJSON(out, reviewReport{d.Base, review.New(d.Environments, now), r.errors, r.warnings})
 }
 
 // The sizes of the longest comments that hosts accept, in bytes.

@@ -200,27 +200,22 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 	case len(x.Changes) == 0 && x.Diff == "":
 		line("Changed by", "(nothing)")
 	}
-	printChanges(w, "Changed by", x.Changes)
-	printChanges(w, "Overridden by", x.Overrides.Changes)
-	if len(x.RenderedTo) > 0 {
-		fmt.Fprintln(w, "Rendered to:")
-	}
+	printList(w, "Changed by", x.Changes, explain.Place.String)
+	printList(w, "Overridden by", x.Overrides.Changes, explain.Place.String)
 	if x.IsRemoved {
 		line("Rendered to", "(nothing)")
 	}
-	for _, to := range x.RenderedTo {
-		fmt.Fprintf(w, "  %s  %s\n", kind.Visible(to.String()), kind.Visible(to.File))
-	}
+	printList(w, "Rendered to", x.RenderedTo, func(to explain.Reference) string { return to.String() + "  " + to.File })
 	printDiff(w, x.Diff, colored)
 	printDiff(w, x.Overrides.Diff, colored)
 }
 
-// printChanges prints the kustomizations that change an object.
-func printChanges(w io.Writer, title string, changes []explain.Place) {
-	for i, c := range changes {
+// printList prints a list, each item on a line, below a title; nothing where it is empty.
+func printList[T any](w io.Writer, title string, list []T, text func(T) string) {
+	for i, item := range list {
 		if i == 0 {
 			fmt.Fprintln(w, title+":")
 		}
-		fmt.Fprintf(w, "  %s\n", kind.Visible(c.String()))
+		fmt.Fprintf(w, "  %s\n", kind.Visible(text(item)))
 	}
 }

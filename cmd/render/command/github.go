@@ -75,10 +75,7 @@ func printInert(w io.Writer, r report) {
 // folderInWorkspace returns the path of a folder in the workspace of a workflow, to which the
 // files of annotations are relative; empty where the folder is not in one.
 func folderInWorkspace(dir string) string {
-	workspace, err := filepath.EvalSymlinks(os.Getenv("GITHUB_WORKSPACE"))
-	if err != nil {
-		return ""
-	}
+	workspace, _ := filepath.EvalSymlinks(os.Getenv("GITHUB_WORKSPACE")) // "" where it is none: nothing is relative to that
 	folder, err := filepath.Rel(workspace, dir)
 	if err != nil || !filepath.IsLocal(folder) {
 		return ""

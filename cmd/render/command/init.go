@@ -61,7 +61,7 @@ func newCommands(o setup.Options) string {
 	var commands []string
 	suffix := " NAME --env " + o.Environment
 	for k := range o.Kinds.Rendered() {
-		commands = append(commands, "render new "+strings.ToLower(k.GVK.Kind)+suffix)
+		commands = append(commands, "render new "+strings.ToLower(k.GVK().Kind)+suffix)
 		suffix = "" // it is the same for the others
 	}
 	return strings.Join(commands, ", or ")

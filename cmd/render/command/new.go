@@ -42,13 +42,13 @@ it prints the entry to add.`,
 }
 
 func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
-	var root string
+	var root, notes string // notes are on values in the example
 	s := setup.Spec{Kind: k, Values: map[string]any{}}
 	outline, err := setup.NewOutline(k)
 	if err != nil {
 		outline = &setup.Outline{} // setup.Add returns the error
 	}
-	name := strings.ToLower(k.GVK.Kind)
+	name := strings.ToLower(k.GVK().Kind)
 	cmd := &cobra.Command{
 		Use:     name + " NAME --env NAME",
 		Short:   strings.TrimSuffix(outline.Sentence, "."),
@@ -71,13 +71,27 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 		addFieldFlag(cmd, f, s.Values)
 		if f.Required {
 			_ = cmd.MarkFlagRequired(f.Flag)
-			cmd.Use += fmt.Sprintf(" --%s %s", f.Flag, strings.ToUpper(f.Flag))
+			cmd.Use += " " + flagWith(f, strings.ToUpper(f.Flag))
 		}
 		if f.Required || f.Shown {
-			cmd.Example += fmt.Sprintf(" --%s %s", f.Flag, word(f.Sample()))
+			sample, note := f.Sample()
+			cmd.Example += " " + flagWith(f, word(sample))
+			if note != "" {
+				notes += "\n  # " + note
+			}
 		}
 	}
+	cmd.Example += notes
 	return cmd
+}
+
+// flagWith returns the flag of a field with a value. That of a bool is one word with its value: the
+// flag stands for true by itself.
+func flagWith(f setup.Field, value string) string {
+	if f.Type() == "bool" {
+		return "--" + f.Flag + "=" + value
+	}
+	return "--" + f.Flag + " " + value
 }
 
 // fieldValue is the value of the flag of a field. It implements pflag.Value.
@@ -122,12 +136,10 @@ func runNew(cmd *cobra.Command, kinds *registry.Kinds, root string, s setup.Spec
 
 // printAddition prints what was written, or why nothing was, and the next command.
 func printAddition(cmd *cobra.Command, a *setup.Addition, f flags) error {
-	errOut := cmd.ErrOrStderr()
-	printProblems(errOut, a.Problems)
+	printProblems(cmd.ErrOrStderr(), a.Problems)
 	if a.Failed() {
 		errors, _ := manifest.SplitProblems(a.Problems)
-		fmt.Fprintf(errOut, "error: %s, nothing was written\n", count(len(errors), "problem"))
-		return exitCode(exitError)
+		return fmt.Errorf("%s, nothing was written", count(len(errors), "problem"))
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s\n", a.File, a.Object)

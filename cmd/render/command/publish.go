@@ -64,9 +64,9 @@ func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error
 	}
 	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
 		defer func() { p.stop() }()
-		step := func(doing string, mayAsk bool) {
-			p.stop() // git may ask for a password on the terminal
-			if !mayAsk {
+		step := func(doing string) {
+			p.stop()
+			if doing != "" {
 				p = newProgress(cmd.ErrOrStderr(), doing)
 			}
 		}
@@ -92,8 +92,6 @@ func printPublished(w io.Writer, r *publish.Result) error {
 	const short = 12
 	line := fmt.Sprintf("branch %s is up to date", r.Branch)
 	switch {
-	case r.SupersededBy != "":
-		line = fmt.Sprintf("superseded: somebody published the later commit %[2]s to branch %[1]s", r.Branch, r.SupersededBy[:short])
 	case r.DryRun && r.Changed:
 		line = fmt.Sprintf("%s would be published to branch %s", r.Source[:short], r.Branch)
 	case r.Changed:

@@ -17,7 +17,7 @@ func newSyncCommand(kinds *registry.Kinds) *cobra.Command {
 		Use:   "sync (flux | argocd) --env NAME --repo URL",
 		Short: "Print the objects that make Flux or Argo CD sync an environment",
 		Long: `Sync prints the objects that make Flux or Argo CD sync rendered/NAME, with health
-checks for the kinds, the settings that Pods behind a gate need, and the reasons as
+checks for the kinds` + aboutGates(kinds, ", the settings that Pods behind a gate need") + `, and the reasons as
 comments. It reads rendered/NAME, and changes nothing.`,
 		Example: `  # A GitRepository and a Kustomization, to commit where Flux syncs its own objects from
   render sync flux --env prod --repo https://github.com/acme/shop.git > prod.yaml
@@ -51,7 +51,15 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short string, manifests fun
 			if cmd.Flags().Changed("path") && o.Path == "" {
 				return errors.New("--path is empty: write . for the top of the branch, or leave it out")
 			}
-			return runSync(cmd, kinds, root, o, manifests)
+			return inRepository(cmd, kinds, root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
+				p.step("reading what was rendered")
+				printed, err := manifests(cmd.Context(), repository, o)
+				p.stop()
+				if err == nil {
+					_, err = cmd.OutOrStdout().Write(printed)
+				}
+				return err
+			})
 		},
 	}
 	addEnvironmentFlag(cmd, &o.Environment)
@@ -62,19 +70,4 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short string, manifests fun
 	_ = cmd.MarkFlagRequired("repo")
 	addRootFlag(cmd, &root)
 	return cmd
-}
-
-func runSync(cmd *cobra.Command, kinds *registry.Kinds, root string, o sync.Options, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) error {
-	return inRepository(cmd, kinds, root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
-		p.step("reading what was rendered")
-		printed, err := manifests(cmd.Context(), repository, o)
-		if err != nil {
-			return err
-		}
-		p.stop()
-		if _, err := cmd.OutOrStdout().Write(printed); err != nil {
-			return fmt.Errorf("print: %w", err)
-		}
-		return nil
-	})
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilwait "k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/kind/registry"
@@ -45,15 +45,18 @@ type Change struct {
 	manifest.ID
 	// Action is created, configured, unchanged or deleted. A Pod of an At that was created
 	// once is unchanged, whatever became of it.
-	Action string `json:"action"`
+	Action Action `json:"action"`
 }
+
+// Action is what is done about an object.
+type Action = ssa.Action
 
 // The actions of a Change.
 const (
-	Created    = string(ssa.CreatedAction)
-	Configured = string(ssa.ConfiguredAction)
-	Unchanged  = string(ssa.UnchangedAction)
-	Deleted    = string(ssa.DeletedAction)
+	Created    = ssa.CreatedAction
+	Configured = ssa.ConfiguredAction
+	Unchanged  = ssa.UnchangedAction
+	Deleted    = ssa.DeletedAction
 )
 
 // applier applies or deletes one environment.
@@ -79,12 +82,11 @@ func Apply(ctx context.Context, c *Cluster, manifests []manifest.Object, options
 	a := newApplier(c, options)
 	a.spares = true
 	var applied []*awaited
-	const removesLease = false
-	problems, err := a.hold(ctx, removesLease, func(held context.Context) (problems []manifest.Problem, err error) {
+	problems, err := a.hold(ctx, func(held context.Context) (problems []manifest.Problem, err error) {
 		applied, problems, err = a.apply(held, manifests)
 		return problems, err
 	})
-	if err != nil || !a.Wait {
+	if err != nil || manifest.HasErrors(problems) || !a.Wait {
 		return problems, err
 	}
 	notReady := a.waitFor(ctx, applied) // others may apply meanwhile
@@ -104,67 +106,53 @@ func (a *applier) apply(ctx context.Context, manifests []manifest.Object) ([]*aw
 		cluster: a.cluster, progress: a.Progress, refuse: a.refuse, force: a.ForceConflicts,
 		manager: func(*unstructured.Unstructured) string { return a.name },
 	}
-	p, problems, err := planner.plan(ctx, manifests)
+	steps, problems, err := planner.plan(ctx, manifests)
 	if err != nil {
 		return nil, nil, withWayOut(err)
 	}
-	gone, err := a.planRemovals(ctx, p.ids())
+	gone, err := a.planRemovals(ctx, idsOf(steps))
 	if err != nil {
 		return nil, nil, withWayOut(err)
 	}
 	switch all := slices.Concat(problems, notDeleted(gone)); {
 	case manifest.HasErrors(all):
-		return nil, merged(manifest.SortProblems(all)), nil
+		return nil, manifest.SortProblems(all), nil
 	case a.DryRun:
-		a.reportPlan(p.steps(), gone)
+		a.reportPlan(steps, gone)
 		return nil, all, nil
 	}
-	err = a.carryOut(ctx, planner, p, gone)
-	return a.awaited(p.steps(), gone), slices.Concat(problems, notDeleted(gone)), err
+	stopped, err := a.carryOut(ctx, planner, steps, gone)
+	return a.awaited(steps, gone), slices.Concat(problems, stopped, notDeleted(gone)), err
 }
 
-// carryOut applies and prunes. At each instant the inventory lists all that was applied.
-func (a *applier) carryOut(ctx context.Context, planner *planner, p *plan, gone []*removal) error {
-	now := p.ids()
+// carryOut applies and prunes. At each instant the inventory lists all that was applied. The problems
+// say why it stopped halfway.
+func (a *applier) carryOut(ctx context.Context, planner *planner, steps []*step, gone []*removal) ([]manifest.Problem, error) {
+	now := idsOf(steps)
 	union := maps.Clone(a.inventory.ids)
 	maps.Copy(union, now)
 	if err := a.writeInventory(ctx, union); err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.applyPlan(ctx, planner, p); err != nil {
-		return err
+	if problems, err := a.applySteps(ctx, planner, steps); err != nil || len(problems) > 0 {
+		return problems, err
 	}
 	if err := a.remove(ctx, gone); err != nil {
-		return err
+		return nil, err
 	}
 	maps.Copy(now, keptIDs(gone))
-	return a.writeInventory(ctx, now)
-}
-
-// report tells what was done about an object.
-func (a *applier) report(id manifest.ID, action string) {
-	a.Done(Change{id, action})
+	return nil, a.writeInventory(ctx, now)
 }
 
 func (a *applier) reportPlan(steps []*step, gone []*removal) {
 	for _, s := range steps {
-		a.report(s.ID(), s.action)
+		a.Done(Change{s.ID(), s.action})
 	}
 	for _, r := range gone {
 		if r.live != nil {
-			a.report(r.id, Deleted)
+			a.Done(Change{r.id, Deleted})
 		}
 	}
-}
-
-// stopped returns the error of a run that left an environment half applied.
-func stopped(problems []manifest.Problem) error {
-	problems = merged(problems)
-	lines := make([]error, len(problems))
-	for i, p := range problems {
-		lines[i] = errors.New(p.String())
-	}
-	return fmt.Errorf("%w\nwhat was applied before stays: apply again to complete it", errors.Join(lines...))
 }
 
 const (
@@ -174,45 +162,36 @@ const (
 	pollInterval = 250 * time.Millisecond
 )
 
-// applyPlan applies definitions, waits until they hold, and then applies the rest, each object
-// as soon as the cluster has judged it.
-func (a *applier) applyPlan(ctx context.Context, planner *planner, p *plan) error {
-	if err := a.applyAll(ctx, p.definitions); err != nil {
-		return err
+// applySteps applies definitions, waits until they hold, and then applies the rest, each object
+// as soon as the cluster has judged it. It stops where there are problems.
+func (a *applier) applySteps(ctx context.Context, planner *planner, steps []*step) (problems []manifest.Problem, err error) {
+	definitions, rest := cutDefinitions(steps)
+	if problems, err = a.applyAll(ctx, definitions); err != nil || len(problems) > 0 {
+		return problems, err
 	}
-	changed := slices.DeleteFunc(slices.Clone(p.definitions), func(s *step) bool { return !s.isPending() })
-	if problems := a.waitFor(ctx, a.awaited(changed, nil)); len(problems) > 0 {
-		return stopped(problems)
+	changed := slices.DeleteFunc(slices.Clone(definitions), func(s *step) bool { return !s.isPending() })
+	if problems = a.waitFor(ctx, a.awaited(changed, nil)); len(problems) > 0 {
+		return problems, nil
 	}
 	planner.isSettling = true
-	deadline := time.Now().Add(min(settling, a.Timeout))
-	for rest := p.rest; len(rest) > 0; {
+	const immediately = true
+	err = utilwait.PollUntilContextTimeout(ctx, pollInterval, min(settling, a.Timeout), immediately, func(context.Context) (isOver bool, err error) {
 		_, deferred := split(rest)
-		problems, err := planner.judge(ctx, deferred)
-		if err != nil {
-			return withWayOut(err)
-		}
-		if len(problems) > 0 {
-			return stopped(problems)
+		if problems, err = planner.judge(ctx, deferred); err != nil || len(problems) > 0 {
+			return true, withWayOut(err)
 		}
 		ready, deferred := split(rest)
-		if err := a.applyAll(ctx, ready); err != nil {
-			return err
-		}
-		if rest = deferred; len(ready) > 0 {
-			continue
-		}
-		if time.Now().After(deadline) {
-			for _, s := range deferred {
-				problems = append(problems, explain(s.Object, s.deferred)...)
-			}
-			return stopped(problems)
-		}
-		if err := pause(ctx, pollInterval); err != nil {
-			return err
-		}
+		rest = deferred
+		problems, err = a.applyAll(ctx, ready)
+		return len(rest) == 0 || len(problems) > 0, err
+	})
+	if !utilwait.Interrupted(err) || ctx.Err() != nil {
+		return problems, err
 	}
-	return nil
+	for _, s := range rest {
+		problems = append(problems, explain(s.Object, s.deferred)...)
+	}
+	return problems, nil
 }
 
 // split returns the steps that can be taken and those that are deferred.
@@ -227,34 +206,30 @@ func split(steps []*step) (ready, deferred []*step) {
 	return ready, deferred
 }
 
-// applyAll applies objects, those of one kind several at a time.
-func (a *applier) applyAll(ctx context.Context, steps []*step) error {
-	for len(steps) > 0 {
+// applyAll applies objects, those of one kind several at a time, as long as there is no problem.
+func (a *applier) applyAll(ctx context.Context, steps []*step) (problems []manifest.Problem, err error) {
+	for len(steps) > 0 && len(problems) == 0 {
 		kind := leadingKind(steps)
 		steps = steps[len(kind):]
 		a.Progress(fmt.Sprintf("applying %d of kind %s", len(kind), kind[0].GetKind()))
-		done, errs := make([]string, len(kind)), make([]error, len(kind))
-		err := concurrently(ctx, len(kind), func(ctx context.Context, i int) error {
+		done, errs := make([]Action, len(kind)), make([]error, len(kind))
+		err = concurrently(ctx, len(kind), func(ctx context.Context, i int) error {
 			done[i], errs[i] = a.applyOne(ctx, kind[i])
 			return nil
 		})
-		var problems []manifest.Problem
 		for i, s := range kind {
 			switch {
 			case errs[i] != nil:
 				problems = append(problems, explain(s.Object, errs[i])...)
 			case done[i] != "":
-				a.report(s.ID(), done[i])
+				a.Done(Change{s.ID(), done[i]})
 			}
 		}
-		switch {
-		case err != nil:
-			return err
-		case len(problems) > 0:
-			return stopped(problems)
+		if err != nil {
+			break
 		}
 	}
-	return nil
+	return problems, err
 }
 
 // leadingKind returns the first steps as long as they are of one kind.
@@ -268,7 +243,7 @@ func leadingKind(steps []*step) []*step {
 }
 
 // applyOne applies an object unless the cluster has it so already, and returns what was done.
-func (a *applier) applyOne(ctx context.Context, s *step) (action string, err error) {
+func (a *applier) applyOne(ctx context.Context, s *step) (Action, error) {
 	isOnce := ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent) // then somebody may have applied it meanwhile
 	switch {
 	case !a.ForceConflicts && !s.isPending():
@@ -288,7 +263,7 @@ func (a *applier) applyOne(ctx context.Context, s *step) (action string, err err
 	case entry.Action == ssa.SkippedAction:
 		return Unchanged, nil
 	}
-	return string(entry.Action), nil
+	return entry.Action, nil
 }
 
 // takeFromKubectl leaves nothing to kubectl that it applied, as Flux does: what is taken out of
@@ -300,14 +275,4 @@ var takeFromKubectl = ssa.ApplyCleanupOptions{
 		{Name: "kubectl", OperationType: "Update"},
 		{Name: "before-first-apply", OperationType: "Update"},
 	},
-}
-
-// pause waits a moment, or for the end of a run.
-func pause(ctx context.Context, moment time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(moment):
-		return nil
-	}
 }

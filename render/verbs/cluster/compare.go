@@ -10,7 +10,6 @@ import (
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -98,16 +97,15 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.E
 	}
 	planner := &planner{
 		cluster: c.Cluster, progress: c.progress, manager: c.manager, force: true,
-		refuse: func(*step) string { return "" }, defaultNamespace: metav1.NamespaceDefault,
+		refuse: func(*step) string { return "" },
 	}
-	p, problems, err := planner.plan(ctx, manifests)
+	steps, problems, err := planner.plan(ctx, manifests)
 	switch {
 	case err != nil:
 		return diff.Environment{}, err
 	case manifest.HasErrors(problems):
-		return diff.Environment{Name: c.name, Problems: merged(manifest.SortProblems(append(warnings, problems...)))}, nil
+		return diff.Environment{Name: c.name, Problems: manifest.SortProblems(append(warnings, problems...))}, nil
 	}
-	steps := p.steps()
 	found := make([]difference, len(steps))
 	err = concurrently(ctx, len(steps), func(ctx context.Context, i int) (err error) {
 		found[i], err = c.difference(ctx, steps[i], written[steps[i].File])
@@ -148,17 +146,13 @@ type difference struct {
 // difference returns what a sync makes of an object. Written is the object as git has it.
 func (c *comparison) difference(ctx context.Context, s *step, written *unstructured.Unstructured) (difference, error) {
 	d := difference{step: s, after: written}
-	if s.deferred != nil && (s.live != nil || !isAwaited(s.deferred)) {
-		d.notes = []string{estimate(s.deferred)}
+	if s.live != nil {
+		d.before = cleaned(s.live)
 	}
-	if s.live == nil {
-		return d, nil
-	}
-	d.before = cleaned(s.live)
 	switch {
 	case s.deferred != nil:
-		d.after = d.before.DeepCopy()
-		overlay(d.after.Object, withoutServerFields(s.Unstructured).Object)
+		d.notes = estimate(s)
+	case s.live == nil:
 	case ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent):
 		d.after, d.notes = c.leftAlone(s)
 	default:
@@ -173,33 +167,14 @@ func (c *comparison) difference(ctx context.Context, s *step, written *unstructu
 	return d, nil
 }
 
-// isAwaited reports whether an object waits for its namespace or its kind alone.
-func isAwaited(deferred error) bool {
-	refused, _ := deferred.(refusal) //nolint:errorlint // it is never wrapped
-	return refused.isUnserved || isMissingNamespace(deferred)
-}
-
-// estimate returns the note on an object that the API server cannot judge yet.
-func estimate(deferred error) string {
-	why := fmt.Sprintf("the API server refuses it before what else the environment changes is applied: %v", deferred)
-	if isAwaited(deferred) {
-		why = "the cluster does not serve that version yet"
+// estimate returns the note on an object that the API server cannot judge yet; none on one that waits
+// for its namespace or its kind alone.
+func estimate(s *step) []string {
+	refused, _ := s.deferred.(refusal) //nolint:errorlint // it is never wrapped
+	if s.live == nil && (refused.isUnserved || isMissingNamespace(s.deferred)) {
+		return nil
 	}
-	return "this is an estimate, without what the API server adds or removes: " + why
-}
-
-// overlay sets the fields that git has of an object, as far as can be told without the API
-// server: lists are replaced.
-func overlay(live, wanted map[string]any) {
-	for key, value := range wanted {
-		is, isMap := value.(map[string]any)
-		was, wasMap := live[key].(map[string]any)
-		if isMap && wasMap {
-			overlay(was, is)
-		} else {
-			live[key] = value
-		}
-	}
+	return []string{fmt.Sprintf("this is an estimate, without what the API server adds or removes: the API server refuses it before what else the environment changes is applied: %v", s.deferred)}
 }
 
 // leftAlone returns what a sync makes of an object that it creates once. That is another one

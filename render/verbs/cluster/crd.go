@@ -21,8 +21,6 @@ func refuseOlder(live, applied *unstructured.Unstructured) string {
 	for _, version := range old.Spec.Versions {
 		i := slices.IndexFunc(wanted.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version.Name })
 		switch {
-		case i < 0 && slices.Contains(old.Status.StoredVersions, version.Name):
-			missing = append(missing, "version "+version.Name+", in which objects may be stored")
 		case i < 0:
 			missing = append(missing, "version "+version.Name)
 		case version.Schema != nil && wanted.Spec.Versions[i].Schema != nil:

@@ -3,11 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
-	"example.com/gatehouse/kind"
-	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -16,13 +12,15 @@ import (
 // The text of an error tells how far it came.
 func Delete(ctx context.Context, c *Cluster, options Options) ([]manifest.Problem, error) {
 	a := newApplier(c, options)
-	const removesLease = true
-	return a.hold(ctx, removesLease, a.delete)
+	if !options.DryRun {
+		defer a.removeLease(context.WithoutCancel(ctx))
+	}
+	return a.hold(ctx, a.delete)
 }
 
 func (a *applier) delete(ctx context.Context) ([]manifest.Problem, error) {
 	if a.inventory.ResourceVersion == "" {
-		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s%s", a.Environment, a.cluster.Name, a.applied())
+		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s", a.Environment, a.cluster.Name)
 	}
 	gone, err := a.planRemovals(ctx, nil)
 	if err != nil {
@@ -30,7 +28,7 @@ func (a *applier) delete(ctx context.Context) ([]manifest.Problem, error) {
 	}
 	switch problems := notDeleted(gone); {
 	case manifest.HasErrors(problems):
-		return merged(manifest.SortProblems(problems)), nil
+		return manifest.SortProblems(problems), nil
 	case a.DryRun:
 		a.reportPlan(nil, gone)
 		return problems, nil
@@ -39,8 +37,7 @@ func (a *applier) delete(ctx context.Context) ([]manifest.Problem, error) {
 		return notDeleted(gone), err
 	}
 	if a.Wait {
-		notGone := a.waitFor(ctx, a.awaited(nil, gone))
-		if len(notGone) > 0 || ctx.Err() != nil {
+		if notGone := a.waitFor(ctx, a.awaited(nil, gone)); len(notGone) > 0 || ctx.Err() != nil {
 			return append(notDeleted(gone), notGone...), nil //nolint:nilerr // the inventory lists what is not gone
 		}
 	}
@@ -48,13 +45,4 @@ func (a *applier) delete(ctx context.Context) ([]manifest.Problem, error) {
 		return notDeleted(gone), a.writeInventory(ctx, kept)
 	}
 	return notDeleted(gone), a.removeInventory(ctx)
-}
-
-// applied names the environments that render apply applied there.
-func (a *applier) applied() string {
-	environments := map[string]bool{}
-	for _, environment := range a.others {
-		environments[environment] = true
-	}
-	return kind.Visible(render.ThereAre(slices.Sorted(maps.Keys(environments))))
 }

@@ -39,7 +39,7 @@ func isFatal(err error) bool {
 // explain returns the problems with an object that an answer of the API server means.
 func explain(o manifest.Object, err error) (problems []manifest.Problem) {
 	for _, message := range messages(err) {
-		problems = append(problems, problem(o, message))
+		problems = append(problems, manifest.Problem{File: o.File, Object: o.String(), Message: message})
 	}
 	return problems
 }
@@ -97,7 +97,7 @@ func withWayOut(err error) error {
 // wayOut returns what to do about an answer of the API server; empty where that says it.
 func wayOut(err error) string {
 	switch {
-	case meta.IsNoMatchError(err):
+	case err == nil, meta.IsNoMatchError(err):
 		return ""
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return "wait until the namespace is gone, and run this again"
@@ -129,27 +129,3 @@ func isMissingName(err error, names map[string]bool) bool {
 }
 
 var missingName = regexp.MustCompile(`"([^"\s]+)" not found|with name (\S+) was found`)
-
-// ofMany matches problems that many objects have at once.
-var ofMany = regexp.MustCompile(missingRight.String() + "|" + missingNamespace.String() + "|because it is being terminated")
-
-// merged returns problems without the repetitions of those that many objects of one kind have:
-// a missing right, or a namespace that is missing or being deleted.
-func merged(problems []manifest.Problem) (kept []manifest.Problem) {
-	first, more := map[string]int{}, map[int]int{}
-	for _, p := range problems {
-		kind, name, _ := strings.Cut(p.Object, " ")
-		name = name[strings.Index(name, "/")+1:]
-		key := kind + ": " + strings.ReplaceAll(p.Message, fmt.Sprintf("%q", name), "")
-		if i, isThere := first[key]; isThere && !p.Warning && ofMany.MatchString(p.Message) {
-			more[i]++
-			continue
-		}
-		first[key] = len(kept)
-		kept = append(kept, p)
-	}
-	for i, n := range more {
-		kept[i].Message += fmt.Sprintf(" (and %d more like it)", n)
-	}
-	return kept
-}

@@ -7,8 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"example.com/gatehouse/render/manifest"
 )
 
 // An answer of the API server is said with the way out.
@@ -49,18 +47,5 @@ func TestIsMissingName(t *testing.T) {
 		if got := isMissingName(errors.New(message), names); got != want {
 			t.Errorf("%s: %v", message, got)
 		}
-	}
-}
-
-// Only what is missing for many is said once.
-func TestMerged(t *testing.T) {
-	right := func(name string) manifest.Problem {
-		return manifest.Problem{Object: "Pod n/" + name, Message: `pods "` + name + `" is forbidden: User "u" cannot get resource "pods"`}
-	}
-	got := merged([]manifest.Problem{right("a"), right("b"), {Object: "Pod n/a", Message: "other"}, {Object: "Pod n/b", Message: "other"}, right("c")})
-	want := right("a")
-	want.Message += " (and 2 more like it)"
-	if len(got) != 3 || got[0].String() != want.String() {
-		t.Errorf("%v", got)
 	}
 }

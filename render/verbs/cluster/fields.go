@@ -9,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fluxcd/pkg/ssa"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,12 +36,12 @@ func (s *schemas) typed(o *unstructured.Unstructured) (*typed.TypedValue, error)
 	defer s.mu.Unlock()
 	version := o.GroupVersionKind().GroupVersion()
 	if s.converters[version] == nil {
-		published, err := openapi3.NewRoot(s.cluster.api.OpenAPIV3()).GVSpec(version)
-		if err != nil {
-			return nil, fmt.Errorf("read the schemas of %s: %w", version, err)
-		}
 		const preserveUnknownFields = false
-		if s.converters[version], err = managedfields.NewTypeConverter(published.Components.Schemas, preserveUnknownFields); err != nil {
+		published, err := openapi3.NewRoot(s.cluster.api.OpenAPIV3()).GVSpec(version)
+		if err == nil {
+			s.converters[version], err = managedfields.NewTypeConverter(published.Components.Schemas, preserveUnknownFields)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read the schemas of %s: %w", version, err)
 		}
 	}
@@ -100,9 +98,6 @@ func (c *comparison) withoutLeftovers(ctx context.Context, s *step) (*unstructur
 	}
 	fields, _ := withTypes.RemoveItems(leftovers).AsValue().Unstructured().(map[string]any)
 	without := &unstructured.Unstructured{Object: fields}
-	if equality.Semantic.DeepEqual(cleaned(without).Object, cleaned(s.after).Object) {
-		return s.after, nil
-	}
 	// What is left out may have a default, which only the API server knows.
 	after := withoutServerFields(without)
 	err = c.Patch(ctx, after, client.MergeFrom(withoutServerFields(s.live)), client.FieldOwner(managerName(c.name)), client.DryRunAll)
@@ -136,16 +131,13 @@ func (c *comparison) leftovers(s *step) *fieldpath.Set {
 	return leftovers
 }
 
-// fieldsOf returns the fields of a manager.
+// fieldsOf returns the fields of a manager, which the API server writes.
 func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
-	if entry.FieldsV1 == nil {
-		return fieldpath.NewSet()
+	fields := fieldpath.NewSet()
+	if entry.FieldsV1 != nil {
+		_ = fields.FromJSON(entry.FieldsV1.GetRawReader())
 	}
-	fields, err := ssa.FieldsToSet(*entry.FieldsV1)
-	if err != nil { // the API server writes them
-		return fieldpath.NewSet()
-	}
-	return &fields
+	return fields
 }
 
 // hasFieldsBelow reports whether a set has fields below a path.

@@ -1,15 +1,13 @@
 package cluster
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/fluxcd/cli-utils/pkg/object"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,25 +18,17 @@ import (
 )
 
 // An inventory lists what an environment applied to a cluster. It is a ConfigMap there, with a
-// line for each object, like "Deployment.apps shop/sessions", or with those lines compressed
-// where there are many. It never lacks an object that was applied: before anything is applied, it
-// becomes the union of what it was and what it will be.
+// line for each object as Flux writes them: "shop_sessions_apps_Deployment". It never lacks an
+// object that was applied: before anything is applied, it becomes the union of what it was and what
+// it will be.
 
 const (
 	// homeNamespace is the namespace of inventories and Leases: every cluster has it.
 	homeNamespace = metav1.NamespaceDefault
 	// prefix begins the names of inventories, Leases and field managers.
 	prefix = "gatehouse-"
-
-	plainKey      = "objects"
-	compressedKey = "objects.gz"
-	// largestPlain is how many bytes of lines are kept readable.
-	largestPlain = 256 << 10
-	// largest is how many bytes a ConfigMap can have, with room for its metadata.
-	largest = 1<<20 - 4<<10
-	// largestLines is how many bytes of lines are ever read: a hundred times what
-	// a thousand objects have.
-	largestLines = 64 << 20
+	// inventoryKey is the key of the lines in the ConfigMap.
+	inventoryKey = "objects"
 )
 
 // repositoryAnnotation has the repository that an inventory was applied from.
@@ -60,69 +50,35 @@ type inventory struct {
 
 func (i inventory) environment() string { return strings.TrimPrefix(i.Name, prefix) }
 
-// lineOf returns the line of an object: "Deployment.apps shop/sessions".
-func lineOf(id manifest.ID) string {
-	kind := schema.GroupKind{Group: id.Group, Kind: id.Kind}
-	return kind.String() + strings.TrimPrefix(id.String(), id.Kind)
+// metaOf returns an ID as Flux and its libraries have it.
+func metaOf(id manifest.ID) object.ObjMetadata {
+	return object.ObjMetadata{Namespace: id.Namespace, Name: id.Name, GroupKind: schema.GroupKind{Group: id.Group, Kind: id.Kind}}
 }
 
-// parseLine returns the object of a line.
-func parseLine(text string) (manifest.ID, error) {
-	kind, name, ok := strings.Cut(text, " ")
-	if !ok || kind == "" || name == "" {
-		return manifest.ID{}, fmt.Errorf("line %q is not like Deployment.apps shop/sessions", text)
-	}
-	gk := schema.ParseGroupKind(kind)
-	id := manifest.ID{Group: gk.Group, Kind: gk.Kind, Name: name}
-	if namespace, rest, ok := strings.Cut(name, "/"); ok {
-		id.Namespace, id.Name = namespace, rest
-	}
-	return id, nil
+// parseMeta returns the ID in a line of an inventory.
+func parseMeta(line string) (manifest.ID, error) {
+	m, err := object.ParseObjMetadata(line)
+	return manifest.ID{Group: m.GroupKind.Group, Kind: m.GroupKind.Kind, Namespace: m.Namespace, Name: m.Name}, err
 }
 
-// encodeInventory writes objects into a ConfigMap.
-func encodeInventory(ids map[manifest.ID]bool, to *corev1.ConfigMap) error {
+// encodeInventory returns a line for each object.
+func encodeInventory(ids map[manifest.ID]bool) string {
 	lines := make([]string, 0, len(ids))
 	for id := range ids {
-		lines = append(lines, lineOf(id)+"\n")
+		lines = append(lines, metaOf(id).String()+"\n")
 	}
 	slices.Sort(lines)
-	content := strings.Join(lines, "")
-	to.Data, to.BinaryData = nil, nil
-	if len(content) <= largestPlain {
-		to.Data = map[string]string{plainKey: content}
-		return nil
-	}
-	var compressed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
-	_, _ = io.WriteString(w, content) // into memory
-	_ = w.Close()
-	if compressed.Len() > largest {
-		return fmt.Errorf("an inventory of %d objects does not fit into a ConfigMap: divide the environment", len(ids))
-	}
-	to.BinaryData = map[string][]byte{compressedKey: compressed.Bytes()}
-	return nil
+	return strings.Join(lines, "")
 }
 
-// decodeInventory reads the objects from a ConfigMap.
-func decodeInventory(from *corev1.ConfigMap) (map[manifest.ID]bool, error) {
-	content := from.Data[plainKey]
-	if compressed, ok := from.BinaryData[compressedKey]; ok {
-		r, err := gzip.NewReader(bytes.NewReader(compressed))
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", compressedKey, err)
-		}
-		b, err := io.ReadAll(io.LimitReader(r, largestLines))
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", compressedKey, err)
-		}
-		content = string(b)
-	}
+// decodeInventory returns the objects in lines.
+func decodeInventory(lines string) (map[manifest.ID]bool, error) {
 	ids := map[manifest.ID]bool{}
-	for text := range strings.Lines(content) {
-		id, err := parseLine(strings.TrimSuffix(text, "\n"))
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSuffix(line, "\n")
+		id, err := parseMeta(line)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("line %q is not like shop_sessions_apps_Deployment", line)
 		}
 		ids[id] = true
 	}
@@ -142,7 +98,7 @@ func listInventories(ctx context.Context, c client.Reader) ([]inventory, error) 
 			continue
 		}
 		var err error
-		if found.ids, err = decodeInventory(found.ConfigMap); err != nil {
+		if found.ids, err = decodeInventory(found.Data[inventoryKey]); err != nil {
 			found.err = fmt.Errorf("the inventory, ConfigMap %s/%s, was edited: %w", homeNamespace, found.Name, err)
 		}
 		inventories = append(inventories, found)
@@ -189,13 +145,11 @@ func (a *applier) writeInventory(ctx context.Context, ids map[manifest.ID]bool) 
 	if isThere && maps.Equal(a.inventory.ids, ids) && maps.Equal(a.inventory.Annotations, next.Annotations) {
 		return nil
 	}
-	err := encodeInventory(ids, next.ConfigMap)
-	switch {
-	case err != nil:
-		return err
-	case isThere:
+	next.Data = map[string]string{inventoryKey: encodeInventory(ids)}
+	var err error
+	if isThere {
 		err = a.cluster.Update(ctx, next.ConfigMap, client.FieldOwner(a.name))
-	default:
+	} else {
 		err = a.cluster.Create(ctx, next.ConfigMap, client.FieldOwner(a.name))
 	}
 	if err != nil {

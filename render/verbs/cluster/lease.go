@@ -37,7 +37,7 @@ var errLost = errors.New("the Lease that keeps others from applying was lost, as
 
 // hold keeps others from applying the environment, unless it is a dry run, reads the inventories
 // and calls do, whose context ends with the Lease.
-func (a *applier) hold(ctx context.Context, removesLease bool, do func(held context.Context) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
+func (a *applier) hold(ctx context.Context, do func(held context.Context) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
 	held := ctx
 	if !a.DryRun {
 		a.Progress("waiting for others who apply " + a.Environment)
@@ -46,12 +46,7 @@ func (a *applier) hold(ctx context.Context, removesLease bool, do func(held cont
 		if held, release, err = a.acquireLease(ctx); err != nil {
 			return nil, withWayOut(err)
 		}
-		defer func() {
-			release()
-			if removesLease {
-				a.removeLease(context.WithoutCancel(ctx))
-			}
-		}()
+		defer release()
 	}
 	if err := a.readInventories(held); err != nil {
 		return nil, stopReason(held, withWayOut(err))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,14 +34,11 @@ func (a *applier) stillNeeded(ctx context.Context, r *removal, going map[manifes
 	}
 	slices.Sort(others)
 	const most = 3
-	if len(others) > most {
-		others = append(others[:most], "more")
-	}
 	switch {
 	case err != nil:
 		return fmt.Sprintf("whether anything else needs it is not known: %s", messages(err)[0])
 	case len(others) > 0:
-		return fmt.Sprintf("there is %s, which this environment does not delete; run this again when that is gone", strings.Join(others, ", "))
+		return fmt.Sprintf("there is %s, which this environment does not delete; run this again when that is gone", manifest.FirstOf(most, others))
 	}
 	return ""
 }
@@ -56,7 +52,7 @@ func (a *applier) othersInNamespace(ctx context.Context, namespace string, going
 	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists) {
 		for _, resource := range list.APIResources {
 			kind := schema.FromAPIVersionAndKind(list.GroupVersion, resource.Kind)
-			if isTransient(kind.GroupKind()) {
+			if slices.Contains(ofCluster, manifest.ID{Group: kind.Group, Kind: kind.Kind}) {
 				continue
 			}
 			found, err := a.othersOfKind(ctx, kind, namespace, going)
@@ -82,34 +78,24 @@ func (a *applier) othersOfKind(ctx context.Context, kind schema.GroupVersionKind
 			o := &list.Items[i]
 			id := manifest.ID{Group: kind.Group, Kind: kind.Kind, Namespace: o.Namespace, Name: o.Name}
 			isGoing := going[id] || o.DeletionTimestamp != nil || len(o.OwnerReferences) > 0
-			if !isGoing && !isOfCluster(id, o) {
+			if !isGoing && !slices.Contains(ofCluster, manifest.ID{Group: id.Group, Kind: id.Kind, Name: id.Name}) {
 				others = append(others, id.String())
 			}
 		}
-		if list.Continue == "" || len(others) > 0 {
+		if list.Continue == "" {
 			return others, nil
 		}
 	}
 }
 
-// isTransient reports whether objects of a kind come and go with others, or with what runs.
-func isTransient(kind schema.GroupKind) bool {
-	switch kind.Kind {
-	case "Event", "Lease", "Endpoints", "EndpointSlice":
-		return slices.Contains([]string{"", "events.k8s.io", "coordination.k8s.io", "discovery.k8s.io"}, kind.Group)
-	}
-	return false
-}
-
-// isOfCluster reports whether the cluster itself made an object of a namespace.
-func isOfCluster(id manifest.ID, o *metav1.PartialObjectMetadata) bool {
-	switch (schema.GroupKind{Group: id.Group, Kind: id.Kind}) {
-	case schema.GroupKind{Kind: "ConfigMap"}:
-		return o.Name == "kube-root-ca.crt" || o.Name == "openshift-service-ca.crt"
-	case schema.GroupKind{Kind: "ServiceAccount"}:
-		return o.Name == "default"
-	case schema.GroupKind{Kind: "Secret"}:
-		return o.Annotations["kubernetes.io/service-account.name"] != ""
-	}
-	return false
+// ofCluster lists what a cluster makes in each namespace, by its name, or, without a name, what comes
+// and goes with others.
+var ofCluster = []manifest.ID{
+	{Kind: "ConfigMap", Name: "kube-root-ca.crt"},
+	{Kind: "ServiceAccount", Name: "default"},
+	{Kind: "Event"},
+	{Group: "events.k8s.io", Kind: "Event"},
+	{Group: "coordination.k8s.io", Kind: "Lease"},
+	{Kind: "Endpoints"},
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"},
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"github.com/fluxcd/cli-utils/pkg/object"
 	"github.com/fluxcd/pkg/ssa"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	"golang.org/x/sync/errgroup"
@@ -39,14 +36,10 @@ type planner struct {
 	refuse func(s *step) string
 	// force takes fields from those who changed them.
 	force bool
-	// defaultNamespace is the namespace of objects that name none; where it is empty, they are
-	// refused.
-	defaultNamespace string
 
 	crds       map[schema.GroupKind]*step // that the environment brings
 	namespaces map[string]*step           // that the environment brings
 	names      map[string]bool            // of all objects of the environment
-	asked      sync.Map                   // the kinds that missing namespaces were asked about
 	// isSettling is set once the definitions were applied: what the cluster makes of them takes
 	// a moment.
 	isSettling bool
@@ -57,33 +50,26 @@ type step struct {
 	manifest.Object
 	live   *unstructured.Unstructured // nil where the cluster does not have the object
 	after  *unstructured.Unstructured // what the API server makes of it; nil where deferred
-	action string
+	action Action
 	// deferred is why the cluster cannot judge the object before others are applied; nil where
 	// it has judged it.
 	deferred error
 	problems []manifest.Problem
 }
 
-// plan is what applying the objects of an environment would do, in apply order.
-type plan struct {
-	definitions []*step // what other objects need first
-	rest        []*step
-}
-
-func (p *plan) steps() []*step { return slices.Concat(p.definitions, p.rest) }
-
-func (p *plan) ids() map[manifest.ID]bool {
+// idsOf returns the IDs of the objects of steps.
+func idsOf(steps []*step) map[manifest.ID]bool {
 	ids := map[manifest.ID]bool{}
-	for _, s := range p.steps() {
+	for _, s := range steps {
 		ids[s.ID()] = true
 	}
 	return ids
 }
 
-// plan asks the cluster about each object. An environment with errors among the problems must
-// not be applied.
-func (p *planner) plan(ctx context.Context, manifests []manifest.Object) (*plan, []manifest.Problem, error) {
-	steps := make([]*step, len(manifests))
+// plan asks the cluster about each object, and returns the steps in apply order. An environment
+// with errors among the problems must not be applied.
+func (p *planner) plan(ctx context.Context, manifests []manifest.Object) (steps []*step, problems []manifest.Problem, err error) {
+	steps = make([]*step, len(manifests))
 	p.crds, p.namespaces, p.names = map[schema.GroupKind]*step{}, map[string]*step{}, map[string]bool{"default": true}
 	for i, m := range manifests {
 		steps[i] = &step{Object: m}
@@ -96,27 +82,27 @@ func (p *planner) plan(ctx context.Context, manifests []manifest.Object) (*plan,
 		p.names[m.GetName()] = true
 	}
 	slices.SortFunc(steps, func(a, b *step) int { return compareInApplyOrder(a.ID(), b.ID()) })
-	made := &plan{}
-	for _, s := range steps {
-		if ssautils.IsClusterDefinition(s.Unstructured) {
-			made.definitions = append(made.definitions, s)
-		} else {
-			made.rest = append(made.rest, s)
-		}
-	}
-	problems, err := p.judge(ctx, made.definitions)
+	definitions, rest := cutDefinitions(steps)
+	problems, err = p.judge(ctx, definitions)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, err := p.judge(ctx, made.rest)
-	return made, append(problems, more...), err
+	more, err := p.judge(ctx, rest)
+	return steps, append(problems, more...), err
+}
+
+// cutDefinitions cuts steps in apply order after those that other objects need.
+func cutDefinitions(steps []*step) (definitions, rest []*step) {
+	for i, s := range steps {
+		if !ssautils.IsClusterDefinition(s.Unstructured) {
+			return steps[:i:i], steps[i:]
+		}
+	}
+	return steps, nil
 }
 
 // compareInApplyOrder compares objects by the order in which Flux applies them.
 func compareInApplyOrder(a, b manifest.ID) int {
-	metaOf := func(id manifest.ID) object.ObjMetadata {
-		return object.ObjMetadata{Namespace: id.Namespace, Name: id.Name, GroupKind: schema.GroupKind{Group: id.Group, Kind: id.Kind}}
-	}
 	switch metas := (ssa.SortableMetas{metaOf(a), metaOf(b)}); {
 	case metas.Less(0, 1):
 		return -1
@@ -135,13 +121,8 @@ func definedKind(crd *unstructured.Unstructured) schema.GroupKind {
 
 // judge asks the cluster about objects, several at a time. An error is of the connection.
 func (p *planner) judge(ctx context.Context, steps []*step) (problems []manifest.Problem, err error) {
-	var asked atomic.Int64
-	err = concurrently(ctx, len(steps), func(ctx context.Context, i int) error {
-		if n := asked.Add(1); n%concurrency == 1 {
-			p.progress(fmt.Sprintf("asking the cluster about %d of %d objects", n, len(steps)))
-		}
-		return p.judgeOne(ctx, steps[i])
-	})
+	p.progress(fmt.Sprintf("asking the cluster about %d objects", len(steps)))
+	err = concurrently(ctx, len(steps), func(ctx context.Context, i int) error { return p.judgeOne(ctx, steps[i]) })
 	for _, s := range steps {
 		problems = append(problems, s.problems...)
 	}
@@ -167,28 +148,26 @@ func concurrently(ctx context.Context, n int, do func(ctx context.Context, i int
 // is wrong with it.
 func (p *planner) judgeOne(ctx context.Context, s *step) error {
 	s.action, s.deferred, s.problems, s.after = "", nil, nil, nil
-	switch err := p.ask(ctx, s); {
-	case err == nil && s.live == nil:
+	err := p.ask(ctx, s)
+	switch {
+	case s.live == nil:
 		s.action = Created
 	case err == nil && isUnchanged(s.live, s.after):
 		s.action = Unchanged
-	case err == nil:
+	default:
 		s.action = Configured
+	}
+	switch {
+	case err == nil:
 	case isFatal(err):
 		return err
 	case p.mayPass(s, err):
-		s.deferred, s.action = err, Configured
-		if s.live == nil {
-			s.action = Created
-		}
+		s.deferred = err
 	default:
 		s.problems = explain(s.Object, err)
 	}
 	return nil
 }
-
-// attempts is how often an object is asked about that changes meanwhile.
-const attempts = 5
 
 // ask reads the object of the cluster, and what the API server would make of it.
 func (p *planner) ask(ctx context.Context, s *step) error {
@@ -196,48 +175,24 @@ func (p *planner) ask(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
-	if namespace := s.GetNamespace(); p.isMissing(namespace) && !p.isFirst(s) {
-		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, namespace)
-	}
-	for range attempts {
-		s.live = nil
-		if !served.Empty() {
-			if s.live, err = p.cluster.read(ctx, served, s.ID()); err != nil {
-				return err
-			}
-		}
-		if message := p.refuse(s); message != "" {
-			return refusal{message: message}
-		}
-		if served != s.GroupVersionKind() {
-			return unserved(s.GroupVersionKind())
-		}
-		if s.after = s.live; s.live != nil && ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent) {
-			return nil
-		}
-		if s.after, err = p.dryRun(ctx, s); err != nil {
+	s.live = nil
+	if !served.Empty() {
+		if s.live, err = p.cluster.read(ctx, served, s.ID()); err != nil {
 			return err
 		}
-		if s.live == nil || s.after.GetResourceVersion() == s.live.GetResourceVersion() {
-			return nil
-		}
 	}
+	if message := p.refuse(s); message != "" {
+		return refusal{message: message}
+	}
+	if served != s.GroupVersionKind() {
+		return unserved(s.GroupVersionKind())
+	}
+	if s.live != nil && ssautils.AnyInMetadata(s.Unstructured, onlyIfAbsent) {
+		s.after = s.live
+		return nil
+	}
+	s.after, err = p.dryRun(ctx, s)
 	return err
-}
-
-// isMissing reports whether a namespace is not there before the environment is applied.
-func (p *planner) isMissing(namespace string) bool {
-	s := p.namespaces[namespace]
-	return s.isPending() && s.live == nil && !p.isSettling
-}
-
-// isFirst reports whether an object is the first of its kind in its namespace to be judged. In a
-// namespace that is missing the API server, after a wait, checks no more than rights.
-func (p *planner) isFirst(s *step) bool {
-	ofKind := s.ID()
-	ofKind.Name = ""
-	_, isThere := p.asked.LoadOrStore(ofKind, true)
-	return !isThere
 }
 
 // locate puts an object into the namespace in which the cluster has it, and returns the version
@@ -261,14 +216,11 @@ func (p *planner) locate(s *step) (served schema.GroupVersionKind, err error) {
 	default:
 		scope, _, _ = unstructured.NestedString(crd.Unstructured.Object, "spec", "scope")
 	}
-	switch {
-	case scope == "Cluster" || scope == string(meta.RESTScopeNameRoot):
-		s.SetNamespace("")
-	case s.GetNamespace() == "" && p.defaultNamespace == "":
-		return served, refusal{message: "has no namespace: write one, or namespace: in a kustomization, and render"}
-	case s.GetNamespace() == "":
-		s.SetNamespace(p.defaultNamespace)
+	namespace := s.NamespaceOrDefault()
+	if scope == "Cluster" || scope == string(meta.RESTScopeNameRoot) {
+		namespace = ""
 	}
+	s.SetNamespace(namespace)
 	return served, nil
 }
 
@@ -324,13 +276,6 @@ func isUnchanged(live, after *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(withoutServerFields(live).Object, withoutServerFields(after).Object)
 }
 
-// problem returns a problem with an object of an environment.
-func problem(o manifest.Object, message string) manifest.Problem {
-	return manifest.Problem{File: o.File, Object: o.String(), Message: message}
-}
-
 func warning(o manifest.Object, message string) manifest.Problem {
-	warning := problem(o, message)
-	warning.Warning = true
-	return warning
+	return manifest.Problem{File: o.File, Object: o.String(), Message: message, Warning: true}
 }

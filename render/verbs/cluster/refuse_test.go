@@ -29,10 +29,6 @@ kind: ConfigMap
 metadata: {name: lost, namespace: nowhere}
 ---
 apiVersion: v1
-kind: ConfigMap
-metadata: {name: homeless}
----
-apiVersion: v1
 kind: Service
 metadata: {name: wrong, namespace: NAME}
 spec: {ports: [{port: 99999}]}
@@ -44,7 +40,6 @@ metadata: {name: gatehouse-NAME, namespace: default}
 		`ConfigMap NAME/one: data.key: "autoscaler" changed this field: leave it out`, `ConfigMap NAME/two: data.key: "autoscaler"`, "--force-conflicts",
 		"Gadget NAME/g: the cluster has no kind Gadget of nobody.example.com/v1: add its CustomResourceDefinition",
 		`ConfigMap nowhere/lost: namespaces "nowhere" not found: add a Namespace to the environment`,
-		"ConfigMap homeless: has no namespace: write one",
 		"Service NAME/wrong: ", "99999",
 		"ConfigMap default/gatehouse-NAME: is where render apply keeps its inventory")
 	if w.configMap("new") != nil {
@@ -96,7 +91,7 @@ func TestOtherEnvironments(t *testing.T) {
 		t.Error("an environment deleted what another applied")
 	}
 	_, wrong = w.delete(other)
-	w.mustSay(wrong, "nothing of environment NAME-2 was applied", ": there ")
+	w.mustSay(wrong, "nothing of environment NAME-2 was applied")
 }
 
 // A CustomResourceDefinition of the cluster that can do more stays as it is.
@@ -110,7 +105,7 @@ func TestNewerDefinition(t *testing.T) {
 	w.mustBe(w.mustApply(versions+"---"+namespace+widget), "CustomResourceDefinition widgets.NAME.example.com configured", "Namespace NAME created", "Widget NAME/w created")
 	w.mustRefuse(newer, "is newer in the cluster, where it has version v2")
 	second := strings.Replace(versions, "name: v1", "name: v3", 1)
-	w.mustRefuse(second, "version v1, in which objects may be stored")
+	w.mustRefuse(second, "version v1")
 }
 
 // A new field of a kind and an object that has it are applied together.
@@ -137,11 +132,9 @@ func TestTerminating(t *testing.T) {
 		t.Error("the inventory is gone, and what it had is not")
 	}
 	w.mustRefuse(namespace, "Namespace NAME: is being deleted: wait until it is gone")
-	w.mustRefuse(configMap("new", "b")+configMap("newer", "b"), "ConfigMap NAME/new: ", "because it is being terminated: wait until the namespace is gone, and run this again (and 1 more like it)")
-	terminating := w.object("v1", "Namespace", "NAME")
-	w.writeStatus(terminating, `{"conditions":[{"type":"NamespaceFinalizersRemaining","status":"True","message":"example.com/f in 1 resource instances"},{"type":"NamespaceDeletionDiscoveryFailure","status":"False","message":"fine"}]}`)
+	w.mustRefuse(configMap("new", "b")+configMap("newer", "b"), "ConfigMap NAME/new: ", "ConfigMap NAME/newer: ", "because it is being terminated: wait until the namespace is gone, and run this again")
 	_, wrong = w.delete(wait, func(o *Options) { o.Timeout = 2e9 })
-	w.mustSay(wrong, "Namespace NAME: is not gone after 2s: example.com/f in 1 resource instances")
+	w.mustSay(wrong, "Namespace NAME: is not gone after 2s: it ends")
 }
 
 // All missing rights are reported before anything is written.
@@ -154,7 +147,7 @@ func TestNoRights(t *testing.T) {
 	w.mustBe(done)
 	w.mustSay(wrong,
 		`ConfigMap NAME/one: configmaps "one" is forbidden: User "NAME" cannot patch resource "configmaps" in API group "" in the namespace "NAME": ask an administrator of the cluster for that right`,
-		"(and 1 more like it)", `ConfigMap NAME-2/there: configmaps "there" is forbidden`, `Namespace NAME-2: `)
+		`ConfigMap NAME/two: configmaps "two" is forbidden`, `ConfigMap NAME-2/there: configmaps "there" is forbidden`, `Namespace NAME-2: `)
 	done, wrong = w.applyAs(poor, all)
 	w.mustBe(done)
 	w.mustSay(wrong, `Lease default/gatehouse-NAME`, `cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default": ask an administrator of the cluster for that right`)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -89,24 +88,12 @@ func keptIDs(gone []*removal) map[manifest.ID]bool {
 
 // judgeRemoval finds out whether to delete an object. An error is of the connection.
 func (a *applier) judgeRemoval(ctx context.Context, r *removal) error {
-	live, err := a.cluster.find(ctx, r.id)
-	if err == nil && live != nil {
-		if why, isForNow := a.refuseDelete(live); why != "" {
-			r.leave(why, isForNow)
-			return nil
-		}
-		uid := live.GetUID()
-		err = a.cluster.Delete(ctx, live, client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid})
-	}
-	switch {
-	case client.IgnoreNotFound(err) == nil, apierrors.IsConflict(err):
-		r.live = live
-	case isFatal(err):
-		return err
-	default:
+	err := a.removeOne(ctx, r, client.DryRunAll)
+	if err != nil && !isFatal(err) {
 		r.problem = &manifest.Problem{Object: r.id.String(), Message: messages(err)[0]}
+		return nil
 	}
-	return nil
+	return err
 }
 
 // gateOf returns the scheduling gate behind which a Pod is rendered; empty for other objects.
@@ -115,7 +102,7 @@ func gateOf(kinds *registry.Kinds, o *unstructured.Unstructured) string {
 	if k == nil || o.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Pod"}) {
 		return ""
 	}
-	return k.Gate
+	return k.Gate()
 }
 
 // runs reports whether an object is a Pod that was started, by opening the gate behind which
@@ -140,17 +127,15 @@ func (a *applier) remove(ctx context.Context, gone []*removal) error {
 			return err
 		}
 		a.Progress("deleting " + kind.Visible(r.id.String()))
-		why, err := a.stillNeeded(ctx, r, nil), error(nil)
-		if why == "" {
-			why, err = a.removeOne(ctx, r)
-		}
-		switch {
-		case err != nil:
-			return fmt.Errorf("delete %s: %w\nwhat was done before stays: run this again to complete it", r.id, err)
-		case why != "":
+		if why := a.stillNeeded(ctx, r, nil); why != "" {
 			r.leave(why, true)
-		default:
-			a.report(r.id, Deleted)
+			continue
+		}
+		if err := a.removeOne(ctx, r); err != nil {
+			return fmt.Errorf("delete %s: %w\nwhat was done before stays: run this again to complete it", r.id, err)
+		}
+		if r.live != nil {
+			a.Done(Change{r.id, Deleted})
 		}
 	}
 	return nil
@@ -160,27 +145,25 @@ func (a *applier) remove(ctx context.Context, gone []*removal) error {
 // ResourceQuota does while what it counts is deleted.
 var busyRetries = utilwait.Backoff{Steps: 10, Duration: 10 * time.Millisecond, Factor: 2}
 
-// removeOne deletes an object that still belongs to this environment, or returns why not.
-func (a *applier) removeOne(ctx context.Context, r *removal) (why string, err error) {
-	live := r.live
-	err = retry.RetryOnConflict(busyRetries, func() error {
-		if live == nil {
-			found, err := a.cluster.find(ctx, r.id)
-			if err != nil || found == nil {
-				return err
-			}
-			if why, _ = a.refuseDelete(found); found.GetUID() != r.live.GetUID() {
-				why = "somebody made it anew meanwhile"
-			}
-			if why != "" {
-				return nil
-			}
-			live = found
+// removeOne deletes an object, or tries to by a dry run. It leaves one that does not belong to this
+// environment, or no longer does.
+func (a *applier) removeOne(ctx context.Context, r *removal, options ...client.DeleteOption) error {
+	return retry.RetryOnConflict(busyRetries, func() error {
+		live, err := a.cluster.find(ctx, r.id)
+		if err != nil || live == nil {
+			return err
 		}
+		why, isForNow := a.refuseDelete(live)
+		if r.live != nil && r.live.GetUID() != live.GetUID() {
+			why, isForNow = "somebody made it anew meanwhile", true
+		}
+		if why != "" {
+			r.leave(why, isForNow)
+			return nil
+		}
+		r.live = live
 		version, uid := live.GetResourceVersion(), live.GetUID()
-		err := a.cluster.Delete(ctx, live, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid, ResourceVersion: &version})
-		live = nil // the next attempt looks again
-		return client.IgnoreNotFound(err)
+		options := append(options, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid, ResourceVersion: &version})
+		return client.IgnoreNotFound(a.cluster.Delete(ctx, live, options...))
 	})
-	return why, err
 }

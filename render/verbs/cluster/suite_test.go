@@ -100,7 +100,7 @@ func (w *world) delete(changes ...func(*Options)) (done, wrong []string) {
 func (w *world) recorded(changes []func(*Options)) (Options, *[]string) {
 	options, recorded := w.options, &[]string{}
 	options.Progress = func(string) {}
-	options.Done = func(c Change) { *recorded = append(*recorded, c.String()+" "+c.Action) }
+	options.Done = func(c Change) { *recorded = append(*recorded, c.String()+" "+c.Action.String()) }
 	for _, change := range changes {
 		change(&options)
 	}
@@ -197,8 +197,8 @@ func (w *world) applyElse(manager, text string) {
 	}
 }
 
-// inventory returns the lines of the inventory.
-func (w *world) inventory() []string {
+// inventory returns the objects in the inventory, like "Deployment.apps=shop/sessions".
+func (w *world) inventory() (listed []string) {
 	w.Helper()
 	c := &corev1.ConfigMap{}
 	err := w.admin.Get(w.ctx, client.ObjectKey{Namespace: "default", Name: "gatehouse-" + w.name}, c)
@@ -206,7 +206,13 @@ func (w *world) inventory() []string {
 		return nil
 	}
 	w.must(err)
-	return strings.Fields(strings.ReplaceAll(c.Data["objects"], " ", "="))
+	ids, err := decodeInventory(c.Data[inventoryKey])
+	w.must(err)
+	for id := range ids {
+		listed = append(listed, metaOf(id).GroupKind.String()+"="+strings.TrimPrefix(id.String(), id.Kind+" "))
+	}
+	slices.Sort(listed)
+	return listed
 }
 
 // endNamespace plays the controller of namespaces.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fluxcd/cli-utils/pkg/object"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -122,9 +121,9 @@ func (c *comparison) listKustomization(ctx context.Context, name string) (ids []
 	entries, _, _ := unstructured.NestedSlice(k.Object, "status", "inventory", "entries")
 	for _, entry := range entries {
 		fields, _ := entry.(map[string]any)
-		id, _ := fields["id"].(string)
-		if parsed, err := object.ParseObjMetadata(id); err == nil {
-			ids = append(ids, manifest.ID{Group: parsed.GroupKind.Group, Kind: parsed.GroupKind.Kind, Namespace: parsed.Namespace, Name: parsed.Name})
+		line, _ := fields["id"].(string)
+		if id, err := parseMeta(line); err == nil {
+			ids = append(ids, id)
 		}
 	}
 	return ids, nil

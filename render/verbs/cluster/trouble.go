@@ -38,7 +38,7 @@ func (a *applier) trouble(ctx context.Context, w *awaited) string {
 	if err != nil || fields.Spec.Selector == nil || a.cluster.List(ctx, pods, client.InNamespace(w.id.Namespace), client.MatchingLabelsSelector{Selector: selector}) != nil {
 		return ""
 	}
-	kind, name, state := strings.ToLower(w.id.Kind), w.id.Name, ""
+	state := ""
 	for _, c := range fields.Status.Conditions {
 		if c.Type == "ReplicaFailure" && c.Status == metav1.ConditionTrue {
 			state = c.Reason + ": " + c.Message
@@ -47,14 +47,14 @@ func (a *applier) trouble(ctx context.Context, w *awaited) string {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if trouble := podTrouble(pod); trouble != "" && pod.DeletionTimestamp == nil {
-			kind, name, state = "pod", pod.Name, fmt.Sprintf("Pod %s: %s", pod.Name, trouble)
+			state = fmt.Sprintf("Pod %s: %s", pod.Name, trouble)
 			break
 		}
 	}
-	if state != "" {
-		state = ": " + strings.TrimRight(state, ".: \n")
+	if state == "" {
+		return ""
 	}
-	return fmt.Sprintf("%s: see kubectl describe %s %s --namespace %s", state, kind, name, w.id.Namespace)
+	return ": " + strings.TrimRight(state, ".: \n")
 }
 
 // podTrouble returns what keeps a Pod from being ready; empty where it is ready, or has ended

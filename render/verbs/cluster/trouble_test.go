@@ -24,23 +24,22 @@ func TestTrouble(t *testing.T) {
 		_, wrong := w.apply(namespace+deployment, wait, short)
 		w.mustSay(wrong, words...)
 	}
-	mustSay("Deployment NAME/d: is not ready after 1s: ", ": see kubectl describe deployment d --namespace NAME")
+	mustSay("Deployment NAME/d: is not ready after 1s: ")
 	w.writeStatus(w.object("apps/v1", "Deployment", "NAME/d"), `{"observedGeneration":1,"conditions":[{"type":"ReplicaFailure","status":"True","reason":"FailedCreate","message":"quota is used up"}]}`)
 	mustSay("is not ready after 1s: Replicas: 0/1: FailedCreate: quota is used up")
 	w.create(podOfDeployment)
 	pod := w.object("v1", "Pod", "NAME/d-1")
-	const see = ": see kubectl describe pod d-1 --namespace NAME"
 	for _, test := range []struct{ status, want string }{
-		{`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/1 nodes are available."}]}`, "Unschedulable: 0/1 nodes are available" + see},
-		{`{"conditions":[{"type":"PodScheduled","status":"True"}],"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ContainerCreating"}}}]}`, "ContainerCreating" + see},
-		{`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ErrImagePull","message":"no such image"}}}]}`, "ErrImagePull: no such image" + see},
-		{`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off"}},"lastState":{"terminated":{"exitCode":3}}}]}`, "CrashLoopBackOff: container c exited with 3" + see},
-		{`{"phase":"Running","containerStatuses":[{"name":"c","state":{"running":{},"waiting":null}}]}`, "Running, but not ready" + see},
+		{`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/1 nodes are available."}]}`, "Unschedulable: 0/1 nodes are available"},
+		{`{"conditions":[{"type":"PodScheduled","status":"True"}],"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ContainerCreating"}}}]}`, "ContainerCreating"},
+		{`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ErrImagePull","message":"no such image"}}}]}`, "ErrImagePull: no such image"},
+		{`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off"}},"lastState":{"terminated":{"exitCode":3}}}]}`, "CrashLoopBackOff: container c exited with 3"},
+		{`{"phase":"Running","containerStatuses":[{"name":"c","state":{"running":{},"waiting":null}}]}`, "Running, but not ready"},
 	} {
 		w.writeStatus(pod, test.status)
 		mustSay("rendered/NAME/1.yaml: Deployment NAME/d: is not ready after 1s: Replicas: 0/1: Pod d-1: " + test.want)
 	}
 	w.writeStatus(pod, `{"conditions":[{"type":"Ready","status":"True"}]}`)
-	mustSay("is not ready after 1s: Replicas: 0/1: FailedCreate: quota is used up: see kubectl describe deployment d")
+	mustSay("is not ready after 1s: Replicas: 0/1: FailedCreate: quota is used up")
 	w.must(w.admin.Delete(w.ctx, pod, client.GracePeriodSeconds(0)))
 }

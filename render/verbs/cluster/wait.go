@@ -1,17 +1,15 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	ssautils "github.com/fluxcd/pkg/ssa/utils"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilwait "k8s.io/apimachinery/pkg/util/wait"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -53,23 +51,20 @@ func (a *applier) awaited(applied []*step, gone []*removal) (all []*awaited) {
 
 // waitFor waits until objects are ready and others are gone. The problems say why they are not.
 func (a *applier) waitFor(ctx context.Context, all []*awaited) (problems []manifest.Problem) {
-	inTime, cancel := context.WithTimeout(ctx, a.Timeout)
-	defer cancel()
-	for pending := all; ; {
+	pending, immediately := all, true
+	_ = utilwait.PollUntilContextTimeout(ctx, time.Second, a.Timeout, immediately, func(inTime context.Context) (bool, error) {
 		_ = concurrently(inTime, len(pending), func(ctx context.Context, i int) error {
 			if live, err := a.cluster.find(ctx, pending[i].id); ctx.Err() == nil || pending[i].message == "" {
 				pending[i].status, pending[i].message = pending[i].observe(a.Kinds, live, err)
 			}
 			return nil
 		})
-		if pending = slices.DeleteFunc(slices.Clone(pending), (*awaited).isOver); len(pending) == 0 {
-			break
+		pending = slices.DeleteFunc(slices.Clone(pending), (*awaited).isOver)
+		if len(pending) > 0 {
+			a.Progress(kind.Visible(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
 		}
-		a.Progress(kind.Visible(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
-		if pause(inTime, time.Second) != nil {
-			break
-		}
-	}
+		return len(pending) == 0, nil
+	})
 	for _, w := range all {
 		if w.status != status.CurrentStatus {
 			problems = append(problems, w.problem(a.Timeout, a.trouble(ctx, w)))
@@ -106,21 +101,7 @@ func (w *awaited) observe(kinds *registry.Kinds, live *unstructured.Unstructured
 	case len(live.GetFinalizers()) > 0:
 		return status.InProgressStatus, fmt.Sprintf("it waits for its finalizers %q", live.GetFinalizers())
 	}
-	return status.InProgressStatus, cmp.Or(whatRemains(live), "it ends")
-}
-
-// whatRemains returns what keeps a Namespace from being gone; empty for any other object.
-func whatRemains(live *unstructured.Unstructured) string {
-	if !ssautils.IsNamespace(live) {
-		return ""
-	}
-	var remains []string
-	for _, c := range manifest.As[corev1.Namespace](live).Status.Conditions {
-		if c.Status == corev1.ConditionTrue {
-			remains = append(remains, c.Message)
-		}
-	}
-	return strings.Join(remains, "; ")
+	return status.InProgressStatus, "it ends"
 }
 
 // health returns the status of an object: Current where its kind takes it for healthy, and else
@@ -128,9 +109,6 @@ func whatRemains(live *unstructured.Unstructured) string {
 func health(kinds *registry.Kinds, live *unstructured.Unstructured) (status.Status, string) {
 	if kinds.IsInHealthyPhase(live) {
 		return status.CurrentStatus, ""
-	}
-	if ssautils.IsNamespace(live) && live.GetDeletionTimestamp() != nil {
-		return status.FailedStatus, "it is being deleted"
 	}
 	result, err := status.Compute(live)
 	if err != nil {

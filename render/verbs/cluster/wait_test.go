@@ -80,7 +80,7 @@ func TestHealth(t *testing.T) {
 		"a stalled At":                {at("{phase: PENDING, observedGeneration: 2, conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no time}]}"), "no time", status.FailedStatus},
 		"an At that runs":             {at("{phase: RUNNING, observedGeneration: 2, conditions: [{type: Ready, status: 'False'}, {type: Reconciling, status: 'True'}]}"), "", status.CurrentStatus},
 		"an At that failed":           {at("{phase: DONE, observedGeneration: 2, conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True'}]}"), "", status.CurrentStatus},
-		"a Namespace that terminates": {"apiVersion: v1\nkind: Namespace\nmetadata: {name: n, deletionTimestamp: '2026-01-01T00:00:00Z'}", "is being deleted", status.FailedStatus},
+		"a Namespace that terminates": {"apiVersion: v1\nkind: Namespace\nmetadata: {name: n, deletionTimestamp: '2026-01-01T00:00:00Z'}", "is being deleted", status.InProgressStatus},
 		"what is being deleted":       {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n, deletionTimestamp: '2026-01-01T00:00:00Z'}", "is being deleted", status.InProgressStatus},
 		"what has no status":          {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n}", "", status.CurrentStatus},
 	} {

@@ -1,10 +1,12 @@
 package diff
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -63,35 +65,33 @@ func (b *before) readIndexes(ctx context.Context) (map[string][]string, error) {
 	return listed, err
 }
 
-// read returns the files of an environment that its index lists. Git names contents by their
-// hash: what is the same now is not read from a commit.
-func (b *before) read(ctx context.Context, environment string, now []tree.File) (files []tree.File, err error) {
+// read returns the files of an environment that its index lists and that are not the same now, and
+// the paths of those that are. Git names contents by their hash: what is the same is not read.
+func (b *before) read(ctx context.Context, environment string, now map[string][]byte) (files []tree.File, same map[string]bool, err error) {
+	same = map[string]bool{}
 	if b.commit == "" {
-		return b.repository.Rendered(environment)
+		files, err = b.repository.Rendered(environment)
+		files = slices.DeleteFunc(files, func(file tree.File) bool {
+			content, isNow := now[file.Path]
+			same[file.Path] = isNow && bytes.Equal(content, file.Content)
+			return same[file.Path]
+		})
+		return files, same, err
 	}
-	contents := map[string][]byte{} // by their IDs
-	for _, file := range now {
-		contents[b.git.HashOf(file.Content)] = file.Content
-	}
-	var ids, unknown []string // of files, and those of them to read
+	var ids []string
 	for _, name := range b.listed[environment] {
 		file, isThere := b.files[path.Join(tree.Folder, environment, name)]
-		if !isThere {
-			continue
-		}
-		files, ids = append(files, tree.File{Path: name}), append(ids, file.OID)
-		if _, isKnown := contents[file.OID]; !isKnown {
-			unknown = append(unknown, file.OID)
+		content, isNow := now[name]
+		same[name] = isThere && isNow && file.OID == b.git.HashOf(content)
+		if isThere && !same[name] {
+			files, ids = append(files, tree.File{Path: name}), append(ids, file.OID)
 		}
 	}
-	read, err := b.git.Contents(ctx, unknown)
-	for i, content := range read {
-		contents[unknown[i]] = content
+	contents, err := b.git.Contents(ctx, ids)
+	for i, content := range contents {
+		files[i].Content = content
 	}
-	for i, id := range ids {
-		files[i].Content = contents[id]
-	}
-	return files, err
+	return files, same, err
 }
 
 // objects returns the objects in files of an environment before. A file that cannot be read is a

@@ -152,7 +152,7 @@ func OwnerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifes
 	if k == nil {
 		return manifest.ID{}, false
 	}
-	return manifest.ID{Group: k.GVK.Group, Kind: k.GVK.Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label]}, true
+	return manifest.ID{Group: k.GVK().Group, Kind: k.GVK().Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label()]}, true
 }
 
 // Compare sorts changes in the order of namespaces, kinds and names.

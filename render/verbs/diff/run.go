@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -11,7 +10,6 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/tree"
 )
 
 // Diff is what rendering environments now changes, or why they cannot be rendered.
@@ -81,19 +79,14 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 // has the same bytes.
 func (b *before) compare(ctx context.Context, rendering *render.Rendering) (Environment, error) {
 	name := rendering.Environment
-	files, err := b.read(ctx, name, rendering.Files)
+	now := map[string][]byte{}
+	for _, file := range rendering.Files {
+		now[file.Path] = file.Content
+	}
+	files, same, err := b.read(ctx, name, now)
 	if err != nil {
 		return Environment{}, err
 	}
-	contents, same := map[string][]byte{}, map[string]bool{}
-	for _, file := range rendering.Files {
-		contents[file.Path] = file.Content
-	}
-	files = slices.DeleteFunc(files, func(file tree.File) bool {
-		content, ok := contents[file.Path]
-		same[file.Path] = ok && bytes.Equal(content, file.Content)
-		return same[file.Path]
-	})
 	was, warnings := b.objects(name, files)
 	var unchanged []*unstructured.Unstructured
 	var is []manifest.Object

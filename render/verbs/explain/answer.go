@@ -80,8 +80,12 @@ func (e explainer) askObject(q Question) (explained []Explanation, err error) {
 
 // isAsked reports whether a question may be about a document.
 func (e explainer) isAsked(q Question, d source.Document) bool {
-	return e.kindOf(q.Kind).matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name &&
-		(q.Namespace == "" || d.Namespace == "" || d.Namespace == q.Namespace)
+	return e.kindOf(q.Kind).matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name && q.isIn(d.Namespace)
+}
+
+// isIn reports whether the question may be about an object that names a namespace, or none.
+func (q Question) isIn(namespace string) bool {
+	return q.Namespace == "" || namespace == "" || namespace == q.Namespace
 }
 
 // removedWays returns the ways of objects that people wrote and that are not built, unless one

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/manifest"
@@ -38,16 +38,9 @@ func (e explainer) kindOf(text string) kindQuestion {
 		if p.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		group, _, _ := unstructured.NestedString(p.Object.Object, "spec", "group")
-		names, _, _ := unstructured.NestedMap(p.Object.Object, "spec", "names")
-		kind, _ := names["kind"].(string)
-		called, _, _ := unstructured.NestedStringSlice(names, "shortNames")
-		for _, key := range []string{"plural", "singular"} {
-			other, _ := names[key].(string)
-			called = append(called, other)
-		}
-		if slices.Contains(called, name) {
-			q.called = append(q.called, schema.GroupKind{Group: group, Kind: kind})
+		crd := manifest.As[apiextensionsv1.CustomResourceDefinition](p.Unstructured).Spec
+		if slices.Contains(append(crd.Names.ShortNames, crd.Names.Plural, crd.Names.Singular), name) {
+			q.called = append(q.called, schema.GroupKind{Group: crd.Group, Kind: crd.Names.Kind})
 		}
 	}
 	return q
@@ -75,7 +68,7 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 			continue
 		}
 		named = append(named, p)
-		if q.Namespace == "" || q.Namespace == p.NamespaceOrDefault() || e.isInCluster(p) {
+		if q.isIn(p.GetNamespace()) {
 			matches = append(matches, p)
 		}
 	}
@@ -88,10 +81,6 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", q.Kind, q.Name, q.Namespace, e.Environment, names(named))
 	}
 	return found, e.notFound(q, ofKind)
-}
-
-func (e explainer) isInCluster(p tree.Placed) bool {
-	return p.GetNamespace() == "" && strings.HasPrefix(p.Path, tree.ClusterFolder+"/")
 }
 
 // notFound returns the error of an object that an environment does not have, with similar names
@@ -115,22 +104,12 @@ func (e explainer) notFound(q Question, ofKind []tree.Placed) error {
 // names lists the names of the first objects, as people can ask for them.
 func names(objects []tree.Placed) string {
 	const most = 10
-	var list []string
-	for _, p := range objects[:min(most, len(objects))] {
-		kind := strings.ToLower(p.GetKind())
-		if slices.ContainsFunc(objects, func(other tree.Placed) bool {
-			return other.GetKind() == p.GetKind() && other.GroupVersionKind().Group != p.GroupVersionKind().Group
-		}) {
-			kind = strings.TrimSuffix(kind+"."+p.GroupVersionKind().Group, ".")
-		}
-		name := kind + "/" + p.GetName()
+	list := make([]string, len(objects))
+	for i, p := range objects {
+		list[i] = strings.ToLower(p.GroupVersionKind().GroupKind().String()) + "/" + p.GetName()
 		if p.GetNamespace() != "" {
-			name += " -n " + p.GetNamespace()
+			list[i] += " -n " + p.GetNamespace()
 		}
-		list = append(list, name)
 	}
-	if more := len(objects) - most; more > 0 {
-		list = append(list, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(list, ", ")
+	return manifest.FirstOf(most, list)
 }

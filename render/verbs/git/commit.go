@@ -10,41 +10,24 @@ import (
 	"strings"
 )
 
-// Commit is the tree and the message of a commit.
+// Commit is what Read reads of a commit.
 type Commit struct {
-	Tree    string
-	Message string
-}
-
-// Subject returns the first line of the message.
-func (c Commit) Subject() string {
-	subject, _, _ := strings.Cut(c.Message, "\n")
-	return subject
-}
-
-// Trailers returns the lines `Key: value` of the last paragraph of the message; none where a key is
-// there twice.
-func (c Commit) Trailers() map[string]string {
-	paragraphs := strings.Split(strings.TrimSpace(c.Message), "\n\n")
-	trailers := map[string]string{}
-	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
-		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		if _, twice := trailers[key]; twice {
-			return nil
-		}
-		if ok {
-			trailers[key] = value
-		}
-	}
-	return trailers
+	Tree     string
+	Subject  string
+	Trailers map[string]string
 }
 
 // Read reads a commit.
 func (r *Repository) Read(ctx context.Context, id string) (Commit, error) {
-	out, err := r.git(ctx, nil, "cat-file", "commit", id)
-	header, message, _ := strings.Cut(out, "\n\n")
-	tree, _, _ := strings.Cut(strings.TrimPrefix(header, "tree "), "\n")
-	return Commit{Tree: tree, Message: message}, err
+	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--format=%T%n%s%n%(trailers:only,unfold)", id, "--")
+	lines := append(strings.Split(out, "\n"), "", "", "") // the first is the id
+	c := Commit{Tree: lines[1], Subject: lines[2], Trailers: map[string]string{}}
+	for _, line := range lines[3:] {
+		if key, value, ok := strings.Cut(line, ": "); ok {
+			c.Trailers[key] = value
+		}
+	}
+	return c, err
 }
 
 // IsAncestor reports whether a commit is another, or in its history.
@@ -77,9 +60,9 @@ func (r *Repository) TreeOf(ctx context.Context, commit, dir string) (string, er
 }
 
 // Make makes a commit as `git commit` does: with the user's name, by the hook commit-msg, and signed
-// where git is configured to sign. It moves no branch.
-func (r *Repository) Make(ctx context.Context, c Commit, parent string) (string, error) {
-	message, err := r.runCommitMsg(ctx, c.Message)
+// where git is configured to sign. It moves no branch. The parent is empty for the first commit.
+func (r *Repository) Make(ctx context.Context, tree, parent, message string) (string, error) {
+	message, err := r.runCommitMsg(ctx, message)
 	if err != nil {
 		return "", err
 	}
@@ -90,7 +73,7 @@ func (r *Repository) Make(ctx context.Context, c Commit, parent string) (string,
 	if parent != "" {
 		args = append(args, "-p", parent)
 	}
-	out, err := r.git(ctx, strings.NewReader(message), append(args, c.Tree)...)
+	out, err := r.git(ctx, strings.NewReader(message), append(args, tree)...)
 	if err != nil {
 		return "", fmt.Errorf("commit: %w", err)
 	}
@@ -114,7 +97,8 @@ func (r *Repository) runCommitMsg(ctx context.Context, message string) (string, 
 	case errors.As(err, &failed) && strings.Contains(failed.Message, "'hook' is not a git command"):
 		return message, nil // before git 2.36
 	case errors.As(err, &failed):
-		return "", fmt.Errorf("the hook commit-msg refuses the message %q: %s", Commit{Message: message}.Subject(), failed.Message)
+		subject, _, _ := strings.Cut(message, "\n")
+		return "", fmt.Errorf("the hook commit-msg refuses the message %q: %s", subject, failed.Message)
 	case err != nil:
 		return "", err
 	}

@@ -23,9 +23,6 @@ type File struct {
 // modeSubmodule is the mode of a submodule.
 const modeSubmodule = "160000"
 
-// IsSubmodule reports whether an entry is the commit of another repository.
-func (f File) IsSubmodule() bool { return f.Mode == modeSubmodule }
-
 // IsRegular reports whether an entry is a file, and neither a link nor a submodule.
 func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
 
@@ -48,8 +45,8 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 		if len(fields) != 3 {
 			continue
 		}
-		file, inFolder := File{OID: fields[2], Mode: fields[0]}, strings.TrimPrefix(strings.TrimPrefix(name, r.prefix), "/")
-		if file.IsSubmodule() && slices.Contains(paths, inFolder) {
+		file, inFolder := File{OID: fields[2], Mode: fields[0]}, r.inFolder(name)
+		if file.Mode == modeSubmodule && slices.Contains(paths, inFolder) {
 			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(name), commit)
 		}
 		files[inFolder] = file

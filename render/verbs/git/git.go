@@ -36,8 +36,6 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	switch {
 	case errors.As(err, &failed) && strings.Contains(failed.Message, "not a git repository"):
 		return nil, fmt.Errorf("%s is in no git repository: run git init, or name a folder of one with --root", dir)
-	case errors.As(err, &failed):
-		return nil, fmt.Errorf("%s: git: %s", dir, failed.Message)
 	case err != nil:
 		return nil, err
 	}
@@ -56,6 +54,11 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 // Prefix returns the path of the folder from the top of the work tree, with slashes; empty where the
 // folder is the top.
 func (r *Repository) Prefix() string { return r.prefix }
+
+// inFolder returns a path from the top of the work tree relative to the folder.
+func (r *Repository) inFolder(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, r.prefix), "/")
+}
 
 // Error is the failure of a command of git.
 type Error struct {
@@ -86,7 +89,7 @@ const quit = 5 * time.Second
 // index. The folder decides on the repository, not the environment of a hook that runs this program.
 func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	options := []string{"--no-pager", "--no-optional-locks", "-c", "i18n.commitEncoding=UTF-8"}
-	if slices.Contains([]string{"ls-tree", "ls-files", "rev-list"}, args[0]) { // other commands may run hooks, and would pass it on
+	if slices.Contains([]string{"ls-tree", "rev-list"}, args[0]) { // other commands may run hooks, and would pass it on
 		options = append(options, "--literal-pathspecs")
 	}
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...) //nolint:gosec // the first argument is constant

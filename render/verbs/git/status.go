@@ -2,57 +2,38 @@ package git
 
 import (
 	"context"
-	"fmt"
-	"path"
-	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// Changed returns the tracked files that differ from HEAD in the work tree or in the index, by their
-// paths from the top of the work tree.
-func (r *Repository) Changed(ctx context.Context) (files []string, err error) {
-	out, err := r.git(ctx, nil, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=none", "--no-renames")
+// Uncommitted returns the files at paths that are not as in HEAD: those that differ in the work tree or in
+// the index, and those that git neither tracks nor ignores. All paths are relative to the folder.
+func (r *Repository) Uncommitted(ctx context.Context, paths ...string) (changed, untracked []string, err error) {
+	literal := make([]string, len(paths))
+	for i, name := range paths {
+		literal[i] = ":(literal)" + name
+	}
+	out, err := r.git(ctx, nil, append([]string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames", "--"}, literal...)...)
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if len(entry) > len("XY ") {
-			files = append(files, entry[len("XY "):])
+		if file, ok := strings.CutPrefix(entry, "?? "); ok {
+			untracked = append(untracked, r.inFolder(file))
+		} else if entry != "" {
+			changed = append(changed, r.inFolder(entry[len("XY "):]))
 		}
 	}
-	return files, err
-}
-
-// Untracked returns the files at paths that git neither tracks nor ignores. Paths are relative to the
-// folder.
-func (r *Repository) Untracked(ctx context.Context, paths ...string) ([]string, error) {
-	out, err := r.git(ctx, nil, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, paths...)...)
-	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), err
+	return changed, untracked, err
 }
 
 // HashFiles returns the ids that files of the work tree would have if they were added, after filters and
 // the conversion of line ends. Files are relative to the folder.
-func (r *Repository) HashFiles(ctx context.Context, files []string) ([]string, error) {
-	var names strings.Builder
-	for _, file := range files {
-		names.WriteString(quote(path.Join(r.prefix, file)) + "\n")
-	}
-	top := *r // in it, git takes the names for paths from the top
-	if r.prefix != "" {
-		top.dir = filepath.Join(r.dir, strings.Repeat("../", 1+strings.Count(r.prefix, "/")))
-	}
-	out, err := top.git(ctx, strings.NewReader(names.String()), "hash-object", "--stdin-paths")
-	return strings.Fields(out), err
-}
-
-// quote returns a name in quotes, as git reads it from a line.
-func quote(name string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(name) {
-		if c < ' ' || c == '"' || c == '\\' {
-			fmt.Fprintf(&b, `\%03o`, c)
-		} else {
-			b.WriteByte(c)
+func (r *Repository) HashFiles(ctx context.Context, files []string) (hashes []string, err error) {
+	const most = 200 // that fit a command line on any system
+	for some := range slices.Chunk(files, most) {
+		out, err := r.git(ctx, nil, append([]string{"hash-object", "--"}, some...)...)
+		if err != nil {
+			return nil, err
 		}
+		hashes = append(hashes, strings.Fields(out)...)
 	}
-	b.WriteByte('"')
-	return b.String()
+	return hashes, nil
 }

@@ -11,13 +11,8 @@ import (
 type branch struct {
 	// local and remote are its commits here and at the remote; empty where there is no branch.
 	local, remote string
-	tip           tip // of the later of the two
-}
-
-// tip is the last commit of a branch; zero where there is no branch.
-type tip struct {
-	id, tree string
-	published
+	tip           string     // the later of the two
+	commit        git.Commit // of the tip
 }
 
 // lookUp returns the state of the branch. With --push it asks the remote, else it takes what git knows of
@@ -40,11 +35,10 @@ func (p *publisher) lookUp(ctx context.Context) (*branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.tip.id, err = p.later(ctx, now.local, now.remote); err != nil || now.tip.id == "" {
+	if now.tip, err = p.later(ctx, now.local, now.remote); err != nil || now.tip == "" {
 		return now, err
 	}
-	commit, err := p.git.Read(ctx, now.tip.id)
-	now.tip.tree, now.tip.published = commit.Tree, publishedBy(commit)
+	now.commit, err = p.git.Read(ctx, now.tip)
 	return now, err
 }
 
@@ -65,89 +59,63 @@ func (p *publisher) later(ctx context.Context, local, remote string) (string, er
 	return "", fmt.Errorf("branch %s has commits here that %s has not, and the other way round: git branch -D %s drops those here, which can be published again", p.Branch, p.remote, p.Branch)
 }
 
-// decision is what to do with the branch.
-type decision int
-
-const (
-	keep       decision = iota // nothing: it has what is to be published
-	extend                     // add a commit
-	superseded                 // nothing: somebody else published a later commit
-)
-
-// decide returns what to do with the branch as it is now, and was at the start of the run. Its error says
-// why nothing can be published, and what to do.
-func (p *publisher) decide(ctx context.Context, now, start *branch) (decision, error) {
-	if now.tip.id == "" {
-		return extend, nil
+// extends reports whether the branch lacks what is to be published, and gets a commit. Its error says why
+// nothing can be published, and what to do.
+func (p *publisher) extends(ctx context.Context, now *branch) (bool, error) {
+	if now.tip == "" {
+		return true, nil
 	}
-	if err := p.refuse(now.tip.published); err != nil {
-		return keep, err
+	if err := p.refuse(now.commit); err != nil {
+		return false, err
 	}
-	source, isEqual := now.tip.source, now.tip.tree == p.tree
-	if source == p.head {
-		if isEqual {
-			return keep, nil
-		}
-		return extend, nil
-	}
-	var isAfter, isBefore bool // HEAD, and the source
-	var err error
-	isKnown := p.git.Has(ctx, source)
+	source := now.commit.Trailers[trailerSource]
+	isEqual, isKnown := now.commit.Tree == p.tree, p.git.Has(ctx, source)
+	isAfter := false // HEAD
 	if isKnown {
-		isAfter, err = p.git.IsAncestor(ctx, source, p.head)
-	}
-	if isKnown && !isAfter && err == nil {
-		isBefore, err = p.git.IsAncestor(ctx, p.head, source)
+		var err error
+		if isAfter, err = p.git.IsAncestor(ctx, source, p.head); err != nil {
+			return false, err
+		}
 	}
 	switch {
-	case err != nil:
-		return keep, err
 	case isEqual && isAfter:
-		return p.decideEqual(ctx, source)
-	case isEqual:
-		return keep, nil
+		// Where a commit between the two has other files, another run may be about to publish it, and must
+		// find that HEAD was published.
+		return p.git.ChangedBetween(ctx, source, p.head, p.folder)
 	case isAfter:
-		return extend, nil
-	case isBefore && now.tip.id != start.tip.id:
-		return superseded, nil
+		return true, nil
+	case isEqual:
+		return false, nil
 	}
-	return keep, p.outOfOrder(source, isKnown, isBefore)
-}
-
-// decideEqual returns what to do with a branch that has the same files from an earlier commit. Where a
-// commit between the two has other files, another run may be about to publish it, and must find that HEAD
-// was published.
-func (p *publisher) decideEqual(ctx context.Context, source string) (decision, error) {
-	differed, err := p.git.ChangedBetween(ctx, source, p.head, p.folder)
-	if differed {
-		return extend, err
-	}
-	return keep, err
+	return false, p.outOfOrder(ctx, source, isKnown)
 }
 
 // refuse returns an error for a branch whose last commit render did not publish from the same folder.
-func (p *publisher) refuse(is published) error {
+func (p *publisher) refuse(tip git.Commit) error {
 	const another = "publish to another branch with --branch, or delete this one first"
-	want := p.published()
+	environment, folder := tip.Trailers[trailerEnvironment], tip.Trailers[trailerPath]
 	switch {
-	case is.source == "":
+	case !objectID.MatchString(tip.Trailers[trailerSource]):
 		return fmt.Errorf("branch %s is not one that render publishes: its last commit says no source: %s", p.Branch, another)
-	case is.environment != want.environment:
-		return fmt.Errorf("branch %s has environment %s, not %s: %s", p.Branch, git.Tidy(is.environment), want.environment, another)
-	case is.path != want.path:
-		return fmt.Errorf("branch %s has %s, not %s: %s", p.Branch, git.Tidy(is.path), want.path, another)
+	case environment != p.Environment:
+		return fmt.Errorf("branch %s has environment %s, not %s: %s", p.Branch, git.Tidy(environment), p.Environment, another)
+	case folder != p.path():
+		return fmt.Errorf("branch %s has %s, not %s: %s", p.Branch, git.Tidy(folder), p.path(), another)
 	}
 	return nil
 }
 
 // outOfOrder returns the error of a HEAD that does not come after the published commit.
-func (p *publisher) outOfOrder(source string, isKnown, isBefore bool) error {
+func (p *publisher) outOfOrder(ctx context.Context, source string, isKnown bool) error {
 	has := fmt.Sprintf("branch %s has what commit %s renders to", p.Branch, source)
 	drop := "git branch -D " + p.Branch
 	if p.remote != "" {
 		drop += " and git push " + p.remote + " --delete " + p.Branch
 	}
+	isBefore, err := p.git.IsAncestor(ctx, p.head, source)
 	switch {
+	case isKnown && err != nil:
+		return err
 	case isBefore:
 		return fmt.Errorf("%s, which is later than HEAD, %s: publish that or a later one; to go back, revert commits and publish the result", has, p.head)
 	case p.git.IsShallow:

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -40,9 +42,7 @@ type Result struct {
 	// Pushed reports whether the branch was pushed to Remote.
 	Pushed bool   `json:"pushed"`
 	Remote string `json:"remote,omitempty"`
-	// SupersededBy is a later commit that somebody else published during the run.
-	SupersededBy string `json:"supersededBy,omitempty"`
-	DryRun       bool   `json:"dryRun,omitempty"`
+	DryRun bool   `json:"dryRun,omitempty"`
 }
 
 // publisher publishes one environment.
@@ -57,11 +57,9 @@ type publisher struct {
 	result Result
 }
 
-// Progress is told each step, and whether git or a program that it starts may ask for a password in it.
-type Progress func(step string, mayAsk bool)
-
-// Run publishes an environment. It returns a result, or the problems of the environment, or an error.
-func Run(ctx context.Context, repository *render.Repository, options Options, progress Progress) (*Result, []manifest.Problem, error) {
+// Run publishes an environment. It returns a result, or the problems of the environment, or an error. It
+// calls progress with each step, and with "" before git may ask for a password on the terminal.
+func Run(ctx context.Context, repository *render.Repository, options Options, progress func(step string)) (*Result, []manifest.Problem, error) {
 	if _, err := repository.Select(render.Selection{Names: []string{options.Environment}}); err != nil {
 		return nil, nil, err
 	}
@@ -76,18 +74,11 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 	if err := p.prepare(ctx); err != nil {
 		return nil, nil, err
 	}
-	if p.Push {
-		progress("asking "+p.remote+" for branch "+p.Branch, true)
-	}
-	start, err := p.lookUp(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
 	if problems, err := p.readSource(ctx, repository, progress); err != nil || len(problems) > 0 {
 		return nil, problems, err
 	}
-	progress("publishing to branch "+p.Branch, true)
-	if err := p.publish(ctx, start); err != nil {
+	progress("")
+	if err := p.publish(ctx); err != nil {
 		return nil, nil, err
 	}
 	return &p.result, nil, nil
@@ -121,75 +112,48 @@ func (p *publisher) prepare(ctx context.Context) error {
 	return nil
 }
 
-const (
-	// attempts is the number of attempts while others publish.
-	attempts = 12
-	// pause is the longest wait after the first attempt. It doubles with each.
-	pause = 50 * time.Millisecond
-	// longestPause is the longest wait after any attempt.
-	longestPause = time.Second
-)
+// backoff is how long to wait while others publish, by chance, so that two runs do not meet again.
+var backoff = wait.Backoff{Duration: 40 * time.Millisecond, Factor: 1.3, Jitter: 1, Steps: 13}
 
-// publish publishes on top of the branch as it was at the start, or as other runs left it.
-func (p *publisher) publish(ctx context.Context, start *branch) error {
-	now := start
-	for attempt := 1; ; attempt++ {
-		err := p.publishOn(ctx, now, start)
-		switch {
-		case !errors.Is(err, git.ErrRaced):
-			return p.halfDone(err)
-		case attempt == attempts:
-			return p.halfDone(fmt.Errorf("%w, over and over: run this again", err))
-		}
-		if err := wait(ctx, min(pause<<(attempt-1), longestPause)); err != nil {
+// publish publishes on top of the branch, again where others change it meanwhile.
+func (p *publisher) publish(ctx context.Context) error {
+	isRaced := func(err error) bool { return errors.Is(err, git.ErrRaced) }
+	err := retry.OnError(backoff, isRaced, func() error {
+		now, err := p.lookUp(ctx)
+		if err != nil {
 			return err
 		}
-		if now, err = p.lookUp(ctx); err != nil {
-			return p.halfDone(err)
-		}
+		return p.publishOn(ctx, now)
+	})
+	if isRaced(err) {
+		err = fmt.Errorf("%w, over and over: run this again", err)
 	}
-}
-
-// halfDone adds to an error that the branch of the remote was changed before it, if it was.
-func (p *publisher) halfDone(err error) error {
-	if err == nil || !p.result.Pushed {
-		return err
+	if err != nil && p.result.Pushed {
+		return fmt.Errorf("branch %s was pushed to %s, and was not changed here: %w", p.Branch, p.remote, err)
 	}
-	return fmt.Errorf("branch %s was pushed to %s, and was not changed here: %w", p.Branch, p.remote, err)
-}
-
-// wait waits for a random time, so that two runs do not meet again.
-func wait(ctx context.Context, atMost time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(rand.N(atMost)): //nolint:gosec // it keeps no secret
-		return nil
-	}
+	return err
 }
 
 // publishOn publishes on top of the branch as it is now. The error is git.ErrRaced if it has changed.
-func (p *publisher) publishOn(ctx context.Context, now, start *branch) error {
-	do, err := p.decide(ctx, now, start)
+func (p *publisher) publishOn(ctx context.Context, now *branch) error {
+	extends, err := p.extends(ctx, now)
 	if err != nil {
 		return err
 	}
-	p.result.Commit = now.tip.id
+	p.result.Commit = now.tip
 	switch {
-	case do == superseded:
-		p.result.SupersededBy = now.tip.source
-	case do == extend && p.DryRun:
-		p.result.Commit, p.result.Changed = "", true
-	case do == extend:
-		if p.result.Commit, err = p.commit(ctx, now.tip.id); err != nil {
+	case p.DryRun && extends:
+		p.result.Commit, p.result.Changed, p.result.Pushed = "", true, p.Push
+		return nil
+	case p.DryRun:
+		p.result.Pushed = p.Push && now.remote != now.tip
+		return nil
+	case extends:
+		if p.result.Commit, err = p.commit(ctx, now.tip); err != nil {
 			return err
 		}
 	}
-	if p.DryRun {
-		p.result.Pushed = p.Push && (p.result.Changed || now.remote != now.tip.id)
-		return nil
-	}
-	return p.move(ctx, now, do == extend)
+	return p.move(ctx, now, extends)
 }
 
 // move moves the branch of the remote, and then the local one, to the last commit. Interrupted between

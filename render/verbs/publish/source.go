@@ -29,10 +29,9 @@ type source struct {
 
 // readSource renders the environment. It returns problems where HEAD does not have exactly its sources
 // and rendered files.
-func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress Progress) ([]manifest.Problem, error) {
-	step := func(step string) { progress(step, false) }
-	return render.UpdateOne(ctx, repository, p.Environment, step, func(e render.EnvironmentUpdate) ([]manifest.Problem, error) {
-		step("comparing with HEAD")
+func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress func(step string)) ([]manifest.Problem, error) {
+	return render.UpdateOne(ctx, repository, p.Environment, progress, func(e render.EnvironmentUpdate) ([]manifest.Problem, error) {
+		progress("comparing with HEAD")
 		s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, wrong: map[string]string{}}
 		if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
 			return s.problems(), err
@@ -52,11 +51,18 @@ func (s *source) compare(ctx context.Context, commit string, e render.Environmen
 		tops = append(tops, top)
 	}
 	slices.Sort(tops)
-	var err error
-	if s.head, err = s.git.Files(ctx, commit, slices.Compact(tops)...); err != nil {
+	tops = slices.Compact(tops)
+	changed, untracked, err := s.git.Uncommitted(ctx, tops...)
+	if err != nil {
 		return err
 	}
-	if err := s.findUncommitted(ctx); err != nil {
+	for _, file := range changed {
+		s.report(file, "is not as in HEAD: commit it, or use git stash")
+	}
+	for _, file := range untracked {
+		s.report(file, "is in no commit: add and commit it, or remove it")
+	}
+	if s.head, err = s.git.Files(ctx, commit, tops...); err != nil {
 		return err
 	}
 	if err := s.compareSources(ctx, e.Sources); err != nil {
@@ -73,25 +79,6 @@ func (s *source) report(file, message string) {
 	}
 }
 
-// findUncommitted reports what git lists as changed or untracked.
-func (s *source) findUncommitted(ctx context.Context) error {
-	changed, err := s.git.Changed(ctx)
-	if err != nil {
-		return err
-	}
-	for _, file := range changed {
-		if within, err := filepath.Rel("/"+s.git.Prefix(), "/"+file); err == nil {
-			file = filepath.ToSlash(within)
-		}
-		s.report(file, "is not as in HEAD: commit it, or use git stash")
-	}
-	untracked, err := s.git.Untracked(ctx, tree.EnvironmentsFolder, s.folder)
-	for _, file := range untracked {
-		s.report(file, "is in no commit: add and commit it, or remove it")
-	}
-	return err
-}
-
 // compareSources reports sources of the environment that are not in HEAD or differ from it, and that git
 // was told to ignore.
 func (s *source) compareSources(ctx context.Context, files []string) error {
@@ -101,26 +88,14 @@ func (s *source) compareSources(ctx context.Context, files []string) error {
 	}
 	for i, file := range files {
 		committed, ok := s.head[file]
-		switch submodule := s.submoduleOf(file); {
-		case submodule != "":
-			s.report(file, fmt.Sprintf("is in the submodule %s: only what is in the repository itself can be published", submodule))
+		switch {
 		case !ok:
-			s.report(file, "is in no commit, as git ignores it: add it with git add --force and commit it, or remove it")
+			s.report(file, "is in no commit, as git ignores it, or in a submodule: add it with git add --force and commit it, or remove it")
 		case committed.OID != hashes[i]:
 			s.report(file, fmt.Sprintf("is not as in HEAD, and git was told to ignore that: run git update-index --no-assume-unchanged --no-skip-worktree %s, and commit it", file))
 		}
 	}
 	return nil
-}
-
-// submoduleOf returns the submodule that a file is in; empty where it is in none.
-func (s *source) submoduleOf(file string) string {
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		if s.head[dir].IsSubmodule() {
-			return dir
-		}
-	}
-	return ""
 }
 
 // findMissing reports files of HEAD beside the sources of the environment that the work tree lacks, as in
@@ -170,17 +145,10 @@ func (s *source) reportStale(name, message string) {
 	s.report(name, fmt.Sprintf("%s: run render --env %s, and commit", message, path.Base(s.folder)))
 }
 
-// most is the number of problems to print.
-const most = 20
-
-// problems returns the problems in the order of files, and the first of them where there are too many.
+// problems returns the problems in the order of files.
 func (s *source) problems() (problems []manifest.Problem) {
 	for _, file := range slices.Sorted(maps.Keys(s.wrong)) {
 		problems = append(problems, manifest.Problem{File: file, Message: s.wrong[file]})
-	}
-	if more := len(problems) - most; more > 0 {
-		problems = problems[:most]
-		problems[most-1].Message += fmt.Sprintf(" (and %d more files)", more)
 	}
 	return problems
 }

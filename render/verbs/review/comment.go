@@ -55,8 +55,7 @@ func cutNote(risks int, command string) string {
 	if risks > 0 {
 		lacks = fmt.Sprintf(" It lacks %s.", kind.Count(int64(risks), "risk"))
 	}
-	command = strings.ReplaceAll(command, "`", "")
-	return fmt.Sprintf("\nThis comment is cut.%s `%s` shows all diffs, and `%s -o json` all effects.\n", lacks, command, command)
+	return fmt.Sprintf("\nThis comment is cut.%s %s shows all diffs, and %s all effects.\n", lacks, manifest.CodeSpan(command), manifest.CodeSpan(command+" -o json"))
 }
 
 // groupAlike returns the environments, those together in which the same changes.
@@ -151,21 +150,16 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Failure returns a comment, of at most limit bytes, on a change with which environments cannot
-// be rendered. The command shows the errors that it lacks.
+// Failure returns a comment on a change with which environments cannot be rendered. Where it has more than
+// limit bytes it has no errors, and says that the command shows them.
 func Failure(problems []manifest.Problem, limit int, command string) string {
 	var lines strings.Builder
 	for _, p := range problems {
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
-	text := lines.String()
 	head := fmt.Sprintf("%s\n### ❌ Does not render: %s\n\n", Marker, kind.Count(int64(len(problems)), "error"))
-	comment := head + manifest.CodeBlock("", text)
-	note := fmt.Sprintf("`%s` shows all errors.\n", strings.ReplaceAll(command, "`", ""))
-	if over := len(comment) + len(note) - limit; len(comment) > limit {
-		text = text[:max(len(text)-over, 0)]
-		text = text[:strings.LastIndex(text, "\n")+1]
-		comment = head + manifest.CodeBlock("", text) + note
+	if comment := head + manifest.CodeBlock("", lines.String()); len(comment) <= limit {
+		return comment
 	}
-	return comment
+	return head + manifest.CodeSpan(command) + " shows all errors.\n"
 }

@@ -51,9 +51,7 @@ func (w *world) families(hasEffect map[manifest.ID]bool) []*family {
 			found[owner].children = append(found[owner].children, w.childChange(o, o))
 		}
 	}
-	families := slices.Collect(maps.Values(found))
-	slices.SortFunc(families, func(a, b *family) int { return compareObjects(a.owner, b.owner) })
-	return families
+	return slices.SortedFunc(maps.Values(found), func(a, b *family) int { return compareObjects(a.owner, b.owner) })
 }
 
 // childChange returns what is left of the change of a child where the API server refuses it.
@@ -73,7 +71,7 @@ func (w *world) reviewFamily(f *family, now time.Time) []kind.Effect {
 	if k == nil || f.before == nil && f.after == nil || f.after == nil && w.gone[f.owner.Namespace] {
 		return nil
 	}
-	if k.Review == nil {
+	if !k.HasReview() {
 		return reviewCounts(f)
 	}
 	effects, err := w.Kinds.Review(k, f.before, f.after, f.children, now)

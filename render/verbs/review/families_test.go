@@ -37,9 +37,9 @@ func fleetFront(image string) string {
 
 // The effect on an object of any kind follows from its children, and nothing is said twice.
 func TestKindWithoutReview(t *testing.T) {
-	withJobs := testkind.Kind
-	withJobs.Children = append(slices.Clone(withJobs.Children), kind.Child{GVK: batchv1.SchemeGroupVersion.WithKind("Job"), Immutable: true})
-	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{withJobs})...)
+	withJobs := testkind.Definition()
+	withJobs.Children = append(withJobs.Children, kind.Child{GVK: batchv1.SchemeGroupVersion.WithKind("Job"), Immutable: true})
+	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{kind.Define(withJobs)})...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +49,11 @@ func TestKindWithoutReview(t *testing.T) {
 	open := ofFleet("v1", "Service", "f", "spec: {type: LoadBalancer, ports: [{port: 80}]}")
 	config := func(value string) string { return ofFleet("v1", "ConfigMap", "f", "data: {a: "+value+"}") }
 	const stops = " | what runs in them is stopped"
+	builtBy := func(spec, objects string) func(...string) string {
+		return func(children ...string) string {
+			return strings.Replace(fleet(children...), "namespace: ns}}", "namespace: ns, annotations: {"+registry.RenderingAnnotation+`: "`+registry.Rendering{Spec: spec, Objects: objects}.String()+`"}}}`, 1)
+		}
+	}
 	for name, test := range map[string]struct {
 		before, after string
 		want          []string
@@ -66,8 +71,13 @@ func TestKindWithoutReview(t *testing.T) {
 		"both":             {fleet(fleetFront("i"), fleetPod("f-0-0"), config("b")), fleet(fleetFront("j"), fleetPod("f-0-1"), config("c")), []string{"Fleet ns/f: replaces 1 Pod, changes 1 ConfigMap" + stops, "Deployment ns/f-front: Pods are replaced: image i → j"}},
 		"front removed":    {fleet(fleetFront("i"), fleetPod("f-0-0")), fleet(fleetPod("f-0-0")), []string{"Deployment ns/f-front: is removed with its Pods | what it serves is gone"}},
 		"spec alone":       {fleet(fleetPod("f-0-0")), strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", "namespace: ns}, spec: {loud: true}}", 1), nil},
-		"label alone":      {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods"}},
-		"kept":             {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune keeps it from being pruned"}},
+		"another build": {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("a", "c")(fleetPod("f-0-1")), []string{
+			"Fleet ns/f: is rendered by another build of its kind, which changes 1 Fleet | a controller of the build before reports ControllerDiffers: roll out that of the same build",
+			"Fleet ns/f: replaces 1 Pod" + stops,
+		}},
+		"another spec and build": {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("b", "c")(fleetPod("f-0-1")), []string{"Fleet ns/f: replaces 1 Pod" + stops}},
+		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods"}},
+		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune keeps it from being pruned"}},
 	} {
 		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
 		if !slices.Equal(got, test.want) {
@@ -91,15 +101,14 @@ func linesOf(effects []Effect) (lines []string) {
 // A kind with a Review says all there is to say of its objects, but for what the API server
 // refuses, and gets all that it needs to.
 func TestKindWithReview(t *testing.T) {
-	reviewed := testkind.Kind
-	reviewed.Review = func(before, after kind.Object, children []kind.ChildChange, _ time.Time) []kind.Effect {
-		was, _ := before.(*testkind.Fleet)
-		is, _ := after.(*testkind.Fleet)
+	reviewed := testkind.Definition()
+	reviewed.Review = func(c kind.Change[testkind.Fleet]) []kind.Effect {
+		was, is := c.Before, c.After
 		if was == nil || is == nil {
 			return []kind.Effect{{Type: "other", What: kind.Say("is there %s, then %s", fmt.Sprint(was != nil), fmt.Sprint(is != nil))}}
 		}
 		said := []string{was.Spec.Message + " " + is.Spec.Message}
-		for _, c := range children {
+		for _, c := range c.Children {
 			line := ""
 			if c.Before != nil {
 				line += c.Before.GetName()
@@ -115,10 +124,10 @@ func TestKindWithReview(t *testing.T) {
 		}
 		return []kind.Effect{{Type: "other", What: kind.Say("%s", strings.Join(said, "; "))}}
 	}
-	reviewed.ReviewCRD = func(before, after *unstructured.Unstructured) []kind.Effect {
-		return []kind.Effect{{Type: "other", What: kind.Say("%s → %s", before.GetLabels()["a"], after.GetLabels()["a"])}}
+	reviewed.ReviewCRD = func(c kind.Change[unstructured.Unstructured]) []kind.Effect {
+		return []kind.Effect{{Type: "other", What: kind.Say("%s → %s", c.Before.GetLabels()["a"], c.After.GetLabels()["a"])}}
 	}
-	kinds, err := registry.New(reviewed)
+	kinds, err := registry.New(kind.Define(reviewed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
@@ -81,6 +83,11 @@ const (
 	GuardChanged       = "guardChanged"
 	PodSecurityLowered = "podSecurityLowered"
 	PodPrivileged      = "podPrivileged"
+	BuildChanged       = "buildChanged"
+	PodWeakened        = "podWeakened"
+	ProbeRemoved       = "probeRemoved"
+	TokenMounted       = "tokenMounted"
+	AccountDefaulted   = "accountDefaulted"
 )
 
 // New reviews what changes in environments. Now decides which schedules are past.
@@ -110,7 +117,7 @@ func newEnvironment(e diff.Environment, now time.Time) Environment {
 func effects(e diff.Environment, now time.Time) []Effect {
 	w := newWorld(e)
 	effects := []Effect{} // in JSON a list also where it is empty
-	hasEffect := map[manifest.ID]bool{}
+	hasEffect, isTold := map[manifest.ID]bool{}, map[Effect]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
 		for _, e := range more {
 			effects, hasEffect[o] = append(effects, Effect{o, e}), true
@@ -118,10 +125,18 @@ func effects(e diff.Environment, now time.Time) []Effect {
 	}
 	for _, c := range w.Changes {
 		add(idOf(c.Object().Unstructured), w.review(c))
+		o, weaker := w.reviewPods(c)
+		for _, e := range weaker {
+			if told := (Effect{o, e}); !isTold[told] { // of several Pods, once
+				effects, isTold[told] = append(effects, told), true
+			}
+		}
 	}
-	for _, f := range w.families(hasEffect) {
+	families := w.families(hasEffect)
+	builds := w.reviewBuilds(families)
+	for _, f := range families {
 		if !hasEffect[f.owner] {
-			add(f.owner, w.reviewFamily(f, now))
+			add(f.owner, append(builds[f], w.reviewFamily(f, now)...))
 		}
 	}
 	slices.SortStableFunc(effects, compare)
@@ -139,12 +154,7 @@ func compare(a, b Effect) int {
 		}
 		return 2
 	}
-	when := func(e Effect) time.Time {
-		if e.Time == nil {
-			return time.Time{}
-		}
-		return *e.Time
-	}
+	when := func(e Effect) time.Time { return ptr.Deref(e.Time, time.Time{}) }
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), when(a).Compare(when(b)), compareObjects(a.Object, b.Object))
 }
 

@@ -3,10 +3,10 @@ package review
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
@@ -24,8 +24,9 @@ func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
 	if c.Before == nil {
 		return effects
 	}
-	if was, is := selector(c.Before), selector(c.After); !slices.Equal(was, is) && len(was) > 0 && len(is) > 0 {
-		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("leads to Pods with %s instead of %s", quoteAll(is), quoteAll(was))})
+	if was, is := selector(c.Before), selector(c.After); was != is && was != "" && is != "" {
+		from, to := kind.SayBoth(was, is)
+		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("leads to Pods with %s instead of %s", to, from)})
 	}
 	return effects
 }
@@ -53,12 +54,9 @@ func ports(service *unstructured.Unstructured) (ports []string) {
 }
 
 // selector returns the labels of the Pods of a Service.
-func selector(service *unstructured.Unstructured) (labels []string) {
+func selector(service *unstructured.Unstructured) string {
 	values, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		labels = append(labels, key+"="+values[key])
-	}
-	return labels
+	return labels.Set(values).String()
 }
 
 // requests are those that an Ingress or HTTPRoute takes.

@@ -45,6 +45,7 @@ var rules = map[string]rule{
 
 	"CustomResourceDefinition.apiextensions.k8s.io": reviewDefinition,
 	"Namespace":             reviewNamespace,
+	"ServiceAccount":        reviewAccount,
 	"PersistentVolume":      removalOf(StorageRemoved, "claims lose their data, unless it is retained"),
 	"PersistentVolumeClaim": removalOf(StorageRemoved, "its data is lost, unless its volume is one that is retained"),
 
@@ -71,7 +72,7 @@ var coveredTypes = []string{
 func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.refused[idOf(o)]; ok {
-		return []kind.Effect{e}
+		return append([]kind.Effect{e}, privileges.review(w, c)...)
 	}
 	isCovered := w.isCovered(o)
 	if c.After == nil {

@@ -27,6 +27,7 @@ type side struct {
 	objects     []*unstructured.Unstructured
 	autoscalers map[pod.Workload]*unstructured.Unstructured // by what they scale
 	owners      map[manifest.ID]*unstructured.Unstructured  // of kinds that people write
+	tokenless   map[manifest.ID]bool                        // the ServiceAccounts that mount their token only where Pods ask for it
 }
 
 func newWorld(e diff.Environment) *world {
@@ -52,13 +53,16 @@ func newWorld(e diff.Environment) *world {
 }
 
 func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
-	s := side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{}}
+	s := side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{}, map[manifest.ID]bool{}}
 	for _, o := range objects {
 		if a, ok := pod.ReadAutoscaler(o); ok {
 			s.autoscalers[a.Target] = o
 		}
 		if kinds.Find(o.GroupVersionKind()) != nil {
 			s.owners[idOf(o)] = o
+		}
+		if mounts, isSet, _ := unstructured.NestedBool(o.Object, "automountServiceAccountToken"); isSet && !mounts && kindOf(o) == "ServiceAccount" {
+			s.tokenless[manifest.Object{Unstructured: o}.IDInNamespace()] = true
 		}
 	}
 	return s
@@ -74,7 +78,7 @@ func (w *world) isCovered(o *unstructured.Unstructured) bool {
 	owner, _ := diff.OwnerOf(w.Kinds, o)
 	was, is := w.before.owners[owner] != nil, w.after.owners[owner] != nil
 	switch {
-	case k.Review != nil:
+	case k.HasReview():
 		return was || is
 	case was && is:
 		return w.Kinds.IsImmutable(o)

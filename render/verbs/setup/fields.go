@@ -50,16 +50,16 @@ type Field struct {
 
 // NewOutline reads the CustomResourceDefinition of a kind.
 func NewOutline(k *kind.Kind) (*Outline, error) {
-	crd, err := registry.ReadCRD(k.CRD)
+	crd, err := registry.ReadCRD(k.CRD())
 	if err != nil {
-		return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", k.GVK.Kind, err)
+		return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", k.GVK().Kind, err)
 	}
 	for _, version := range crd.Spec.Versions {
-		if version.Name == k.GVK.Version && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
+		if version.Name == k.GVK().Version && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
 			return newOutline(version), nil
 		}
 	}
-	return nil, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK.Kind, k.GVK.Version)
+	return nil, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK().Kind, k.GVK().Version)
 }
 
 func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outline {
@@ -130,12 +130,17 @@ func (f Field) Type() string {
 	return cmp.Or(flagTypes[f.schema.Type], "YAML")
 }
 
-// Sample returns a value for an example.
-func (f Field) Sample() string {
-	if value := cmp.Or(f.Example, f.Default); value != nil {
-		return Text(value)
+// Sample returns a value for an example, and what a person has to know of it where it is only the name
+// of one: no usual value is allowed.
+func (f Field) Sample() (text, note string) {
+	if value := exampleOf(f.schema, 0); value != nil {
+		return Text(value), ""
 	}
-	return strings.ToUpper(f.Type())
+	name := strings.ToUpper(f.Flag)
+	if f.schema.Pattern != "" {
+		return name, name + " has to match " + f.schema.Pattern
+	}
+	return name, name + " has to be what the CustomResourceDefinition allows"
 }
 
 // Text returns a value as Parse reads it.

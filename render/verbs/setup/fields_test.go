@@ -10,21 +10,24 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/test/testkind"
 )
 
 // outlineOf returns a kind Thing whose spec has a schema, and its outline.
 func outlineOf(t *testing.T, spec, columns string) (*kind.Kind, *Outline) {
 	t.Helper()
-	k := &kind.Kind{GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}}
-	k.CRD = []byte(`apiVersion: apiextensions.k8s.io/v1
+	d := testkind.Definition()
+	d.GVK = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}
+	d.CRD = []byte(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 spec: {versions: [{name: v1, additionalPrinterColumns: [` + columns + `],
   schema: {openAPIV3Schema: {description: A Thing., properties: {spec: ` + spec + `}}}}]}`)
-	outline, err := NewOutline(k)
+	k := kind.Define(d)
+	outline, err := NewOutline(&k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return k, outline
+	return &k, outline
 }
 
 // Scalars and required fields have flags, but for those whose flags have another meaning.

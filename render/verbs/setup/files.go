@@ -12,6 +12,7 @@ import (
 
 	"example.com/gatehouse/environments/base/gatehouse"
 	"example.com/gatehouse/kind/rbac"
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -32,33 +33,61 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 			files[name] = content
 			return list
 		}
-		definitions = add(definitions, k.GVK.Group+"_"+k.Plural()+".yaml", k.CRD)
-		if len(k.Fields) > 0 {
-			configurations = add(configurations, strings.ToLower(k.GVK.Kind)+".kustomizeconfig.yaml", k.Fields)
+		definitions = add(definitions, k.GVK().Group+"_"+k.Plural()+".yaml", k.CRD())
+		if config := k.KustomizeConfig(); config != nil {
+			configurations = add(configurations, strings.ToLower(k.GVK().Kind)+".kustomizeconfig.yaml", config)
 		}
-		for _, name := range slices.Sorted(maps.Keys(k.InitPatches)) {
-			files[path.Join(o.Environment, name)] = []byte(k.InitPatches[name])
-			patches = append(patches, "path: "+name+"\n  target:\n    kind: CustomResourceDefinition\n    name: "+k.Plural()+"."+k.GVK.Group)
+		for _, name := range slices.Sorted(maps.Keys(k.InitPatches())) {
+			files[path.Join(o.Environment, name)] = []byte(k.InitPatches()[name])
+			patches = append(patches, "path: "+name+"\n  target:\n    kind: CustomResourceDefinition\n    name: "+k.Plural()+"."+k.GVK().Group)
 		}
+	}
+	does := "opens gates"
+	if len(o.Kinds.Gates()) == 0 {
+		does = "writes statuses"
 	}
 	for folder, content := range map[string]string{
 		"base/crds": "# The kinds, and what kustomize has to know of their fields.\n" + kustomization +
 			list("resources", definitions) + list("configurations", configurations),
-		"base": "# What every environment has: the kinds, and the controller, which opens gates.\n" + kustomization +
-			list("resources", []string{"crds", "gatehouse"}) + "images: # a digest keeps others from replacing what opens gates\n" + image,
+		"base": "# What every environment has: the kinds, and the controller, which " + does + ".\n" + kustomization +
+			list("resources", []string{"crds", "gatehouse"}) + "images: # a digest keeps others from replacing what " + does + "\n" + image,
 		o.Environment: "# What " + o.Environment + " has besides.\n" + kustomization + list("resources", []string{"../base"}) + list("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
 	}
+	controller, err := controllerFiles(o.Kinds)
+	for name, content := range controller {
+		files[path.Join("base/gatehouse", name)] = content
+	}
+	return files, err
+}
+
+// gateFiles are the files of the controller with the policies on Pods that wait behind a gate.
+var gateFiles = []string{"admission-policy.yaml", "applied-again.yaml", "gate-policy.yaml"}
+
+// controllerFiles returns the files of the controller, by name. It leaves out those for gates where
+// no kind has one: that controller may not change Pods at all.
+func controllerFiles(kinds *registry.Kinds) (map[string][]byte, error) {
+	files := map[string][]byte{}
 	names, err := fs.Glob(gatehouse.Files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		if files["base/gatehouse/"+name], err = gatehouse.Files.ReadFile(name); err != nil {
+		if files[name], err = gatehouse.Files.ReadFile(name); err != nil {
 			return nil, err
 		}
 	}
-	if err == nil {
-		files["base/gatehouse/role.yaml"], err = rbac.Manifest(o.Kinds)
+	if len(kinds.Gates()) == 0 {
+		ungated := []string{"# The controller: its namespace, its account and rights, the policies for it and for gates, and\n# its Deployment.\n", "# The controller: its namespace, its account and rights, and its Deployment.\n"}
+		for _, name := range gateFiles {
+			delete(files, name)
+			ungated = append(ungated, "- "+name+"\n", "")
+		}
+		const kustomization = "kustomization.yaml"
+		files[kustomization] = []byte(strings.NewReplacer(ungated...).Replace(string(files[kustomization])))
 	}
+	files["role.yaml"], err = rbac.Manifest(kinds)
 	return files, err
 }
 

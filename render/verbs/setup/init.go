@@ -59,7 +59,6 @@ type Made struct {
 
 	files      map[string][]byte // all but rendered ones
 	attributes []byte            // the new content of .gitattributes; nil where it stays
-	written    []string          // files and folders to remove after an error
 }
 
 // Init makes environments in a folder of a git repository. It overwrites nothing: its error names what
@@ -88,7 +87,7 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 	if err = cmp.Or(err, ctx.Err()); err == nil {
 		progress("writing")
 		if err = p.write(ctx, o, made); err != nil {
-			p.remove(made.written)
+			p.remove(made)
 		}
 	}
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
 	"k8s.io/apimachinery/pkg/api/validation"
 	"sigs.k8s.io/yaml"
@@ -77,7 +76,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	if e.Namespace != "" { // the kustomization sets it
 		written = ""
 	}
-	a := &Addition{Object: s.Kind.GVK.Kind + " " + cmp.Or(e.Namespace, written) + "/" + s.Name, Kustomization: source.Relative(e.file)}
+	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, written) + "/" + s.Name, Kustomization: source.Relative(e.file)}
 	sample := newSample(s.Kind, outline, written, s.Name, s.Values)
 	entry, err := s.fileName(root, e, sample)
 	if err != nil {
@@ -152,22 +151,19 @@ func readEnvironment(files *source.FileSystem, name string) (e environment, err 
 	return e, yaml.Unmarshal(e.content, &e)
 }
 
-func (e environment) lists(entry string) bool {
-	return slices.ContainsFunc(e.Resources, func(resource string) bool { return path.Clean(resource) == entry })
-}
-
 // fileName returns the name of the file of the object. It has the namespace that was asked for
 // where the name without it is taken. A file with the same content that nothing lists is one that
 // an interrupted run left.
 func (s Spec) fileName(root *os.Root, e environment, sample []byte) (name string, err error) {
-	prefix := strings.ToLower(s.Kind.GVK.Kind) + "-"
+	prefix := strings.ToLower(s.Kind.GVK().Kind) + "-"
 	names := []string{prefix + s.Name + ".yaml"}
 	if s.Namespace != "" {
 		names = append(names, prefix+s.Namespace+"-"+s.Name+".yaml")
 	}
 	for _, name = range names {
 		content, err := root.ReadFile(path.Join(source.Relative(e.folder), name))
-		if !e.lists(name) && (errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(content, sample)) {
+		isListed := slices.ContainsFunc(e.Resources, func(resource string) bool { return path.Clean(resource) == name })
+		if !isListed && (errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(content, sample)) {
 			return name, nil
 		}
 	}
@@ -189,29 +185,17 @@ func (a *Addition) write(root *os.Root, sample, kustomization []byte) error {
 	return nil
 }
 
-// replaceFile writes a file by renaming one beside it. A file that exists keeps its mode.
+// replaceFile writes a file by renaming one beside it.
 func replaceFile(root *os.Root, name string, content []byte) error {
 	staged := path.Join(path.Dir(name), ".render-new") // the lock keeps other runs off
 	_ = root.Remove(staged)
 	err := root.WriteFile(staged, content, 0o644)
-	if info, statErr := root.Stat(name); err == nil && statErr == nil {
-		err = root.Chmod(staged, info.Mode().Perm())
-	}
 	if err == nil {
 		err = root.Rename(staged, name)
 	}
 	if err != nil {
 		_ = root.Remove(staged)
-		return fmt.Errorf("write %s: %w", name, cause(err))
+		return fmt.Errorf("write %s: %w", name, cmp.Or(errors.Unwrap(err), err)) // without the name of the staged file
 	}
 	return nil
-}
-
-// cause returns an error without the operation and the path, which may be a temporary one.
-func cause(err error) error {
-	var number syscall.Errno
-	if errors.As(err, &number) {
-		return number
-	}
-	return err
 }

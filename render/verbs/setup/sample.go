@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ import (
 func newSample(k *kind.Kind, o *Outline, namespace, name string, values map[string]any) []byte {
 	isWritten := func(f Field) bool { return values[f.Name] != nil || f.Shown && f.Default != nil }
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", o.Sentence, k.GVK.GroupVersion(), k.GVK.Kind, manifest.Scalar(name))
+	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", o.Sentence, k.GVK().GroupVersion(), k.GVK().Kind, manifest.Scalar(name))
 	if namespace != "" {
 		fmt.Fprintf(&b, "  namespace: %s\n", manifest.Scalar(namespace))
 	}
@@ -42,7 +43,7 @@ func newSample(k *kind.Kind, o *Outline, namespace, name string, values map[stri
 		if f.schema.Description != "" {
 			fmt.Fprintf(&b, "  # %s\n", firstSentence(f.schema.Description))
 		}
-		b.WriteString(indent(prefix, fieldYAML(f.Name, value)))
+		b.WriteString(lineStart.ReplaceAllString(fieldYAML(f.Name, value), prefix+"$1"))
 	}
 	return b.Bytes()
 }
@@ -61,14 +62,5 @@ func fieldYAML(name string, value any) string {
 	return string(content)
 }
 
-// indent returns lines with a prefix before each that is not empty.
-func indent(prefix, lines string) string {
-	var b strings.Builder
-	for line := range strings.Lines(lines) {
-		if line != "\n" {
-			b.WriteString(prefix)
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
+// lineStart matches the start of each line that is not empty.
+var lineStart = regexp.MustCompile(`(?m)^(.)`)

@@ -2,13 +2,11 @@ package setup
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -110,11 +108,15 @@ func (p *place) checkFree(made *Made) error {
 // write writes the files, which do not exist, renders them, and adds a line to .gitattributes last.
 func (p *place) write(ctx context.Context, o Options, made *Made) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(made.files)) {
-		if err := p.writeNew(name, made.files[name], made); err != nil {
-			return fmt.Errorf("write %s: %w", name, cause(err))
+		err := p.root.MkdirAll(path.Dir(name), 0o755)
+		if err == nil {
+			err = p.root.WriteFile(name, made.files[name], 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
-	if made.Warnings, err = p.render(ctx, o, made); err != nil {
+	if made.Warnings, err = p.render(ctx, o); err != nil {
 		return err
 	}
 	if err = ctx.Err(); err == nil && made.attributes != nil {
@@ -123,21 +125,8 @@ func (p *place) write(ctx context.Context, o Options, made *Made) (err error) {
 	return err
 }
 
-func (p *place) writeNew(name string, content []byte, made *Made) error {
-	if err := p.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
-	}
-	file, err := p.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	made.written = append(made.written, name)
-	_, err = file.Write(content)
-	return cmp.Or(err, file.Close())
-}
-
 // render renders the environment, and returns warnings.
-func (p *place) render(ctx context.Context, o Options, made *Made) ([]manifest.Problem, error) {
+func (p *place) render(ctx context.Context, o Options) ([]manifest.Problem, error) {
 	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
 	if err != nil {
 		return nil, err
@@ -156,13 +145,16 @@ func (p *place) render(ctx context.Context, o Options, made *Made) ([]manifest.P
 	if err := update.Stage(ctx); err != nil {
 		return nil, err
 	}
-	made.written = append(made.written, made.Rendered)
 	return warnings, update.Commit()
 }
 
-// remove removes files and folders, and the folders above that are empty then.
-func (p *place) remove(names []string) {
-	for _, name := range names {
+// remove removes what write wrote, which all was not there before, and the folders above that are empty
+// then.
+func (p *place) remove(made *Made) {
+	for _, name := range made.Files {
+		if name == p.attributes() {
+			continue
+		}
 		_ = p.root.RemoveAll(name)
 		dir := path.Dir(name)
 		for dir != "." && dir != p.prefix && p.root.Remove(dir) == nil {

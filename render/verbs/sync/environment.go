@@ -100,17 +100,13 @@ const (
 // needed returns the parts of Gatehouse that objects need: the CustomResourceDefinitions of their kinds
 // and the controller.
 func needed(kinds *registry.Kinds, objects []manifest.Object) (parts []string) {
-	for _, kind := range kinds.All {
-		part := definitionOf(kind.GVK.Kind, kind.GVK.Group) // of all versions
-		isThere := func(o manifest.Object) bool { return o.GroupVersionKind() == kind.GVK }
-		if !slices.Contains(parts, part) && slices.ContainsFunc(objects, isThere) {
-			parts = append(parts, part)
+	for _, o := range objects {
+		if k := kinds.Find(o.GroupVersionKind()); k != nil {
+			parts = append(parts, definitionOf(k.GVK().Kind, k.GVK().Group), controller)
 		}
 	}
-	if len(parts) > 0 {
-		parts = append(parts, controller)
-	}
-	return parts
+	slices.Sort(parts)
+	return slices.Compact(parts)
 }
 
 // brought returns the parts of Gatehouse among objects.

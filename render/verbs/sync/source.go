@@ -5,79 +5,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
-	"example.com/gatehouse/render/verbs/publish"
 )
 
 // complete checks the options that say where to sync from, and sets the path where it is empty: to
 // rendered/NAME, below the folder of the repository in the work tree. The branches of render publish
 // have the same. Its error has every wrong option.
 func (o *Options) complete(ctx context.Context, repository *render.Repository, checkURL func(string) error) error {
-	wrongURL, wrongBranch := checkURL(o.URL), git.CheckBranch(ctx, o.Branch)
 	prefix := ""
-	work, err := git.Open(ctx, repository.Dir())
-	isKnown := err == nil // git may not know the folder yet
-	if isKnown {
+	if work, err := git.Open(ctx, repository.Dir()); err == nil { // git may not know the folder yet
 		prefix = work.Prefix()
 	}
-	own := path.Join(prefix, tree.Folder, o.Environment)
-	if o.Path == "" {
-		o.Path = own
-		if isKnown && wrongBranch == nil {
-			wrongBranch = o.checkPublished(ctx, work)
-		}
-	}
+	own, written := path.Join(prefix, tree.Folder, o.Environment), path.Join(prefix, tree.EnvironmentsFolder)
 	var wrongPath error
-	if o.Path, wrongPath = cleanPath(o.Path); wrongPath == nil && o.Path != own {
-		wrongPath = o.checkPath(repository.Dir(), prefix, own)
+	o.Path, wrongPath = cleanPath(cmp.Or(o.Path, own))
+	if o.Path == written || strings.HasPrefix(o.Path, written+"/") {
+		wrongPath = fmt.Errorf("--path %q is not what environment %s was rendered to: leave it out, or write %s", o.Path, o.Environment, own)
 	}
-	return errors.Join(wrongURL, wrongBranch, wrongPath)
-}
-
-// checkPublished returns an error for a branch that render publish keeps for another environment.
-func (o *Options) checkPublished(ctx context.Context, work *git.Repository) error {
-	environment, err := publish.Published(ctx, work, o.Branch)
-	if err == nil && environment != "" && environment != o.Environment {
-		return fmt.Errorf("--branch %s: render publishes environment %s to it, not %s", o.Branch, environment, o.Environment)
-	}
-	return err
-}
-
-// checkPath returns an error for a path that is something else in this repository, such as the folder of
-// what people write. Prefix is the folder of the repository in the work tree.
-func (o *Options) checkPath(dir, prefix, own string) error {
-	in, err := filepath.Rel(filepath.FromSlash(prefix), filepath.FromSlash(o.Path))
-	top, _, _ := strings.Cut(filepath.ToSlash(in), "/")
-	if err != nil || !slices.Contains([]string{tree.EnvironmentsFolder, tree.Folder}, top) {
-		return nil //nolint:nilerr // it is in another folder of the work tree
-	}
-	if _, err := os.Lstat(filepath.Join(dir, in)); err != nil {
-		return nil //nolint:nilerr // another repository may have it
-	}
-	return fmt.Errorf("--path %q is not what environment %s was rendered to: leave it out, or write %s", o.Path, o.Environment, own)
+	return errors.Join(checkURL(o.URL), git.CheckBranch(ctx, o.Branch), wrongPath)
 }
 
 // cleanPath returns the shortest form of the path of a folder of a branch.
 func cleanPath(folder string) (string, error) {
 	clean := path.Clean(folder)
-	switch {
-	case strings.ContainsFunc(folder, isUnprintable) || strings.Contains(folder, `\`):
-		return "", fmt.Errorf("--path %q: write the names of folders with / between them", folder)
-	case path.IsAbs(folder):
-		return "", fmt.Errorf("--path %s: write it from the top of the branch, without / first: %s", folder, path.Clean(strings.TrimLeft(clean, "/")))
-	case clean == ".." || strings.HasPrefix(clean, "../"):
-		return "", fmt.Errorf("--path %q leaves the repository: write a folder in it, from its top", folder)
+	if !fs.ValidPath(clean) || strings.ContainsFunc(folder, isUnprintable) || strings.Contains(folder, `\`) {
+		return "", fmt.Errorf("--path %q: write a folder of the branch, from its top and with / between names", folder)
 	}
 	return clean, nil
 }

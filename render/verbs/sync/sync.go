@@ -39,17 +39,7 @@ func Flux(ctx context.Context, repository *render.Repository, options Options) (
 	if err := errors.Join(err, options.complete(ctx, repository, fluxURL)); err != nil {
 		return nil, err
 	}
-	if options.Path == "." {
-		options.Path = ""
-	}
-	options.Path = "./" + options.Path
-	return execute("flux.yaml", struct {
-		Options
-		*environment
-		HasSSH       bool
-		Gated        *registry.Kinds
-		HealthChecks string
-	}{options, e, strings.HasPrefix(options.URL, "ssh://"), repository.Kinds().Gated(), health.Flux(repository.Kinds())})
+	return execute("flux.yaml", values{options, e, repository.Kinds()})
 }
 
 // ArgoCD returns an Application, and the health checks for the ConfigMap argocd-cm.
@@ -58,24 +48,28 @@ func ArgoCD(ctx context.Context, repository *render.Repository, options Options)
 	if err := errors.Join(err, options.complete(ctx, repository, argoURL)); err != nil {
 		return nil, err
 	}
-	return execute("argocd.yaml", struct {
-		Options
-		*environment
-		Gated    *registry.Kinds
-		Checks   []health.Check
-		PodCheck string
-	}{options, e, repository.Kinds().Gated(), health.ArgoCD(repository.Kinds()), health.Pod(repository.Kinds())})
+	return execute("argocd.yaml", values{options, e, repository.Kinds()})
 }
 
 //go:embed flux.yaml argocd.yaml
 var files embed.FS
 
-// templates quote what people wrote by the function text.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"text": manifest.Scalar, "indent": indent}).ParseFS(files, "*"))
+// values are what the templates fill in.
+type values struct {
+	Options
+	*environment
+	Kinds *registry.Kinds
+}
 
-func execute(name string, values any) ([]byte, error) {
+// templates quote what people wrote by the function text.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"text": manifest.Scalar, "indent": indent, "hasPrefix": strings.HasPrefix,
+	"fluxChecks": health.Flux, "argoChecks": health.ArgoCD, "podCheck": health.Pod,
+}).ParseFS(files, "*"))
+
+func execute(name string, v values) ([]byte, error) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name, values); err != nil {
+	if err := templates.ExecuteTemplate(&b, name, v); err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	return b.Bytes(), nil

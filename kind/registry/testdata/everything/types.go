@@ -1,8 +1,8 @@
 // Package everything is a kind with a field of each type that controller-gen takes. After a
 // change:
 //
-//	go tool -modfile=test/tools/go.mod controller-gen object paths=./kind/testdata/everything
-//	go tool -modfile=test/tools/go.mod controller-gen crd:maxDescLen=0,allowDangerousTypes=true,ignoreUnexportedFields=true paths=./kind/testdata/everything output:crd:dir=kind/testdata/everything
+//	go tool -modfile=test/tools/go.mod controller-gen object paths=./kind/registry/testdata/everything
+//	go tool -modfile=test/tools/go.mod controller-gen crd:maxDescLen=0,allowDangerousTypes=true,ignoreUnexportedFields=true paths=./kind/registry/testdata/everything output:crd:dir=kind/registry/testdata/everything
 //
 // +kubebuilder:object:generate=true
 // +groupName=test.example.com
@@ -48,6 +48,7 @@ type Everything struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec Spec `json:"spec"`
+	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status ObservedStatus `json:"status,omitzero"`
 }

@@ -28,7 +28,7 @@ type Check struct {
 func ArgoCD(kinds *registry.Kinds) (checks []Check) {
 	for _, k := range kinds.All {
 		if !k.IsConverted() { // to another of the list
-			checks = append(checks, Check{k.GVK.GroupKind(), write("kind.lua", k.HealthyPhases)})
+			checks = append(checks, Check{k.GVK().GroupKind(), write("kind.lua", k.HealthyPhases())})
 		}
 	}
 	return checks

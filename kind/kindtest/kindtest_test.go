@@ -15,8 +15,8 @@ import (
 	"example.com/gatehouse/kind/registry/testdata/everything"
 )
 
-func everythings(change func(*kind.Definition[everything.Everything])) kind.Kind {
-	d := kind.Definition[everything.Everything]{
+func everythings(change func(*kind.Definition[everything.Everything, everything.ObservedStatus])) kind.Kind {
+	d := kind.Definition[everything.Everything, everything.ObservedStatus]{
 		GVK: everything.GroupVersion.WithKind("Everything"),
 		CRD: everything.CRD,
 		Expand: func(*everything.Everything) ([]kind.Object, error) {
@@ -90,7 +90,7 @@ func TestTypeDifferences(t *testing.T) {
 				}
 				text = strings.Replace(text, c.oldnew[i], c.oldnew[i+1], 1)
 			}
-			got := typeDifferences(everythings(func(d *kind.Definition[everything.Everything]) { d.CRD = []byte(text) }))
+			got := typeDifferences(everythings(func(d *kind.Definition[everything.Everything, everything.ObservedStatus]) { d.CRD = []byte(text) }))
 			slices.Sort(got)
 			if slices.Sort(c.want); !slices.Equal(got, c.want) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
@@ -122,7 +122,7 @@ func TestCheckPure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls = 0
-			err := checkPure(everythings(func(d *kind.Definition[everything.Everything]) { d.Expand = c.expand }), &everything.Everything{})
+			err := checkPure(everythings(func(d *kind.Definition[everything.Everything, everything.ObservedStatus]) { d.Expand = c.expand }), &everything.Everything{})
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}

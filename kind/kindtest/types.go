@@ -1,16 +1,11 @@
-// Package kindtest checks what rendering takes for granted of a kind: for the tests of its
-// author.
 package kindtest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -19,65 +14,21 @@ import (
 	"example.com/gatehouse/render/decoding"
 )
 
-// Check fails a test where the Go type of a kind and its CustomResourceDefinition differ, and
-// where its Expand or Convert, called with an object, changes it or returns something else when
-// called again: they depend on the object alone, not on time, chance or the order of a map.
-func Check(t testing.TB, k kind.Kind, objects ...kind.Object) {
-	t.Helper()
-	for _, difference := range typeDifferences(k) {
-		t.Errorf("%s: %s: run controller-gen", k.GVK.Kind, difference)
-	}
-	for _, object := range objects {
-		if err := checkPure(k, object); err != nil {
-			t.Errorf("%s %s: %v", k.GVK.Kind, object.GetName(), err)
-		}
-	}
-}
-
-// checkPure calls the function that renders an object, or converts it, twice.
-func checkPure(k kind.Kind, object kind.Object) error {
-	call := func(o kind.Object) (any, error) { return k.Expand(o) }
-	if k.IsConverted() {
-		call = func(o kind.Object) (any, error) { return k.Convert(o) }
-	}
-	given := object.DeepCopyObject().(kind.Object)
-	first, err := call(given)
-	if err != nil {
-		return err
-	}
-	before, err := json.Marshal(first)
-	if err != nil {
-		return err
-	}
-	if !reflect.DeepEqual(given, object) {
-		return fmt.Errorf("the object that is given is changed: change a DeepCopy")
-	}
-	second, err := call(given)
-	if err != nil {
-		return fmt.Errorf("called again: %w", err)
-	}
-	after, err := json.Marshal(second)
-	if err == nil && !bytes.Equal(before, after) {
-		return fmt.Errorf("called again, it returns\n%s\ninstead of\n%s", after, before)
-	}
-	return err
-}
-
 // typeDifferences returns where the Go type of a kind and its schema differ: what a valid
 // object says would get lost there, or could not be read.
 func typeDifferences(k kind.Kind) []string {
-	crd, err := registry.ReadCRD(k.CRD)
+	crd, err := registry.ReadCRD(k.CRD())
 	if err != nil {
 		return []string{err.Error()}
 	}
 	c := &comparison{}
 	for _, version := range crd.Spec.Versions {
-		if version.Name != k.GVK.Version || version.Schema == nil {
+		if version.Name != k.GVK().Version || version.Schema == nil {
 			continue
 		}
 		root := version.Schema.OpenAPIV3Schema
 		c.properties("", reflect.TypeOf(k.New()).Elem(), root)
-		if status := root.Properties["status"]; k.Expand != nil && k.Decide == nil && k.Gate == "" {
+		if status := root.Properties["status"]; k.HasExpand() && !k.HasStatus() && k.Gate() == "" {
 			c.present("status", reflect.TypeFor[kind.Status](), &status) // the controller writes it
 		}
 	}

@@ -1,0 +1,147 @@
+package kindtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aymanbagabas/go-udiff"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+)
+
+// pointer is a pointer to the Go type of an object.
+type pointer[T any] interface {
+	*T
+	kind.Object
+}
+
+// Object returns an object of a kind, which is written in YAML, as the API server stores it: with its
+// defaults. It fails the test where the API server refuses the object.
+func Object[T any, P pointer[T]](t testing.TB, k kind.Kind, text string, others ...kind.Kind) P {
+	t.Helper()
+	o, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, problems := render.Judge(newKinds(t, k, others), o)
+	if refused := messages(problems); len(refused) > 0 {
+		t.Fatal(strings.Join(refused, "\n"))
+	}
+	object := P(new(T))
+	convert(t, stored[0].Object, object)
+	return object
+}
+
+// Refusal returns why render refuses an object of a kind that is written in YAML: what the API
+// server says of the object and of what it is rendered to, and the errors of Expand and Convert. It
+// returns nothing where render takes the object.
+func Refusal(t testing.TB, k kind.Kind, text string, others ...kind.Kind) []string {
+	t.Helper()
+	kinds := newKinds(t, k, others)
+	o, err := parse(text)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	_, problems := render.One(kinds, o)
+	return messages(problems)
+}
+
+// Expand returns what an object of a kind is rendered to, with defaults and final names, in the order
+// of Expand. It fails the test where render refuses that, and where it is something else the second
+// time.
+func Expand(t testing.TB, k kind.Kind, object kind.Object, others ...kind.Kind) []*unstructured.Unstructured {
+	t.Helper()
+	_, objects := expand(t, newKinds(t, k, others), write(t, k.GVK(), object))
+	return objects
+}
+
+// expand renders the content of an object twice, and returns the object as it is in a cluster and
+// what it is rendered to.
+func expand(t testing.TB, kinds *registry.Kinds, content map[string]any) (stored map[string]any, objects []*unstructured.Unstructured) {
+	t.Helper()
+	var texts [2][]byte
+	for i := range texts {
+		u := (&unstructured.Unstructured{Object: content}).DeepCopy()
+		single, problems := render.One(kinds, manifest.Object{Unstructured: u, Written: u})
+		if refused := messages(problems); len(refused) > 0 {
+			t.Fatal(strings.Join(refused, "\n"))
+		}
+		stored, objects = single.Stored.Object, nil
+		if rendering := registry.RenderingOf(u).String(); rendering != "" {
+			_ = unstructured.SetNestedField(stored, rendering, "metadata", "annotations", registry.RenderingAnnotation)
+		}
+		for _, o := range single.Objects {
+			objects = append(objects, o.Unstructured)
+		}
+		texts[i] = textOf(t, objects)
+	}
+	if !bytes.Equal(texts[0], texts[1]) {
+		t.Fatalf("rendered again, it is something else:\n%s", udiff.Unified("first", "second", string(texts[0]), string(texts[1])))
+	}
+	return stored, objects
+}
+
+func newKinds(t testing.TB, k kind.Kind, others []kind.Kind) *registry.Kinds {
+	t.Helper()
+	kinds, err := registry.New(slices.Concat([]kind.Kind{k}, others)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
+// messages returns the messages of the problems that are errors.
+func messages(problems []manifest.Problem) (all []string) {
+	for _, p := range problems {
+		if p.IsError() {
+			all = append(all, p.Message)
+		}
+	}
+	return all
+}
+
+// parse parses an object as render does.
+func parse(text string) (manifest.Object, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		return manifest.Object{}, err
+	}
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return manifest.Object{}, errors.New("the text is no object")
+	}
+	return manifest.FromYAML(document.Content[0])
+}
+
+// write returns the content of an object, without a status that says nothing.
+func write(t testing.TB, gvk schema.GroupVersionKind, object kind.Object) (content map[string]any) {
+	t.Helper()
+	convert(t, object, &content)
+	if status, _ := content["status"].(map[string]any); len(status) == 0 {
+		delete(content, "status")
+	}
+	(&unstructured.Unstructured{Object: content}).SetGroupVersionKind(gvk)
+	return content
+}
+
+// convert reads into an object what another is in JSON.
+func convert(t testing.TB, from, to any) {
+	t.Helper()
+	text, err := json.Marshal(from)
+	if err == nil {
+		err = utiljson.Unmarshal(text, to)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,236 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/test/testkind"
+)
+
+func TestWeaker(t *testing.T) {
+	const (
+		accountOfOthers = "Pods run as the ServiceAccount default instead of web | they share the rights of all Pods of the namespace that name no ServiceAccount"
+		tokenOfDefault  = "Pods get the token of the ServiceAccount default | who takes over a container may act as it at the API server"
+	)
+	less := func(what string) []string {
+		return []string{"Pods are protected less: Pod Security restricted forbids " + what + " | who takes over a container may do more than before"}
+	}
+	container := func(fields string) string { return "containers: [{name: c, " + fields + "}]" }
+	security := func(fields string) string { return container("securityContext: {" + fields + "}") }
+	for _, test := range []struct {
+		name, before, after string
+		want                []string
+	}{
+		{"nothing", security("runAsNonRoot: true"), security("runAsNonRoot: true"), nil},
+		{"a whole context", security("allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}"), container(""), less("allowPrivilegeEscalation != false, unrestricted capabilities")},
+		{"escalation", security("allowPrivilegeEscalation: false"), security("allowPrivilegeEscalation: true"), less("allowPrivilegeEscalation != false")},
+		{"escalation as by default", container(""), security("allowPrivilegeEscalation: true"), nil},
+		{"no escalation any more", container(""), security("allowPrivilegeEscalation: false"), nil},
+		{"a file system", security("readOnlyRootFilesystem: true"), security("readOnlyRootFilesystem: false"), []string{"readOnlyRootFilesystem is removed from container c | who takes over the container may change its programs"}},
+		{"privileged", container(""), security("privileged: true"), nil},
+		{"unmasked", container(""), security("procMount: Unmasked"), nil},
+
+		{"root", security("runAsNonRoot: true"), security("runAsNonRoot: false"), less("runAsNonRoot != true")},
+		{"root, said by the Pod", "securityContext: {runAsNonRoot: true}, " + container(""), container(""), less("runAsNonRoot != true")},
+		{"said by the container instead", "securityContext: {runAsNonRoot: true}, " + container(""), security("runAsNonRoot: true"), nil},
+		{"refused by the container", "securityContext: {runAsNonRoot: true}, " + container(""), "securityContext: {runAsNonRoot: true}, " + security("runAsNonRoot: false"), less("runAsNonRoot != true")},
+		{"user 0", security("runAsUser: 1"), security("runAsUser: 0"), less("runAsUser=0")},
+		{"user 0 at last", container(""), security("runAsUser: 0"), less("runAsUser=0")},
+		{"another user", security("runAsUser: 1"), security("runAsUser: 2"), nil},
+		{"no user, and not root", security("runAsUser: 1, runAsNonRoot: true"), security("runAsNonRoot: true"), nil},
+
+		{"ALL", security("capabilities: {drop: [ALL]}"), security("capabilities: {drop: [NET_RAW]}"), less("unrestricted capabilities")},
+		{"more dropped", security("capabilities: {drop: [NET_RAW, CHOWN]}"), security("capabilities: {drop: [ALL]}"), nil},
+		{"one added instead of all", container(""), security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), nil},
+		{"a strong one added", container(""), security("capabilities: {add: [CAP_SYS_ADMIN]}"), nil},
+
+		{"seccomp", security("seccompProfile: {type: RuntimeDefault}"), container(""), less("seccompProfile")},
+		{"seccomp of the Pod", security("seccompProfile: {type: RuntimeDefault}"), "securityContext: {seccompProfile: {type: RuntimeDefault}}, " + container(""), nil},
+		{"unconfined", security("seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: RuntimeDefault}"), security("seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}"), nil},
+
+		{"the host", container(""), "hostNetwork: true, hostPID: true, hostIPC: true, " + container(""), nil},
+		{"files of the host", "volumes: [{name: a, hostPath: {path: /a}}], " + container(""), "volumes: [{name: a, hostPath: {path: /}}], " + container(""), nil},
+		{"users of the host", "hostUsers: false, " + container(""), container(""), less("runAsNonRoot != true")},
+
+		{"a new container", security("runAsNonRoot: true"), "containers: [{name: c, securityContext: {runAsNonRoot: true}}, {name: d}]", less("runAsNonRoot != true in container d")},
+		{"a new container in a weaker Pod", "securityContext: {runAsNonRoot: true}, " + security("runAsNonRoot: true"), "containers: [{name: c, securityContext: {runAsNonRoot: true}}, {name: d}]", less("runAsNonRoot != true in container d")},
+		{"two containers", "containers: [{name: c, securityContext: {runAsNonRoot: true}}, {name: d, securityContext: {runAsNonRoot: true}}]", "containers: [{name: d}], initContainers: [{name: c}]", less("runAsNonRoot != true")},
+
+		{"probes", container("livenessProbe: {tcpSocket: {port: 1}}, readinessProbe: {tcpSocket: {port: 1}}, startupProbe: {tcpSocket: {port: 1}}"), container(""), []string{
+			"livenessProbe is removed from container c | nothing restarts the container when it hangs",
+			"readinessProbe is removed from container c | requests reach Pods that cannot answer, and a rollout does not wait for Pods that can",
+			"startupProbe is removed from container c | other probes act on the container while it starts",
+		}},
+		{"another probe", container("livenessProbe: {tcpSocket: {port: 1}}"), container("livenessProbe: {tcpSocket: {port: 2}}"), nil},
+
+		{"another account", "serviceAccountName: web, " + container(""), "serviceAccountName: shop, " + container(""), nil},
+		{"no account", "serviceAccountName: web, " + container(""), container(""), []string{accountOfOthers}},
+		{"the account default", "serviceAccountName: web, automountServiceAccountToken: false, " + container(""), "serviceAccountName: default, " + container(""), []string{accountOfOthers, tokenOfDefault}},
+		{"a token", "automountServiceAccountToken: false, " + container(""), "automountServiceAccountToken: true, " + container(""), []string{tokenOfDefault}},
+		{"a token as by default", "automountServiceAccountToken: true, " + container(""), container(""), nil},
+		{"a token for others", "automountServiceAccountToken: false, " + container(""), "automountServiceAccountToken: false, volumes: [{name: t, projected: {sources: [{serviceAccountToken: {audience: vault, path: t}}]}}], " + container(""), nil},
+	} {
+		var got []string
+		for _, e := range weaker(podSpec(t, test.before), podSpec(t, test.after)) {
+			got = append(got, e.What.Plain()+" | "+e.Risk.Plain())
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
+		}
+	}
+}
+
+func podSpec(t *testing.T, fields string) *corev1.PodSpec {
+	t.Helper()
+	spec := &corev1.PodSpec{}
+	if err := yaml.UnmarshalStrict([]byte("{"+fields+"}"), spec); err != nil {
+		t.Fatal(err, fields)
+	}
+	return spec
+}
+
+// workload returns an object of a kind whose Pods have a spec.
+func workload(version, kind, spec string) string {
+	template := "template: {metadata: {labels: {a: b}}, spec: {" + spec + "}}"
+	const selector = "selector: {matchLabels: {a: b}}, "
+	switch kind {
+	case "Pod":
+		template = spec
+	case "CronJob":
+		template = `schedule: "0 3 * * *", jobTemplate: {spec: {` + template + "}}"
+	case "Job":
+	case "StatefulSet":
+		template = "serviceName: a, " + selector + template
+	default:
+		template = selector + template
+	}
+	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: a, namespace: ns}, spec: {%s}}", version, kind, template)
+}
+
+// Every kind that makes Pods is reviewed, also where the API server refuses the change: a tool may
+// be told to replace the object.
+func TestWeakerWorkloads(t *testing.T) {
+	const (
+		strong = "restartPolicy: Always, containers: [{name: c, image: i, securityContext: {runAsNonRoot: true}}]"
+		weak   = "restartPolicy: Always, containers: [{name: c, image: i}]"
+		want   = "Pods are protected less: Pod Security restricted forbids runAsNonRoot != true | who takes over a container may do more than before"
+	)
+	for kind, version := range map[string]string{
+		"CronJob": "batch/v1", "DaemonSet": "apps/v1", "Deployment": "apps/v1", "Job": "batch/v1",
+		"Pod": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1",
+	} {
+		before, after := workload(version, kind, strong), workload(version, kind, weak)
+		if strings.HasSuffix(kind, "Job") {
+			before, after = strings.ReplaceAll(before, "Always", "Never"), strings.ReplaceAll(after, "Always", "Never")
+		}
+		line := kind + " ns/a: " + want
+		if got := reviewLines(t, before, after); !slices.Contains(got, line) {
+			t.Errorf("%s: %q\nwant %q", kind, got, line)
+		}
+		for _, other := range []string{"", after} {
+			if got := reviewLines(t, other, after); slices.Contains(got, line) {
+				t.Errorf("%s, new or unchanged: %q", kind, got)
+			}
+		}
+		if got := reviewLines(t, after, before); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "less") }) {
+			t.Errorf("%s, stronger: %q", kind, got)
+		}
+	}
+}
+
+func reviewLines(t *testing.T, before, after string) []string {
+	t.Helper()
+	return linesOf(effects(changed(t, before, after), time.Time{}))
+}
+
+// What the level baseline of Pod Security forbids is said once.
+func TestWeakerThanBaseline(t *testing.T) {
+	const baseline = " | its Pods may reach beyond their containers (Pod Security baseline forbids it)"
+	host := func(fields string) string { return fill(deployment, "MORE="+fields+",") }
+	hardened := func(fields string) string {
+		return fill(deployment, "FIELD=securityContext: {capabilities: {"+fields+"}}")
+	}
+	for _, test := range []struct {
+		before, after string
+		want          []string
+	}{
+		{fill(deployment), host("hostPID: true"), []string{"Deployment ns/a: sets spec.template.spec.hostPID" + baseline}},
+		{hardened("drop: [ALL]"), hardened("add: [SYS_ADMIN]"), []string{"Deployment ns/a: sets spec.template.spec.containers[0].securityContext.capabilities.add" + baseline}},
+		{host("securityContext: {seccompProfile: {type: RuntimeDefault}}"), host("securityContext: {seccompProfile: {type: Unconfined}}"), []string{"Deployment ns/a: sets spec.template.spec.securityContext.seccompProfile.type" + baseline}},
+		{hardened("drop: [ALL]"), strings.Replace(fill(deployment, "MORE=hostPID: true,"), "FIELD", "", 1), []string{
+			"Deployment ns/a: sets spec.template.spec.hostPID" + baseline,
+			"Deployment ns/a: Pods are protected less: Pod Security restricted forbids unrestricted capabilities | who takes over a container may do more than before",
+		}},
+	} {
+		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
+			t.Errorf("%q\nwant\n%q", got, test.want)
+		}
+	}
+}
+
+// A ServiceAccount may say for its Pods that they get no token.
+func TestWeakerAccounts(t *testing.T) {
+	account := func(name, fields string) string {
+		return "\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: " + name + ", namespace: ns}, " + fields + "}"
+	}
+	const refuses = "automountServiceAccountToken: false"
+	pods := func(fields string) string { return fill(deployment, "MORE="+fields+",") }
+	const (
+		gets   = "Deployment ns/a: Pods get the token of the ServiceAccount web | who takes over a container may act as it at the API server"
+		mounts = "mounts its token in all Pods that run as it and do not refuse it | who takes over a container may act as it at the API server"
+		rolls  = "Deployment ns/a: Pods are replaced: another automountServiceAccountToken"
+	)
+	for _, test := range []struct {
+		name, before, after string
+		want                []string
+	}{
+		{"left to nobody", pods("serviceAccountName: web, " + refuses), pods("serviceAccountName: web"), []string{gets, rolls}},
+		{"left to one that refuses", pods("serviceAccountName: web, "+refuses) + account("web", refuses), pods("serviceAccountName: web") + account("web", refuses), []string{rolls}},
+		{"left to one that mounts", pods("serviceAccountName: web, "+refuses) + account("web", ""), pods("serviceAccountName: web") + account("web", ""), []string{gets, rolls}},
+		{"asked for in spite of one", pods("serviceAccountName: web") + account("web", refuses), pods("serviceAccountName: web, automountServiceAccountToken: true") + account("web", refuses), []string{gets, rolls}},
+		{"a ServiceAccount", account("web", refuses), account("web", ""), []string{"ServiceAccount ns/web: " + mounts}},
+		{"a ServiceAccount that goes", account("web", refuses), "", nil},
+		{"the default one goes", account("default", refuses), "", []string{"ServiceAccount ns/default: " + mounts}},
+		{"a ServiceAccount that comes", "", account("web", ""), nil},
+	} {
+		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
+		}
+	}
+}
+
+// Weaker Pods of an object are told once, also where its kind has a Review.
+func TestWeakerChildren(t *testing.T) {
+	reviewed := testkind.Definition()
+	reviewed.Review = func(kind.Change[testkind.Fleet]) []kind.Effect { return nil }
+	const less = "Pods are protected less: Pod Security restricted forbids runAsNonRoot != true | who takes over a container may do more than before"
+	strong := strings.NewReplacer("image: i}", "image: i, securityContext: {runAsNonRoot: true}}")
+	weak := fleet(fleetPod("f-0-1"), fleetPod("f-1-1"), fleetFront("i"))
+	before := strong.Replace(fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetFront("i")))
+	for _, test := range []struct {
+		name string
+		kind kind.Kind
+		want []string
+	}{
+		{"with a Review", kind.Define(reviewed), []string{"Fleet ns/f: " + less, "Deployment ns/f-front: " + less}},
+		{"without", testkind.Kind, []string{"Fleet ns/f: " + less, "Fleet ns/f: replaces 2 Pods | what runs in them is stopped", "Deployment ns/f-front: " + less, "Deployment ns/f-front: Pods are replaced: another securityContext"}},
+	} {
+		kinds, err := registry.New(test.kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, before), manifests(t, weak)), time.Time{}))
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package warn
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/manifest"
+)
+
+// scaledTwice warns of workloads that say how many Pods they have and that an autoscaler scales:
+// each sync takes back what the autoscaler did. The warning is at the number where somebody wrote
+// it, and otherwise at the autoscaler. A workload with the number 0 is one that nothing scales.
+func scaledTwice(e Environment) (warnings []manifest.Problem) {
+	workloads := map[pod.Workload]manifest.Object{}
+	for _, o := range e.Objects {
+		workloads[pod.WorkloadOf(o.Unstructured)] = o
+	}
+	for _, autoscaler := range e.Objects {
+		a, scales := pod.ReadAutoscaler(autoscaler.Unstructured)
+		if o, ok := workloads[a.Target]; scales && ok && pod.Number(o.Unstructured, 0, "spec", "replicas") > 0 {
+			warnings = append(warnings, scaledBy(autoscaler, o))
+		}
+	}
+	return warnings
+}
+
+// scaledBy returns the warning of a workload with a number of Pods and its autoscaler.
+func scaledBy(autoscaler, workload manifest.Object) manifest.Problem {
+	replicas, _, _ := unstructured.NestedFieldNoCopy(workload.Object, "spec", "replicas")
+	if !workload.IsRendered() {
+		return warning(workload, "spec.replicas", replicas, "is %v, and %s scales it: each sync sets it back to %[1]v: leave replicas out", replicas, autoscaler)
+	}
+	field, name := "spec.scaleTargetRef.name", any(workload.GetName())
+	if autoscaler.IsRendered() {
+		field, name = "", nil
+	}
+	return warning(autoscaler, field, name, "scales %s, which is rendered from %s with spec.replicas %v: each sync sets it back to %[3]v: remove spec.replicas there by a patch in overrides/, or leave the autoscaler out", workload, workload.Source(), replicas)
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Lists what differs in the Go API of those who write kinds from the one in test/api, and fails if
+# anything does: a change of the API is a decision. With -w, test/api becomes the API as it is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages="kind kind/kindtest kind/registry cmd/render/command cmd/controller/command"
+apidiff() { go tool -modfile=test/tools/go.mod apidiff "$@"; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+status=0
+for package in $packages; do
+  file=test/api/${package//\//-}.gz
+  if [ "${1-}" = -w ]; then
+    apidiff -w "$work/api" "./$package"
+    gzip -9nc "$work/api" >"$file"
+    continue
+  fi
+  gunzip -c "$file" >"$work/api"
+  differences=$(apidiff "$work/api" "./$package")
+  if [ -n "$differences" ]; then
+    echo "$package:"$'\n'"$differences"
+    status=1
+  fi
+done
+if [ $status != 0 ]; then
+  echo "error: the API for kinds has changed: see who depends on it, note the change in CHANGELOG.md, and run make api" >&2
+fi
+exit $status
