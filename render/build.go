@@ -34,7 +34,7 @@ func (e *environment) build() (b built, problems []manifest.Problem) {
 			b.local = append(b.local, o)
 		}
 	}
-	b.checker, b.invalid = verdict.New(e.kinds, slices.Concat(b.objects, b.local))
+	b.checker, b.invalid = verdict.New(e.kinds, e.kubernetes, slices.Concat(b.objects, b.local))
 	b.ways.SetImages(b.objects, b.checker.Default)
 	return b, problems
 }

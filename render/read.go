@@ -9,6 +9,7 @@ import (
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // overridesFolder is the folder of an environment with a component that overrides what was
@@ -22,6 +23,8 @@ type environment struct {
 	folder    string // of its kustomization, from the root
 	overrides string // the folder of overrides, from the root; empty where it has none
 	sources   *source.Sources
+
+	kubernetes apiserver.Version // that it is for; zero where it does not say it
 }
 
 // read reads the files of an environment and of its overrides.
@@ -42,7 +45,7 @@ func read(repository *Repository, name string) (*environment, []manifest.Problem
 		e.overrides, folders = overrides, []string{overrides}
 	}
 	e.sources = source.Read(files, e.kinds.KustomizeConfig(), folder, folders...)
-	return e, e.written()
+	return e, append(e.readKubernetes(), e.written()...)
 }
 
 // written returns what is wrong with the files, as far as that is known before they are built.

@@ -16,6 +16,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/warn"
 )
 
@@ -23,6 +24,8 @@ import (
 type Rendering struct {
 	// Environment is its name.
 	Environment string
+	// Kubernetes is the version that it is for; zero where the environment does not say it.
+	Kubernetes apiserver.Version
 	// Objects are what people wrote and what was rendered from it, in apply order, each with its
 	// file.
 	Objects []manifest.Object
@@ -53,7 +56,7 @@ func (s *stages) rendering(now time.Time) *Rendering {
 	if s.refused(problems) {
 		return nil
 	}
-	text, err := page.Page(s.kinds, s.name, s.objects, files)
+	text, err := page.Page(s.kinds, s.name, s.kubernetes, s.objects, files)
 	if err != nil {
 		s.problems = append(s.problems, manifest.Problem{Message: err.Error()})
 	}
@@ -63,6 +66,7 @@ func (s *stages) rendering(now time.Time) *Rendering {
 	}
 	return &Rendering{
 		Environment: s.name,
+		Kubernetes:  s.kubernetes,
 		Objects:     s.objects,
 		Files:       files,
 		Page:        text,

@@ -31,10 +31,18 @@ type Misfit struct {
 	Form  string
 }
 
+// Options change what fits a Go type.
+type Options struct {
+	// FoldCase takes the names of fields in any case.
+	FoldCase bool
+	// IsKnown reports whether a field of a struct counts; nil where all do.
+	IsKnown func(t reflect.Type, field string) bool
+}
+
 // Find returns the values of content that do not fit a Go type, as encoding/json decodes it.
-// Null fits every type. The names of fields count in their own case, unless foldCase is set.
-func Find(content any, t reflect.Type, foldCase bool) []Misfit {
-	s := &search{foldCase: foldCase}
+// Null fits every type.
+func Find(content any, t reflect.Type, o Options) []Misfit {
+	s := &search{Options: o}
 	s.visit(content, t, nil)
 	slices.SortFunc(s.found, func(a, b Misfit) int { return slices.Compare(a.Path, b.Path) })
 	return s.found
@@ -42,8 +50,8 @@ func Find(content any, t reflect.Type, foldCase bool) []Misfit {
 
 // search collects what does not fit.
 type search struct {
-	foldCase bool
-	found    []Misfit
+	Options
+	found []Misfit
 }
 
 func (s *search) add(path []string, m Misfit) {
@@ -85,9 +93,9 @@ func (s *search) visitObject(content map[string]any, t reflect.Type, path []stri
 			s.visit(value, t.Elem(), path)
 			continue
 		}
-		fields := Fields(t)
+		fields := s.fields(t)
 		i := slices.IndexFunc(fields, func(f Field) bool {
-			return f.Name == key || s.foldCase && strings.EqualFold(f.Name, key)
+			return f.Name == key || s.FoldCase && strings.EqualFold(f.Name, key)
 		})
 		if i >= 0 {
 			s.visit(value, fields[i].Type, path)
@@ -99,6 +107,15 @@ func (s *search) visitObject(content map[string]any, t reflect.Type, path []stri
 		}
 		s.add(path, unknown)
 	}
+}
+
+// fields returns the fields of a struct that count.
+func (s *search) fields(t reflect.Type) []Field {
+	fields := Fields(t)
+	if s.IsKnown == nil {
+		return fields
+	}
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return !s.IsKnown(t, f.Name) })
 }
 
 // hugeExponent matches quantities such as 1e99999, which take minutes to parse.

@@ -57,7 +57,7 @@ func TestFind(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, m := range decoding.Find(value, reflect.TypeFor[document](), false) {
+		for _, m := range decoding.Find(value, reflect.TypeFor[document](), decoding.Options{}) {
 			form, _, _ := strings.Cut(m.Form, ",")
 			if form == "" {
 				form = strings.Join(m.Wants, " or ")
@@ -75,7 +75,7 @@ func TestFind(t *testing.T) {
 
 // With the case of names folded, Find knows the fields that encoding/json does.
 func TestFindFolded(t *testing.T) {
-	found := decoding.Find(map[string]any{"NAME": "a", "nme": "b"}, reflect.TypeFor[document](), true)
+	found := decoding.Find(map[string]any{"NAME": "a", "nme": "b"}, reflect.TypeFor[document](), decoding.Options{FoldCase: true})
 	if len(found) != 1 || found[0].Path[0] != "nme" || !slices.Contains(found[0].Siblings, "name") {
 		t.Errorf("%v", found)
 	}
@@ -95,7 +95,7 @@ func FuzzFind(f *testing.F) {
 		decoder := json.NewDecoder(strings.NewReader(string(encoded)))
 		decoder.DisallowUnknownFields()
 		err := decoder.Decode(&document{})
-		if found := decoding.Find(value, reflect.TypeFor[document](), true); (len(found) == 0) != (err == nil) {
+		if found := decoding.Find(value, reflect.TypeFor[document](), decoding.Options{FoldCase: true}); (len(found) == 0) != (err == nil) {
 			t.Errorf("%s: %s, but %v", encoded, fmt.Sprint(found), err)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // maxRows bounds each table: hosts do not show a page of over half a megabyte.
@@ -25,9 +26,10 @@ const maxRows = 250
 // filePaths are the paths of the files of objects.
 type filePaths map[*unstructured.Unstructured]string
 
-// Page returns the page about an environment, in Markdown, from its objects and their files. It
-// does not depend on the time. An error names the kind whose Page panics.
-func Page(kinds *registry.Kinds, name string, objects []manifest.Object, files []tree.File) ([]byte, error) {
+// Page returns the page about an environment, in Markdown, from the version of Kubernetes that it
+// is for, if it says one, its objects and their files. It does not depend on the time. An error
+// names the kind whose Page panics.
+func Page(kinds *registry.Kinds, name string, kubernetes apiserver.Version, objects []manifest.Object, files []tree.File) ([]byte, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
 	for i, o := range objects {
 		all[i], paths[o.Unstructured] = o.Unstructured, files[i].Path
@@ -42,7 +44,7 @@ func Page(kinds *registry.Kinds, name string, objects []manifest.Object, files [
 
 	var page bytes.Buffer
 	page.WriteString(tree.PageHeader + "\n")
-	writeHeading(&page, name, len(objects), len(folders), views)
+	writeHeading(&page, name, kubernetes, len(objects), len(folders), views)
 	for _, v := range views {
 		if len(v.Objects) == 0 {
 			continue
@@ -58,7 +60,7 @@ func Page(kinds *registry.Kinds, name string, objects []manifest.Object, files [
 }
 
 // writeHeading writes how many objects there are, and how many of those that people write.
-func writeHeading(page *bytes.Buffer, name string, objects, namespaces int, views []registry.View) {
+func writeHeading(page *bytes.Buffer, name string, kubernetes apiserver.Version, objects, namespaces int, views []registry.View) {
 	source := tree.EnvironmentsFolder + "/" + name
 	fmt.Fprintf(page, "# %s\n\nRendered from [%s](../../%s): %s", word(name), source, source, count(objects, "object"))
 	if namespaces > 0 {
@@ -76,6 +78,9 @@ func writeHeading(page *bytes.Buffer, name string, objects, namespaces int, view
 		}
 	}
 	page.WriteString(".\n")
+	if kubernetes != 0 {
+		fmt.Fprintf(page, "\nFor Kubernetes %s.\n", kubernetes)
+	}
 }
 
 // writeObjects writes what there is beside what people write.

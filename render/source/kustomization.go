@@ -80,7 +80,7 @@ func (s *Sources) checkFields(file string, root *yaml.Node, content []byte) {
 	if err != nil || json.Unmarshal(j, &fields) != nil {
 		return // Unmarshal says why
 	}
-	for _, wrong := range decoding.Find(fields, reflect.TypeFor[types.Kustomization](), true) {
+	for _, wrong := range decoding.Find(fields, reflect.TypeFor[types.Kustomization](), decoding.Options{FoldCase: true}) {
 		keys := manifest.SplitField(manifest.JoinField(wrong.Path))
 		_, value := walkKeys(root, keys, nil)
 		s.report(file, lineAt(root, keys), "%s", wrongField(wrong, value))

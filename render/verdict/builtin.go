@@ -15,10 +15,10 @@ import (
 
 // checkBuiltin finds why the API server would refuse an object of a built-in kind, and
 // what it would warn about.
-func checkBuiltin(o manifest.Object) []manifest.Problem {
-	served, ok := apiserver.Lookup(o.GroupVersionKind())
+func checkBuiltin(o manifest.Object, kubernetes apiserver.Version) []manifest.Problem {
+	served, ok := kubernetes.Lookup(o.GroupVersionKind())
 	if !ok {
-		return problemsOf(o, field.ErrorList{notServed(o.GroupVersionKind())})
+		return problemsOf(o, field.ErrorList{notServed(o.GroupVersionKind(), kubernetes)})
 	}
 	decoded, problems := decode(o, served)
 	if len(problems) > 0 {
@@ -57,13 +57,13 @@ func withoutVaguer(errs field.ErrorList) field.ErrorList {
 
 // notServed returns the error of a kind or version that the API server does not serve, which
 // says what to write instead.
-func notServed(gvk schema.GroupVersionKind) *field.Error {
+func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field.Error {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
-	if versions := apiserver.Versions(gvk.GroupKind()); len(versions) > 0 {
-		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s", kind, apiserver.Version(), strings.Join(versions, " or ")))
+	if versions := kubernetes.APIVersions(gvk.GroupKind()); len(versions) > 0 {
+		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s", kind, kubernetes, strings.Join(versions, " or ")))
 	}
-	if known := apiserver.Kinds(gvk.Group); manifest.DidYouMean(kind, known) != "" {
+	if known := apiserver.KindNames(gvk.Group); manifest.DidYouMean(kind, known) != "" {
 		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind%s", apiVersion, manifest.DidYouMean(kind, known)))
 	}
-	return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("Kubernetes %s keeps no such objects of %s: remove it", apiserver.Version(), apiVersion))
+	return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("Kubernetes %s keeps no such objects of %s: remove it", kubernetes, apiVersion))
 }

@@ -3,6 +3,7 @@
 package verdict
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -19,33 +20,38 @@ import (
 	"example.com/gatehouse/render/verdict/policy"
 )
 
-// Checker knows the kinds that are built in, those that this program brings and, in their
-// place, those that the environment defines.
+// Checker knows the kinds that are built into a version of Kubernetes, those that this program
+// brings and, in their place, those that the environment defines.
 type Checker struct {
-	written *registry.Kinds
-	kinds   customKinds
+	written    *registry.Kinds
+	kubernetes apiserver.Version
+	kinds      customKinds
 }
 
-// Prepare loads what every Checker needs.
+// Prepare loads what every Checker of the newest version needs.
 func Prepare(written *registry.Kinds) {
+	defer apiserver.Newest.Enter()()
 	apiserver.Prepare()
-	brought(written)
+	brought(written, apiserver.Newest)
 }
 
-// New returns a Checker for an environment with the written kinds and the definitions among
-// objects. Its problems are those of the CustomResourceDefinitions of both.
-func New(written *registry.Kinds, objects []manifest.Object) (*Checker, []manifest.Problem) {
+// New returns a Checker for an environment of a version of Kubernetes, zero for the newest, with
+// the written kinds and the definitions among objects. Its problems are those of the
+// CustomResourceDefinitions of both.
+func New(written *registry.Kinds, kubernetes apiserver.Version, objects []manifest.Object) (*Checker, []manifest.Problem) {
+	kubernetes = cmp.Or(kubernetes, apiserver.Newest)
+	defer kubernetes.Enter()()
 	var definitions []manifest.Object
 	for _, o := range objects {
 		if isDefinition(o.Unstructured) {
 			definitions = append(definitions, o)
 		}
 	}
-	known, wrong := brought(written)
-	c := &Checker{written: written, kinds: maps.Clone(known)}
+	known, wrong := brought(written, kubernetes)
+	c := &Checker{written: written, kubernetes: kubernetes, kinds: maps.Clone(known)}
 	kinds, problems := make([]customKinds, len(definitions)), make([][]manifest.Problem, len(definitions))
 	parallel.For(len(definitions), func(i int) {
-		kinds[i], problems[i] = known.defined(definitions[i])
+		kinds[i], problems[i] = known.defined(definitions[i], kubernetes)
 		if !manifest.HasErrors(problems[i]) {
 			problems[i] = append(problems[i], problemsOf(definitions[i], c.applyErrors(definitions[i]))...)
 		}
@@ -70,6 +76,7 @@ func (k customKinds) replace(defined customKinds) {
 // as the API server would store them, defaults filled in those of custom kinds, what is wrong
 // with the others, and what the API server warns about.
 func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, problems []manifest.Problem) {
+	defer c.kubernetes.Enter()()
 	stored := make([]*unstructured.Unstructured, len(objects))
 	found := make([][]manifest.Problem, len(objects))
 	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.judge(objects[i]) })
@@ -86,10 +93,11 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 // would warn about: Pod Security and policies. Position returns where a problem is found;
 // isController reports whether an object is the workload of the controller.
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
-	refused := policy.Check(objects, &admitter{kinds: c.kinds, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
+	defer c.kubernetes.Enter()()
+	refused := policy.Check(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
 		return position(manifest.NewProblem(o, "", manifest.Value{}, ""))
 	})
-	return slices.Concat(podSecurity(objects, position), refused, c.policyUsers(objects, isController))
+	return slices.Concat(c.podSecurity(objects, position), refused, c.policyUsers(objects, isController))
 }
 
 // Defaulted returns an object with its defaults filled in, valid or not.
@@ -128,9 +136,9 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 	case isDefinition(o.Unstructured): // checked when it was added
 		return o.Unstructured, nil
 	case isSecret(o.Unstructured):
-		return o.Unstructured, checkSecret(o)
+		return o.Unstructured, checkSecret(o, c.kubernetes)
 	case apiserver.IsGroup(gvk.Group):
-		return o.Unstructured, checkBuiltin(o)
+		return o.Unstructured, checkBuiltin(o, c.kubernetes)
 	}
 	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
 		return o.Unstructured, problemsOf(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
@@ -145,7 +153,7 @@ func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known b
 	if kind, ok := c.kinds[gvk]; ok {
 		return kind.strategy.NamespaceScoped(), true
 	}
-	builtin, known := apiserver.Lookup(gvk)
+	builtin, known := c.kubernetes.Lookup(gvk)
 	return known && builtin.IsNamespaced(), known
 }
 

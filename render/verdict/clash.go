@@ -78,5 +78,5 @@ func hasTwins(list []any) bool {
 
 // isPlainMetadata reports whether metadata fits its type, and has no lists that may clash.
 func isPlainMetadata(metadata map[string]any) bool {
-	return !mayClash(metadata) && len(decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), false)) == 0
+	return !mayClash(metadata) && len(decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), decoding.Options{})) == 0
 }

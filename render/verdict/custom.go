@@ -48,17 +48,22 @@ type customKind struct {
 // define, or are built in.
 type customKinds map[apischema.GroupVersionKind]*customKind
 
-// embedded has what brought returns, made once for each list of kinds.
-var embedded sync.Map // of func() (customKinds, []manifest.Problem), by *registry.Kinds
+// embedded has what brought returns, made once for each list of kinds and each version.
+var embedded sync.Map // of func() (customKinds, []manifest.Problem), by embeddedKey
+
+type embeddedKey struct {
+	written    *registry.Kinds
+	kubernetes apiserver.Version
+}
 
 // brought returns the kinds of the CustomResourceDefinitions that come with this program,
 // and what the API server would say of those.
-func brought(written *registry.Kinds) (customKinds, []manifest.Problem) {
-	read, _ := embedded.LoadOrStore(written, sync.OnceValues(func() (customKinds, []manifest.Problem) { return readBrought(written) }))
+func brought(written *registry.Kinds, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
+	read, _ := embedded.LoadOrStore(embeddedKey{written, kubernetes}, sync.OnceValues(func() (customKinds, []manifest.Problem) { return readBrought(written, kubernetes) }))
 	return read.(func() (customKinds, []manifest.Problem))()
 }
 
-func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.Problem) {
+func readBrought(written *registry.Kinds, kubernetes apiserver.Version) (all customKinds, problems []manifest.Problem) {
 	all = customKinds{}
 	for i := range written.All {
 		definition, err := registry.ReadCRD(written.All[i].CRD())
@@ -69,7 +74,7 @@ func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.
 		if err != nil {
 			panic(err) // it is plain data
 		}
-		kinds, wrong := customKinds{}.defined(manifest.Object{Unstructured: &unstructured.Unstructured{Object: content}})
+		kinds, wrong := customKinds{}.defined(manifest.Object{Unstructured: &unstructured.Unstructured{Object: content}}, kubernetes)
 		maps.Copy(all, kinds)
 		for _, p := range wrong {
 			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", written.All[i].GVK().Kind, p.Message)
@@ -81,10 +86,10 @@ func readBrought(written *registry.Kinds) (all customKinds, problems []manifest.
 
 // defined returns the kinds of a CustomResourceDefinition, and what the API server would
 // say of it. Those that are known it does not make again.
-func (known customKinds) defined(crd manifest.Object) (customKinds, []manifest.Problem) {
-	served, ok := apiserver.Lookup(crd.GroupVersionKind())
+func (known customKinds) defined(crd manifest.Object, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
+	served, ok := kubernetes.Lookup(crd.GroupVersionKind())
 	if !ok {
-		return nil, checkBuiltin(crd)
+		return nil, checkBuiltin(crd, kubernetes)
 	}
 	decoded, problems := decode(crd, served)
 	if len(problems) > 0 {
@@ -287,7 +292,7 @@ func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstr
 	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		// The error does not say which value of the metadata is to blame.
-		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata]())
+		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata](), nil)
 		if len(problems) == 0 {
 			problems = []manifest.Problem{problemOf(o, err)}
 		}

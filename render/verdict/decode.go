@@ -14,7 +14,7 @@ import (
 // decode returns an object as the API server has it, or the fields that the API server does
 // not know and the values that it cannot read.
 func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.Problem) {
-	if problems := misfitProblems(o, o.Object, served.Type); len(problems) > 0 {
+	if problems := misfitProblems(o, o.Object, served.Type, served.HasField()); len(problems) > 0 {
 		return nil, problems
 	}
 	decoded, err := served.Decode(o.Object)
@@ -25,9 +25,9 @@ func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.P
 }
 
 // misfitProblems returns the problems of the values in content, of an object, that do not fit a
-// Go type.
-func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type) (problems []manifest.Problem) {
-	for _, m := range decoding.Find(content, t, false) {
+// Go type; isKnown reports whether a field counts, nil where all do.
+func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, isKnown func(reflect.Type, string) bool) (problems []manifest.Problem) {
+	for _, m := range decoding.Find(content, t, decoding.Options{IsKnown: isKnown}) {
 		problems = append(problems, misfitProblem(o, m))
 	}
 	return problems

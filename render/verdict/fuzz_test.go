@@ -9,6 +9,7 @@ import (
 	"example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // FuzzSchedule: what the CustomResourceDefinition takes for a schedule, and no more, is
@@ -25,7 +26,7 @@ func FuzzSchedule(f *testing.F) {
 	} {
 		f.Add(schedule)
 	}
-	known, _ := brought(gatehouse.All())
+	known, _ := brought(gatehouse.All(), apiserver.Newest)
 	kind := known[cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt)]
 	f.Fuzz(func(t *testing.T, schedule string) {
 		o := &unstructured.Unstructured{Object: map[string]any{

@@ -6,6 +6,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // PodTemplate returns the template from which a built-in object makes Pods, with defaults; of a
@@ -28,7 +29,7 @@ func PrivilegedFields(o manifest.Object) (fields []string) {
 	if !ok {
 		return nil
 	}
-	for _, failed := range template.failedChecks(api.LevelVersion{Level: api.LevelBaseline, Version: api.LatestVersion()}) {
+	for _, failed := range template.failedChecks(api.LevelVersion{Level: api.LevelBaseline, Version: api.LatestVersion()}, apiserver.Newest) {
 		if field := template.fieldIn(failed.ForbiddenDetail); len(field) > len(template.path) {
 			fields = append(fields, manifest.JoinField(field))
 		} else {

@@ -38,7 +38,7 @@ func (r podSecurityRule) isEnforced() bool { return r.label == api.EnforceLevelL
 
 // podSecurity finds the Pods, and templates of Pods, that the Namespaces among objects refuse
 // or warn of. Position returns where a field is written.
-func podSecurity(objects []manifest.Object, position func(manifest.Problem) string) (problems []manifest.Problem) {
+func (c *Checker) podSecurity(objects []manifest.Object, position func(manifest.Problem) string) (problems []manifest.Problem) {
 	rules := map[string][]podSecurityRule{} // by Namespace
 	for _, o := range objects {
 		if o.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Namespace") {
@@ -49,7 +49,7 @@ func podSecurity(objects []manifest.Object, position func(manifest.Problem) stri
 	}
 	found := make([][]manifest.Problem, len(objects))
 	parallel.For(len(objects), func(i int) {
-		found[i] = podViolations(objects[i], rules[objects[i].NamespaceOrDefault()], position)
+		found[i] = c.podViolations(objects[i], rules[objects[i].NamespaceOrDefault()], position)
 	})
 	return append(problems, slices.Concat(found...)...)
 }
@@ -78,7 +78,7 @@ func podSecurityRules(namespace manifest.Object) (rules []podSecurityRule, errs 
 func labelPath(label string) *field.Path { return field.NewPath("metadata", "labels").Key(label) }
 
 // podViolations returns the problems of an object, each check by the most severe rule.
-func podViolations(o manifest.Object, rules []podSecurityRule, position func(manifest.Problem) string) (problems []manifest.Problem) {
+func (c *Checker) podViolations(o manifest.Object, rules []podSecurityRule, position func(manifest.Problem) string) (problems []manifest.Problem) {
 	if len(rules) == 0 {
 		return nil
 	}
@@ -88,7 +88,7 @@ func podViolations(o manifest.Object, rules []podSecurityRule, position func(man
 	}
 	known := map[string]bool{} // reasons
 	for _, rule := range rules {
-		for _, failed := range template.failedChecks(rule.LevelVersion) {
+		for _, failed := range template.failedChecks(rule.LevelVersion, c.kubernetes) {
 			if known[failed.ForbiddenReason] {
 				continue
 			}
@@ -120,8 +120,8 @@ func podTemplateOf(o manifest.Object) (podTemplate, bool) {
 	if !ok {
 		return podTemplate{}, false
 	}
-	kind, ok := apiserver.Lookup(o.GroupVersionKind())
-	if !ok || len(decoding.Find(o.Object, kind.Type, false)) > 0 {
+	kind, ok := apiserver.Newest.Lookup(o.GroupVersionKind())
+	if !ok || len(decoding.Find(o.Object, kind.Type, decoding.Options{})) > 0 {
 		return podTemplate{}, false
 	}
 	typed := reflect.New(kind.Type).Interface().(runtime.Object)
@@ -143,8 +143,12 @@ var podSecurityChecks = sync.OnceValue(func() policy.Evaluator {
 	return evaluator
 })
 
-// failedChecks returns the checks of a level that the Pods do not pass.
-func (t podTemplate) failedChecks(level api.LevelVersion) []policy.CheckResult {
+// failedChecks returns the checks of a level that the Pods do not pass. A version of Kubernetes
+// knows its own version of a level as the latest one.
+func (t podTemplate) failedChecks(level api.LevelVersion, kubernetes apiserver.Version) []policy.CheckResult {
+	if latest := api.MajorMinorVersion(1, int(kubernetes)); latest.Older(level.Version) {
+		level.Version = latest
+	}
 	results := podSecurityChecks().EvaluatePod(level, t.metadata, t.spec)
 	return slices.DeleteFunc(results, func(r policy.CheckResult) bool { return r.Allowed })
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // objectsOf returns the objects that YAML documents are.
@@ -94,7 +95,7 @@ func TestPodSecurity(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			problems := podSecurity(objectsOf(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {"+test.labels+"}}}\n---\n"+
+			problems := (&Checker{kubernetes: apiserver.Newest}).podSecurity(objectsOf(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {"+test.labels+"}}}\n---\n"+
 				"{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: a, annotations: {container.seccomp.security.alpha.kubernetes.io/c: unconfined}},"+
 				" spec: {containers: [{name: c, image: c}], "+test.spec+"}}"), manifest.Problem.Position)
 			var errors, warnings []string

@@ -82,14 +82,14 @@ func (c *Checker) gateExpressions(o manifest.Object) map[string]string {
 
 // admitter shows objects to admission policies.
 type admitter struct {
-	kinds    customKinds
+	*Checker
 	versions func() runtime.EquivalentResourceRegistry
 }
 
 // servedVersions returns the versions of all known kinds.
 func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 	versions := runtime.NewEquivalentResourceRegistry()
-	for _, kind := range apiserver.All() {
+	for _, kind := range c.kubernetes.Kinds() {
 		versions.RegisterKindFor(kind.Resource(), "", kind.GroupVersionKind)
 	}
 	for _, kind := range c.kinds {
@@ -105,7 +105,7 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 
 // Kind returns what is known of a kind.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
-	if builtin, ok := apiserver.Lookup(gvk); ok {
+	if builtin, ok := a.kubernetes.Lookup(gvk); ok {
 		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions())}
 	}
 	conversion := &admission.RuntimeObjectInterfaces{
@@ -124,7 +124,7 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 // what only a cluster knows.
 func (a *admitter) Admit(o manifest.Object) (*unstructured.Unstructured, error) {
 	gvk := o.GroupVersionKind()
-	if builtin, ok := apiserver.Lookup(gvk); ok {
+	if builtin, ok := a.kubernetes.Lookup(gvk); ok {
 		return builtin.Admitted(decrypted(o.Unstructured).Object)
 	}
 	admitted := o.DeepCopy()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // The values of a Secret are for the cluster, not for git: only encrypted ones are
@@ -39,10 +40,10 @@ func isSecret(u *unstructured.Unstructured) bool {
 }
 
 // checkSecret returns the values of a Secret that anybody could read, and its other problems.
-func checkSecret(o manifest.Object) []manifest.Problem {
+func checkSecret(o manifest.Object, kubernetes apiserver.Version) []manifest.Problem {
 	reason, isPublic := o.GetAnnotations()[PublicAnnotation]
 	if isPublic && isReason(reason) {
-		return checkBuiltin(o)
+		return checkBuiltin(o, kubernetes)
 	}
 	var errs field.ErrorList
 	if isPublic {
@@ -66,7 +67,7 @@ func checkSecret(o manifest.Object) []manifest.Problem {
 		}
 	}
 	fillUnknownValues(rest, o.Unstructured)
-	problems := checkBuiltin(manifest.Object{Unstructured: rest, Written: o.Written, Origin: o.Origin})
+	problems := checkBuiltin(manifest.Object{Unstructured: rest, Written: o.Written, Origin: o.Origin}, kubernetes)
 	return append(problems, problemsOf(o, errs)...)
 }
 

@@ -14,14 +14,15 @@ import (
 // kind, namespace and name, such as a changed selector. It returns nothing for objects that
 // could not be created, for unknown kinds and for encrypted objects.
 func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
+	defer c.kubernetes.Enter()()
 	if kind, ok := c.kinds[after.GroupVersionKind()]; ok {
 		return kind.update(before, after)
 	}
-	kind, ok := apiserver.Lookup(after.GroupVersionKind())
+	kind, ok := c.kubernetes.Lookup(after.GroupVersionKind())
 	if !ok {
 		return nil
 	}
-	if manifest.HasErrors(checkBuiltin(before)) || manifest.HasErrors(checkBuiltin(after)) {
+	if manifest.HasErrors(checkBuiltin(before, c.kubernetes)) || manifest.HasErrors(checkBuiltin(after, c.kubernetes)) {
 		return nil
 	}
 	return withoutVaguer(kind.Update(before.Object, after.Object))

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -17,6 +19,8 @@ import (
 // Server is an API server with etcd, and without a scheduler, kubelets and built-in controllers:
 // tests write what those would.
 type Server struct {
+	// Kubernetes is its minor version, such as 1.35.
+	Kubernetes string
 	// Admin may do everything.
 	Admin *rest.Config
 	// Controller is the identity that the controller has in a cluster.
@@ -76,6 +80,9 @@ func (s *Server) start(environment *envtest.Environment) (stop func() error, err
 		return nil
 	}
 	s.Admin.QPS = -1
+	if s.Kubernetes, err = minorVersion(s.Admin); err != nil {
+		return nil, errors.Join(fmt.Errorf("ask for the version: %w", err), stop())
+	}
 
 	user, err := environment.AddUser(envtest.User{
 		Name:   "system:serviceaccount:gatehouse-system:gatehouse-controller",
@@ -89,6 +96,20 @@ func (s *Server) start(environment *envtest.Environment) (stop func() error, err
 		return nil, errors.Join(fmt.Errorf("write the controller's kubeconfig: %w", err), stop())
 	}
 	return stop, nil
+}
+
+// minorVersion returns the minor version of an API server.
+func minorVersion(config *rest.Config) (string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", err
+	}
+	info, err := client.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	parts := strings.SplitN(strings.TrimPrefix(info.GitVersion, "v"), ".", 3)
+	return strings.Join(parts[:2], "."), nil
 }
 
 // assets returns the folder of the programs.

@@ -18,7 +18,7 @@ import (
 )
 
 // installed lists the manifests that give the controller its rights, and limit them.
-var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml", "gate-policy.yaml", "applied-again.yaml"}
+var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml", "gate-policy.yaml"}
 
 // install creates everything that the controller needs, except itself.
 func install(server *Server) error {

@@ -31,15 +31,25 @@ func TestKinds(t *testing.T) {
 				continue
 			}
 			served[gvk] = true
-			kind, known := apiserver.Lookup(gvk)
+			kind, known := kubernetes(t).Lookup(gvk)
 			if !known || kind.IsNamespaced() != resource.Namespaced || kind.Resource() != group.WithResource(resource.Name) {
 				t.Errorf("%s is served, namespaced: %t, as %s: known: %t", gvk, resource.Namespaced, resource.Name, known)
 			}
 		}
 	}
-	for _, kind := range apiserver.All() {
+	for _, kind := range kubernetes(t).Kinds() {
 		if !served[kind.GroupVersionKind] {
 			t.Errorf("%s is not served", kind.GroupVersionKind)
 		}
 	}
+}
+
+// kubernetes returns the version of the server.
+func kubernetes(t *testing.T) apiserver.Version {
+	t.Helper()
+	version, err := apiserver.ParseVersion(server.Kubernetes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
 }

@@ -32,7 +32,7 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 		t.Fatal(err)
 	}
 	var kustomization strings.Builder
-	fmt.Fprintln(&kustomization, "resources:")
+	fmt.Fprintf(&kustomization, "metadata: {annotations: {%s: %q}}\nresources:\n", render.KubernetesAnnotation, server.Kubernetes)
 	for i, u := range objects {
 		content, err := yaml.Marshal(u.Object)
 		if err != nil {

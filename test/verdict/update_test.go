@@ -31,7 +31,7 @@ func TestUpdate(t *testing.T) {
 		if stored.GetKind() == "CustomResourceDefinition" {
 			definitions = append(definitions, manifest.Object{Unstructured: stored})
 		}
-		checker, _ := verdict.New(gatehouse.All(), definitions)
+		checker, _ := verdict.New(gatehouse.All(), kubernetes(t), definitions)
 		resource := store(t, stored)
 		for _, title := range slices.Sorted(maps.Keys(e.But)) {
 			changed := e.changed(t, c, e.But[title])

@@ -29,18 +29,21 @@ comments. It reads rendered/NAME, and changes nothing.`,
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // those of the tools
 	}
 	cmd.AddCommand(
-		newSyncToolCommand(kinds, "flux", "Print a GitRepository and a Kustomization", sync.Flux),
-		newSyncToolCommand(kinds, "argocd", "Print an Application, and health checks for argocd-cm", sync.ArgoCD))
+		newSyncToolCommand(kinds, "flux", "Print a GitRepository and a Kustomization", aboutGates(kinds, `Flux leaves alone the Pod of %s that started, by an annotation of that Pod, and deletes
+it when its spec is gone. That takes Flux 2.8.7 or later; docs/flux.md says what 2.7.0 to
+2.8.6 need besides.`), sync.Flux),
+		newSyncToolCommand(kinds, "argocd", "Print an Application, and health checks for argocd-cm", "", sync.ArgoCD))
 	return cmd
 }
 
 // newSyncToolCommand returns the command that prints the objects for one tool.
-func newSyncToolCommand(kinds *registry.Kinds, tool, short string, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) *cobra.Command {
+func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) *cobra.Command {
 	var root string
 	var o sync.Options
 	cmd := &cobra.Command{
 		Use:   tool + " --env NAME --repo URL [--branch BRANCH] [--path PATH]",
 		Short: short,
+		Long:  long,
 		Example: fmt.Sprintf(`  # What main has in rendered/prod
   render sync %[1]s --env prod --repo https://github.com/acme/shop.git
 

@@ -41,7 +41,7 @@ func (w *world) checker() *verdict.Checker {
 			definitions = append(definitions, manifest.Object{Unstructured: o})
 		}
 	}
-	checker, _ := verdict.New(w.Kinds, definitions)
+	checker, _ := verdict.New(w.Kinds, 0, definitions)
 	return checker
 }
 

@@ -63,7 +63,7 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 }
 
 // gateFiles are the files of the controller with the policies on Pods that wait behind a gate.
-var gateFiles = []string{"admission-policy.yaml", "applied-again.yaml", "gate-policy.yaml"}
+var gateFiles = []string{"admission-policy.yaml", "gate-policy.yaml"}
 
 // controllerFiles returns the files of the controller, by name. It leaves out those for gates where
 // no kind has one: that controller may not change Pods at all.

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -139,7 +138,13 @@ func (c convertor) Convert(in, out, _ any) error {
 	return c.Scheme.Convert(internal, out, nil)
 }
 
-// All returns the kinds that are served, in the order of their names and versions.
-func All() []Kind {
-	return slices.SortedFunc(maps.Values(kinds()), func(a, b Kind) int { return cmp.Compare(a.String(), b.String()) })
+// Kinds returns the kinds that are served, in the order of their names and versions.
+func (v Version) Kinds() (served []Kind) {
+	for gvk := range kinds() {
+		if k, ok := v.Lookup(gvk); ok {
+			served = append(served, k)
+		}
+	}
+	slices.SortFunc(served, func(a, b Kind) int { return cmp.Compare(a.String(), b.String()) })
+	return served
 }

@@ -33,11 +33,12 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Kind is a kind of object that kube-apiserver serves, in one version.
+// Kind is a kind of object that kube-apiserver serves, in one version of the kind.
 type Kind struct {
 	schema.GroupVersionKind
-	Type     reflect.Type // the Go type of its version
-	strategy rest.RESTCreateStrategy
+	Type       reflect.Type // the Go type of its version
+	kubernetes Version      // which serves it
+	strategy   rest.RESTCreateStrategy
 }
 
 // served matches the versions of built-in kinds that kube-apiserver serves unless it
@@ -45,7 +46,7 @@ type Kind struct {
 // https://kubernetes.io/docs/reference/using-api/#enabling-or-disabling
 var served = regexp.MustCompile(`^v[0-9]+$`)
 
-// kinds are all that are served.
+// kinds are all that the newest version serves.
 var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	// Whether Pods may be privileged is a flag of kube-apiserver; clusters set it.
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
@@ -57,7 +58,7 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 			for kindName, strategy := range ofGroup {
 				gvk := gv.WithKind(kindName)
 				if goType, ok := types[gvk]; ok && served.MatchString(gv.Version) {
-					all[gvk] = Kind{gvk, goType, strategy}
+					all[gvk] = Kind{gvk, goType, Newest, strategy}
 				}
 			}
 		}
@@ -74,9 +75,10 @@ var decoder = sync.OnceValue(func() runtime.Decoder {
 func Prepare() { kinds() }
 
 // Lookup returns a kind that is served.
-func Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
+func (v Version) Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
 	k, ok := kinds()[gvk]
-	return k, ok
+	k.kubernetes = v
+	return k, ok && v.hasKind(gvk)
 }
 
 // IsGroup reports whether a group is one of Kubernetes itself, even if it is no longer served:
@@ -89,12 +91,13 @@ func IsGroup(name string) bool {
 // formerGroups are groups of Kubernetes of which its code has nothing left.
 var formerGroups = []string{"auditregistration.k8s.io", "extensions", "settings.k8s.io"}
 
-// Versions returns the apiVersions in which a kind is served, or where its group has none of the
+// APIVersions returns the apiVersions in which a kind is served, or where its group has none of the
 // name, those of the other groups.
-func Versions(kind schema.GroupKind) []string {
+func (v Version) APIVersions(kind schema.GroupKind) []string {
 	var ofGroup, ofOthers []string
 	for gvk := range kinds() {
 		switch apiVersion := gvk.GroupVersion().String(); {
+		case !v.hasKind(gvk):
 		case gvk.GroupKind() == kind:
 			ofGroup = append(ofGroup, apiVersion)
 		case gvk.Kind == kind.Kind:
@@ -108,8 +111,8 @@ func Versions(kind schema.GroupKind) []string {
 	return ofGroup
 }
 
-// Kinds returns the names of the kinds that are served in a group.
-func Kinds(group string) []string { return slices.Sorted(maps.Keys(strategies[group])) }
+// KindNames returns the names of the kinds in a group.
+func KindNames(group string) []string { return slices.Sorted(maps.Keys(strategies[group])) }
 
 // IsNamespaced reports whether objects of the kind are in a namespace.
 func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
@@ -131,26 +134,23 @@ func (k Kind) Decode(content map[string]any) (kind.Object, error) {
 // Create returns why kube-apiserver would not store a decoded object, and what it would
 // warn about. It may change the object.
 func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []string) {
-	defer recoverAsError(&errs)
+	defer k.kubernetes.recoverAsError(&errs)
 	var recorded recorder
 	ctx := warning.WithWarningRecorder(k.begin(decoded), &recorded)
 	if service, ok := decoded.(*core.Service); ok {
 		synchronize(&service.Spec)
 	}
 	k.strategy.PrepareForCreate(ctx, decoded)
-	if errs = append(k.strategy.Validate(ctx, decoded), admit(decoded)...); len(errs) == 0 {
-		errs = ValidateMetadata(decoded, k.IsNamespaced())
-	}
-	if len(errs) > 0 {
+	if errs = append(rest.ValidateCreate(ctx, decoded, k.strategy), admit(decoded)...); len(errs) > 0 {
 		return errs, nil
 	}
 	return nil, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
 }
 
 // recoverAsError turns a panic into an error, as each request is guarded.
-func recoverAsError(errs *field.ErrorList) {
+func (v Version) recoverAsError(errs *field.ErrorList) {
 	if recover() != nil {
-		*errs = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", Version()))}
+		*errs = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", v))}
 	}
 }
 
@@ -213,8 +213,7 @@ func (k Kind) deprecation() []string {
 		return nil
 	}
 	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
-	major, minor, err := deprecation.MajorMinor(Version())
-	if err != nil || !deprecation.IsDeprecated(versioned, major, minor) {
+	if !deprecation.IsDeprecated(versioned, 1, int(k.kubernetes)) {
 		return nil
 	}
 	return []string{deprecation.WarningMessage(versioned)}

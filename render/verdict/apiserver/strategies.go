@@ -49,6 +49,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
+	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
+	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
@@ -80,6 +82,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/rbac/role"
 	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
 	"k8s.io/kubernetes/pkg/registry/resource/deviceclass"
+	"k8s.io/kubernetes/pkg/registry/resource/devicetaintrule"
 	"k8s.io/kubernetes/pkg/registry/resource/resourceclaim"
 	"k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate"
 	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
@@ -147,6 +150,8 @@ var strategies = map[string]map[string]rest.RESTCreateStrategy{
 	},
 	"certificates.k8s.io": {
 		"CertificateSigningRequest": certificates.Strategy,
+		"ClusterTrustBundle":        clustertrustbundle.Strategy,
+		"PodCertificateRequest":     podcertificaterequest.NewStrategy(),
 	},
 	"coordination.k8s.io": {
 		"Lease": lease.Strategy,
@@ -182,6 +187,7 @@ var strategies = map[string]map[string]rest.RESTCreateStrategy{
 	},
 	"resource.k8s.io": {
 		"DeviceClass":           deviceclass.Strategy,
+		"DeviceTaintRule":       devicetaintrule.Strategy,
 		"ResourceClaim":         resourceclaim.NewStrategy(adminNamespaces{}, nil),
 		"ResourceClaimTemplate": resourceclaimtemplate.NewStrategy(adminNamespaces{}),
 		"ResourceSlice":         resourceslice.Strategy,

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -21,7 +20,7 @@ func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	if !ok {
 		return nil
 	}
-	defer recoverAsError(&errs)
+	defer k.kubernetes.recoverAsError(&errs)
 	stored, decoded, err := k.applied(before, after)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
@@ -78,9 +77,7 @@ func Update(ctx context.Context, strategy rest.RESTUpdateStrategy, decoded, stor
 	decoded.SetGeneration(stored.GetGeneration())
 	decoded.SetResourceVersion(stored.GetResourceVersion())
 	strategy.PrepareForUpdate(ctx, decoded, stored)
-	errs := ValidateMetadata(decoded, strategy.NamespaceScoped())
-	errs = append(errs, apivalidation.ValidateObjectMetaAccessorUpdate(decoded, stored, field.NewPath("metadata"))...)
-	return append(errs, strategy.ValidateUpdate(ctx, decoded, stored)...)
+	return rest.ValidateUpdate(ctx, decoded, stored, strategy)
 }
 
 // keepAllocated leaves a Service the address that it has, where it asks for no other. One

@@ -115,7 +115,7 @@ type recorder struct {
 }
 
 // Validate evaluates a policy.
-func (r *recorder) Validate(ctx context.Context, resource schema.GroupVersionResource, attributes *admission.VersionedAttributes, params runtime.Object, namespace *corev1.Namespace, budget int64, authorizer authorizer.Authorizer) validating.ValidateResult {
+func (r *recorder) Validate(ctx context.Context, resource schema.GroupVersionResource, attributes *admission.VersionedAttributes, params runtime.Object, namespace *corev1.Namespace, budget int64, authorizer authorizer.UnconditionalAuthorizer) validating.ValidateResult {
 	result := r.compiled().Validate(ctx, resource, attributes, params, namespace, budget, authorizer)
 	r.results = append(r.results, result)
 	return result

@@ -1,0 +1,111 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/render/decoding"
+)
+
+var updateSince = flag.Bool("since.update", false, "write since.txt")
+
+// TestSince compares since.txt with the objects with all their fields that k8s.io/api keeps of
+// each version.
+func TestSince(t *testing.T) {
+	versions := map[string]Version{}
+	for _, v := range slices.Backward(Versions()) { // an earlier version overwrites a later one
+		for name := range namesIn(t, v) {
+			versions[name] = v
+		}
+	}
+	maps.DeleteFunc(versions, func(_ string, v Version) bool { return v == Oldest })
+	var lines []string
+	for name, v := range versions {
+		lines = append(lines, v.String()+" "+name+"\n")
+	}
+	slices.Sort(lines)
+	want := strings.Join(lines, "")
+	if *updateSince {
+		if err := os.WriteFile("since.txt", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if sinceText != want {
+		t.Errorf("since.txt is not that of %s: go test ./render/verdict/apiserver -run TestSince -since.update", Release)
+	}
+}
+
+// namesIn returns the names of the kinds that a version has, and of the fields of their types.
+func namesIn(t *testing.T, v Version) map[string]bool {
+	t.Helper()
+	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := v.String() + ".0"
+	if v == Newest {
+		folder = "HEAD"
+	} else {
+		folder = "v" + folder
+	}
+	names := map[string]bool{}
+	for gvk, k := range kinds() {
+		content, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(module)), "testdata", folder, fileName(gvk)))
+		if os.IsNotExist(err) {
+			continue
+		}
+		var object any
+		if err != nil || json.Unmarshal(content, &object) != nil {
+			t.Fatalf("%s: %v", fileName(gvk), err)
+		}
+		names[kindName(gvk)] = true
+		addFields(names, object, k.Type)
+	}
+	if len(names) < 1000 {
+		t.Fatalf("%s has %d names", folder, len(names))
+	}
+	return names
+}
+
+func fileName(gvk schema.GroupVersionKind) string {
+	group := gvk.Group
+	if group == "" {
+		group = "core"
+	}
+	return group + "." + gvk.Version + "." + gvk.Kind + ".json"
+}
+
+// addFields adds the fields that content of a Go type has.
+func addFields(names map[string]bool, content any, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch content := content.(type) {
+	case []any:
+		for _, item := range content {
+			addFields(names, item, t.Elem())
+		}
+	case map[string]any:
+		if t.Kind() == reflect.Map {
+			for _, value := range content {
+				addFields(names, value, t.Elem())
+			}
+			return
+		}
+		for _, f := range decoding.Fields(t) {
+			if value, ok := content[f.Name]; ok {
+				names[fieldName(t, f.Name)] = true
+				addFields(names, value, f.Type)
+			}
+		}
+	}
+}
