@@ -5,13 +5,9 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
-
-// KubernetesAnnotation is an annotation of the kustomization of an environment: the minor version
-// of the Kubernetes that it is for, such as "1.35". An environment without it is for the newest
-// version that render knows.
-const KubernetesAnnotation = "gatehouse.example.com/kubernetes"
 
 // readKubernetes sets the version of Kubernetes that the environment is for. What it builds on says
 // none in its place: an annotation that is not read is a problem.
@@ -21,20 +17,20 @@ func (e *environment) readKubernetes() (problems []manifest.Problem) {
 		if k.MetaData == nil {
 			continue
 		}
-		text, ok := k.MetaData.Annotations[KubernetesAnnotation]
-		problem := manifest.Problem{File: source.Relative(k.File), Line: e.sources.Line(k.File, "metadata", "annotations", KubernetesAnnotation)}
+		text, ok := k.MetaData.Annotations[tree.KubernetesAnnotation]
+		problem := manifest.Problem{File: source.Relative(k.File), Line: e.sources.Line(k.File, "metadata", "annotations", tree.KubernetesAnnotation)}
 		var err error
 		switch {
 		case !ok:
 			continue
 		case k == own:
 			e.kubernetes, err = apiserver.ParseVersion(text)
-		case own.MetaData == nil || own.MetaData.Annotations[KubernetesAnnotation] == "":
-			problem.Message = KubernetesAnnotation + ": only the kustomization of an environment says this: write it in " + path.Join(source.Relative(e.folder), "kustomization.yaml")
+		case own.MetaData == nil || own.MetaData.Annotations[tree.KubernetesAnnotation] == "":
+			problem.Message = tree.KubernetesAnnotation + ": only the kustomization of an environment says this: write it in " + path.Join(source.Relative(e.folder), "kustomization.yaml")
 			problems = append(problems, problem)
 		}
 		if err != nil {
-			problem.Message = KubernetesAnnotation + ": " + err.Error()
+			problem.Message = tree.KubernetesAnnotation + ": " + err.Error()
 			problems = append(problems, problem)
 		}
 	}

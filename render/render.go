@@ -16,7 +16,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/warn"
 )
 
@@ -24,8 +23,6 @@ import (
 type Rendering struct {
 	// Environment is its name.
 	Environment string
-	// Kubernetes is the version that it is for; zero where the environment does not say it.
-	Kubernetes apiserver.Version
 	// Objects are what people wrote and what was rendered from it, in apply order, each with its
 	// file.
 	Objects []manifest.Object
@@ -33,8 +30,9 @@ type Rendering struct {
 	Files []tree.File
 	// Page is the Markdown page about the environment.
 	Page []byte
-	// IsSorted reports whether the environment sets the order itself, by sortOptions.
-	IsSorted bool
+	// Index is what its index says of it. It keeps the order where the environment sets that itself,
+	// by sortOptions.
+	Index tree.Index
 	// Sources are the files that it was made from, relative to the root.
 	Sources []string
 }
@@ -56,7 +54,11 @@ func (s *stages) rendering(now time.Time) *Rendering {
 	if s.refused(problems) {
 		return nil
 	}
-	text, err := page.Page(s.kinds, s.name, s.kubernetes, s.objects, files)
+	index := tree.Index{KeepsOrder: s.sources.Kustomizations[s.folder].SortOptions != nil}
+	if s.kubernetes != 0 {
+		index.Kubernetes = s.kubernetes.String()
+	}
+	text, err := page.Page(s.kinds, s.name, index.Kubernetes, s.objects, files)
 	if err != nil {
 		s.problems = append(s.problems, manifest.Problem{Message: err.Error()})
 	}
@@ -66,11 +68,10 @@ func (s *stages) rendering(now time.Time) *Rendering {
 	}
 	return &Rendering{
 		Environment: s.name,
-		Kubernetes:  s.kubernetes,
 		Objects:     s.objects,
 		Files:       files,
 		Page:        text,
-		IsSorted:    s.sources.Kustomizations[s.folder].SortOptions != nil,
+		Index:       index,
 		Sources:     s.sources.FS.FilesRead(),
 	}
 }

@@ -89,6 +89,13 @@ func (r *Repository) Rendered(environment string) ([]tree.File, error) {
 	return tree.Read(r.root, environment)
 }
 
+// RenderedFor returns the version of Kubernetes that an environment was rendered for, as its index
+// says it; empty where it says none.
+func (r *Repository) RenderedFor(environment string) (kubernetes string, isRendered bool, err error) {
+	index, err := tree.ReadIndex(r.root, environment)
+	return tree.KubernetesOf(index), index != nil, err
+}
+
 // RLock keeps other runs from writing to the repository until unlock, where it can be
 // locked: a file system without locks may be read. It waits for those that write.
 func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {

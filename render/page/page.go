@@ -17,7 +17,6 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // maxRows bounds each table: hosts do not show a page of over half a megabyte.
@@ -29,7 +28,7 @@ type filePaths map[*unstructured.Unstructured]string
 // Page returns the page about an environment, in Markdown, from the version of Kubernetes that it
 // is for, if it says one, its objects and their files. It does not depend on the time. An error
 // names the kind whose Page panics.
-func Page(kinds *registry.Kinds, name string, kubernetes apiserver.Version, objects []manifest.Object, files []tree.File) ([]byte, error) {
+func Page(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object, files []tree.File) ([]byte, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
 	for i, o := range objects {
 		all[i], paths[o.Unstructured] = o.Unstructured, files[i].Path
@@ -60,7 +59,7 @@ func Page(kinds *registry.Kinds, name string, kubernetes apiserver.Version, obje
 }
 
 // writeHeading writes how many objects there are, and how many of those that people write.
-func writeHeading(page *bytes.Buffer, name string, kubernetes apiserver.Version, objects, namespaces int, views []registry.View) {
+func writeHeading(page *bytes.Buffer, name string, kubernetes string, objects, namespaces int, views []registry.View) {
 	source := tree.EnvironmentsFolder + "/" + name
 	fmt.Fprintf(page, "# %s\n\nRendered from [%s](../../%s): %s", word(name), source, source, count(objects, "object"))
 	if namespaces > 0 {
@@ -78,7 +77,7 @@ func writeHeading(page *bytes.Buffer, name string, kubernetes apiserver.Version,
 		}
 	}
 	page.WriteString(".\n")
-	if kubernetes != 0 {
+	if kubernetes != "" {
 		fmt.Fprintf(page, "\nFor Kubernetes %s.\n", kubernetes)
 	}
 }

@@ -39,7 +39,7 @@ func pageFor(t *testing.T, kinds *registry.Kinds, manifests ...string) string {
 		objects = append(objects, o)
 		files = append(files, tree.File{Path: o.NamespaceOrDefault() + "/" + strings.ToLower(o.GetKind()) + "-" + o.GetName() + ".yaml"})
 	}
-	page, err := Page(kinds, "prod", 0, objects, files)
+	page, err := Page(kinds, "prod", "", objects, files)
 	if err != nil {
 		t.Fatal(err)
 	}

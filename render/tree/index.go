@@ -30,19 +30,47 @@ const IndexFile = "kustomization.yaml"
 // indexHeader tells an index from a kustomization that a person wrote.
 const indexHeader = "# Written by gatehouse render, which owns the files listed here: do not edit.\n"
 
-// newIndex lists files in apply order. With keepOrder it tells kustomize to keep that
-// order.
-func newIndex(names []string, keepOrder bool) []byte {
+// KubernetesAnnotation is an annotation of the kustomization of an environment, and of its index:
+// the minor version of the Kubernetes that it is for, such as "1.35". An environment without it is
+// for the newest version that render knows.
+const KubernetesAnnotation = "gatehouse.example.com/kubernetes"
+
+// Index is what an index says of a rendered environment, beside its files.
+type Index struct {
+	// Kubernetes is the version that the environment says it is for; empty where it says none.
+	Kubernetes string
+	// KeepsOrder reports whether kustomize has to keep the order of the files.
+	KeepsOrder bool
+}
+
+// list returns the content of the index of files in apply order.
+func (i Index) list(names []string) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader)
-	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n")
+	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
+	if i.Kubernetes != "" {
+		fmt.Fprintf(&b, "metadata:\n  annotations:\n    %s: %q\n", KubernetesAnnotation, i.Kubernetes)
+	}
+	b.WriteString("resources:\n")
 	for _, name := range names {
 		b.WriteString("- " + name + "\n")
 	}
-	if keepOrder {
+	if i.KeepsOrder {
 		b.WriteString("sortOptions:\n  order: fifo\n")
 	}
 	return b.Bytes()
+}
+
+// annotatedKubernetes matches the line of an index with the version of Kubernetes.
+var annotatedKubernetes = regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(KubernetesAnnotation) + `: "([0-9.]+)"\r?$`)
+
+// KubernetesOf returns the version of Kubernetes in the content of an index; empty where it has
+// none.
+func KubernetesOf(index []byte) string {
+	if match := annotatedKubernetes.FindSubmatch(index); match != nil && isIndex(index) {
+		return string(match[1])
+	}
+	return ""
 }
 
 // isIndex reports whether render wrote a kustomization.
@@ -96,6 +124,21 @@ func Read(root *os.Root, environment string) ([]File, error) {
 		files[i].Content, errs[i] = folder.read(names[i])
 	})
 	return slices.DeleteFunc(files, func(file File) bool { return file.Content == nil }), errors.Join(errs...)
+}
+
+// ReadIndex returns the content of the index of an environment below root, nil if it was not
+// rendered.
+func ReadIndex(root *os.Root, environment string) ([]byte, error) {
+	folder, err := openFolder(root, environment)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.close()
+	index, err := folder.read(IndexFile)
+	if !isIndex(index) {
+		index = nil
+	}
+	return index, err
 }
 
 // Listed returns the files that an index lists, sorted; none if render did not write it.

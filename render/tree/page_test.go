@@ -26,7 +26,7 @@ func TestPage(t *testing.T) {
 		{nil, false, false, true},
 		{nil, false, false, false},
 	} {
-		p, problems := NewPlan(root, "prod", step.files, pageOf(step.files), false)
+		p, problems := NewPlan(root, "prod", step.files, pageOf(step.files), Index{})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -95,7 +95,7 @@ func TestPageOfAPerson(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, files := range [][]File{before, after, nil} {
-				p, problems := NewPlan(root, "prod", files, pageOf(files), false)
+				p, problems := NewPlan(root, "prod", files, pageOf(files), Index{})
 				switch {
 				case files == nil && len(problems) > 0:
 					t.Error(problems)

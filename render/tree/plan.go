@@ -52,9 +52,8 @@ func (f planned) isUnchanged() bool {
 }
 
 // NewPlan compares rendered/<environment> below root with its new files, in apply order, and with
-// the page about them. With keepOrder the index tells kustomize to keep that order. The problems
-// are what is in the way. Close the plan after use.
-func NewPlan(root *os.Root, environment string, files []File, page []byte, keepOrder bool) (*Plan, []manifest.Problem) {
+// the page about them. The problems are what is in the way. Close the plan after use.
+func NewPlan(root *os.Root, environment string, files []File, page []byte, index Index) (*Plan, []manifest.Problem) {
 	folder, err := openFolder(root, environment)
 	p := &Plan{folder: folder, index: planned{name: IndexFile}}
 	if err == nil {
@@ -73,7 +72,7 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 	}
 	all := withGone(files, owned)
 	if len(files) > 0 {
-		p.index.after = newIndex(names, keepOrder)
+		p.index.after = index.list(names)
 	} else {
 		page = nil
 	}
@@ -87,7 +86,7 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, keepO
 			names = append(names, f.name)
 		}
 	}
-	p.interim = newIndex(names, keepOrder)
+	p.interim = index.list(names)
 	p.files = append(p.files, p.index)
 	if isOther && page != nil {
 		problems = append(problems, p.otherPage())

@@ -71,7 +71,7 @@ func newRoot(t *testing.T) *os.Root {
 // run writes files; it dies after some changes, unless that is less than none.
 func run(t *testing.T, root *os.Root, files []File, alive int) {
 	t.Helper()
-	p, problems := NewPlan(root, "prod", files, pageOf(files), false)
+	p, problems := NewPlan(root, "prod", files, pageOf(files), Index{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 )
 
 const environment = "environments/prod"
@@ -32,7 +33,7 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 		t.Fatal(err)
 	}
 	var kustomization strings.Builder
-	fmt.Fprintf(&kustomization, "metadata: {annotations: {%s: %q}}\nresources:\n", render.KubernetesAnnotation, server.Kubernetes)
+	fmt.Fprintf(&kustomization, "metadata: {annotations: {%s: %q}}\nresources:\n", tree.KubernetesAnnotation, server.Kubernetes)
 	for i, u := range objects {
 		content, err := yaml.Marshal(u.Object)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,6 +26,8 @@ type applyFlags struct {
 	root    string
 	output  string
 	counted []cluster.Action // the actions that the summary counts
+
+	kubernetes string // the version that the environment says; empty where it says none
 }
 
 func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
@@ -85,6 +88,9 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 	var problems []manifest.Problem // errors, or warnings of what is left out
 	err := inRepository(cmd, f.Kinds, f.root, nil, func(repository *render.Repository, p *progress) (err error) {
 		f.Repository = origin(cmd.Context(), repository)
+		if f.kubernetes, _, err = repository.RenderedFor(f.Environment); err != nil {
+			return err
+		}
 		manifests, problems, err = cluster.Read(cmd.Context(), repository, f.Environment, p.step)
 		return err
 	})
@@ -127,7 +133,7 @@ func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest
 	p.pause(func() { fmt.Fprintf(cmd.ErrOrStderr(), "cluster: %s\n", c.Name) })
 	problems, err := do(ctx, c, f.Options)
 	p.stop()
-	return r.end(append(warnings, problems...), err)
+	return r.end(slices.Concat(warnings, c.VersionWarnings(f.Environment, f.kubernetes), problems), err)
 }
 
 // applyReport reports what was done in a cluster, for people and programs.

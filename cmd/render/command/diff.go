@@ -150,10 +150,10 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(d, now, r, f))
 	case d.Failed():
-	case program != "" && d.Differs():
+	case program != "" && len(d.Changes()) > 0:
 		return printByProgram(cmd, program, d.Changes())
 	default:
-		err = printDiffs(out, d.Changes())
+		err = printDiffs(out, d)
 	}
 	switch {
 	case err != nil:
@@ -166,10 +166,15 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 	return nil
 }
 
-func printDiffs(out io.Writer, changes []diff.Change) error {
+func printDiffs(out io.Writer, d *diff.Diff) error {
 	w, colored := bufio.NewWriter(out), isColored(out)
-	for _, c := range changes {
-		printDiff(w, c.Unified(), colored)
+	for _, e := range d.Environments {
+		if e.Kubernetes != nil {
+			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
+		}
+		for _, c := range e.Changes {
+			printDiff(w, c.Unified(), colored)
+		}
 	}
 	return w.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/verbs/setup"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 func newInitCommand(kinds *registry.Kinds) *cobra.Command {
@@ -26,12 +27,16 @@ file for CI. It overwrites nothing.`,
   render init
 
   # With the controller's image from your registry, and an environment staging
-  render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0`,
+  render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0
+
+  # For a cluster of Kubernetes 1.35
+  render init --kubernetes 1.35`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runInit(cmd, root, o) },
 	}
 	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment")
 	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the one of this release)")
+	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+apiserver.Oldest.String()+" (default: the newest that render knows, "+apiserver.Newest.String()+")")
 	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: the host of the remote)")
 	cmd.Flags().StringVar(&root, "root", ".", "the folder to make environments/ in")
 	_ = cmd.MarkFlagDirname("root")

@@ -24,7 +24,9 @@ type versions struct {
 	RevisionTime string `json:"revisionTime,omitempty"`
 	Kustomize    string `json:"kustomize"`
 	Kubernetes   string `json:"kubernetes"`
-	Go           string `json:"go"`
+	// KubernetesVersions are those that an environment may be for, the oldest first.
+	KubernetesVersions []string `json:"kubernetesVersions"`
+	Go                 string   `json:"go"`
 }
 
 func newVersionCommand() *cobra.Command {
@@ -50,7 +52,7 @@ func newVersionCommand() *cobra.Command {
 // String returns the versions for people.
 func (v versions) String() string {
 	revision := cmp.Or(strings.TrimSpace(v.Revision+" "+v.RevisionTime), "unknown")
-	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s\ngo: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, v.Go)
+	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, judges as %s\ngo: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go)
 }
 
 // programVersions returns the versions of this program.
@@ -65,6 +67,9 @@ func programVersions() versions {
 // versionsOf returns the versions that a build recorded.
 func versionsOf(info *debug.BuildInfo) versions {
 	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, Go: info.GoVersion}
+	for _, version := range apiserver.Versions() {
+		v.KubernetesVersions = append(v.KubernetesVersions, version.String())
+	}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value

@@ -44,7 +44,8 @@ type Cluster struct {
 	// Name is how people know it: the context and the address of its API server.
 	Name string
 
-	api *discovery.DiscoveryClient
+	api     *discovery.DiscoveryClient
+	version string // the minor version of its Kubernetes, such as 1.35
 }
 
 // Connect connects to the cluster. Warnings of the API server are written as kubectl writes
@@ -59,9 +60,6 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 	config.WarningHandlerWithContext = nil
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
 	c, err := newCluster(config, name)
-	if err == nil {
-		_, err = c.api.ServerVersion()
-	}
 	if err != nil {
 		hint := cmp.Or(wayOut(err), "see that it is up, and that it can be reached from here")
 		return nil, fmt.Errorf("connect to %s: %w: %s, or name another cluster by --context or --kubeconfig", name, err, hint)
@@ -75,7 +73,11 @@ func newCluster(config *rest.Config, name string) (*Cluster, error) {
 		return nil, err
 	}
 	api, err := discovery.NewDiscoveryClientForConfig(config)
-	return &Cluster{Client: c, Config: config, Name: name, api: api}, err
+	if err != nil {
+		return nil, err
+	}
+	connected := &Cluster{Client: c, Config: config, Name: name, api: api}
+	return connected, connected.readVersion()
 }
 
 // read returns an object of the cluster; nil where the cluster does not have it.

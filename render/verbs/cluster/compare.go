@@ -48,7 +48,9 @@ func Compare(ctx context.Context, c *Cluster, repository *render.Repository, nam
 	}
 	for i := range compared {
 		compared[i].Problems = append(compared[i].Problems, d.Environments[i].Problems...)
+		compared[i].Problems = append(compared[i].Problems, c.otherVersion(names[i], renderings[i].Index.Kubernetes)...)
 	}
+	compared[0].Problems = append(compared[0].Problems, c.ageWarning()...)
 	d.Environments = compared
 	return d, nil
 }

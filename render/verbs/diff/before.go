@@ -19,10 +19,11 @@ type before struct {
 	repository *render.Repository
 
 	// commit is the ID of the commit; empty for the work tree, of which the rest is not known.
-	commit string
-	git    *git.Repository
-	files  map[string]git.File // in rendered/, by their paths
-	listed map[string][]string // the files that each environment lists in its index
+	commit     string
+	git        *git.Repository
+	files      map[string]git.File // in rendered/, by their paths
+	listed     map[string][]string // the files that each environment lists in its index
+	kubernetes map[string]string   // the version that each index says
 }
 
 // openBefore opens what rendered/ has in the work tree or, where a revision is not empty, what
@@ -42,12 +43,11 @@ func openBefore(ctx context.Context, repository *render.Repository, revision str
 		return nil, err
 	}
 	maps.DeleteFunc(b.files, func(_ string, file git.File) bool { return !file.IsRegular() })
-	b.listed, err = b.readIndexes(ctx)
-	return b, err
+	return b, b.readIndexes(ctx)
 }
 
-// readIndexes returns the files that each environment of the commit lists in its index.
-func (b *before) readIndexes(ctx context.Context) (map[string][]string, error) {
+// readIndexes reads the index of each environment of the commit.
+func (b *before) readIndexes(ctx context.Context) error {
 	var environments, ids []string
 	for name, file := range b.files {
 		environment := path.Base(path.Dir(name))
@@ -56,13 +56,23 @@ func (b *before) readIndexes(ctx context.Context) (map[string][]string, error) {
 		}
 	}
 	contents, err := b.git.Contents(ctx, ids)
-	listed := map[string][]string{}
+	b.listed, b.kubernetes = map[string][]string{}, map[string]string{}
 	for i, content := range contents {
 		if names := tree.Listed(content); names != nil {
-			listed[environments[i]] = names
+			b.listed[environments[i]], b.kubernetes[environments[i]] = names, tree.KubernetesOf(content)
 		}
 	}
-	return listed, err
+	return err
+}
+
+// renderedFor returns the version of Kubernetes that an environment was rendered for; empty where it
+// said none.
+func (b *before) renderedFor(environment string) (kubernetes string, isRendered bool, err error) {
+	if b.commit == "" {
+		return b.repository.RenderedFor(environment)
+	}
+	kubernetes, isRendered = b.kubernetes[environment]
+	return kubernetes, isRendered, nil
 }
 
 // read returns the files of an environment that its index lists and that are not the same now, and

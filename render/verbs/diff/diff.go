@@ -5,6 +5,7 @@ package diff
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,8 +30,28 @@ type Environment struct {
 	Changes []Change
 	// Unchanged has the objects that are the same before and after.
 	Unchanged []*unstructured.Unstructured
+	// Kubernetes is the version that the environment is for, and was, where that changes.
+	Kubernetes *KubernetesChange
 	// Problems has warnings, or the errors without which there would be changes.
 	Problems []manifest.Problem
+}
+
+// KubernetesChange is a change of the Kubernetes that an environment says it is for. Each version is
+// empty where it said none, which means the newest that render knows. It changes nothing in a
+// cluster, but by what version objects are judged.
+type KubernetesChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+func (c KubernetesChange) String() string {
+	name := func(version string) string {
+		if version == "" {
+			return "the newest that render knows"
+		}
+		return "Kubernetes " + version
+	}
+	return fmt.Sprintf("for %s, before for %s", name(c.After), name(c.Before))
 }
 
 // Change is an object that is added, removed, changed, or replaced by one of another name.

@@ -21,7 +21,7 @@ type Diff struct {
 
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
-	return slices.ContainsFunc(d.Environments, func(e Environment) bool { return len(e.Changes) > 0 })
+	return slices.ContainsFunc(d.Environments, func(e Environment) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
 }
 
 // Changes returns the changes of all environments.
@@ -100,5 +100,9 @@ func (b *before) compare(ctx context.Context, rendering *render.Rendering) (Envi
 	e := Objects(b.repository.Kinds(), name, was, is)
 	e.Unchanged = append(e.Unchanged, unchanged...)
 	e.Problems = warnings
-	return e, nil
+	renderedFor, isRendered, err := b.renderedFor(name)
+	if isRendered && len(rendering.Objects) > 0 && renderedFor != rendering.Index.Kubernetes {
+		e.Kubernetes = &KubernetesChange{renderedFor, rendering.Index.Kubernetes}
+	}
+	return e, err
 }

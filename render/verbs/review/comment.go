@@ -28,7 +28,9 @@ func (r *Review) Markdown(limit int, command string) string {
 		parts = append(parts, tableOf(alike)...)
 	}
 	for _, alike := range groups {
-		parts = append(parts, foldOf(alike))
+		if len(alike[0].Changes) > 0 {
+			parts = append(parts, foldOf(alike))
+		}
 	}
 	whole := Marker + "\n" + strings.Join(parts, "")
 	if len(whole) <= limit {
@@ -100,6 +102,9 @@ func tableOf(alike []Environment) []string {
 		title += ", a new environment"
 	case e.IsGone:
 		title += ", the whole environment"
+	}
+	if e.Kubernetes != nil {
+		title += ", " + e.Kubernetes.String()
 	}
 	risks := 0
 	rows := make([]string, 0, len(e.Effects))

@@ -25,9 +25,11 @@ type Environment struct {
 	Name string `json:"name"`
 	// IsNew reports whether nothing of the environment was there before, IsGone whether
 	// nothing is left.
-	IsNew  bool   `json:"isNew,omitempty"`
-	IsGone bool   `json:"isGone,omitempty"`
-	Counts Counts `json:"counts"`
+	IsNew  bool `json:"isNew,omitempty"`
+	IsGone bool `json:"isGone,omitempty"`
+	// Kubernetes is the version that it is for, where that changes.
+	Kubernetes *diff.KubernetesChange `json:"kubernetes,omitempty"`
+	Counts     Counts                 `json:"counts"`
 	// Effects begins with those that have a risk; then it is in the order of time.
 	Effects []Effect `json:"effects"`
 	Changes []Change `json:"changes"`
@@ -94,7 +96,7 @@ const (
 func New(environments []diff.Environment, now time.Time) *Review {
 	r := &Review{Environments: []Environment{}}
 	for _, e := range environments {
-		if len(e.Changes) > 0 {
+		if len(e.Changes) > 0 || e.Kubernetes != nil {
 			r.Environments = append(r.Environments, newEnvironment(e, now))
 		}
 	}
@@ -103,13 +105,13 @@ func New(environments []diff.Environment, now time.Time) *Review {
 
 func newEnvironment(e diff.Environment, now time.Time) Environment {
 	counts := Counts{diff.Added: 0, diff.Changed: 0, diff.Replaced: 0, diff.Removed: 0}
-	reviewed := Environment{Name: e.Name, Counts: counts, Effects: effects(e, now)}
+	reviewed := Environment{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: []Change{}}
 	for _, c := range e.Changes {
 		counts[c.Action()]++
 		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, c.Unified()})
 	}
-	reviewed.IsNew = len(e.Unchanged) == 0 && counts[diff.Added] == len(e.Changes)
-	reviewed.IsGone = len(e.Unchanged) == 0 && counts[diff.Removed] == len(e.Changes)
+	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Added] == len(e.Changes)
+	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Removed] == len(e.Changes)
 	return reviewed
 }
 

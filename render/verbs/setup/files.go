@@ -3,6 +3,7 @@ package setup
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -14,6 +15,7 @@ import (
 	"example.com/gatehouse/kind/rbac"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 )
 
 const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
@@ -51,7 +53,7 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 			list("resources", definitions) + list("configurations", configurations),
 		"base": "# What every environment has: the kinds, and the controller, which " + does + ".\n" + kustomization +
 			list("resources", []string{"crds", "gatehouse"}) + "images: # a digest keeps others from replacing what " + does + "\n" + image,
-		o.Environment: "# What " + o.Environment + " has besides.\n" + kustomization + list("resources", []string{"../base"}) + list("patches", patches),
+		o.Environment: "# What " + o.Environment + " has besides.\n" + kustomization + o.annotation() + list("resources", []string{"../base"}) + list("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
 	}
@@ -60,6 +62,14 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 		files[path.Join("base/gatehouse", name)] = content
 	}
 	return files, err
+}
+
+// annotation returns the metadata of the environment's kustomization, "" where it has none.
+func (o Options) annotation() string {
+	if o.Kubernetes == "" {
+		return ""
+	}
+	return fmt.Sprintf("metadata:\n  annotations:\n    %s: %q # what its cluster runs\n", tree.KubernetesAnnotation, o.Kubernetes)
 }
 
 // gateFiles are the files of the controller with the policies on Pods that wait behind a gate.

@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // Options say what to make.
@@ -29,6 +30,9 @@ type Options struct {
 	// Image is the image of the controller: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. Empty means
 	// the one of this release.
 	Image string
+	// Kubernetes is the minor version that the environment is for, such as 1.35. Empty means the
+	// newest, and the environment says none.
+	Kubernetes string
 	// CI is the host that runs the checks, one of CIs. Empty means the host of the remote.
 	CI string
 	// Now is the time for warnings.
@@ -101,6 +105,11 @@ func (o Options) check() (image string, err error) {
 	var errs []error
 	if !render.IsEnvironmentName(o.Environment) {
 		errs = append(errs, fmt.Errorf("--env %q is not the name of an environment: write up to 63 lower case letters, digits and '-', but not base", o.Environment))
+	}
+	if o.Kubernetes != "" {
+		if _, err := apiserver.ParseVersion(o.Kubernetes); err != nil {
+			errs = append(errs, fmt.Errorf("--kubernetes: %w", err))
+		}
 	}
 	if o.CI != "" && !slices.Contains(CIs, o.CI) {
 		errs = append(errs, fmt.Errorf("--ci %s: write github, gitlab or none", o.CI))
