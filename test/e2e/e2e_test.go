@@ -124,13 +124,13 @@ func (w *world) readyMemcached(name, gone string) *cachev1alpha1.Memcached {
 func (w *world) isCurrent(object client.Object) {
 	w.Helper()
 	gvk, err := w.GroupVersionKindFor(object)
-	must(w.T, err)
+	must(w, err)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	must(w.T, err)
+	must(w, err)
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(gvk)
 	result, err := kstatus.Compute(u)
-	must(w.T, err)
+	must(w, err)
 	if result.Status != kstatus.CurrentStatus {
 		w.Errorf("kstatus of %s %s: %s: %s", gvk.Kind, object.GetName(), result.Status, result.Message)
 	}
@@ -175,7 +175,7 @@ func TestKilledControllersStartEachCommandOnce(t *testing.T) {
 func (w *world) createAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) (*cnatv1alpha1.At, string) {
 	w.Helper()
 	at := w.newAt(namespace, name, due, change...)
-	must(w.T, w.Create(w.Context(), at))
+	must(w, w.Create(w.Context(), at))
 	return at, w.createPod(at)
 }
 
@@ -200,8 +200,8 @@ func (w *world) newAt(namespace, name string, due time.Time, change ...func(*cna
 func (w *world) createPod(at *cnatv1alpha1.At) string {
 	w.Helper()
 	pods, err := cluster.Rendered(at, w.Scheme(), gatehouse.Kinds)
-	must(w.T, err)
-	must(w.T, w.Create(w.Context(), pods[0]))
+	must(w, err)
+	must(w, w.Create(w.Context(), pods[0]))
 	return pods[0].GetName()
 }
 
@@ -254,7 +254,7 @@ func (w *world) killControllers(kubeconfig string, until time.Time) {
 func (w *world) ranOnceInTime(name string, due time.Time) {
 	w.Helper()
 	var pods corev1.PodList
-	must(w.T, w.List(w.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{kindat.Label: name}))
+	must(w, w.List(w.Context(), &pods, client.InNamespace("e2e-kill"), client.MatchingLabels{kindat.Label: name}))
 	if len(pods.Items) != 1 {
 		w.Errorf("%s has %d Pods", name, len(pods.Items))
 		return

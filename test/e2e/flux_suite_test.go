@@ -58,7 +58,7 @@ func newFlux(t *testing.T) *flux {
 func (f *flux) emptyCluster() {
 	f.Helper()
 	f.deleteKustomizations()
-	must(f.T, f.Remove(f.Context(), "dev"))
+	must(f, f.Remove(f.Context(), "dev"))
 	f.Cleanup(f.deleteKustomizations)
 }
 
@@ -108,8 +108,8 @@ func (f *flux) render(args ...string) string {
 func (f *flux) write(file, content string) {
 	f.Helper()
 	file = filepath.Join(f.folder, file)
-	must(f.T, os.MkdirAll(filepath.Dir(file), 0o755))
-	must(f.T, os.WriteFile(file, []byte(content), 0o644))
+	must(f, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(f, os.WriteFile(file, []byte(content), 0o644))
 }
 
 func namespaceManifest(name string) string {
@@ -156,14 +156,14 @@ func (f *flux) readKustomizations() {
 	for _, environment := range []string{"prod", "team"} {
 		printed := f.render("sync", "flux", "--env", environment, "--repo", "https://localhost/repo")
 		objects, err := ssautils.ReadObjects(strings.NewReader(printed))
-		must(f.T, err)
+		must(f, err)
 		for _, object := range objects {
 			if object.GetKind() != "Kustomization" {
 				continue
 			}
-			must(f.T, unstructured.SetNestedField(object.Object, "repo", "spec", "sourceRef", "name"))
-			must(f.T, unstructured.SetNestedField(object.Object, syncTimeout.String(), "spec", "timeout"))
-			must(f.T, unstructured.SetNestedField(object.Object, "2s", "spec", "retryInterval"))
+			must(f, unstructured.SetNestedField(object.Object, "repo", "spec", "sourceRef", "name"))
+			must(f, unstructured.SetNestedField(object.Object, syncTimeout.String(), "spec", "timeout"))
+			must(f, unstructured.SetNestedField(object.Object, "2s", "spec", "retryInterval"))
 			f.kustomizations = append(f.kustomizations, object)
 		}
 	}
@@ -173,7 +173,7 @@ func (f *flux) readKustomizations() {
 func (f *flux) applyKustomizations() {
 	f.Helper()
 	for _, k := range f.kustomizations {
-		must(f.T, f.Create(f.Context(), k.DeepCopy()))
+		must(f, f.Create(f.Context(), k.DeepCopy()))
 	}
 }
 
@@ -182,7 +182,7 @@ func (f *flux) deleteKustomizations() {
 	f.Helper()
 	for _, k := range slices.Backward(f.kustomizations) {
 		if err := f.Delete(context.WithoutCancel(f.Context()), k); !meta.IsNoMatchError(err) {
-			must(f.T, client.IgnoreNotFound(err))
+			must(f, client.IgnoreNotFound(err))
 		}
 		f.isGone(k.DeepCopy())
 	}
@@ -217,10 +217,10 @@ func (f *flux) sync(name string) {
 func (f *flux) request(name string) string {
 	f.Helper()
 	k, err := f.kustomization(f.Context(), name)
-	must(f.T, err)
+	must(f, err)
 	request := time.Now().Format(time.RFC3339Nano)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":%q}}}`, request)
-	must(f.T, f.Patch(f.Context(), k, client.RawPatch(types.MergePatchType, []byte(patch))))
+	must(f, f.Patch(f.Context(), k, client.RawPatch(types.MergePatchType, []byte(patch))))
 	return request
 }
 
@@ -256,7 +256,7 @@ func (f *flux) watchFailures(name string) (seen func() []string) {
 	list.SetGroupVersionKind(f.kustomizations[0].GroupVersionKind())
 	ctx := f.Context()
 	watcher, err := f.Watch(ctx, list, client.InNamespace("flux-system"), client.MatchingFields{"metadata.name": name})
-	must(f.T, err)
+	must(f, err)
 	var mutex sync.Mutex
 	var failures []string
 	note := func(failure string) {

@@ -179,9 +179,9 @@ func isCalm(t *testing.T, failures []string) {
 func (f *flux) drift() {
 	f.Helper()
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
-	must(f.T, f.SubResource("scale").Update(f.Context(), sessions(), client.WithSubResourceBody(scale)))
+	must(f, f.SubResource("scale").Update(f.Context(), sessions(), client.WithSubResourceBody(scale)))
 	edit := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"other"}},"spec":{"command":"echo by hand"}}`))
-	must(f.T, f.Patch(f.Context(), f.at("shop", "pending"), edit, client.FieldOwner("kubectl-edit")))
+	must(f, f.Patch(f.Context(), f.at("shop", "pending"), edit, client.FieldOwner("kubectl-edit")))
 	f.awaitReason("shop", "pending", at.ReasonRenderingStale)
 }
 
@@ -189,7 +189,7 @@ func (f *flux) drift() {
 func (f *flux) isCorrected() {
 	f.Helper()
 	deployment := sessions()
-	must(f.T, f.Get(f.Context(), client.ObjectKeyFromObject(deployment), deployment))
+	must(f, f.Get(f.Context(), client.ObjectKeyFromObject(deployment), deployment))
 	if got := *deployment.Spec.Replicas; got != 1 {
 		f.Errorf("the Deployment asks for %d Pods", got)
 	}
@@ -206,7 +206,7 @@ func sessions() *appsv1.Deployment {
 func (f *flux) at(namespace, name string) *cnatv1alpha1.At {
 	f.Helper()
 	at := &cnatv1alpha1.At{}
-	must(f.T, f.Get(f.Context(), client.ObjectKey{Namespace: namespace, Name: name}, at))
+	must(f, f.Get(f.Context(), client.ObjectKey{Namespace: namespace, Name: name}, at))
 	return at
 }
 
@@ -214,7 +214,7 @@ func (f *flux) at(namespace, name string) *cnatv1alpha1.At {
 func (f *flux) podOf(name string) *corev1.Pod {
 	f.Helper()
 	var pods corev1.PodList
-	must(f.T, f.List(f.Context(), &pods, client.InNamespace("shop"), client.MatchingLabels{kindat.Label: name}))
+	must(f, f.List(f.Context(), &pods, client.InNamespace("shop"), client.MatchingLabels{kindat.Label: name}))
 	digest := kindat.Digest(f.at("shop", name).Spec)
 	i := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Annotations[kind.DigestAnnotation] == digest })
 	if i < 0 {
@@ -226,7 +226,7 @@ func (f *flux) podOf(name string) *corev1.Pod {
 // isGated checks that the gate of a Pod is closed.
 func (f *flux) isGated(pod *corev1.Pod) {
 	f.Helper()
-	must(f.T, f.Get(f.Context(), client.ObjectKeyFromObject(pod), pod))
+	must(f, f.Get(f.Context(), client.ObjectKeyFromObject(pod), pod))
 	if len(pod.Spec.SchedulingGates) == 0 || pod.DeletionTimestamp != nil {
 		f.Errorf("Pod %s does not wait behind its gate", pod.Name)
 	}
@@ -248,10 +248,10 @@ func (f *flux) isGone(object client.Object) {
 func (f *flux) terminate(name string) (release func()) {
 	f.Helper()
 	holder := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "holder", Finalizers: []string{"example.com/hold"}}}
-	must(f.T, f.Create(f.Context(), holder))
-	must(f.T, f.Delete(f.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	must(f, f.Create(f.Context(), holder))
+	must(f, f.Delete(f.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	return func() {
 		f.Helper()
-		must(f.T, f.Patch(f.Context(), holder, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+		must(f, f.Patch(f.Context(), holder, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 	}
 }

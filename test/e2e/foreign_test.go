@@ -74,10 +74,10 @@ func TestForeignPodsStartNothing(t *testing.T) {
 func (w *world) applyAt(namespace, name string, due time.Time, change ...func(*cnatv1alpha1.AtSpec)) (*cnatv1alpha1.At, *unstructured.Unstructured) {
 	w.Helper()
 	at := w.newAt(namespace, name, due, change...)
-	must(w.T, w.Create(w.Context(), at))
+	must(w, w.Create(w.Context(), at))
 	pods, err := cluster.Rendered(at, w.Scheme(), gatehouse.Kinds)
-	must(w.T, err)
-	must(w.T, w.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(pods[0].DeepCopy()), argo))
+	must(w, err)
+	must(w, w.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(pods[0].DeepCopy()), argo))
 	return at, pods[0]
 }
 
@@ -86,7 +86,7 @@ func (w *world) applyAt(namespace, name string, due time.Time, change ...func(*c
 func (w *world) replace(pod *unstructured.Unstructured) {
 	w.Helper()
 	live := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.GetNamespace(), Name: pod.GetName()}}
-	must(w.T, w.Delete(w.Context(), live, client.GracePeriodSeconds(0)))
+	must(w, w.Delete(w.Context(), live, client.GracePeriodSeconds(0)))
 	w.eventually("the Pod is gone", time.Minute, func(ctx context.Context) error {
 		err := w.Get(ctx, client.ObjectKeyFromObject(live), live)
 		if apierrors.IsNotFound(err) {
@@ -96,7 +96,7 @@ func (w *world) replace(pod *unstructured.Unstructured) {
 	})
 	w.checkRefused("create after the run", w.Create(w.Context(), withoutGate(pod)))
 	w.checkRefused("apply after the run", w.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(withoutGate(pod)), argo))
-	must(w.T, w.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(pod.DeepCopy()), argo))
+	must(w, w.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(pod.DeepCopy()), argo))
 }
 
 // checkRefused checks that the policy gatehouse-gates refused a request.

@@ -187,7 +187,7 @@ func (w *world) checkGated(namespace string, pods ...string) {
 	w.Helper()
 	for _, name := range pods {
 		pod := &corev1.Pod{}
-		must(w.T, w.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, pod))
+		must(w, w.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, pod))
 		if len(pod.Spec.SchedulingGates) != 1 || pod.Spec.SchedulingGates[0].Name != kindat.Gate {
 			w.Errorf("the gate of %s is open", name)
 		}

@@ -28,9 +28,11 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// world is the cluster under test.
+// world is the cluster under test. It repeats its errors after the logs of the controllers, which are
+// long.
 type world struct {
 	*testing.T
+	errors []string
 	*cluster.Cluster
 	clients *kubernetes.Clientset
 }
@@ -41,13 +43,36 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	clients, err := kubernetes.NewForConfig(c.Config)
 	must(t, err)
-	return &world{T: t, Cluster: c, clients: clients}
+	w := &world{T: t, Cluster: c, clients: clients}
+	t.Cleanup(func() { // the last one, as it is the first to be registered
+		for _, e := range w.errors {
+			t.Log("error: " + e)
+		}
+	})
+	return w
 }
 
-func must(t *testing.T, err error) {
+// Errorf reports an error, and goes on.
+func (w *world) Errorf(format string, args ...any) {
+	w.Helper()
+	w.errors = append(w.errors, fmt.Sprintf(format, args...))
+	w.T.Errorf(format, args...)
+}
+
+// Fatalf reports an error, and ends the test.
+func (w *world) Fatalf(format string, args ...any) {
+	w.Helper()
+	w.errors = append(w.errors, fmt.Sprintf(format, args...))
+	w.T.Fatalf(format, args...)
+}
+
+func must(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 }
 
@@ -65,7 +90,7 @@ func (w *world) sync(environment string) {
 func (w *world) namespace(name string) {
 	w.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
-	must(w.T, client.IgnoreAlreadyExists(w.Create(w.Context(), namespace)))
+	must(w, client.IgnoreAlreadyExists(w.Create(w.Context(), namespace)))
 	w.Cleanup(func() { _ = w.Delete(context.Background(), namespace) })
 }
 
@@ -73,7 +98,7 @@ func (w *world) namespace(name string) {
 func (w *world) kubeconfig() string {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "kubeconfig")
-	must(w.T, w.ControllerKubeconfig(w.Context(), file, time.Hour))
+	must(w, w.ControllerKubeconfig(w.Context(), file, time.Hour))
 	return file
 }
 
@@ -89,7 +114,7 @@ func (w *world) start(program, kubeconfig string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, append([]string{"--kubeconfig", kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0"}, args...)...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	must(w.T, cmd.Start())
+	must(w, cmd.Start())
 	w.Cleanup(func() {
 		if cmd.ProcessState == nil { // not killed by the test
 			_ = cmd.Process.Kill()
@@ -125,10 +150,10 @@ func (w *world) eventually(what string, patience time.Duration, try func(context
 func (w *world) logs(namespace, pod string) []string {
 	w.Helper()
 	stream, err := w.clients.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{}).Stream(w.Context())
-	must(w.T, err)
+	must(w, err)
 	defer stream.Close()
 	content, err := io.ReadAll(stream)
-	must(w.T, err)
+	must(w, err)
 	return strings.Split(strings.TrimSpace(string(content)), "\n")
 }
 
@@ -136,13 +161,13 @@ func (w *world) logs(namespace, pod string) []string {
 func (w *world) forward(namespace, pod string, port int) string {
 	w.Helper()
 	transport, upgrader, err := spdy.RoundTripperFor(w.Config)
-	must(w.T, err)
+	must(w, err)
 	url := w.clients.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("portforward").URL()
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 	stop, ready := make(chan struct{}), make(chan struct{})
 	w.Cleanup(func() { close(stop) })
 	forwarder, err := portforward.New(dialer, []string{fmt.Sprintf(":%d", port)}, stop, ready, io.Discard, io.Discard)
-	must(w.T, err)
+	must(w, err)
 	failed := make(chan error, 1)
 	go func() { failed <- forwarder.ForwardPorts() }()
 	select {
@@ -151,7 +176,7 @@ func (w *world) forward(namespace, pod string, port int) string {
 	case <-ready:
 	}
 	ports, err := forwarder.GetPorts()
-	must(w.T, err)
+	must(w, err)
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local)
 }
 
@@ -159,12 +184,12 @@ func (w *world) forward(namespace, pod string, port int) string {
 func (w *world) memcached(address, commands string) string {
 	w.Helper()
 	connection, err := net.DialTimeout("tcp", address, 5*time.Second)
-	must(w.T, err)
+	must(w, err)
 	defer connection.Close()
-	must(w.T, connection.SetDeadline(time.Now().Add(10*time.Second)))
+	must(w, connection.SetDeadline(time.Now().Add(10*time.Second)))
 	_, err = io.WriteString(connection, commands+"quit\r\n")
-	must(w.T, err)
+	must(w, err)
 	answer, err := io.ReadAll(connection)
-	must(w.T, err)
+	must(w, err)
 	return string(answer)
 }

@@ -68,14 +68,14 @@ func (w *world) writeAnything(write func()) {
 	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	definition.SetName("ats." + cnatv1alpha1.SchemeGroupVersion.Group)
 	const path = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/run/properties/scheduledTime/pattern"
-	must(w.T, w.Get(w.Context(), client.ObjectKeyFromObject(definition), definition))
+	must(w, w.Get(w.Context(), client.ObjectKeyFromObject(definition), definition))
 	pattern := patternOf(w.T, definition)
 	remove := fmt.Sprintf(`[{"op":"remove","path":%q}]`, path)
-	must(w.T, w.Patch(w.Context(), definition, client.RawPatch(types.JSONPatchType, []byte(remove))))
+	must(w, w.Patch(w.Context(), definition, client.RawPatch(types.JSONPatchType, []byte(remove))))
 	defer func() {
 		restore, err := json.Marshal([]map[string]string{{"op": "add", "path": path, "value": pattern}})
-		must(w.T, err)
-		must(w.T, w.Patch(context.WithoutCancel(w.Context()), definition, client.RawPatch(types.JSONPatchType, restore)))
+		must(w, err)
+		must(w, w.Patch(context.WithoutCancel(w.Context()), definition, client.RawPatch(types.JSONPatchType, restore)))
 	}()
 	write()
 }
@@ -143,7 +143,7 @@ func (w *world) awaitLeftOut(address string, want int) {
 func (w *world) checkReady(address string) {
 	w.Helper()
 	code, content, err := get(w.Context(), "http://"+address+"/readyz")
-	must(w.T, err)
+	must(w, err)
 	if code != http.StatusOK {
 		w.Errorf("/readyz answers %d %s", code, content)
 	}
