@@ -45,6 +45,7 @@ bin/render:
 .PHONY: test
 test: ## Run the tests
 	go test ./...
+	TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/oldest/kube-apiserver go test ./test/...
 	go test -C release ./...
 	go test -C examples/customcluster ./...
 
@@ -128,22 +129,26 @@ demo: bin/render ## Show everything on the cluster of KUBECONFIG: kind, k3d, min
 	test/demo.sh
 
 # The programs that tests need are built once, unless KUBEBUILDER_ASSETS names a folder
-# that has them.
+# that has them. Some tests run once more with the API server of the oldest Kubernetes.
 .PHONY: controlplane
 controlplane: ## Build the control plane for tests: etcd, kube-apiserver and kubectl
-test: controlplane
+test: controlplane bin/oldest/kube-apiserver
 ifndef KUBEBUILDER_ASSETS
 controlplane: bin/etcd bin/kube-apiserver bin/kubectl
 endif
 
 CONTROLPLANE := go build -C test/controlplane -trimpath -o $(CURDIR)/bin
-KUBERNETES := $(shell sed -n 's/^\tk8s.io\/kubernetes \(v[^ ]*\).*/\1/p' test/controlplane/go.mod)
+# The release of Kubernetes in test/controlplane, or a folder below it.
+kubernetes = $(shell sed -n 's/^.*k8s.io\/kubernetes \(v[^ ]*\).*/\1/p' test/controlplane$(1)/go.mod)
 
 bin/etcd: test/controlplane/go.mod
 	$(CONTROLPLANE)/etcd -ldflags '-s -w' go.etcd.io/etcd/server/v3
 
 bin/kube-apiserver bin/kubectl: test/controlplane/go.mod
-	$(CONTROLPLANE)/$(@F) -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' k8s.io/kubernetes/cmd/$(@F)
+	$(CONTROLPLANE)/$(@F) -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(kubernetes)' k8s.io/kubernetes/cmd/$(@F)
+
+bin/oldest/kube-apiserver: test/controlplane/oldest/go.mod
+	go build -C test/controlplane/oldest -trimpath -o $(CURDIR)/$@ -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(call kubernetes,/oldest)' k8s.io/kubernetes/cmd/kube-apiserver
 
 .PHONY: e2e
 e2e: bin/render image ## Run the end-to-end tests on the cluster of KUBECONFIG
