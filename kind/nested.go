@@ -3,7 +3,6 @@ package kind
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -43,20 +42,35 @@ func (k *Kind) Nested(o Object) ([]Object, error) {
 	return objects, err
 }
 
-// readSchema returns the schema of a version in the YAML of a CustomResourceDefinition.
-func readSchema(crd []byte, version string) (*structuralschema.Structural, error) {
-	var definition apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(crd, &definition); err != nil {
+// ReadCRD returns the CustomResourceDefinition, and its version that is the kind's: nil where it has
+// none.
+func (k *Kind) ReadCRD() (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(k.crd, crd); err != nil {
+		return nil, nil, fmt.Errorf("embed the file that controller-gen writes: %w", err)
+	}
+	if want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"); crd.GroupVersionKind() != want {
+		return nil, nil, fmt.Errorf("it is %q, not %s: embed the file that controller-gen writes", crd.GroupVersionKind(), want)
+	}
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Name == k.gvk.Version {
+			return crd, &crd.Spec.Versions[i], nil
+		}
+	}
+	return crd, nil, nil
+}
+
+// readSchema returns the schema of the kind.
+func (k *Kind) readSchema() (*structuralschema.Structural, error) {
+	_, version, err := k.ReadCRD()
+	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == version && v.Schema != nil && v.Schema.OpenAPIV3Schema != nil
-	})
-	if i < 0 {
-		return nil, fmt.Errorf("it has no schema of version %s", version)
+	if version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+		return nil, fmt.Errorf("it has no schema of version %s", k.gvk.Version)
 	}
 	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(definition.Spec.Versions[i].Schema.OpenAPIV3Schema, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &internal, nil); err != nil {
 		return nil, err
 	}
 	return structuralschema.NewStructural(&internal)

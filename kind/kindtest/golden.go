@@ -1,9 +1,10 @@
 package kindtest
 
 import (
-	"bytes"
 	"flag"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -19,42 +20,34 @@ var update = flag.Bool("kindtest.update", false, "write the files that kindtest.
 // writes the file.
 func Golden[C []byte | string | []*unstructured.Unstructured](t testing.TB, path string, content C) {
 	t.Helper()
-	var text []byte
-	switch content := any(content).(type) {
-	case []byte:
-		text = content
-	case string:
-		text = []byte(content)
-	case []*unstructured.Unstructured:
-		text = textOf(t, content)
+	text := fmt.Sprintf("%s", any(content))
+	if objects, ok := any(content).([]*unstructured.Unstructured); ok {
+		text = textOf(t, objects)
 	}
 	if *update {
-		if err := os.WriteFile(path, text, 0o644); err != nil { // #nosec G306 -- people read it
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { // #nosec G306 -- people read it
 			t.Fatal(err)
 		}
-		return
 	}
 	want, err := os.ReadFile(path) // #nosec G304 -- the test names it
 	if err != nil {
 		t.Fatalf("%v: run the test with -kindtest.update", err)
 	}
-	if !bytes.Equal(want, text) {
-		t.Errorf("%srun the test with -kindtest.update, and look at what changes", udiff.Unified(path, "test", string(want), string(text)))
+	if string(want) != text {
+		t.Errorf("%srun the test with -kindtest.update, and look at what changes", udiff.Unified(path, "test", string(want), text))
 	}
 }
 
 // textOf returns objects in YAML.
-func textOf(t testing.TB, objects []*unstructured.Unstructured) (text []byte) {
+func textOf(t testing.TB, objects []*unstructured.Unstructured) string {
 	t.Helper()
+	texts := make([]string, len(objects))
 	for i, u := range objects {
-		one, err := manifest.Object{Unstructured: u}.YAML()
+		text, err := (manifest.Object{Unstructured: u}).YAML()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i > 0 {
-			text = append(text, "---\n"...)
-		}
-		text = append(text, one...)
+		texts[i] = string(text)
 	}
-	return text
+	return strings.Join(texts, "---\n")
 }

@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -199,13 +200,11 @@ func TestHostileStatus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, is := range conditionsOf(decided.Status).Conditions {
-				if is.Type == condition.Stalled && (is.Reason != observe.ReasonStatusFailed || !strings.HasPrefix(is.Message, c.want)) {
-					t.Errorf("%s: %s, want %s", is.Reason, is.Message, c.want)
-				}
-			}
-			if !slices.ContainsFunc(conditionsOf(decided.Status).Conditions, func(is metav1.Condition) bool { return is.Type == condition.Stalled }) {
-				t.Errorf("it is not stalled: %v", decided.Status)
+			var status kind.Status
+			convert(t, decided.Status, &status)
+			is := meta.FindStatusCondition(status.Conditions, condition.Stalled)
+			if is == nil || is.Status != metav1.ConditionTrue || is.Reason != observe.ReasonStatusFailed || !strings.HasPrefix(is.Message, c.want) {
+				t.Errorf("got %v, want %s", decided.Status, c.want)
 			}
 		})
 	}

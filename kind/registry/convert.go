@@ -17,7 +17,11 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 	if from == nil || !from.IsConverted() {
 		return nil, nil
 	}
-	converted, err := convert(from, object)
+	old, err := read(from, object)
+	if err != nil {
+		return nil, err
+	}
+	converted, err := call("Convert", func() (kind.Object, error) { return from.Convert(old) })
 	title := from.GVK().Kind + " " + object.GetName()
 	to := k.FindRendered(from.GVK().GroupKind())
 	switch {
@@ -46,13 +50,4 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(to.GVK())
 	return u, nil
-}
-
-// convert returns what Convert of a kind makes of an object.
-func convert(from *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
-	old, err := read(from, object)
-	if err != nil {
-		return nil, err
-	}
-	return call("Convert", func() (kind.Object, error) { return from.Convert(old) })
 }

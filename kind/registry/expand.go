@@ -79,12 +79,10 @@ const (
 // that, and names the object.
 func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 	title := e.GVK().Kind + " " + owner.GetName()
-	owner = owner.DeepCopyObject().(kind.Object)
-	withoutRendering(owner)
-	objects, err := call("Expand", func() ([]result, error) { return e.objectsOf(owner.DeepCopyObject().(kind.Object)) })
+	objects, err := call("Expand", func() ([]result, error) { return e.objectsOf(copyOf(owner)) })
 	digest := ""
 	if err == nil && e.HasDigest() {
-		digest, err = call("Digest", func() (string, error) { return e.Digest(owner), nil })
+		digest, err = call("Digest", func() (string, error) { return e.Digest(copyOf(owner)), nil })
 	}
 	if err != nil {
 		return Expanded{}, titled(title, err)
@@ -107,6 +105,15 @@ func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 	expanded.Observed = e.observed(expanded.Objects)
 	expanded.Rendering, err = e.rendering(owner, expanded.Observed)
 	return expanded, err
+}
+
+// copyOf returns a copy of an object without RenderingAnnotation, on which nothing depends.
+func copyOf(owner kind.Object) kind.Object {
+	copied := owner.DeepCopyObject().(kind.Object)
+	annotations := copied.GetAnnotations()
+	delete(annotations, RenderingAnnotation)
+	copied.SetAnnotations(annotations)
+	return copied
 }
 
 // titled returns each of the errors that err is made of with a title.
@@ -262,6 +269,7 @@ func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, d
 		annotations[waveAnnotation] = wave
 	}
 	maps.Copy(annotations, u.GetAnnotations())
+	delete(annotations, RenderingAnnotation)
 	delete(annotations, kind.DigestAnnotation)
 	if digest != "" {
 		annotations[kind.DigestAnnotation] = digest
