@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -146,7 +146,7 @@ type Kind struct {
 	initPatches   map[string]string
 	object        func() Object
 	status        reflect.Type
-	schema        func() (*structuralschema.Structural, error)
+	schema        func() (*apiextensionsv1.JSONSchemaProps, error)
 	hooks
 }
 

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -23,8 +21,33 @@ func (k *Kind) Default(o Object) error {
 	if err != nil {
 		return fmt.Errorf("write %T: %w", o, err)
 	}
-	defaulting.Default(content, schema)
+	setDefaults(content, schema)
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(content, o)
+}
+
+// setDefaults sets the defaults of a schema in content. The API server's own code for that would have
+// every program that imports the Go type of a kind depend on CEL.
+func setDefaults(content any, s *apiextensionsv1.JSONSchemaProps) {
+	switch content := content.(type) {
+	case map[string]any:
+		for name, property := range s.Properties {
+			value, isSet := content[name]
+			if property.Default != nil && (!isSet || value == nil && !property.Nullable) {
+				_ = utiljson.Unmarshal(property.Default.Raw, &value) // raw was JSON already
+				content[name] = value
+			}
+			setDefaults(value, &property)
+		}
+		for name, value := range content {
+			if _, ok := s.Properties[name]; !ok && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+				setDefaults(value, s.AdditionalProperties.Schema)
+			}
+		}
+	case []any:
+		for i := 0; s.Items != nil && s.Items.Schema != nil && i < len(content); i++ {
+			setDefaults(content[i], s.Items.Schema)
+		}
+	}
 }
 
 // Nested returns what an object of the kind is rendered to as a part of another: for Expand of the
@@ -61,17 +84,13 @@ func (k *Kind) ReadCRD() (*apiextensionsv1.CustomResourceDefinition, *apiextensi
 }
 
 // readSchema returns the schema of the kind.
-func (k *Kind) readSchema() (*structuralschema.Structural, error) {
+func (k *Kind) readSchema() (*apiextensionsv1.JSONSchemaProps, error) {
 	_, version, err := k.ReadCRD()
+	if err == nil && (version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil) {
+		err = fmt.Errorf("it has no schema of version %s", k.gvk.Version)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
-		return nil, fmt.Errorf("it has no schema of version %s", k.gvk.Version)
-	}
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &internal, nil); err != nil {
-		return nil, err
-	}
-	return structuralschema.NewStructural(&internal)
+	return version.Schema.OpenAPIV3Schema, nil
 }
