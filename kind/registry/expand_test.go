@@ -128,7 +128,7 @@ func TestExpandErrors(t *testing.T) {
 				a.Data = map[string]string{"greeting": "Grüße"[:3]}
 				return []kind.Object{a}, nil
 			},
-			[]string{`ConfigMap a: it has text that is not UTF-8: cut texts between characters`},
+			[]string{`object 1 of 1: *v1.ConfigMap "a" has text that is not UTF-8: cut texts between characters`},
 		},
 		"a gate": {
 			func(object) ([]kind.Object, error) {
