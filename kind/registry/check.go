@@ -49,7 +49,7 @@ func (p problems) errorOf(title string) error {
 // says what to do. What the API server refuses of a CustomResourceDefinition or of what is rendered is
 // not among it: rendering has its own code say that.
 func check(all []kind.Kind) error {
-	var errs []error
+	errs := make([]error, 0, len(all))
 	names := make([][]string, len(all))
 	for i := range all {
 		e := entry{Kind: &all[i], all: all}
@@ -100,33 +100,45 @@ func (e *entry) checkChildren() {
 	children := e.Children()
 	e.addIf(len(children) == 0, "Children is empty: list the kinds of the objects that Expand returns")
 	for i, child := range children {
-		gk, isKnown := child.GVK.GroupKind(), scheme.Scheme.Recognizes(child.GVK)
-		guess, _ := meta.UnsafeGuessKindToResource(child.GVK)
-		isNoPlural := child.Resource != "" && (len(validation.IsDNS1035Label(child.Resource)) > 0 || isKnown && child.Resource != guess.Resource)
-		makesPods := func(c kind.Child) bool { // also a kind that Kubernetes does not have may
-			return c.GVK.Group == "apps" || c.GVK.Group == "batch" && c.GVK.GroupKind() != gk || !scheme.Scheme.IsGroupRegistered(c.GVK.Group)
-		}
-		problem := ""
-		switch {
-		case gk.Kind == "" || child.GVK.Version == "":
-			problem = "it has no kind or no version: set its GVK, like that of v1 Pod"
-		case e.isWritten(gk):
-			problem = "people write it: have Expand return what it is rendered to"
-		case slices.ContainsFunc(children[:i], func(c kind.Child) bool { return c.GVK.GroupKind() == gk }):
+		problem := e.problemOf(child)
+		isThere := func(c kind.Child) bool { return c.GVK.GroupKind() == child.GVK.GroupKind() }
+		if problem == "" && slices.ContainsFunc(children[:i], isThere) {
 			problem = "it is there twice: leave one out"
-		case gk == schema.GroupKind{Kind: "Secret"} && !child.Unobserved:
-			problem = "the controller is not to read Secrets: set Unobserved"
-		case scheme.Scheme.IsGroupRegistered(gk.Group) && !isKnown:
-			problem = "Kubernetes has no such kind: write one that kubectl api-resources lists"
-		case isNoPlural:
-			problem = fmt.Sprintf("%q is not its plural: write what kubectl api-resources calls it, like networkpolicies", child.Resource)
-		case isUnchangeable(gk) && !child.Immutable && !slices.ContainsFunc(children, makesPods):
-			problem = "nobody can change one in a cluster: set Immutable, so that a changed one is another object"
 		}
 		e.addIf(problem != "", "Children[%d], %s: %s", i, written(child.GVK), problem)
 	}
 	e.addIf(e.Gate() != "" && e.Observes(schema.GroupKind{Kind: "Pod"}) == nil,
 		"Gate is set, and the controller has to read the Pods that wait behind it: list v1 Pod in Children, without Unobserved")
+}
+
+// problemOf returns what is wrong with one of the Children; empty for nothing.
+func (e *entry) problemOf(child kind.Child) string {
+	gk, isKnown := child.GVK.GroupKind(), scheme.Scheme.Recognizes(child.GVK)
+	guess, _ := meta.UnsafeGuessKindToResource(child.GVK)
+	isPlural := len(validation.IsDNS1035Label(child.Resource)) == 0 && (!isKnown || child.Resource == guess.Resource)
+	switch {
+	case gk.Kind == "" || child.GVK.Version == "":
+		return "it has no kind or no version: set its GVK, like that of v1 Pod"
+	case e.isWritten(gk):
+		return "people write it: have Expand return what it is rendered to"
+	case gk == schema.GroupKind{Kind: "Secret"} && !child.Unobserved:
+		return "the controller is not to read Secrets: set Unobserved"
+	case scheme.Scheme.IsGroupRegistered(gk.Group) && !isKnown:
+		return "Kubernetes has no such kind: write one that kubectl api-resources lists"
+	case child.Resource != "" && !isPlural:
+		return fmt.Sprintf("%q is not its plural: write what kubectl api-resources calls it, like networkpolicies", child.Resource)
+	case isUnchangeable(gk) && !child.Immutable && !e.makesPods(gk):
+		return "nobody can change one in a cluster: set Immutable, so that a changed one is another object"
+	}
+	return ""
+}
+
+// makesPods reports whether any of the Children but those of a kind may make Pods or Jobs: also a kind
+// that Kubernetes does not have may.
+func (e *entry) makesPods(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(e.Children(), func(c kind.Child) bool {
+		return c.GVK.Group == "apps" || c.GVK.Group == "batch" && c.GVK.GroupKind() != gk || !scheme.Scheme.IsGroupRegistered(c.GVK.Group)
+	})
 }
 
 // isUnchangeable reports whether the API server refuses most changes of objects of a kind.

@@ -63,8 +63,7 @@ func (e *entry) checkPaths(root *apiextensionsv1.JSONSchemaProps) {
 			return // which no schema describes
 		}
 		field := fieldAt(root, strings.Split(path, "."), throughLists)
-		isOther := field != nil && want != "" && field.Type != want && (field.Type != "" || !throughLists)
-		e.addIf(field == nil || isOther, "%s: the CustomResourceDefinition has no %s %q: write the path of one", name, strings.TrimSpace(want+" field"), path)
+		e.addIf(field == nil || !isOfType(field.Type, want, throughLists), "%s: the CustomResourceDefinition has no %s %q: write the path of one", name, strings.TrimSpace(want+" field"), path)
 	}
 	for i, path := range e.Fields().Images {
 		check(fmt.Sprintf("Fields.Images[%d]", i), path, "string", true)
@@ -79,19 +78,20 @@ func (e *entry) checkPaths(root *apiextensionsv1.JSONSchemaProps) {
 		check("TimeField", e.TimeField(), "string", false)
 	}
 	for i, r := range e.Fields().References {
-		name, own := fmt.Sprintf("Fields.References[%d]", i), e.GVK().GroupKind()
-		isTo := r.To.Empty() || e.Child(r.To.GroupKind()) != nil || e.isWritten(r.To.GroupKind())
-		switch {
-		case r.In.Empty() || r.In == own:
+		name := fmt.Sprintf("Fields.References[%d]", i)
+		if r.In.Empty() || r.In == e.GVK().GroupKind() {
 			check(name, r.Field, "", true)
 			e.addIf(r.To.Empty(), "%s: say in To what the field names, like v1 ConfigMap", name)
-		case r.Field == "":
-			e.add("%s has no path: write that of a field, like spec.service.name", name)
-		case !isTo:
-			e.add("%s is neither a field of %s nor names one: leave out In, or To", name, own.Kind)
+			continue
 		}
+		isTo := r.To.Empty() || e.Child(r.To.GroupKind()) != nil || e.isWritten(r.To.GroupKind())
+		e.addIf(r.Field == "", "%s has no path: write that of a field, like spec.service.name", name)
+		e.addIf(!isTo, "%s is neither a field of %s nor names one: leave out In, or To", name, e.GVK().Kind)
 	}
 }
+
+// isOfType reports whether a field of a type, empty for any, may be where another is wanted.
+func isOfType(is, want string, orAny bool) bool { return want == "" || is == want || orAny && is == "" }
 
 // fieldAt returns the schema of the field at a path; nil where there is none. With throughLists, a
 // path goes on in the items of a list.
