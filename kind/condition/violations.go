@@ -47,7 +47,7 @@ func Violations(object *unstructured.Unstructured) (found []string) {
 		add("not exactly one of %s, %s and %s is True", Ready, Reconciling, Stalled)
 	}
 	for _, c := range conditions {
-		if c.ObservedGeneration != observed {
+		if c.ObservedGeneration != 0 && c.ObservedGeneration != observed { // 0 says nothing
 			add("%s has the observedGeneration %d, and the status %d", c.Type, c.ObservedGeneration, observed)
 		}
 	}
