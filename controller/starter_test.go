@@ -23,7 +23,6 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/kind/rbac"
-	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/test/testkind"
 )
 
@@ -78,7 +77,7 @@ func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.syncPod(yay)
 	w.awaitAt(yay, pending, at.ReasonArmed)
 
-	definition, err := registry.ReadCRD(late.CRD())
+	definition, _, err := late.ReadCRD()
 	w.must(err)
 	_, err = envtest.InstallCRDs(server.Admin, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{definition}})
 	w.must(err)

@@ -20,12 +20,11 @@ import (
 	"sync"
 	"time"
 
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 )
 
 // Object is a typed object of Kubernetes, or an *unstructured.Unstructured.
@@ -147,7 +146,7 @@ type Kind struct {
 	initPatches   map[string]string
 	object        func() Object
 	status        reflect.Type
-	schema        func() (*structuralschema.Structural, error)
+	schema        func() (*apiextensionsv1.JSONSchemaProps, error)
 	hooks
 }
 
@@ -168,19 +167,17 @@ func Define[T, S any, P interface {
 	*T
 	Object
 }](d Definition[T, S]) Kind {
-	crd := slices.Clone(d.CRD)
-	return Kind{
-		gvk: d.GVK, addToScheme: d.AddToScheme, crd: crd, fields: d.Fields.clone(),
+	k := Kind{
+		gvk: d.GVK, addToScheme: d.AddToScheme, crd: slices.Clone(d.CRD), fields: d.Fields.clone(),
 		children: slices.Clone(d.Children), gate: d.Gate, timeField: d.TimeField,
 		keepDefaults: slices.Clone(d.KeepDefaults), healthyPhases: slices.Clone(d.HealthyPhases),
 		initPatches: maps.Clone(d.InitPatches),
 		object:      func() Object { return P(new(T)) },
 		status:      reflect.TypeFor[S](),
-		schema: sync.OnceValues(func() (*structuralschema.Structural, error) {
-			return readSchema(crd, d.GVK.Version)
-		}),
-		hooks: hooksOf[T, S, P](d),
+		hooks:       hooksOf[T, S, P](d),
 	}
+	k.schema = sync.OnceValues(k.readSchema)
+	return k
 }
 
 // hooksOf returns the functions of a Definition as functions of any Object.
@@ -350,10 +347,11 @@ func (k *Kind) Observes(gk schema.GroupKind) *Child {
 
 // Plural returns the plural of the kind, with which the name of its CustomResourceDefinition begins.
 func (k *Kind) Plural() string {
-	var crd metav1.PartialObjectMetadata
-	_ = yaml.Unmarshal(k.crd, &crd) // registry.New says what is wrong with it
-	plural, _, _ := strings.Cut(crd.Name, ".")
-	return plural
+	crd, _, err := k.ReadCRD()
+	if err != nil {
+		return "" // registry.New says what is wrong with it
+	}
+	return crd.Spec.Names.Plural
 }
 
 // IsConverted reports whether the kind is a version that another is rendered in place of.

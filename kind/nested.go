@@ -3,13 +3,10 @@ package kind
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -24,8 +21,33 @@ func (k *Kind) Default(o Object) error {
 	if err != nil {
 		return fmt.Errorf("write %T: %w", o, err)
 	}
-	defaulting.Default(content, schema)
+	setDefaults(content, schema)
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(content, o)
+}
+
+// setDefaults sets the defaults of a schema in content. The API server's own code for that would have
+// every program that imports the Go type of a kind depend on CEL.
+func setDefaults(content any, s *apiextensionsv1.JSONSchemaProps) {
+	switch content := content.(type) {
+	case map[string]any:
+		for name, property := range s.Properties {
+			value, isSet := content[name]
+			if property.Default != nil && (!isSet || value == nil && !property.Nullable) {
+				_ = utiljson.Unmarshal(property.Default.Raw, &value) // raw was JSON already
+				content[name] = value
+			}
+			setDefaults(value, &property)
+		}
+		for name, value := range content {
+			if _, ok := s.Properties[name]; !ok && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+				setDefaults(value, s.AdditionalProperties.Schema)
+			}
+		}
+	case []any:
+		for i := 0; s.Items != nil && s.Items.Schema != nil && i < len(content); i++ {
+			setDefaults(content[i], s.Items.Schema)
+		}
+	}
 }
 
 // Nested returns what an object of the kind is rendered to as a part of another: for Expand of the
@@ -43,21 +65,32 @@ func (k *Kind) Nested(o Object) ([]Object, error) {
 	return objects, err
 }
 
-// readSchema returns the schema of a version in the YAML of a CustomResourceDefinition.
-func readSchema(crd []byte, version string) (*structuralschema.Structural, error) {
-	var definition apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(crd, &definition); err != nil {
+// ReadCRD returns the CustomResourceDefinition, and its version that is the kind's: nil where it has
+// none.
+func (k *Kind) ReadCRD() (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(k.crd, crd); err != nil {
+		return nil, nil, fmt.Errorf("embed the file that controller-gen writes: %w", err)
+	}
+	if want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"); crd.GroupVersionKind() != want {
+		return nil, nil, fmt.Errorf("it is %q, not %s: embed the file that controller-gen writes", crd.GroupVersionKind(), want)
+	}
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Name == k.gvk.Version {
+			return crd, &crd.Spec.Versions[i], nil
+		}
+	}
+	return crd, nil, nil
+}
+
+// readSchema returns the schema of the kind.
+func (k *Kind) readSchema() (*apiextensionsv1.JSONSchemaProps, error) {
+	_, version, err := k.ReadCRD()
+	if err == nil && (version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil) {
+		err = fmt.Errorf("it has no schema of version %s", k.gvk.Version)
+	}
+	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == version && v.Schema != nil && v.Schema.OpenAPIV3Schema != nil
-	})
-	if i < 0 {
-		return nil, fmt.Errorf("it has no schema of version %s", version)
-	}
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(definition.Spec.Versions[i].Schema.OpenAPIV3Schema, &internal, nil); err != nil {
-		return nil, err
-	}
-	return structuralschema.NewStructural(&internal)
+	return version.Schema.OpenAPIV3Schema, nil
 }

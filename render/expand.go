@@ -102,7 +102,7 @@ func (e *environment) convert(checker *verdict.Checker, stored []manifest.Object
 		if len(valid) == 0 {
 			continue
 		}
-		for _, path := range forgetting.Fields(e.kinds, o.Unstructured, written, valid[0].Unstructured) {
+		for _, path := range forgetting.Fields(e.kinds, o.Unstructured, written, converted, valid[0].Unstructured) {
 			p := manifest.NewProblem(o, path, manifest.Value{}, path+": is lost: what it is converted to, "+converted.GetAPIVersion()+", does not depend on it")
 			p.Warning = true
 			problems = append(problems, p)

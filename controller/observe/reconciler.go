@@ -52,7 +52,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.noteHang(owner, decided.Failure)
 
-	written, err := r.write(ctx, owner, decided.Status)
+	err = r.write(ctx, owner, decided)
 	switch {
 	case status.IsOutdated(err):
 		return reconcile.Result{}, nil
@@ -60,7 +60,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 
-	r.report(ctx, owner, written)
+	r.report(ctx, owner, conditionsOf(decided.after))
 
 	return status.RequeueAt(decided.Wake, r.clock.Now()), nil
 }
@@ -105,21 +105,15 @@ func (r *reconciler) hangs(owner kind.Object) bool {
 	return ok && generation == owner.GetGeneration()
 }
 
-// write makes a status that of an object, unless it is that already, and returns its
-// conditions.
-func (r *reconciler) write(ctx context.Context, owner kind.Object, content map[string]any) ([]metav1.Condition, error) {
-	name := fmt.Sprintf("%s %s", r.kind.GVK().Kind, client.ObjectKeyFromObject(owner))
-	after, err := withStatus(r.kind, content)
-	if err != nil {
-		return nil, fmt.Errorf("read the status decided for %s: %w", name, err)
+// write makes what was decided the status of an object, unless it is that already.
+func (r *reconciler) write(ctx context.Context, owner kind.Object, decided Decision) error {
+	if status.Equal(statusOf(owner), statusOf(decided.after)) {
+		return nil
 	}
-	if status.Equal(statusOf(owner), statusOf(after)) {
-		return conditionsOf(after), nil
+	if _, err := status.Apply(ctx, r.client, r.kind.GVK(), owner, decided.Status); err != nil {
+		return fmt.Errorf("apply status of %s %s: %w", r.kind.GVK().Kind, client.ObjectKeyFromObject(owner), err)
 	}
-	if _, err := status.Apply(ctx, r.client, r.kind.GVK(), owner, content); err != nil {
-		return nil, fmt.Errorf("apply status of %s: %w", name, err)
-	}
-	return conditionsOf(after), nil
+	return nil
 }
 
 // report tells the log and the events of a status that says something else than the last.

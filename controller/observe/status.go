@@ -50,12 +50,6 @@ func statusField[T any](owner kind.Object, name string) (value T) {
 	return value
 }
 
-// hasReady reports whether the content of a status has the condition Ready.
-func hasReady(k kind.Kind, content map[string]any) bool {
-	after, err := withStatus(k, content)
-	return err == nil && condition.FindReady(conditionsOf(after)).Type != ""
-}
-
 // failedStatus returns the last status of an object with conditions that say why the kind cannot
 // decide another.
 func failedStatus(owner kind.Object, failed error, now time.Time) (map[string]any, error) {
@@ -86,6 +80,18 @@ type Decision struct {
 
 	// Failure is the error of Expand or Status of the kind; the status says it, too.
 	Failure error
+
+	after kind.Object // has the status, and no more
+}
+
+// newDecision returns the decision for a status of a type.
+func newDecision(k kind.Kind, decided any, wake time.Time) (d Decision, err error) {
+	if d.Status, err = status.Content(decided); err != nil {
+		return d, err
+	}
+	d.Wake = wake
+	d.after, err = withStatus(k, d.Status)
+	return d, err
 }
 
 // largestStatus bounds a status that a kind decides: the cache leaves out objects that are too large.
@@ -99,23 +105,39 @@ func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Tim
 		kind: k, owner: owner, last: conditionsOf(owner), agreed: renderingOf(owner), children: children, now: now, grace: grace,
 	})
 	if !k.HasStatus() {
-		content, err := status.Content(free)
-		return Decision{content, wake, failure}, err
+		decision, err := newDecision(k, free, wake)
+		decision.Failure = failure
+		return decision, err
 	}
-	decided, err := registry.Decide(&k, owner, kind.Observation{Children: children, Status: free, Wake: wake, Now: now, Grace: grace})
-	var content map[string]any
-	if err == nil {
-		content, err = status.Content(decided.Status)
+	decision, failed := decideByKind(k, owner, kind.Observation{Children: children, Status: free, Wake: wake, Now: now, Grace: grace})
+	if failed == nil {
+		decision.Failure = failure
+		return decision, nil
 	}
-	if text, _ := json.Marshal(content); err == nil && len(text) > largestStatus {
-		err = fmt.Errorf("its Status returns more than %d KiB: have it return less", largestStatus>>10)
+	content, err := failedStatus(owner, failed, now)
+	if err != nil {
+		return Decision{}, err
 	}
-	if err == nil && !hasReady(k, content) {
-		err = errors.New("its Status returns no condition Ready: have it return the status of the snapshot, or conditions of its own")
+	decision, err = newDecision(k, content, time.Time{})
+	decision.Failure = errors.Join(failure, failed)
+	return decision, err
+}
+
+// decideByKind has the kind decide. The error says what is wrong with what it decides.
+func decideByKind(k kind.Kind, owner kind.Object, seen kind.Observation) (Decision, error) {
+	decided, err := registry.Decide(&k, owner, seen)
+	if err != nil {
+		return Decision{}, err
 	}
-	if err == nil {
-		return Decision{content, decided.Wake, failure}, nil
+	decision, err := newDecision(k, decided.Status, decided.Wake)
+	if err != nil {
+		return Decision{}, err
 	}
-	content, failed := failedStatus(owner, err, now)
-	return Decision{content, time.Time{}, errors.Join(failure, err)}, failed
+	if text, _ := json.Marshal(decision.Status); len(text) > largestStatus {
+		return Decision{}, fmt.Errorf("its Status returns more than %d KiB: have it return less", largestStatus>>10)
+	}
+	if condition.FindReady(conditionsOf(decision.after)).Type == "" {
+		return Decision{}, errors.New("its Status returns no condition Ready: have it return the status of the snapshot, or conditions of its own")
+	}
+	return decision, nil
 }

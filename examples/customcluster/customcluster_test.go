@@ -24,11 +24,6 @@ func object(t *testing.T, spec string) *v1alpha1.Customcluster {
 	return kindtest.Object[v1alpha1.Customcluster](t, Kind, manifest(spec))
 }
 
-// The Go type is that of the CustomResourceDefinition, and expanding is repeatable.
-func TestKind(t *testing.T) {
-	kindtest.Check(t, Kind, object(t, "{count: 3, message: hello}"))
-}
-
 // The files that others take hold what the code says.
 func TestFiles(t *testing.T) {
 	kindtest.Golden(t, "crd/customcluster.kustomizeconfig.yaml", Kind.KustomizeConfig())

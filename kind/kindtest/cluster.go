@@ -3,6 +3,7 @@ package kindtest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"example.com/gatehouse/controller/observe"
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/kind/registry"
 )
 
@@ -32,7 +34,7 @@ type Cluster[T any] struct {
 	t        testing.TB
 	kinds    *registry.Kinds
 	kind     kind.Kind
-	owner    kind.Object
+	owner    *unstructured.Unstructured
 	rendered []*unstructured.Unstructured // what the owner is rendered to
 	objects  []*unstructured.Unstructured
 	uids     int
@@ -51,31 +53,18 @@ func NewCluster[T any, P pointer[T]](t testing.TB, k kind.Kind, object P, others
 		Now: time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC), Grace: 2 * time.Minute,
 		t: t, kinds: newKinds(t, k, others), kind: k,
 	}
-	c.setOwner(object.DeepCopyObject().(kind.Object), 1)
+	c.setOwner(object)
 	return c
 }
 
-// setOwner makes a changed object the one of the cluster.
-func (c *Cluster[T]) setOwner(changed kind.Object, generation int64) {
+// setOwner makes an object the one of the cluster.
+func (c *Cluster[T]) setOwner(object kind.Object) {
 	c.t.Helper()
-	changed.SetNamespace(cmp.Or(changed.GetNamespace(), metav1.NamespaceDefault))
-	content := write(c.t, c.kind.GVK(), changed)
-	for _, name := range []string{"uid", "generation", "creationTimestamp"} {
-		unstructured.RemoveNestedField(content, "metadata", name)
-	}
-	stored, objects := expand(c.t, c.kinds, content)
-	if status, ok := content["status"]; ok {
-		stored["status"] = status
-	}
-	created := metav1.NewTime(c.Now)
-	if c.owner != nil {
-		created = c.owner.GetCreationTimestamp()
-	}
-	c.owner, c.rendered = c.kind.New(), objects
-	convert(c.t, stored, c.owner)
-	c.owner.SetUID("owner")
-	c.owner.SetCreationTimestamp(created)
-	c.owner.SetGeneration(generation)
+	written := write(c.t, c.kind.GVK(), object)
+	written.SetNamespace(cmp.Or(written.GetNamespace(), metav1.NamespaceDefault))
+	stored, rendered := expand(c.t, c.kinds, written)
+	c.store(stored, c.owner)
+	c.owner, c.rendered = stored, rendered
 }
 
 // Sync brings into the cluster what the object is rendered to, as a GitOps tool does, and removes
@@ -101,10 +90,8 @@ func (c *Cluster[T]) Put(objects ...kind.Object) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		u := &unstructured.Unstructured{Object: write(c.t, gvk, o)}
-		if u.GetNamespace() == "" {
-			u.SetNamespace(c.owner.GetNamespace())
-		}
+		u := write(c.t, gvk, o)
+		u.SetNamespace(cmp.Or(u.GetNamespace(), c.owner.GetNamespace()))
 		c.put(u)
 	}
 }
@@ -114,16 +101,16 @@ func (c *Cluster[T]) Put(objects ...kind.Object) {
 // changes the object itself, and what that is rendered to is in the cluster after the next Sync.
 func Change[O any, P pointer[O], T any](c *Cluster[T], change func(*O), names ...string) {
 	c.t.Helper()
-	if owner, ok := c.owner.DeepCopyObject().(P); ok {
+	if owner, ok := c.typed().(P); ok {
 		change(owner)
-		c.setOwner(owner, c.owner.GetGeneration()+1)
+		c.setOwner(owner)
 		return
 	}
 	for _, u := range find[P](c, names) {
 		changed := P(new(O))
 		convert(c.t, u.Object, changed)
 		change(changed)
-		c.put(&unstructured.Unstructured{Object: write(c.t, u.GroupVersionKind(), changed)})
+		c.put(write(c.t, u.GroupVersionKind(), changed))
 	}
 }
 
@@ -150,28 +137,118 @@ func find[P kind.Object, T any](c *Cluster[T], names []string) (found []*unstruc
 	return found
 }
 
-// put adds an object, or updates the one of its name, as the API server does.
+// Pass lets time go by, and has the controller decide the status whenever it asked to be woken.
+func (c *Cluster[T]) Pass(d time.Duration) {
+	c.t.Helper()
+	end := c.Now.Add(d)
+	for !c.wake.IsZero() && !c.wake.After(end) {
+		c.Now = c.wake
+		c.Status()
+	}
+	c.Now = end
+}
+
+// Status decides the status of the object as the controller does, and returns the object with that
+// status. It fails the test where the status is not one that kubectl wait, Flux and Argo CD read
+// right, where it is another when it is decided again, and where Status of the kind changes its
+// argument or asks to be woken in the past.
+func (c *Cluster[T]) Status() *T {
+	c.t.Helper()
+	decided := c.decide()
+	c.owner.Object["status"], c.wake = decided.Status, decided.Wake
+	for _, problem := range condition.Violations(c.owner) {
+		c.t.Errorf("status: %s: %v", problem, decided.Status)
+	}
+	if observed, _, _ := unstructured.NestedInt64(decided.Status, "observedGeneration"); observed != c.owner.GetGeneration() {
+		c.t.Errorf("status: observedGeneration is not the generation, %d: %v", c.owner.GetGeneration(), decided.Status)
+	}
+	if again := c.decide().Status; !reflect.DeepEqual(again, decided.Status) {
+		c.t.Errorf("status: decided again, it is another: %v: %v", decided.Status, again)
+	}
+	if !c.wake.IsZero() && !c.wake.After(c.Now) {
+		c.t.Fatalf("Wake is %s, and it is %s: have Status return a time to come", c.wake, c.Now)
+	}
+	return any(c.typed()).(*T)
+}
+
+// decide decides the status. It fails the test where Status of the kind changes its argument.
+func (c *Cluster[T]) decide() observe.Decision {
+	c.t.Helper()
+	owner, children := c.typed(), c.children()
+	decided, err := observe.Decide(c.kind, owner, children, c.Now, c.Grace)
+	if err = cmp.Or(err, decided.Failure); err != nil {
+		c.t.Fatal(err)
+	}
+	if !reflect.DeepEqual(owner, c.typed()) || !reflect.DeepEqual(children, c.children()) {
+		c.t.Error("Status changes its argument: have it change a DeepCopy")
+	}
+	return decided
+}
+
+// typed returns the object as the Go type of the kind.
+func (c *Cluster[T]) typed() kind.Object {
+	object := c.kind.New()
+	convert(c.t, c.owner.Object, object)
+	return object
+}
+
+// children returns what the controller sees of the objects.
+func (c *Cluster[T]) children() (children []kind.Object) {
+	controller := observe.Controller(c.kind)
+	for _, u := range c.objects {
+		object := setup.NewObject(u.GroupVersionKind())
+		convert(c.t, u.Object, object)
+		if seen := controller.Trimmed(object, u.GroupVersionKind()); seen != nil && c.isMine(u) {
+			children = append(children, seen)
+		}
+	}
+	return children
+}
+
+// isMine reports whether an object has the labels of what is rendered from the object of the kind.
+func (c *Cluster[T]) isMine(u *unstructured.Unstructured) bool {
+	labels := u.GetLabels()
+	return u.GetNamespace() == c.owner.GetNamespace() && labels[c.kind.Label()] == c.owner.GetName() && labels[kind.ManagedByLabel] == kind.ManagedBy
+}
+
+// put adds an object, or updates the one of its name.
 func (c *Cluster[T]) put(u *unstructured.Unstructured) {
-	i := index(c.objects, u)
-	if i < 0 {
+	if i := index(c.objects, u); i >= 0 {
+		c.store(u, c.objects[i])
+		c.objects[i] = u
+		return
+	}
+	c.store(u, nil)
+	c.objects = append(c.objects, u)
+}
+
+// store gives an object what the API server sets when the object takes the place of another; nil for
+// none.
+func (c *Cluster[T]) store(u, was *unstructured.Unstructured) {
+	if was == nil {
 		c.uids++
 		u.SetUID(types.UID(fmt.Sprintf("uid-%d", c.uids)))
 		u.SetCreationTimestamp(metav1.NewTime(c.Now))
 		u.SetGeneration(1)
-		c.objects = append(c.objects, u)
 		return
 	}
-	was := c.objects[i]
 	u.SetUID(was.GetUID())
 	u.SetCreationTimestamp(was.GetCreationTimestamp())
 	u.SetGeneration(was.GetGeneration())
-	if !reflect.DeepEqual(u.Object["spec"], was.Object["spec"]) {
-		u.SetGeneration(was.GetGeneration() + 1)
-	}
 	if status, ok := was.Object["status"]; ok && u.Object["status"] == nil {
 		u.Object["status"] = status
 	}
-	c.objects[i] = u
+	if !reflect.DeepEqual(wanted(u), wanted(was)) {
+		u.SetGeneration(was.GetGeneration() + 1)
+	}
+}
+
+// wanted returns what raises the generation of an object when it changes.
+func wanted(u *unstructured.Unstructured) map[string]any {
+	content := maps.Clone(u.Object)
+	delete(content, "metadata")
+	delete(content, "status")
+	return content
 }
 
 // remove removes an object and what it controls.
@@ -186,23 +263,4 @@ func index(objects []*unstructured.Unstructured, u *unstructured.Unstructured) i
 	return slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GroupVersionKind() == u.GroupVersionKind() && o.GetNamespace() == u.GetNamespace() && o.GetName() == u.GetName()
 	})
-}
-
-// isMine reports whether an object has the labels of what is rendered from the object of the kind.
-func (c *Cluster[T]) isMine(u *unstructured.Unstructured) bool {
-	labels := u.GetLabels()
-	return u.GetNamespace() == c.owner.GetNamespace() && labels[c.kind.Label()] == c.owner.GetName() && labels[kind.ManagedByLabel] == kind.ManagedBy
-}
-
-// children returns what the controller sees of the objects.
-func (c *Cluster[T]) children() (children []kind.Object) {
-	controller := observe.Controller(c.kind)
-	for _, u := range c.objects {
-		object := setup.NewObject(u.GroupVersionKind())
-		convert(c.t, u.Object, object)
-		if seen := controller.Trimmed(object, u.GroupVersionKind()); seen != nil && c.isMine(u) {
-			children = append(children, seen)
-		}
-	}
-	return children
 }

@@ -1,6 +1,7 @@
 package kindtest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,6 +167,33 @@ func TestObjectIsRefused(t *testing.T) {
 	}
 	if got := Refusal(t, k, minimal); len(got) > 0 {
 		t.Errorf("%q", got)
+	}
+}
+
+// A field that the Go type lost would be lost in every object.
+func TestObjectFitsGoType(t *testing.T) {
+	k := hostile(func(d *definition) {
+		d.CRD = bytes.Replace(d.CRD, []byte("              text:\n"), []byte("              more:\n                type: string\n              text:\n"), 1)
+	})
+	got := said(func(t testing.TB) {
+		Object[everything.Everything](t, k, strings.Replace(minimal, "text: a", "text: a, more: b", 1))
+	})
+	if want := []string{"spec.more: the CustomResourceDefinition takes it, and it does not fit the Go type: run controller-gen"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A change of metadata alone is no new generation.
+func TestClusterCountsGenerations(t *testing.T) {
+	k := hostile(func(*definition) {})
+	c := NewCluster(t, k, Object[everything.Everything](t, k, minimal))
+	Change(c, func(e *everything.Everything) { e.Labels = map[string]string{"a": "b"} })
+	if is := c.Status(); is.Generation != 1 || is.Labels["a"] != "b" {
+		t.Errorf("with another label: %+v", is.ObjectMeta)
+	}
+	Change(c, func(e *everything.Everything) { e.Spec.Text = "b" })
+	if is := c.Status(); is.Generation != 2 || is.Status.ObservedGeneration != 2 {
+		t.Errorf("with another spec: %+v", is.ObjectMeta)
 	}
 }
 

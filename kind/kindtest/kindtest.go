@@ -6,55 +6,200 @@
 package kindtest
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
+	"os"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/aymanbagabas/go-udiff"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
 )
 
-// Check fails a test where the Go type of a kind and its CustomResourceDefinition differ, and
-// where its Expand or Convert, called with an object, changes it or returns something else when
-// called again: they depend on the object alone, not on time, chance or the order of a map.
-func Check(t testing.TB, k kind.Kind, objects ...kind.Object) {
+// pointer is a pointer to the Go type of an object.
+type pointer[T any] interface {
+	*T
+	kind.Object
+}
+
+// Object returns an object of a kind, which is written in YAML, as the API server stores it: with its
+// defaults. It fails the test where the API server refuses the object, and where a field of it does not
+// fit the Go type.
+func Object[T any, P pointer[T]](t testing.TB, k kind.Kind, text string, others ...kind.Kind) P {
 	t.Helper()
-	for _, difference := range typeDifferences(k) {
-		t.Errorf("%s: %s: run controller-gen", k.GVK().Kind, difference)
+	o, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, object := range objects {
-		if err := checkPure(k, object); err != nil {
-			t.Errorf("%s %s: %v", k.GVK().Kind, object.GetName(), err)
+	stored, problems := render.Judge(newKinds(t, k, others), o)
+	refuse(t, problems)
+	for _, misfit := range decoding.Find(stored[0].Object, reflect.TypeFor[T](), false) {
+		t.Errorf("%s: the CustomResourceDefinition takes it, and it does not fit the Go type: run controller-gen", strings.Join(misfit.Path, "."))
+	}
+	object := P(new(T))
+	convert(t, stored[0].Object, object)
+	return object
+}
+
+// Refusal returns why render refuses an object of a kind that is written in YAML: what the API
+// server says of the object and of what it is rendered to, and the errors of Expand and Convert. It
+// returns nothing where render takes the object.
+func Refusal(t testing.TB, k kind.Kind, text string, others ...kind.Kind) []string {
+	t.Helper()
+	kinds := newKinds(t, k, others)
+	o, err := parse(text)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	_, problems := render.One(kinds, o)
+	return messages(problems)
+}
+
+// Expand returns what an object of a kind is rendered to, with defaults and final names, in the order
+// of Expand. It fails the test where render refuses that, and where it is something else the second
+// time.
+func Expand(t testing.TB, k kind.Kind, object kind.Object, others ...kind.Kind) []*unstructured.Unstructured {
+	t.Helper()
+	_, objects := expand(t, newKinds(t, k, others), write(t, k.GVK(), object))
+	return objects
+}
+
+// expand renders an object twice, and returns it as it is in a cluster and what it is rendered to.
+func expand(t testing.TB, kinds *registry.Kinds, written *unstructured.Unstructured) (stored *unstructured.Unstructured, objects []*unstructured.Unstructured) {
+	t.Helper()
+	var texts [2]string
+	for i := range texts {
+		u := written.DeepCopy()
+		single, problems := render.One(kinds, manifest.Object{Unstructured: u, Written: u})
+		refuse(t, problems)
+		stored, objects = single.Stored.Unstructured, nil
+		if rendering := registry.RenderingOf(u).String(); rendering != "" {
+			_ = unstructured.SetNestedField(stored.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
 		}
+		for _, o := range single.Objects {
+			objects = append(objects, o.Unstructured)
+		}
+		texts[i] = textOf(t, append([]*unstructured.Unstructured{stored}, objects...))
+	}
+	if texts[0] != texts[1] {
+		t.Fatalf("rendered again, it is something else:\n%s", udiff.Unified("first", "second", texts[0], texts[1]))
+	}
+	return stored, objects
+}
+
+func newKinds(t testing.TB, k kind.Kind, others []kind.Kind) *registry.Kinds {
+	t.Helper()
+	kinds, err := registry.New(slices.Concat([]kind.Kind{k}, others)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
+// refuse fails the test where any of the problems is an error.
+func refuse(t testing.TB, problems []manifest.Problem) {
+	t.Helper()
+	if refused := messages(problems); len(refused) > 0 {
+		t.Fatal(strings.Join(refused, "\n"))
 	}
 }
 
-// checkPure calls the function that renders an object, or converts it, twice.
-func checkPure(k kind.Kind, object kind.Object) error {
-	call := func(o kind.Object) (any, error) { return k.Expand(o) }
-	if k.IsConverted() {
-		call = func(o kind.Object) (any, error) { return k.Convert(o) }
+// messages returns the messages of the problems that are errors.
+func messages(problems []manifest.Problem) (all []string) {
+	failures, _ := manifest.SplitProblems(problems)
+	for _, p := range failures {
+		all = append(all, p.Message)
 	}
-	given := object.DeepCopyObject().(kind.Object)
-	first, err := call(given)
+	return all
+}
+
+// parse parses an object as render does.
+func parse(text string) (manifest.Object, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		return manifest.Object{}, err
+	}
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return manifest.Object{}, errors.New("the text is no object")
+	}
+	return manifest.FromYAML(document.Content[0])
+}
+
+// write returns an object as plain data, without what a client does not set.
+func write(t testing.TB, gvk schema.GroupVersionKind, object kind.Object) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	convert(t, object, &u.Object)
+	for _, field := range []string{"uid", "generation", "creationTimestamp"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
+	}
+	if status, _ := u.Object["status"].(map[string]any); len(status) == 0 {
+		delete(u.Object, "status")
+	}
+	u.SetGroupVersionKind(gvk)
+	return u
+}
+
+// convert reads into an object what another is in JSON.
+func convert(t testing.TB, from, to any) {
+	t.Helper()
+	text, err := json.Marshal(from)
+	if err == nil {
+		err = utiljson.Unmarshal(text, to)
+	}
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	before, err := json.Marshal(first)
+}
+
+// A test of somebody may have a flag of its own that is called update.
+var update = flag.Bool("kindtest.update", false, "write the files that kindtest.Golden compares with")
+
+// Golden fails the test unless a file has a text, or objects in YAML. With the flag -kindtest.update it
+// writes the file.
+func Golden[C []byte | string | []*unstructured.Unstructured](t testing.TB, path string, content C) {
+	t.Helper()
+	text := fmt.Sprintf("%s", any(content))
+	if objects, ok := any(content).([]*unstructured.Unstructured); ok {
+		text = textOf(t, objects)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { // #nosec G306 -- people read it
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path) // #nosec G304 -- the test names it
 	if err != nil {
-		return err
+		t.Fatalf("%v: run the test with -kindtest.update", err)
 	}
-	if !reflect.DeepEqual(given, object) {
-		return fmt.Errorf("the object that is given is changed: change a DeepCopy")
+	if string(want) != text {
+		t.Errorf("%srun the test with -kindtest.update, and look at what changes", udiff.Unified(path, "test", string(want), text))
 	}
-	second, err := call(given)
-	if err != nil {
-		return fmt.Errorf("called again: %w", err)
+}
+
+// textOf returns objects in YAML.
+func textOf(t testing.TB, objects []*unstructured.Unstructured) string {
+	t.Helper()
+	texts := make([]string, len(objects))
+	for i, u := range objects {
+		text, err := (manifest.Object{Unstructured: u}).YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = string(text)
 	}
-	after, err := json.Marshal(second)
-	if err == nil && !bytes.Equal(before, after) {
-		return fmt.Errorf("called again, it returns\n%s\ninstead of\n%s", after, before)
-	}
-	return err
+	return strings.Join(texts, "---\n")
 }

@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -48,56 +46,39 @@ func (p problems) errorOf(title string) error {
 }
 
 // check returns all that is wrong with the kinds of a list. Each error names its kind and
-// says what to do.
+// says what to do. What the API server refuses of a CustomResourceDefinition or of what is rendered is
+// not among it: rendering has its own code say that.
 func check(all []kind.Kind) error {
-	var errs []error
-	crds := make([]*apiextensionsv1.CustomResourceDefinition, len(all))
+	errs := make([]error, 0, len(all))
+	names := make([][]string, len(all))
 	for i := range all {
 		e := entry{Kind: &all[i], all: all}
-		crds[i] = e.check()
-		errs = append(errs, e.errorOf(cmp.Or(e.GVK().Kind, fmt.Sprintf("kind %d of the list", i+1))))
-		for j := range i {
-			if problem := clash(&all[j], &all[i], crds[j], crds[i]); problem != "" {
-				errs = append(errs, fmt.Errorf("%s and %s: %s", written(all[j].GVK()), written(all[i].GVK()), problem))
-			}
+		if e.IsDefined() {
+			e.check()
+			names[i] = e.names()
+		} else {
+			e.add("it was not made by kind.Define: pass what that returns")
 		}
+		for j := range i {
+			e.checkBeside(&all[j], names[i], names[j])
+		}
+		errs = append(errs, e.errorOf(cmp.Or(e.GVK().Kind, fmt.Sprintf("kind %d of the list", i+1))))
 	}
 	return errors.Join(errs...)
 }
 
-// check finds what is wrong with the kind. It returns the CustomResourceDefinition, nil where that
-// is not one of the kind.
-func (e *entry) check() *apiextensionsv1.CustomResourceDefinition {
-	if !e.IsDefined() {
-		e.add("it was not made by kind.Define: pass what that returns")
-		return nil
-	}
-	e.checkNames()
+// check finds what is wrong with the kind by itself.
+func (e *entry) check() {
 	e.checkScheme()
-	e.checkStatusType()
 	if e.IsConverted() {
-		e.checkConverted()
+		e.addIf((&Kinds{All: e.all}).FindRendered(e.GVK().GroupKind()) == nil, "Convert is set, and the list has no version of the kind that is rendered: add it")
+		hasMore := e.HasExpand() || len(e.Children()) > 0 || e.HasStatus() || e.HasDigest() || e.Gate() != ""
+		e.addIf(hasMore, "Convert is set, and has another version rendered: leave out Convert, or Expand, Children, Status, Digest and Gate")
 	} else {
 		e.addIf(!e.HasExpand(), "Expand is nil: set it to the function that returns what the kind is rendered to")
 		e.checkChildren()
-		e.checkGate()
 	}
-	return e.checkCRD()
-}
-
-// checkConverted finds what is wrong with a version that is rendered as another.
-func (e *entry) checkConverted() {
-	e.addIf((&Kinds{All: e.all}).FindRendered(e.GVK().GroupKind()) == nil, "Convert is set, and the list has no version of the kind that is rendered: add it")
-	hasMore := e.HasExpand() || len(e.Children()) > 0 || e.HasStatus() || e.HasDigest() || e.Gate() != ""
-	e.addIf(hasMore, "Convert is set, and has another version rendered: leave out Convert, or Expand, Children, Status, Digest and Gate")
-}
-
-// checkNames finds what the API server would refuse of a group, version and kind.
-func (e *entry) checkNames() {
-	group, version, name := e.GVK().Group, e.GVK().Version, e.GVK().Kind
-	e.addIf(len(validation.IsDNS1123Subdomain(group)) > 0 || !strings.Contains(group, "."), "GVK: the group %q is not a domain with a dot in lower case, like example.com", group)
-	e.addIf(len(validation.IsDNS1035Label(version)) > 0, "GVK: the version %q is not lower case letters and digits, like v1alpha1", version)
-	e.addIf(len(validation.IsDNS1035Label(strings.ToLower(name))) > 0, "GVK: the kind %q is not letters and digits, like Memcached", name)
+	e.checkCRD()
 }
 
 // checkScheme finds whether AddToScheme adds what a client of the API server needs.
@@ -107,70 +88,57 @@ func (e *entry) checkScheme() {
 		e.add("AddToScheme: %v", err)
 		return
 	}
-	want := reflect.TypeOf(e.New()).Elem()
-	got, ok := types.AllKnownTypes()[e.GVK()]
-	list := e.GVK().GroupVersion().WithKind(e.GVK().Kind + "List")
-	e.addIf(!ok, "AddToScheme does not add %s: have it add &%s{} to the scheme", written(e.GVK()), want)
-	e.addIf(ok && got != want, "AddToScheme adds %s as %s: it has to be %s", got, written(e.GVK()), want)
+	want, group := reflect.TypeOf(e.New()).Elem(), e.GVK().GroupVersion()
+	e.addIf(types.AllKnownTypes()[e.GVK()] != want, "AddToScheme does not add %s as %s: have it add &%s{} to the scheme", want, written(e.GVK()), want)
+	list := group.WithKind(e.GVK().Kind + "List")
 	e.addIf(!types.Recognizes(list), "AddToScheme does not add %s: have it add &%sList{} to the scheme", written(list), want)
-	e.addIf(!types.Recognizes(e.GVK().GroupVersion().WithKind("ListOptions")),
-		"AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, %s)", e.GVK().GroupVersion())
+	e.addIf(!types.Recognizes(group.WithKind("ListOptions")), "AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, %s)", group)
 }
 
-// checkStatusType finds whether the type of the status is that of the Go type.
-func (e *entry) checkStatusType() {
-	if e.IsConverted() {
-		return
-	}
-	field, ok := reflect.TypeOf(e.New()).Elem().FieldByName("Status")
-	if !ok || field.Type.Kind() != reflect.Struct {
-		return // what the CustomResourceDefinition says is an error by itself
-	}
-	conditions, ok := field.Type.FieldByName("Conditions")
-	e.addIf(!ok || conditions.Type != reflect.TypeFor[[]metav1.Condition](), "the type %s of its status has no conditions: embed kind.Status, or give it a field Conditions []metav1.Condition", field.Type)
-	e.addIf(field.Type != e.StatusType(), "S of its Definition is %s: write %s, the type of the field Status of %s", e.StatusType(), field.Type, e.GVK().Kind)
-}
-
-// checkChildren finds what is wrong with the Children.
+// checkChildren finds what is wrong with the Children and the Gate.
 func (e *entry) checkChildren() {
-	e.addIf(len(e.Children()) == 0, "Children is empty: list the kinds of the objects that Expand returns")
-	seen := map[schema.GroupKind]bool{}
-	for i, child := range e.Children() {
-		gk := child.GVK.GroupKind()
-		switch {
-		case child.GVK.Kind == "" || child.GVK.Version == "":
-			e.add("Children[%d] has no kind or no version: set its GVK, like that of v1 Pod", i)
-			continue
-		case gk == e.GVK().GroupKind():
-			e.add("Children[%d] is %s itself: a kind is rendered to other kinds", i, e.GVK().Kind)
-		case e.isWritten(gk):
-			e.add("Children[%d] is %s, which people write: have Expand return what that is rendered to", i, written(child.GVK))
-		case seen[gk]:
-			e.add("Children has %s twice: leave one out", gk)
-		case gk == schema.GroupKind{Kind: "Secret"} && !child.Unobserved:
-			e.add("Children[%d]: the controller is not to read Secrets: set Unobserved", i)
+	children := e.Children()
+	e.addIf(len(children) == 0, "Children is empty: list the kinds of the objects that Expand returns")
+	for i, child := range children {
+		problem := e.problemOf(child)
+		isThere := func(c kind.Child) bool { return c.GVK.GroupKind() == child.GVK.GroupKind() }
+		if problem == "" && slices.ContainsFunc(children[:i], isThere) {
+			problem = "it is there twice: leave one out"
 		}
-		seen[gk] = true
-		e.checkChild(fmt.Sprintf("Children[%d]", i), child)
+		e.addIf(problem != "", "Children[%d], %s: %s", i, written(child.GVK), problem)
 	}
+	e.addIf(e.Gate() != "" && e.Observes(schema.GroupKind{Kind: "Pod"}) == nil,
+		"Gate is set, and the controller has to read the Pods that wait behind it: list v1 Pod in Children, without Unobserved")
 }
 
-// checkChild finds what is wrong with one of the Children that has a kind.
-func (e *entry) checkChild(at string, child kind.Child) {
-	gk := child.GVK.GroupKind()
-	isKnown := scheme.Scheme.Recognizes(child.GVK)
-	if scheme.Scheme.IsGroupRegistered(gk.Group) && !isKnown {
-		e.add("%s: Kubernetes has no %s: write one that kubectl api-resources lists", at, written(child.GVK))
-		return
-	}
+// problemOf returns what is wrong with one of the Children; empty for nothing.
+func (e *entry) problemOf(child kind.Child) string {
+	gk, isKnown := child.GVK.GroupKind(), scheme.Scheme.Recognizes(child.GVK)
 	guess, _ := meta.UnsafeGuessKindToResource(child.GVK)
-	e.addIf(child.Resource != "" && (len(validation.IsDNS1035Label(child.Resource)) > 0 || isKnown && child.Resource != guess.Resource),
-		"%s: %q is not the plural of %s: write what kubectl api-resources calls it, like networkpolicies", at, child.Resource, gk.Kind)
-	makesPods := func(c kind.Child) bool { // also a kind that Kubernetes does not have may
-		return c.GVK.Group == "apps" || c.GVK.Group == "batch" && c.GVK.GroupKind() != gk || !scheme.Scheme.IsGroupRegistered(c.GVK.Group)
+	isPlural := len(validation.IsDNS1035Label(child.Resource)) == 0 && (!isKnown || child.Resource == guess.Resource)
+	switch {
+	case gk.Kind == "" || child.GVK.Version == "":
+		return "it has no kind or no version: set its GVK, like that of v1 Pod"
+	case e.isWritten(gk):
+		return "people write it: have Expand return what it is rendered to"
+	case gk == schema.GroupKind{Kind: "Secret"} && !child.Unobserved:
+		return "the controller is not to read Secrets: set Unobserved"
+	case scheme.Scheme.IsGroupRegistered(gk.Group) && !isKnown:
+		return "Kubernetes has no such kind: write one that kubectl api-resources lists"
+	case child.Resource != "" && !isPlural:
+		return fmt.Sprintf("%q is not its plural: write what kubectl api-resources calls it, like networkpolicies", child.Resource)
+	case isUnchangeable(gk) && !child.Immutable && !e.makesPods(gk):
+		return "nobody can change one in a cluster: set Immutable, so that a changed one is another object"
 	}
-	e.addIf(isUnchangeable(gk) && !child.Immutable && !slices.ContainsFunc(e.Children(), makesPods),
-		"%s: nobody can change a %s in a cluster: set Immutable, so that a changed one is another object", at, gk.Kind)
+	return ""
+}
+
+// makesPods reports whether any of the Children but those of a kind may make Pods or Jobs: also a kind
+// that Kubernetes does not have may.
+func (e *entry) makesPods(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(e.Children(), func(c kind.Child) bool {
+		return c.GVK.Group == "apps" || c.GVK.Group == "batch" && c.GVK.GroupKind() != gk || !scheme.Scheme.IsGroupRegistered(c.GVK.Group)
+	})
 }
 
 // isUnchangeable reports whether the API server refuses most changes of objects of a kind.
@@ -183,58 +151,41 @@ func (e *entry) isWritten(gk schema.GroupKind) bool {
 	return slices.ContainsFunc(e.all, func(k kind.Kind) bool { return k.GVK().GroupKind() == gk })
 }
 
-// checkGate finds what is wrong with a Gate.
-func (e *entry) checkGate() {
-	if e.Gate() == "" {
-		return
+// names returns what no two kinds may have in common.
+func (e *entry) names() []string {
+	names := []string{"name " + strings.ToLower(e.GVK().Kind)}
+	if e.Gate() != "" {
+		names = append(names, "Gate "+e.Gate()) // which the controller of one opens
 	}
-	pod := e.Child(schema.GroupKind{Kind: "Pod"})
-	e.addIf(len(validation.IsQualifiedName(e.Gate())) > 0, "Gate: %q is not the name of a scheduling gate, like example.com/schedule", e.Gate())
-	e.addIf(pod == nil, "Gate is set, and Children has no Pod that waits behind it: add v1 Pod, or leave Gate out")
-	e.addIf(pod != nil && pod.Unobserved, "Gate is set, and the controller has to read the Pods that wait behind it: leave out Unobserved of v1 Pod")
+	crd, _, err := e.ReadCRD()
+	if err != nil || crd.Spec.Names.Kind != e.GVK().Kind {
+		return nil // which is wrong by itself
+	}
+	names = append(names, "plural "+crd.Spec.Names.Plural+" (// +kubebuilder:resource:path=)")
+	for _, short := range append(crd.Spec.Names.ShortNames, crd.Spec.Names.Singular) {
+		names = append(names, "short name "+short+" in group "+crd.Spec.Group+" (// +kubebuilder:resource:shortName=)")
+	}
+	return names
 }
 
-// clash says why there cannot be two kinds, nothing where there can. Their
-// CustomResourceDefinitions are nil where they are wrong by themselves.
-func clash(a, b *kind.Kind, aCRD, bCRD *apiextensionsv1.CustomResourceDefinition) string {
-	isOneKind := a.GVK().GroupKind() == b.GVK().GroupKind()
+// checkBeside finds why the list cannot have the kind and another.
+func (e *entry) checkBeside(other *kind.Kind, names, others []string) {
+	common := slices.IndexFunc(names, func(name string) bool { return slices.Contains(others, name) })
+	isOneKind := e.GVK().GroupKind() == other.GVK().GroupKind()
 	switch {
-	case a.GVK().Kind == "" || b.GVK().Kind == "":
-		return ""
-	case a.GVK() == b.GVK():
-		return "the list has the kind twice: leave one out"
-	case isOneKind && !bytes.Equal(a.CRD(), b.CRD()):
-		return "two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions"
-	case isOneKind && !a.IsConverted() && !b.IsConverted():
-		return "two versions of one kind are rendered: give the older one Convert, instead of Expand, Children and Status"
-	case isOneKind:
-		return ""
-	case strings.EqualFold(a.GVK().Kind, b.GVK().Kind):
-		return "two kinds have one name: give one another"
-	case a.Gate() != "" && a.Gate() == b.Gate():
-		return fmt.Sprintf("both have the Gate %q, which the controller of one opens: give the other another, or none", a.Gate())
-	case aCRD != nil && bCRD != nil:
-		return nameClash(aCRD.Spec, bCRD.Spec)
+	case !isOneKind && common >= 0:
+		e.add("%s has the %s, too: give one another", written(other.GVK()), names[common])
+	case names == nil || !isOneKind:
+	case e.GVK() == other.GVK():
+		e.add("the list has %s twice: leave one out", written(e.GVK()))
+	case !bytes.Equal(e.CRD(), other.CRD()):
+		e.add("%s has another CustomResourceDefinition: give both the one that has both versions", written(other.GVK()))
+	case !e.IsConverted() && !other.IsConverted():
+		e.add("%s is rendered, too: give the older one Convert, instead of Expand, Children and Status", written(other.GVK()))
 	}
-	return ""
-}
-
-// nameClash says which name of two kinds kubectl would take for both.
-func nameClash(a, b apiextensionsv1.CustomResourceDefinitionSpec) string {
-	if a.Names.Plural == b.Names.Plural {
-		return fmt.Sprintf("both have the plural %q: give one another with // +kubebuilder:resource:path=", a.Names.Plural)
-	}
-	others := append([]string{b.Names.Singular}, b.Names.ShortNames...)
-	for _, name := range append([]string{a.Names.Singular}, a.Names.ShortNames...) {
-		if a.Group == b.Group && slices.Contains(others, name) {
-			return fmt.Sprintf("both have the short name %q: give one another with // +kubebuilder:resource:shortName=", name)
-		}
-	}
-	return ""
 }
 
 // written returns a kind with its version, as a manifest has them.
 func written(gvk schema.GroupVersionKind) string {
-	version, kind := gvk.ToAPIVersionAndKind()
-	return version + " " + kind
+	return strings.TrimSpace(gvk.GroupVersion().String() + " " + gvk.Kind)
 }

@@ -82,7 +82,7 @@ func TestStatusTypes(t *testing.T) {
 	checkErrors(t, "Everything", []string{`S of its Definition is kind.Status: write everything.ObservedStatus, the type of the field Status of Everything`}, other)
 	pod := kind.Define(kind.Definition[corev1.Pod, corev1.PodStatus]{GVK: d.GVK, AddToScheme: d.AddToScheme, CRD: d.CRD, Children: d.Children, Expand: func(*corev1.Pod) ([]kind.Object, error) { return nil, nil }})
 	checkErrors(t, "Everything", []string{
-		`AddToScheme adds everything.Everything as test.example.com/v1 Everything: it has to be v1.Pod`,
+		`AddToScheme does not add v1.Pod as test.example.com/v1 Everything: have it add &v1.Pod{} to the scheme`,
 		`the type v1.PodStatus of its status has no conditions: embed kind.Status, or give it a field Conditions []metav1.Condition`,
 	}, pod)
 }
@@ -117,13 +117,10 @@ func TestCheck(t *testing.T) {
 		"names": {
 			func(d *definition) { d.GVK = child("Test", "1", "Every-Thing!") },
 			[]string{
-				`GVK: the group "Test" is not a domain with a dot in lower case, like example.com`,
-				`GVK: the version "1" is not lower case letters and digits, like v1alpha1`,
-				`GVK: the kind "Every-Thing!" is not letters and digits, like Memcached`,
-				`AddToScheme does not add Test/1 Every-Thing!: have it add &everything.Everything{} to the scheme`,
+				`AddToScheme does not add everything.Everything as Test/1 Every-Thing!: have it add &everything.Everything{} to the scheme`,
 				`AddToScheme does not add Test/1 Every-Thing!List: have it add &everything.EverythingList{} to the scheme`,
 				`AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, Test/1)`,
-				`CRD is that of Everything in group "test.example.com", not of Every-Thing! in group "Test": embed the file of this kind`,
+				`CRD is that of Everything in group "test.example.com", not of Every-Thing! in group "Test": embed the file of this kind, or correct GVK`,
 			},
 		},
 		"no functions": {
@@ -142,7 +139,7 @@ func TestCheck(t *testing.T) {
 				}
 			},
 			[]string{
-				`AddToScheme adds v1.Pod as test.example.com/v1 Everything: it has to be everything.Everything`,
+				`AddToScheme does not add everything.Everything as test.example.com/v1 Everything: have it add &everything.Everything{} to the scheme`,
 				`AddToScheme does not add test.example.com/v1 EverythingList: have it add &everything.EverythingList{} to the scheme`,
 			},
 		},
@@ -157,18 +154,18 @@ func TestCheck(t *testing.T) {
 		"no YAML":     {func(d *definition) { d.CRD = []byte("a: b: c") }, []string{`CRD: embed the file that controller-gen writes: error converting YAML to JSON: yaml: mapping values are not allowed in this context`}},
 		"a list":      {func(d *definition) { d.CRD = []byte("[a]") }, []string{`CRD: embed the file that controller-gen writes: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type v1.CustomResourceDefinition`}},
 		"a field":     {func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scopes: Namespaced") }, []string{`CRD: embed the file that controller-gen writes: error unmarshaling JSON: while decoding JSON: json: unknown field "scopes"`}},
-		"no kind":     {func(d *definition) { d.CRD = []byte("{}") }, []string{`CRD: it is "", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
-		"a Pod":       {func(d *definition) { d.CRD = []byte("{apiVersion: v1, kind: Pod}") }, []string{`CRD: it is "v1 Pod", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
-		"v1beta1":     {func(d *definition) { d.CRD = edit(t, "k8s.io/v1", "k8s.io/v1beta1") }, []string{`CRD: it is "apiextensions.k8s.io/v1beta1 CustomResourceDefinition", not apiextensions.k8s.io/v1 CustomResourceDefinition: embed the file that controller-gen writes`}},
+		"no kind":     {func(d *definition) { d.CRD = []byte("{}") }, []string{`CRD: it is "/, Kind=", not apiextensions.k8s.io/v1, Kind=CustomResourceDefinition: embed the file that controller-gen writes`}},
+		"a Pod":       {func(d *definition) { d.CRD = []byte("{apiVersion: v1, kind: Pod}") }, []string{`CRD: it is "/v1, Kind=Pod", not apiextensions.k8s.io/v1, Kind=CustomResourceDefinition: embed the file that controller-gen writes`}},
+		"v1beta1":     {func(d *definition) { d.CRD = edit(t, "k8s.io/v1", "k8s.io/v1beta1") }, []string{`CRD: it is "apiextensions.k8s.io/v1beta1, Kind=CustomResourceDefinition", not apiextensions.k8s.io/v1, Kind=CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"malformed":   {func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: [1]") }, []string{`CRD: embed the file that controller-gen writes: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope`}},
-		"another one": {func(d *definition) { d.CRD = at.Kind.CRD() }, []string{`CRD is that of At in group "cnat.programming-kubernetes.info", not of Everything in group "test.example.com": embed the file of this kind`}},
+		"another one": {func(d *definition) { d.CRD = at.Kind.CRD() }, []string{`CRD is that of At in group "cnat.programming-kubernetes.info", not of Everything in group "test.example.com": embed the file of this kind, or correct GVK`}},
 		"scope": {
 			func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: Cluster") },
 			[]string{
 				`CRD: spec.scope is "Cluster": what a kind is rendered to is in its namespace, so write // +kubebuilder:resource:scope=Namespaced and run controller-gen`,
 			},
 		},
-		"another version": {func(d *definition) { d.CRD = edit(t, "name: v1\n", "name: v1beta1\n") }, []string{`CRD has no version v1: run controller-gen, or change the version of GVK`}},
+		"another version": {func(d *definition) { d.CRD = edit(t, "name: v1\n", "name: v1beta1\n") }, []string{`CRD has no schema of version v1: run controller-gen, or correct the version of GVK`}},
 		"the version": {
 			func(d *definition) {
 				d.CRD = edit(t, "served: true", "served: false", "    subresources:\n      status: {}\n", "")
@@ -183,7 +180,7 @@ func TestCheck(t *testing.T) {
 				head, _, _ := strings.Cut(string(d.CRD), "    schema:")
 				d.CRD = []byte(head + "    served: true\n    subresources: {status: {}}\n")
 			},
-			[]string{`CRD: version v1 has no schema: run controller-gen`},
+			[]string{`CRD has no schema of version v1: run controller-gen, or correct the version of GVK`},
 		},
 		"status": {
 			func(d *definition) {
@@ -198,7 +195,9 @@ func TestCheck(t *testing.T) {
 				d.CRD = []byte(head + "        required:\n        - spec\n" + tail)
 			},
 			[]string{
-				`status: the CustomResourceDefinition has none: give the Go type a field Status and run controller-gen`,
+				`status: without a default, kubectl wait, Flux and Argo CD take a new object for ready: write // +kubebuilder:default:={"observedGeneration":-1} above the field Status and run controller-gen`,
+				`status: the CustomResourceDefinition has no integer observedGeneration: give the Go type a field Status, which embeds kind.Status, and run controller-gen`,
+				`status: the CustomResourceDefinition has no rendering: run controller-gen`,
 			},
 		},
 		"status fields": {
@@ -207,7 +206,7 @@ func TestCheck(t *testing.T) {
 					"              observedGeneration:\n                format: int64\n                type: integer\n", "")
 			},
 			[]string{
-				`status: observedGeneration is no integer in the CustomResourceDefinition: give the type of Status a field ObservedGeneration int64 and run controller-gen`,
+				`status: the CustomResourceDefinition has no integer observedGeneration: give the Go type a field Status, which embeds kind.Status, and run controller-gen`,
 			},
 		},
 		"a required status": {
@@ -232,40 +231,40 @@ func TestCheck(t *testing.T) {
 				}
 			},
 			[]string{
-				`Children[1] has no kind or no version: set its GVK, like that of v1 Pod`,
-				`Children[2] has no kind or no version: set its GVK, like that of v1 Pod`,
-				`Children has Pod twice: leave one out`,
-				`Children has Deployment.apps twice: leave one out`,
-				`Children[6] is Everything itself: a kind is rendered to other kinds`,
-				`Children[7] is cnat.programming-kubernetes.info/v1alpha1 At, which people write: have Expand return what that is rendered to`,
-				`Children[8]: the controller is not to read Secrets: set Unobserved`,
+				`Children[1], v1: it has no kind or no version: set its GVK, like that of v1 Pod`,
+				`Children[2], apps/ Deployment: it has no kind or no version: set its GVK, like that of v1 Pod`,
+				`Children[3], v1 Pod: it is there twice: leave one out`,
+				`Children[4], apps/v1 Deployment: it is there twice: leave one out`,
+				`Children[5], apps/v1beta1 Deployment: it is there twice: leave one out`,
+				`Children[6], test.example.com/v1 Everything: people write it: have Expand return what it is rendered to`,
+				`Children[7], cnat.programming-kubernetes.info/v1alpha1 At: people write it: have Expand return what it is rendered to`,
+				`Children[8], v1 Secret: the controller is not to read Secrets: set Unobserved`,
 			},
 		},
 		"a plural": {
 			func(d *definition) {
 				d.Children = []kind.Child{{GVK: child("", "v1", "ConfigMap"), Resource: "Config Maps"}}
 			},
-			[]string{`Children[0]: "Config Maps" is not the plural of ConfigMap: write what kubectl api-resources calls it, like networkpolicies`},
+			[]string{`Children[0], v1 ConfigMap: "Config Maps" is not its plural: write what kubectl api-resources calls it, like networkpolicies`},
 		},
 		"a Secret that is not observed": {
 			func(d *definition) {
 				d.Children = []kind.Child{{GVK: child("", "v1", "Secret"), Unobserved: true}}
 				d.TimeField = "spec.none"
 			},
-			[]string{`TimeField: the CustomResourceDefinition has no string "spec.none": write the path of one, like spec.schedule`},
+			[]string{`TimeField: the CustomResourceDefinition has no string field "spec.none": write the path of one`},
 		},
 		"a gate": {
 			func(d *definition) { d.Gate = "a b" },
 			[]string{
-				`Gate: "a b" is not the name of a scheduling gate, like example.com/schedule`,
-				`Gate is set, and Children has no Pod that waits behind it: add v1 Pod, or leave Gate out`,
+				`Gate is set, and the controller has to read the Pods that wait behind it: list v1 Pod in Children, without Unobserved`,
 			},
 		},
 		"a gate of Pods that are not observed": {
 			func(d *definition) {
 				d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: child("", "v1", "Pod"), Immutable: true, Unobserved: true}}
 			},
-			[]string{`Gate is set, and the controller has to read the Pods that wait behind it: leave out Unobserved of v1 Pod`},
+			[]string{`Gate is set, and the controller has to read the Pods that wait behind it: list v1 Pod in Children, without Unobserved`},
 		},
 		"paths": {
 			func(d *definition) {
@@ -273,11 +272,11 @@ func TestCheck(t *testing.T) {
 				d.TimeField = "spec.int"
 			},
 			[]string{
-				`KeepDefaults[1]: the CustomResourceDefinition has no field "spec.env.name": write the path of one, like spec.image`,
-				`KeepDefaults[2]: the CustomResourceDefinition has no field "spec.none": write the path of one, like spec.image`,
-				`KeepDefaults[3]: the CustomResourceDefinition has no field "": write the path of one, like spec.image`,
-				`KeepDefaults[4]: the CustomResourceDefinition has no field "text": write the path of one, like spec.image`,
-				`TimeField: the CustomResourceDefinition has no string "spec.int": write the path of one, like spec.schedule`,
+				`KeepDefaults[1]: the CustomResourceDefinition has no field "spec.env.name": write the path of one`,
+				`KeepDefaults[2]: the CustomResourceDefinition has no field "spec.none": write the path of one`,
+				`KeepDefaults[3]: the CustomResourceDefinition has no field "": write the path of one`,
+				`KeepDefaults[4]: the CustomResourceDefinition has no field "text": write the path of one`,
+				`TimeField: the CustomResourceDefinition has no string field "spec.int": write the path of one`,
 			},
 		},
 		"fields": {
@@ -294,13 +293,13 @@ func TestCheck(t *testing.T) {
 				}
 			},
 			[]string{
-				`Fields.Images[0]: the CustomResourceDefinition has no field spec.image: correct the path`,
-				`Fields.Images[1] has no path: write that of a field, like spec.image`,
-				`Fields.Images[2]: the CustomResourceDefinition has no field spec.text.more: correct the path`,
-				`Fields.Images[3]: the field spec.int32 is of type integer in the CustomResourceDefinition: write the path of one of type string`,
-				`Fields.Replicas[0]: the field spec.env is of type array in the CustomResourceDefinition: write the path of one of type integer`,
-				`Fields.Replicas[1]: the field spec.text is of type string in the CustomResourceDefinition: write the path of one of type integer`,
-				`Fields.References[0]: the CustomResourceDefinition has no field spec.env.secret: correct the path`,
+				`Fields.Images[0]: the CustomResourceDefinition has no string field "spec.image": write the path of one`,
+				`Fields.Images[1]: the CustomResourceDefinition has no string field "": write the path of one`,
+				`Fields.Images[2]: the CustomResourceDefinition has no string field "spec.text.more": write the path of one`,
+				`Fields.Images[3]: the CustomResourceDefinition has no string field "spec.int32": write the path of one`,
+				`Fields.Replicas[0]: the CustomResourceDefinition has no integer field "spec.env": write the path of one`,
+				`Fields.Replicas[1]: the CustomResourceDefinition has no integer field "spec.text": write the path of one`,
+				`Fields.References[0]: the CustomResourceDefinition has no field "spec.env.secret": write the path of one`,
 				`Fields.References[1]: say in To what the field names, like v1 ConfigMap`,
 				`Fields.References[2] has no path: write that of a field, like spec.service.name`,
 				`Fields.References[3] is neither a field of Everything nor names one: leave out In, or To`,
@@ -314,20 +313,20 @@ func TestCheck(t *testing.T) {
 				}
 			},
 			[]string{
-				`Children[0]: Kubernetes has no apps/v1 Deploymnt: write one that kubectl api-resources lists`,
-				`Children[1]: Kubernetes has no v2 ConfigMap: write one that kubectl api-resources lists`,
-				`Children[2]: "svc" is not the plural of Service: write what kubectl api-resources calls it, like networkpolicies`,
+				`Children[0], apps/v1 Deploymnt: Kubernetes has no such kind: write one that kubectl api-resources lists`,
+				`Children[1], v2 ConfigMap: Kubernetes has no such kind: write one that kubectl api-resources lists`,
+				`Children[2], v1 Service: "svc" is not its plural: write what kubectl api-resources calls it, like networkpolicies`,
 			},
 		},
 		"a Pod that can be changed": {
 			func(d *definition) {
 				d.Children = []kind.Child{{GVK: child("", "v1", "Pod")}, {GVK: child("", "v1", "Service")}}
 			},
-			[]string{`Children[0]: nobody can change a Pod in a cluster: set Immutable, so that a changed one is another object`},
+			[]string{`Children[0], v1 Pod: nobody can change one in a cluster: set Immutable, so that a changed one is another object`},
 		},
 		"a Job that can be changed": {
 			func(d *definition) { d.Children = []kind.Child{{GVK: child("batch", "v1", "Job")}} },
-			[]string{`Children[0]: nobody can change a Job in a cluster: set Immutable, so that a changed one is another object`},
+			[]string{`Children[0], batch/v1 Job: nobody can change one in a cluster: set Immutable, so that a changed one is another object`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -380,21 +379,21 @@ func TestClashes(t *testing.T) {
 	gated := func(d *definition) {
 		d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}}
 	}
-	const one, two = "test.example.com/v1 Everything", "test.example.com/v2 Everything"
+	const one = "test.example.com/v1 Everything"
 	for name, c := range map[string]struct {
 		kinds []kind.Kind
 		want  string // empty for none
 	}{
-		"twice":             {[]kind.Kind{everythings(), everythings()}, one + " and " + one + `: the list has the kind twice: leave one out`},
-		"another group":     {[]kind.Kind{everythings(), renamed("a.b", "EveryThing", "every", "")}, one + ` and a.b/v1 EveryThing: two kinds have one name: give one another`},
-		"another case":      {[]kind.Kind{everythings(), renamed("test.example.com", "EveryThing", "every", "")}, one + ` and test.example.com/v1 EveryThing: two kinds have one name: give one another`},
-		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, one + ` and a.b/v1 Every: both have the plural "everythings": give one another with // +kubebuilder:resource:path=`},
-		"gate":              {[]kind.Kind{everythings(gated), renamed("a.b", "Other", "others", "", gated)}, one + ` and a.b/v1 Other: both have the Gate "example.com/gate", which the controller of one opens: give the other another, or none`},
-		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `a.b/v1 One and a.b/v1 Other: both have the short name "o": give one another with // +kubebuilder:resource:shortName=`},
+		"twice":             {[]kind.Kind{everythings(), everythings()}, `Everything: the list has ` + one + ` twice: leave one out`},
+		"another group":     {[]kind.Kind{everythings(), renamed("a.b", "EveryThing", "every", "")}, `EveryThing: ` + one + ` has the name everything, too: give one another`},
+		"another case":      {[]kind.Kind{everythings(), renamed("test.example.com", "EveryThing", "every", "")}, `EveryThing: ` + one + ` has the name everything, too: give one another`},
+		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, `Every: ` + one + ` has the plural everythings (// +kubebuilder:resource:path=), too: give one another`},
+		"gate":              {[]kind.Kind{everythings(gated), renamed("a.b", "Other", "others", "", gated)}, `Other: ` + one + ` has the Gate example.com/gate, too: give one another`},
+		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `Other: a.b/v1 One has the short name o in group a.b (// +kubebuilder:resource:shortName=), too: give one another`},
 		"short name, group": {[]kind.Kind{renamed("a.b", "One", "ones", "o"), renamed("a.c", "Other", "others", "o")}, ""},
 		"versions":          {[]kind.Kind{ofVersions("v1", converts), ofVersions("v2")}, ""},
-		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions("v2")}, one + " and " + two + `: two versions of one kind have different CustomResourceDefinitions: give both the one that has both versions`},
-		"versions, both":    {[]kind.Kind{ofVersions("v1"), ofVersions("v2")}, one + " and " + two + `: two versions of one kind are rendered: give the older one Convert, instead of Expand, Children and Status`},
+		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions("v2")}, `Everything: ` + one + ` has another CustomResourceDefinition: give both the one that has both versions`},
+		"versions, both":    {[]kind.Kind{ofVersions("v1"), ofVersions("v2")}, `Everything: ` + one + ` is rendered, too: give the older one Convert, instead of Expand, Children and Status`},
 		"versions, neither": {[]kind.Kind{ofVersions("v1", converts)}, `Everything: Convert is set, and the list has no version of the kind that is rendered: add it`},
 		"converted":         {[]kind.Kind{ofVersions("v1", converts, func(d *definition) { d.Expand = valid().Expand }), ofVersions("v2")}, `Everything: Convert is set, and has another version rendered: leave out Convert, or Expand, Children, Status, Digest and Gate`},
 	} {
@@ -415,9 +414,7 @@ func TestErrorsOfAllKinds(t *testing.T) {
 	_, err := registry.New(kind.Kind{}, kind.Define(nameless), kind.Define(childless))
 	for _, want := range []string{
 		"kind 1 of the list: it was not made by kind.Define: pass what that returns\n",
-		"kind 2 of the list: GVK: the group \"\" is not a domain with a dot in lower case, like example.com\n",
-		"kind 2 of the list: GVK: the version \"\" is not lower case letters and digits, like v1alpha1\n",
-		"kind 2 of the list: GVK: the kind \"\" is not letters and digits, like Memcached\n",
+		"kind 2 of the list: CRD is that of Everything in group \"test.example.com\", not of  in group \"\": embed the file of this kind, or correct GVK\n",
 		"Everything: Children is empty: list the kinds of the objects that Expand returns",
 	} {
 		if !strings.Contains(fmt.Sprint(err), want) {

@@ -1,13 +1,11 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-
-	"example.com/gatehouse/kind"
 )
 
 // Convert returns a valid, defaulted object in the version that is rendered in its place; nil
@@ -17,42 +15,29 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 	if from == nil || !from.IsConverted() {
 		return nil, nil
 	}
-	converted, err := convert(from, object)
-	title := from.GVK().Kind + " " + object.GetName()
+	old, err := read(from, object)
+	if err != nil {
+		return nil, err
+	}
 	to := k.FindRendered(from.GVK().GroupKind())
-	switch {
-	case err != nil:
-		return nil, titled(title, err)
-	case isNil(converted):
-		return nil, fmt.Errorf("%s: Convert returns nil: have it return the version of the kind that is rendered, or an error", title)
-	case reflect.TypeOf(converted) != reflect.TypeOf(to.New()):
-		return nil, fmt.Errorf("%s: Convert returns a %T: have it return the version of the kind that is rendered", title, converted)
-	}
-	m := measurement{left: maxSize}
-	switch m.measure(reflect.ValueOf(converted)); {
-	case m.left < 0:
-		return nil, fmt.Errorf("%s: Convert returns an object of more than %d MiB: have it return less", title, maxSize>>20)
-	case m.isCut:
-		return nil, fmt.Errorf("%s: Convert: %s", title, cutText)
-	}
-	content, err := call("a MarshalJSON", func() (map[string]any, error) {
-		return runtime.DefaultUnstructuredConverter.ToUnstructured(converted)
+	content, err := call("Convert", func() (map[string]any, error) {
+		converted, err := from.Convert(old)
+		switch {
+		case err != nil:
+			return nil, err
+		case isNil(converted):
+			return nil, errors.New("Convert returns nil: have it return the version of the kind that is rendered, or an error")
+		case reflect.TypeOf(converted) != reflect.TypeOf(to.New()):
+			return nil, fmt.Errorf("Convert returns a %T: have it return the version of the kind that is rendered", converted)
+		}
+		return contentOf(converted, &measurement{of: "Convert", left: maxSize})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write %T: %w", converted, err)
+		return nil, titled(from.GVK().Kind+" "+object.GetName(), err)
 	}
 	delete(content, "status")
 	content["metadata"] = object.Object["metadata"]
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(to.GVK())
 	return u, nil
-}
-
-// convert returns what Convert of a kind makes of an object.
-func convert(from *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
-	old, err := read(from, object)
-	if err != nil {
-		return nil, err
-	}
-	return call("Convert", func() (kind.Object, error) { return from.Convert(old) })
 }

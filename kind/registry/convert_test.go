@@ -31,7 +31,7 @@ func TestConvertErrors(t *testing.T) {
 				o.Spec.Text = "Grüße"[:3]
 				return o, nil
 			},
-			`Convert: it has text that is not UTF-8: cut texts between characters`,
+			`*everything.Everything "" has text that is not UTF-8: cut texts between characters`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

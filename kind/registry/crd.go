@@ -8,94 +8,108 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
-
-	"example.com/gatehouse/kind"
 )
 
-// ReadCRD reads the YAML of the CustomResourceDefinition of a kind.
-func ReadCRD(text []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(text, crd); err != nil {
-		return nil, fmt.Errorf("embed the file that controller-gen writes: %w", err)
-	}
-	if gvk := crd.GroupVersionKind(); gvk != apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition") {
-		return nil, fmt.Errorf("it is %q, not %s CustomResourceDefinition: embed the file that controller-gen writes",
-			strings.TrimSpace(written(gvk)), apiextensionsv1.SchemeGroupVersion)
-	}
-	return crd, nil
-}
-
-// checkCRD finds what is wrong with the CustomResourceDefinition, beside what the API server
-// refuses: rendering has its own code say that. It returns nil where the CustomResourceDefinition is
-// not one of the kind.
-func (e *entry) checkCRD() *apiextensionsv1.CustomResourceDefinition {
-	crd, err := ReadCRD(e.CRD())
-	if err != nil {
+// checkCRD finds where the CustomResourceDefinition, the Go type and the Definition do not fit
+// together.
+func (e *entry) checkCRD() {
+	crd, version, err := e.ReadCRD()
+	switch {
+	case err != nil:
 		e.add("CRD: %v", err)
-		return nil
-	}
-	if crd.Spec.Group != e.GVK().Group || crd.Spec.Names.Kind != e.GVK().Kind {
-		e.add("CRD is that of %s in group %q, not of %s in group %q: embed the file of this kind",
+	case crd.Spec.Group != e.GVK().Group || crd.Spec.Names.Kind != e.GVK().Kind:
+		e.add("CRD is that of %s in group %q, not of %s in group %q: embed the file of this kind, or correct GVK",
 			crd.Spec.Names.Kind, crd.Spec.Group, e.GVK().Kind, e.GVK().Group)
-		return nil
+	case version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil:
+		e.add("CRD has no schema of version %s: run controller-gen, or correct the version of GVK", e.GVK().Version)
+	default:
+		e.addIf(crd.Spec.Scope != apiextensionsv1.NamespaceScoped, "CRD: spec.scope is %q: what a kind is rendered to is in its namespace, so write // +kubebuilder:resource:scope=Namespaced and run controller-gen", crd.Spec.Scope)
+		e.addIf(!version.Served, "CRD: version %s is not served: leave out // +kubebuilder:unservedversion and run controller-gen", version.Name)
+		e.addIf(version.Subresources == nil || version.Subresources.Status == nil, "CRD: version %s has no status subresource, and the controller writes nothing else: write // +kubebuilder:subresource:status above the Go type and run controller-gen", version.Name)
+		if !e.IsConverted() {
+			e.checkStatus(version.Schema.OpenAPIV3Schema)
+		}
+		e.checkPaths(version.Schema.OpenAPIV3Schema)
 	}
-	e.addIf(crd.Spec.Scope != apiextensionsv1.NamespaceScoped,
-		"CRD: spec.scope is %q: what a kind is rendered to is in its namespace, so write // +kubebuilder:resource:scope=Namespaced and run controller-gen", crd.Spec.Scope)
-	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == e.GVK().Version })
-	if i < 0 {
-		e.add("CRD has no version %s: run controller-gen, or change the version of GVK", e.GVK().Version)
-		return nil
-	}
-	version := crd.Spec.Versions[i]
-	e.addIf(!version.Served, "CRD: version %s is not served: leave out // +kubebuilder:unservedversion and run controller-gen", version.Name)
-	e.addIf(version.Subresources == nil || version.Subresources.Status == nil,
-		"CRD: version %s has no status subresource, and the controller writes nothing else: write // +kubebuilder:subresource:status above the Go type and run controller-gen", version.Name)
-	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
-		e.add("CRD: version %s has no schema: run controller-gen", version.Name)
-		return nil
-	}
-	if !e.IsConverted() {
-		e.checkStatus(version.Schema.OpenAPIV3Schema)
-	}
-	e.checkFields(version.Schema.OpenAPIV3Schema)
-	e.checkPaths(version.Schema.OpenAPIV3Schema)
-	return crd
 }
 
-// checkStatus finds whether the schema of a status has what kstatus goes by.
+// checkStatus finds whether the type of a status and its schema have what kstatus goes by.
 func (e *entry) checkStatus(root *apiextensionsv1.JSONSchemaProps) {
-	status, ok := root.Properties["status"]
-	if !ok {
-		e.add("status: the CustomResourceDefinition has none: give the Go type a field Status and run controller-gen")
-		return
+	status := root.Properties["status"]
+	var unobserved struct{ ObservedGeneration int64 }
+	_ = json.Unmarshal(ptr.Deref(status.Default, apiextensionsv1.JSON{}).Raw, &unobserved) // nothing is no default
+	e.addIf(slices.Contains(root.Required, "status"), "status: it is required, and the API server drops the status of an object that is created: write // +optional above the field Status and run controller-gen")
+	e.addIf(unobserved.ObservedGeneration != -1, `status: without a default, kubectl wait, Flux and Argo CD take a new object for ready: write // +kubebuilder:default:={"observedGeneration":-1} above the field Status and run controller-gen`)
+	e.addIf(status.Properties["observedGeneration"].Type != "integer", "status: the CustomResourceDefinition has no integer observedGeneration: give the Go type a field Status, which embeds kind.Status, and run controller-gen")
+
+	field, ok := reflect.TypeOf(e.New()).Elem().FieldByName("Status")
+	if !ok || field.Type.Kind() != reflect.Struct {
+		return // the schema has none
 	}
-	e.addIf(slices.Contains(root.Required, "status"),
-		"status: it is required, and the API server drops the status of an object that is created: write // +optional above the field Status and run controller-gen")
-	e.addIf(!isNotObserved(status.Default),
-		`status: without a default, kubectl wait, Flux and Argo CD take a new object for ready: write // +kubebuilder:default:={"observedGeneration":-1} above the field Status and run controller-gen`)
-	e.addIf(status.Properties["observedGeneration"].Type != "integer",
-		`status: observedGeneration is no integer in the CustomResourceDefinition: give the type of Status a field ObservedGeneration int64 and run controller-gen`)
-	_, hasRendering := status.Properties["rendering"]
-	hasRendering = hasRendering || ptr.Deref(status.XPreserveUnknownFields, false)
-	e.addIf(embedsStatus(e.StatusType()) && !hasRendering, "status: the CustomResourceDefinition has no rendering: run controller-gen")
+	conditions, ok := field.Type.FieldByName("Conditions")
+	e.addIf(!ok || conditions.Type != reflect.TypeFor[[]metav1.Condition](), "the type %s of its status has no conditions: embed kind.Status, or give it a field Conditions []metav1.Condition", field.Type)
+	e.addIf(field.Type != e.StatusType(), "S of its Definition is %s: write %s, the type of the field Status of %s", e.StatusType(), field.Type, e.GVK().Kind)
+	_, isWritten := field.Type.FieldByName("Rendering")
+	_, isThere := status.Properties["rendering"]
+	e.addIf(isWritten && !isThere && !ptr.Deref(status.XPreserveUnknownFields, false), "status: the CustomResourceDefinition has no rendering: run controller-gen")
 }
 
-// embedsStatus reports whether the type of a status is kind.Status, or embeds it.
-func embedsStatus(t reflect.Type) bool {
-	free := reflect.TypeFor[kind.Status]()
-	if t == free || t.Kind() != reflect.Struct {
-		return t == free
+// checkPaths finds the paths in the Definition that are not of a field of their type.
+func (e *entry) checkPaths(root *apiextensionsv1.JSONSchemaProps) {
+	check := func(name, path, want string, throughLists bool) {
+		if throughLists && strings.HasPrefix(path, "metadata.") {
+			return // which no schema describes
+		}
+		field := fieldAt(root, strings.Split(path, "."), throughLists)
+		e.addIf(field == nil || !isOfType(field.Type, want, throughLists), "%s: the CustomResourceDefinition has no %s %q: write the path of one", name, strings.TrimSpace(want+" field"), path)
 	}
-	field, ok := t.FieldByName(free.Name())
-	return ok && field.Anonymous && field.Type == free
+	for i, path := range e.Fields().Images {
+		check(fmt.Sprintf("Fields.Images[%d]", i), path, "string", true)
+	}
+	for i, path := range e.Fields().Replicas {
+		check(fmt.Sprintf("Fields.Replicas[%d]", i), path, "integer", true)
+	}
+	for i, path := range e.KeepDefaults() {
+		check(fmt.Sprintf("KeepDefaults[%d]", i), path, "", false)
+	}
+	if e.TimeField() != "" {
+		check("TimeField", e.TimeField(), "string", false)
+	}
+	for i, r := range e.Fields().References {
+		name := fmt.Sprintf("Fields.References[%d]", i)
+		if r.In.Empty() || r.In == e.GVK().GroupKind() {
+			check(name, r.Field, "", true)
+			e.addIf(r.To.Empty(), "%s: say in To what the field names, like v1 ConfigMap", name)
+			continue
+		}
+		isTo := r.To.Empty() || e.Child(r.To.GroupKind()) != nil || e.isWritten(r.To.GroupKind())
+		e.addIf(r.Field == "", "%s has no path: write that of a field, like spec.service.name", name)
+		e.addIf(!isTo, "%s is neither a field of %s nor names one: leave out In, or To", name, e.GVK().Kind)
+	}
 }
 
-// isNotObserved reports whether a default says that nobody has written the status yet.
-func isNotObserved(value *apiextensionsv1.JSON) bool {
-	var status struct {
-		ObservedGeneration int64 `json:"observedGeneration"`
+// isOfType reports whether a field of a type, empty for any, may be where another is wanted.
+func isOfType(is, want string, orAny bool) bool { return want == "" || is == want || orAny && is == "" }
+
+// fieldAt returns the schema of the field at a path; nil where there is none. With throughLists, a
+// path goes on in the items of a list.
+func fieldAt(s *apiextensionsv1.JSONSchemaProps, path []string, throughLists bool) *apiextensionsv1.JSONSchemaProps {
+	if len(path) == 0 {
+		return s
 	}
-	return value != nil && json.Unmarshal(value.Raw, &status) == nil && status.ObservedGeneration == -1
+	for throughLists && s.Type == "array" && s.Items != nil && s.Items.Schema != nil {
+		s = s.Items.Schema
+	}
+	if property, ok := s.Properties[path[0]]; ok {
+		return fieldAt(&property, path[1:], throughLists)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		return fieldAt(s.AdditionalProperties.Schema, path[1:], throughLists)
+	}
+	if s.Type == "" && !s.XIntOrString || ptr.Deref(s.XPreserveUnknownFields, false) {
+		return s // it takes anything
+	}
+	return nil
 }

@@ -79,12 +79,10 @@ const (
 // that, and names the object.
 func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 	title := e.GVK().Kind + " " + owner.GetName()
-	owner = owner.DeepCopyObject().(kind.Object)
-	withoutRendering(owner)
-	objects, err := call("Expand", func() ([]result, error) { return e.objectsOf(owner.DeepCopyObject().(kind.Object)) })
+	objects, err := call("Expand", func() ([]result, error) { return e.objectsOf(copyOf(owner)) })
 	digest := ""
 	if err == nil && e.HasDigest() {
-		digest, err = call("Digest", func() (string, error) { return e.Digest(owner), nil })
+		digest, err = call("Digest", func() (string, error) { return e.Digest(copyOf(owner)), nil })
 	}
 	if err != nil {
 		return Expanded{}, titled(title, err)
@@ -97,7 +95,6 @@ func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 		}
 		e.setMetadata(o.Unstructured, owner, digest)
 		e.checkExpanded(o.Unstructured, owner)
-		e.addIf(o.isCut, "%s: %s", titleOf(o.Unstructured), cutText)
 		expanded.Objects = append(expanded.Objects, o.Unstructured)
 	}
 	e.checkDistinct(expanded.Objects)
@@ -107,6 +104,15 @@ func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 	expanded.Observed = e.observed(expanded.Objects)
 	expanded.Rendering, err = e.rendering(owner, expanded.Observed)
 	return expanded, err
+}
+
+// copyOf returns a copy of an object without RenderingAnnotation, on which nothing depends.
+func copyOf(owner kind.Object) kind.Object {
+	copied := owner.DeepCopyObject().(kind.Object)
+	annotations := copied.GetAnnotations()
+	delete(annotations, RenderingAnnotation)
+	copied.SetAnnotations(annotations)
+	return copied
 }
 
 // titled returns each of the errors that err is made of with a title.
@@ -121,8 +127,7 @@ func titled(title string, err error) error {
 // result is an object that Expand returned, or what is wrong with it.
 type result struct {
 	*unstructured.Unstructured
-	isCut bool // it has text that is not UTF-8
-	err   error
+	err error
 }
 
 // objectsOf calls Expand, and returns its objects as far as they are within bounds.
@@ -134,14 +139,13 @@ func (e *entry) objectsOf(owner kind.Object) (results []result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := measurement{left: maxSize}
+	m := measurement{of: "Expand", left: maxSize}
 	for _, o := range objects {
-		m.isCut = false
 		u, err := unstructuredFrom(o, &m)
 		if m.left < 0 {
-			return nil, fmt.Errorf("Expand returns objects of more than %d MiB: one object is rendered to less", maxSize>>20)
+			return nil, err
 		}
-		results = append(results, result{u, m.isCut, err})
+		results = append(results, result{u, err})
 	}
 	return results, nil
 }
@@ -153,12 +157,9 @@ func unstructuredFrom(o kind.Object, m *measurement) (*unstructured.Unstructured
 	if isNil(o) {
 		return nil, errors.New("it is nil: leave it out")
 	}
-	if m.measure(reflect.ValueOf(o)); m.left < 0 {
-		return nil, nil
-	}
-	content, err := contentOf(o)
+	content, err := contentOf(o, m)
 	if err != nil {
-		return nil, fmt.Errorf("write %T: %w", o, err)
+		return nil, err
 	}
 	u := &unstructured.Unstructured{Object: content}
 	if u.GetAPIVersion() == "" || u.GetKind() == "" {
@@ -182,14 +183,11 @@ func isNil(o kind.Object) bool {
 	return o == nil || reflect.ValueOf(o).Kind() == reflect.Pointer && reflect.ValueOf(o).IsNil()
 }
 
-// cutText is wrong with an object in whose place JSON would have other text, so that a cluster would
-// get it otherwise than it was reviewed.
-const cutText = "it has text that is not UTF-8: cut texts between characters"
-
-// measurement is what is known of the size of some objects.
+// measurement is what is known of the size of what a function of a kind returns.
 type measurement struct {
-	left  int  // how much larger they may be
-	isCut bool // one has text that is not UTF-8
+	of    string // the function
+	left  int    // how much larger it may be
+	isCut bool   // it has text that is not UTF-8
 }
 
 // measure takes the length of all texts in a value, and of its lists and mappings, off what is left.
@@ -223,18 +221,29 @@ func (m *measurement) measure(v reflect.Value) {
 	}
 }
 
-// contentOf returns an object as JSON has it. It shares nothing with the object: who wrote an
-// untyped one may have put in it what only JSON makes plain, like an int.
-func contentOf(o kind.Object) (content map[string]any, err error) {
-	untyped, ok := o.(*unstructured.Unstructured)
-	if !ok {
-		return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+// contentOf returns an object as JSON has it, unless it is too large, or has text that JSON changes, so
+// that a cluster would get it otherwise than it was reviewed. What it returns shares nothing with the
+// object: who wrote an untyped one may have put in it what only JSON makes plain, like an int.
+func contentOf(o kind.Object, m *measurement) (content map[string]any, err error) {
+	m.isCut = false
+	switch m.measure(reflect.ValueOf(o)); {
+	case m.left < 0:
+		return nil, fmt.Errorf("%s returns objects of more than %d MiB: one object is rendered to less", m.of, maxSize>>20)
+	case m.isCut:
+		return nil, fmt.Errorf("%T %q has text that is not UTF-8: cut texts between characters", o, o.GetName())
 	}
-	written, err := json.Marshal(untyped.Object)
+	if untyped, ok := o.(*unstructured.Unstructured); ok {
+		var written []byte
+		if written, err = json.Marshal(untyped.Object); err == nil {
+			err = utiljson.Unmarshal(written, &content)
+		}
+	} else {
+		content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("write %T: %w", o, err)
 	}
-	return content, utiljson.Unmarshal(written, &content)
+	return content, nil
 }
 
 // setMetadata gives an object the name and namespace of its owner where it has none, the
@@ -262,6 +271,7 @@ func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, d
 		annotations[waveAnnotation] = wave
 	}
 	maps.Copy(annotations, u.GetAnnotations())
+	delete(annotations, RenderingAnnotation)
 	delete(annotations, kind.DigestAnnotation)
 	if digest != "" {
 		annotations[kind.DigestAnnotation] = digest

@@ -72,8 +72,8 @@ func TestExpandErrors(t *testing.T) {
 			[]string{
 				`Pod a: Children has no v1 Pod: add it there`,
 				`Deployment web: Children has no apps/v1 Deployment: add it there`,
-				`Everything web: Expand returns an object of the kind itself: have it return what that runs as`,
-				`Everything web: Expand returns an object of the kind itself: have it return what that runs as`,
+				`Everything web: people write Everything, and nothing expands it here: have Expand return what it is rendered to`,
+				`Everything web: people write Everything, and nothing expands it here: have Expand return what it is rendered to`,
 				`At a: people write At, and nothing expands it here: have Expand return what it is rendered to`,
 				`Everything web: Expand returns two objects of this kind and name: give each a name of its own`,
 			},
@@ -128,7 +128,7 @@ func TestExpandErrors(t *testing.T) {
 				a.Data = map[string]string{"greeting": "Grüße"[:3]}
 				return []kind.Object{a}, nil
 			},
-			[]string{`ConfigMap a: it has text that is not UTF-8: cut texts between characters`},
+			[]string{`object 1 of 1: *v1.ConfigMap "a" has text that is not UTF-8: cut texts between characters`},
 		},
 		"a gate": {
 			func(object) ([]kind.Object, error) {

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"example.com/gatehouse/kind"
@@ -26,63 +25,43 @@ func (e *entry) checkOwner(owner kind.Object, digest string) {
 // checkExpanded finds what is wrong with an object that is rendered from owner.
 func (e *entry) checkExpanded(u *unstructured.Unstructured, owner kind.Object) {
 	gk, title := u.GroupVersionKind().GroupKind(), titleOf(u)
-	switch {
-	case gk == e.GVK().GroupKind():
-		e.add("%s: Expand returns an object of the kind itself: have it return what that runs as", title)
+	switch child := e.Child(gk); {
 	case e.isWritten(gk):
 		e.add("%s: people write %s, and nothing expands it here: have Expand return what it is rendered to", title, gk.Kind)
-	case e.Child(gk) == nil:
+	case child == nil:
 		e.add("%s: Children has no %s: add it there", title, written(u.GroupVersionKind()))
-	case isUnchangeable(gk) && !e.Child(gk).Immutable:
+	case isUnchangeable(gk) && !child.Immutable:
 		e.add("%s: nobody can change it in a cluster: set Immutable of %s in Children", title, gk.Kind)
 	}
-	if u.GetNamespace() != owner.GetNamespace() {
-		e.add("%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, u.GetNamespace())
-	}
+	e.addIf(u.GetNamespace() != owner.GetNamespace(), "%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, u.GetNamespace())
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	for _, field := range ofServer {
-		if metadata[field] != nil {
-			e.add("%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
-		}
+		e.addIf(metadata[field] != nil, "%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
 	}
-	e.checkOthers(u)
-}
-
-// titleOf returns what errors call an object.
-func titleOf(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }
-
-// checkOthers finds a label by which an object would be taken for another kind's, and a scheduling
-// gate that nobody opens, as it is another kind's.
-func (e *entry) checkOthers(u *unstructured.Unstructured) {
-	labels := u.GetLabels()
 	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
 	for i := range e.all {
 		other := &e.all[i]
 		if other.Label() == e.Label() {
 			continue
 		}
-		if labels[other.Label()] != "" {
-			e.add("%s: its label %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Label(), other.GVK().Kind)
-		}
+		const leaveOut = "%s: its %s %s is for what is rendered from another kind, %s: leave it out"
+		e.addIf(u.GetLabels()[other.Label()] != "", leaveOut, title, "label", other.Label(), other.GVK().Kind)
 		for _, item := range gates {
-			if gate, _ := item.(map[string]any); other.Gate() != "" && gate["name"] == other.Gate() {
-				e.add("%s: its scheduling gate %s is for what is rendered from another kind, %s: leave it out", titleOf(u), other.Gate(), other.GVK().Kind)
-			}
+			gate, _ := item.(map[string]any)
+			e.addIf(other.Gate() != "" && gate["name"] == other.Gate(), leaveOut, title, "scheduling gate", other.Gate(), other.GVK().Kind)
 		}
 	}
 }
 
+// titleOf returns what errors call an object.
+func titleOf(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }
+
 // checkDistinct finds objects that are of one kind and name.
 func (e *entry) checkDistinct(objects []*unstructured.Unstructured) {
-	type key struct {
-		kind            schema.GroupKind
-		namespace, name string
-	}
-	count := map[key]int{}
+	count := map[Child]int{}
 	for _, u := range objects {
-		at := key{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
-		if count[at]++; count[at] == 2 {
-			e.add("%s: Expand returns two objects of this kind and name: give each a name of its own", titleOf(u))
-		}
+		id := Child{GroupKind: u.GroupVersionKind().GroupKind(), Name: u.GetName()}
+		count[id]++
+		e.addIf(count[id] == 2, "%s: Expand returns two objects of this kind and name: give each a name of its own", titleOf(u))
 	}
 }

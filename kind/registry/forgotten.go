@@ -9,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"example.com/gatehouse/kind"
 )
 
 // Forgetting finds fields that the Convert of kinds forgets. Its zero value is ready for use.
@@ -21,28 +19,20 @@ type Forgetting struct {
 }
 
 // Fields returns the paths of the fields of an object, among those that somebody wrote, without
-// which Convert returns the same: what they hold is lost. Old and converted are the object with its
-// defaults, before and after. A value that is zero, or is a default of the new version, is not lost.
-func (f *Forgetting) Fields(k *Kinds, old, written, converted *unstructured.Unstructured) []string {
-	from := k.Find(old.GroupVersionKind())
-	whole, err := convert(from, old)
-	if err != nil {
-		return nil
-	}
-	set, err := contentOf(whole)
-	if err != nil {
-		return nil
-	}
+// which Convert returns the same: what they hold is lost. Old is the object with its defaults,
+// converted what Convert returned for it, and defaulted that with its defaults. A value that is zero,
+// or is a default of the new version, is not lost.
+func (f *Forgetting) Fields(k *Kinds, old, written, converted, defaulted *unstructured.Unstructured) []string {
 	if f.used == nil {
 		f.used = map[string]bool{}
 	}
-	defaults := values(converted.Object["spec"])
-	for _, value := range values(set["spec"]) {
+	defaults := values(defaulted.Object["spec"])
+	for _, value := range values(converted.Object["spec"]) {
 		if i := slices.Index(defaults, value); i >= 0 {
 			defaults = slices.Delete(defaults, i, i+1)
 		}
 	}
-	t := trial{Forgetting: f, from: from, object: old.DeepCopy(), whole: whole, defaults: defaults}
+	t := trial{Forgetting: f, kinds: k, object: old.DeepCopy(), converted: converted, defaults: defaults}
 	t.visit(t.object.Object["spec"], written.Object["spec"], field.NewPath("spec"))
 	return t.forgotten
 }
@@ -68,11 +58,10 @@ func values(value any) (all []string) {
 // trial converts an object without one of its fields after the other.
 type trial struct {
 	*Forgetting
-	from      *kind.Kind
-	object    *unstructured.Unstructured
-	whole     kind.Object // what all of it is converted to
-	defaults  []string
-	forgotten []string
+	kinds             *Kinds
+	object, converted *unstructured.Unstructured
+	defaults          []string
+	forgotten         []string
 }
 
 // visit tries the fields below a value of the object that somebody wrote.
@@ -98,14 +87,14 @@ func (t *trial) try(parent map[string]any, name string, path *field.Path) {
 	list, _ := value.([]any)
 	_, isMapping := value.(map[string]any)
 	_, isList := slices.Concat(list, []any{""})[0].(map[string]any)
-	key := t.from.GVK().String() + " " + index.ReplaceAllString(path.String(), "")
+	key := t.object.GroupVersionKind().String() + " " + index.ReplaceAllString(path.String(), "")
 	if isMapping || isList || t.used[key] || value == nil || reflect.ValueOf(value).IsZero() {
 		return
 	}
 	delete(parent, name)
-	without, err := convert(t.from, t.object)
+	without, err := t.kinds.Convert(t.object)
 	parent[name] = value
-	t.used[key] = err != nil || !reflect.DeepEqual(t.whole, without)
+	t.used[key] = err != nil || !reflect.DeepEqual(t.converted.Object["spec"], without.Object["spec"])
 	if !t.used[key] && !slices.Contains(t.defaults, fmt.Sprint(value)) {
 		t.forgotten = append(t.forgotten, path.String())
 	}

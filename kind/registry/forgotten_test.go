@@ -23,12 +23,15 @@ func TestForgetting(t *testing.T) {
 	}
 	written := newEverything(t, "web")
 	written.Object["spec"] = map[string]any{"text": "kept", "int32": int64(7), "int": int64(0), "uint16": int64(3), "env": []any{map[string]any{"name": "a", "value": "b"}}}
-	converted := written.DeepCopy()
-	converted.SetAPIVersion("test.example.com/v2")
-	converted.Object["spec"] = map[string]any{"text": "kept", "int": int64(3)} // 3 is a default
+	converted, err := kinds.Convert(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaulted := converted.DeepCopy()
+	defaulted.Object["spec"] = map[string]any{"text": "kept", "int": int64(3)} // 3 is a default
 	var forgetting registry.Forgetting
 	for range 2 {
-		got := forgetting.Fields(kinds, written, written, converted)
+		got := forgetting.Fields(kinds, written, written, converted, defaulted)
 		if want := []string{"spec.env[0].name", "spec.env[0].value", "spec.int32"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

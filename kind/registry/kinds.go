@@ -70,31 +70,26 @@ func (k *Kinds) GVKs() []schema.GroupVersionKind {
 
 // Find returns the kind of an object, nil where it is not one that people write.
 func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
-	for i := range k.All {
-		if k.All[i].GVK() == gvk {
-			return &k.All[i]
-		}
-	}
-	return nil
+	return k.first(func(one *kind.Kind) bool { return one.GVK() == gvk })
 }
 
 // RenderedFrom returns the kind whose label an object carries, nil where it carries none.
 func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 	labels := object.GetLabels()
-	for one := range k.Rendered() {
-		if labels[one.Label()] != "" {
-			return one
-		}
-	}
-	return nil
+	return k.first(func(one *kind.Kind) bool { return !one.IsConverted() && labels[one.Label()] != "" })
 }
 
 // FindRendered returns the kind of a group and name that is rendered, whichever its version; nil
 // where there is none.
 func (k *Kinds) FindRendered(gk schema.GroupKind) *kind.Kind {
-	for one := range k.Rendered() {
-		if one.GVK().GroupKind() == gk {
-			return one
+	return k.first(func(one *kind.Kind) bool { return !one.IsConverted() && one.GVK().GroupKind() == gk })
+}
+
+// first returns the first kind of which something is true; nil where there is none.
+func (k *Kinds) first(isTrue func(*kind.Kind) bool) *kind.Kind {
+	for i := range k.All {
+		if isTrue(&k.All[i]) {
+			return &k.All[i]
 		}
 	}
 	return nil

@@ -40,13 +40,6 @@ func RenderingOf(object metav1.Object) Rendering {
 	return Rendering{strings.TrimPrefix(spec, "spec="), strings.TrimPrefix(objects, "objects=")}
 }
 
-// withoutRendering takes the annotation off an object: what it is rendered to does not depend on it.
-func withoutRendering(owner kind.Object) {
-	annotations := owner.GetAnnotations()
-	delete(annotations, RenderingAnnotation)
-	owner.SetAnnotations(annotations)
-}
-
 // observed identifies those of the objects that Expand returned that a status depends on.
 func (e *entry) observed(objects []*unstructured.Unstructured) (observed []Child) {
 	for _, o := range objects {

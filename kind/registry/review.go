@@ -43,3 +43,8 @@ func (k *Kinds) typed(to *kind.Kind, object *unstructured.Unstructured) (kind.Ob
 	}
 	return read(to, object)
 }
+
+// Decide returns what a kind that has Status says of an object of its Go type.
+func Decide(k *kind.Kind, owner kind.Object, seen kind.Observation) (kind.Decision[any], error) {
+	return call("Status", func() (kind.Decision[any], error) { return k.Status(owner, seen), nil })
+}

@@ -17,20 +17,18 @@ var specField = regexp.MustCompile(`^\.spec(\.[A-Za-z0-9_-]+)+$`)
 // printedPage returns the page of a kind that has none of its own: the columns of `kubectl get` that
 // show the spec.
 func printedPage(v registry.View) (page kind.Page) {
-	crd, err := registry.ReadCRD(v.Kind.CRD())
-	if err != nil {
+	_, version, err := v.Kind.ReadCRD()
+	if err != nil || version == nil {
 		return page // registry.New reports it
 	}
 	page.Rows = make([]kind.Row, len(v.Objects))
-	for _, version := range crd.Spec.Versions {
-		for _, c := range version.AdditionalPrinterColumns {
-			if version.Name != v.Kind.GVK().Version || c.Priority > 0 || !specField.MatchString(c.JSONPath) {
-				continue
-			}
-			page.Columns = append(page.Columns, kind.Column{Name: c.Name, IsNumber: c.Type == "integer" || c.Type == "number"})
-			for i, o := range v.Objects {
-				page.Rows[i].Cells = append(page.Rows[i].Cells, valueCell(o.Object, strings.Split(c.JSONPath[1:], ".")))
-			}
+	for _, c := range version.AdditionalPrinterColumns {
+		if c.Priority > 0 || !specField.MatchString(c.JSONPath) {
+			continue
+		}
+		page.Columns = append(page.Columns, kind.Column{Name: c.Name, IsNumber: c.Type == "integer" || c.Type == "number"})
+		for i, o := range v.Objects {
+			page.Rows[i].Cells = append(page.Rows[i].Cells, valueCell(o.Object, strings.Split(c.JSONPath[1:], ".")))
 		}
 	}
 	return page

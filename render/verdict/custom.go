@@ -66,7 +66,7 @@ func brought(written *registry.Kinds, kubernetes apiserver.Version) (customKinds
 func readBrought(written *registry.Kinds, kubernetes apiserver.Version) (all customKinds, problems []manifest.Problem) {
 	all = customKinds{}
 	for i := range written.All {
-		definition, err := registry.ReadCRD(written.All[i].CRD())
+		definition, _, err := written.All[i].ReadCRD()
 		if err != nil {
 			panic(err) // registry.New has read it
 		}

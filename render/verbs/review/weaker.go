@@ -68,7 +68,7 @@ func reviewAccount(w *world, c diff.Change) []kind.Effect {
 // weaker returns how Pods of one spec are weaker than those of another before.
 func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	if lost := lostProtections(was, is); len(lost) > 0 {
-		effects = append(effects, kind.Effect{Type: PodWeakened, What: "Pods are protected less: Pod Security restricted forbids " + list(lost), Risk: "who takes over a container may do more than before"})
+		effects = append(effects, kind.Effect{Type: PodWeakened, What: "Pods are protected less: Pod Security restricted forbids " + list(lost), Risk: doesMore})
 	}
 	for _, field := range containerFields {
 		var names []string
@@ -86,10 +86,80 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	if account == "default" && old != account {
 		effects = append(effects, kind.Effect{Type: AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods of the namespace that name no ServiceAccount"})
 	}
-	if ptr.Deref(is.AutomountServiceAccountToken, true) && !ptr.Deref(was.AutomountServiceAccountToken, true) {
-		effects = append(effects, kind.Effect{Type: TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: actsAsAccount})
+	for _, audience := range without(audiences(is), audiences(was)) {
+		e := kind.Effect{Type: TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: actsAsAccount}
+		if audience != "" {
+			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "who takes over a container may act as it there"
+		}
+		effects = append(effects, e)
+	}
+	if groups := without(rootGroups(is), rootGroups(was)); len(groups) > 0 {
+		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods are in group 0 by %s", quoteAll(groups)), Risk: "they may read and change files of the group root"})
+	}
+	if added := addedCapabilities(was, is); len(added) > 0 {
+		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods get the capability %s", list(added)), Risk: doesMore})
 	}
 	return effects
+}
+
+const doesMore = "who takes over a container may do more than before"
+
+// audiences returns for whom Pods have a token of their ServiceAccount; empty for the API server.
+func audiences(spec *corev1.PodSpec) (all []string) {
+	if ptr.Deref(spec.AutomountServiceAccountToken, true) {
+		all = append(all, "")
+	}
+	for _, volume := range spec.Volumes {
+		for _, source := range ptr.Deref(volume.Projected, corev1.ProjectedVolumeSource{}).Sources {
+			if source.ServiceAccountToken != nil {
+				all = append(all, source.ServiceAccountToken.Audience)
+			}
+		}
+	}
+	return all
+}
+
+// rootGroups returns the fields that put Pods in group 0.
+func rootGroups(spec *corev1.PodSpec) (fields []string) {
+	ofPod := ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{})
+	if ptr.Equal(ofPod.FSGroup, new(int64)) {
+		fields = append(fields, "fsGroup")
+	}
+	if slices.Contains(ofPod.SupplementalGroups, 0) {
+		fields = append(fields, "supplementalGroups")
+	}
+	for _, c := range containers(spec) {
+		own := ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).RunAsGroup
+		if ptr.Equal(cmp.Or(own, ofPod.RunAsGroup), new(int64)) {
+			fields = append(fields, "runAsGroup of "+c.Name)
+		}
+	}
+	return fields
+}
+
+// addedCapabilities returns the capabilities that containers add, and did not have before, but for
+// those that podPrivileged says.
+func addedCapabilities(was, is *corev1.PodSpec) (added []kind.Sentence) {
+	for _, c := range containers(is) {
+		if !judge("capabilities_baseline", only(c.Name, is)).Allowed {
+			continue
+		}
+		for _, capability := range capabilities(c).Add {
+			had := func(old corev1.Container) bool {
+				dropped := func(name corev1.Capability) bool { return name == "ALL" || name == capability }
+				return slices.Contains(capabilities(old).Add, capability) || !slices.ContainsFunc(capabilities(old).Drop, dropped)
+			}
+			if !slices.ContainsFunc(containers(only(c.Name, was)), had) {
+				added = append(added, kind.Say("%s in container %s", capability, c.Name))
+			}
+		}
+	}
+	return added
+}
+
+// capabilities returns the capabilities that a container adds and drops.
+func capabilities(c corev1.Container) corev1.Capabilities {
+	return ptr.Deref(ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).Capabilities, corev1.Capabilities{})
 }
 
 // containerFields are fields of containers, and what is lost with each.
@@ -110,14 +180,7 @@ var containerFields = []struct {
 // forbid before, but for what podPrivileged says. Containers are compared by name; one of a new name
 // is weaker if all containers passed before what it does not.
 func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
-	checks, latest := policy.DefaultChecks(), map[policy.CheckID]policy.VersionedCheck{}
-	for _, check := range checks {
-		latest[check.ID] = check.Versions[len(check.Versions)-1]
-	}
-	judge := func(id policy.CheckID, spec *corev1.PodSpec) policy.CheckResult {
-		return latest[id].CheckPod(&metav1.ObjectMeta{}, spec)
-	}
-	for _, check := range checks {
+	for _, check := range policy.DefaultChecks() {
 		if check.Level != api.LevelRestricted {
 			continue
 		}
@@ -125,7 +188,7 @@ func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
 		for _, c := range containers(is) {
 			before, after := only(c.Name, was), only(c.Name, is)
 			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, after).Allowed }
-			if judge(check.ID, before).Allowed && !judge(check.ID, after).Allowed && !slices.ContainsFunc(latest[check.ID].OverrideCheckIDs, isPrivileged) {
+			if judge(check.ID, before).Allowed && !judge(check.ID, after).Allowed && !slices.ContainsFunc(latestChecks[check.ID].OverrideCheckIDs, isPrivileged) {
 				names = append(names, c.Name)
 			}
 		}
@@ -139,6 +202,19 @@ func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
 	}
 	return lost
 }
+
+// judge returns what a check of Pod Security says of Pods.
+func judge(id policy.CheckID, spec *corev1.PodSpec) policy.CheckResult {
+	return latestChecks[id].CheckPod(&metav1.ObjectMeta{}, spec)
+}
+
+var latestChecks = func() map[policy.CheckID]policy.VersionedCheck {
+	latest := map[policy.CheckID]policy.VersionedCheck{}
+	for _, check := range policy.DefaultChecks() {
+		latest[check.ID] = check.Versions[len(check.Versions)-1]
+	}
+	return latest
+}()
 
 func containers(spec *corev1.PodSpec) []corev1.Container {
 	return slices.Concat(spec.InitContainers, spec.Containers)

@@ -24,6 +24,14 @@ func TestWeaker(t *testing.T) {
 	less := func(what string) []string {
 		return []string{"Pods are protected less: Pod Security restricted forbids " + what + " | who takes over a container may do more than before"}
 	}
+	const refusesToken = "automountServiceAccountToken: false, "
+	token := func(fields string) string {
+		return "volumes: [{name: t, projected: {sources: [{serviceAccountToken: {" + fields + "path: t}}]}}], "
+	}
+	inRoot := func(fields string) []string {
+		return []string{"Pods are in group 0 by " + fields + " | they may read and change files of the group root"}
+	}
+	gets := func(what string) []string { return []string{"Pods get the " + what} }
 	container := func(fields string) string { return "containers: [{name: c, " + fields + "}]" }
 	security := func(fields string) string { return container("securityContext: {" + fields + "}") }
 	for _, test := range []struct {
@@ -46,11 +54,19 @@ func TestWeaker(t *testing.T) {
 		{"user 0", security("runAsUser: 1"), security("runAsUser: 0"), less("runAsUser=0")},
 		{"user 0 at last", container(""), security("runAsUser: 0"), less("runAsUser=0")},
 		{"another user", security("runAsUser: 1"), security("runAsUser: 2"), nil},
+		{"group 0", security("runAsGroup: 1"), security("runAsGroup: 0"), inRoot("runAsGroup of c")},
+		{"group 0, said by the Pod", container(""), "securityContext: {runAsGroup: 0, fsGroup: 0, supplementalGroups: [1, 0]}, " + container(""), inRoot("fsGroup, supplementalGroups, runAsGroup of c")},
+		{"group 0 as before", "securityContext: {runAsGroup: 0}, " + container(""), security("runAsGroup: 0"), nil},
+		{"another group of the container", container(""), "securityContext: {runAsGroup: 0}, " + security("runAsGroup: 1"), nil},
 		{"no user, and not root", security("runAsUser: 1, runAsNonRoot: true"), security("runAsNonRoot: true"), nil},
 
 		{"ALL", security("capabilities: {drop: [ALL]}"), security("capabilities: {drop: [NET_RAW]}"), less("unrestricted capabilities")},
 		{"more dropped", security("capabilities: {drop: [NET_RAW, CHOWN]}"), security("capabilities: {drop: [ALL]}"), nil},
 		{"one added instead of all", container(""), security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), nil},
+		{"one added beside none", security("capabilities: {drop: [ALL]}"), security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), gets("capability NET_BIND_SERVICE in container c | who takes over a container may do more than before")},
+		{"one more added", security("capabilities: {drop: [ALL], add: [CHOWN]}"), security("capabilities: {drop: [ALL], add: [CHOWN, SETUID]}"), gets("capability SETUID in container c | who takes over a container may do more than before")},
+		{"one added in a new container", security("capabilities: {drop: [ALL]}"), "containers: [{name: c, securityContext: {capabilities: {drop: [ALL]}}}, {name: d, securityContext: {capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}}]", gets("capability NET_BIND_SERVICE in container d | who takes over a container may do more than before")},
+		{"one less added", security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), security("capabilities: {drop: [ALL]}"), nil},
 		{"a strong one added", container(""), security("capabilities: {add: [CAP_SYS_ADMIN]}"), nil},
 
 		{"seccomp", security("seccompProfile: {type: RuntimeDefault}"), container(""), less("seccompProfile")},
@@ -77,7 +93,9 @@ func TestWeaker(t *testing.T) {
 		{"the account default", "serviceAccountName: web, automountServiceAccountToken: false, " + container(""), "serviceAccountName: default, " + container(""), []string{accountOfOthers, tokenOfDefault}},
 		{"a token", "automountServiceAccountToken: false, " + container(""), "automountServiceAccountToken: true, " + container(""), []string{tokenOfDefault}},
 		{"a token as by default", "automountServiceAccountToken: true, " + container(""), container(""), nil},
-		{"a token for others", "automountServiceAccountToken: false, " + container(""), "automountServiceAccountToken: false, volumes: [{name: t, projected: {sources: [{serviceAccountToken: {audience: vault, path: t}}]}}], " + container(""), nil},
+		{"a token for others", refusesToken + container(""), refusesToken + token("audience: vault, ") + container(""), []string{"Pods get a token of the ServiceAccount default for vault | who takes over a container may act as it there"}},
+		{"a token by a volume", refusesToken + container(""), refusesToken + token("") + container(""), []string{tokenOfDefault}},
+		{"a token by a volume instead", container(""), refusesToken + token("") + container(""), nil},
 	} {
 		var got []string
 		for _, e := range weaker(podSpec(t, test.before), podSpec(t, test.after)) {

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/kind/registry"
 )
 
 // Outline is what the CustomResourceDefinition of a kind says about its spec.
@@ -50,16 +49,14 @@ type Field struct {
 
 // NewOutline reads the CustomResourceDefinition of a kind.
 func NewOutline(k *kind.Kind) (*Outline, error) {
-	crd, err := registry.ReadCRD(k.CRD())
-	if err != nil {
+	_, version, err := k.ReadCRD()
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", k.GVK().Kind, err)
+	case version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil:
+		return nil, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK().Kind, k.GVK().Version)
 	}
-	for _, version := range crd.Spec.Versions {
-		if version.Name == k.GVK().Version && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
-			return newOutline(version), nil
-		}
-	}
-	return nil, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK().Kind, k.GVK().Version)
+	return newOutline(*version), nil
 }
 
 func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outline {
