@@ -46,7 +46,7 @@ func Object[T any, P pointer[T]](t testing.TB, k kind.Kind, text string, others 
 	}
 	stored, problems := render.Judge(newKinds(t, k, others), o)
 	refuse(t, problems)
-	for _, misfit := range decoding.Find(stored[0].Object, reflect.TypeFor[T](), false) {
+	for _, misfit := range decoding.Find(stored[0].Object, reflect.TypeFor[T](), decoding.Options{}) {
 		t.Errorf("%s: the CustomResourceDefinition takes it, and it does not fit the Go type: run controller-gen", strings.Join(misfit.Path, "."))
 	}
 	object := P(new(T))
