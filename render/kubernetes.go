@@ -13,26 +13,33 @@ import (
 // none in its place: an annotation that is not read is a problem.
 func (e *environment) readKubernetes() (problems []manifest.Problem) {
 	own := e.sources.Kustomizations[e.folder]
+	_, saysOwn := kubernetesOf(own)
 	for _, k := range e.sources.Kustomizations {
-		if k.MetaData == nil {
-			continue
-		}
-		text, ok := k.MetaData.Annotations[tree.KubernetesAnnotation]
-		problem := manifest.Problem{File: source.Relative(k.File), Line: e.sources.Line(k.File, "metadata", "annotations", tree.KubernetesAnnotation)}
-		var err error
+		text, says := kubernetesOf(k)
+		var message string
 		switch {
-		case !ok:
-			continue
+		case !says:
 		case k == own:
-			e.kubernetes, err = apiserver.ParseVersion(text)
-		case own.MetaData == nil || own.MetaData.Annotations[tree.KubernetesAnnotation] == "":
-			problem.Message = tree.KubernetesAnnotation + ": only the kustomization of an environment says this: write it in " + path.Join(source.Relative(e.folder), "kustomization.yaml")
-			problems = append(problems, problem)
+			var err error
+			if e.kubernetes, err = apiserver.ParseVersion(text); err != nil {
+				message = err.Error()
+			}
+		case !saysOwn:
+			message = "only the kustomization of an environment says this: write it in " + path.Join(source.Relative(e.folder), "kustomization.yaml")
 		}
-		if err != nil {
-			problem.Message = tree.KubernetesAnnotation + ": " + err.Error()
-			problems = append(problems, problem)
+		if message != "" {
+			line := e.sources.Line(k.File, "metadata", "annotations", tree.KubernetesAnnotation)
+			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line, Message: tree.KubernetesAnnotation + ": " + message})
 		}
 	}
 	return problems
+}
+
+// kubernetesOf returns the version that a kustomization says, which may be nil.
+func kubernetesOf(k *source.Kustomization) (version string, says bool) {
+	if k == nil || k.MetaData == nil {
+		return "", false
+	}
+	version, says = k.MetaData.Annotations[tree.KubernetesAnnotation]
+	return version, says
 }

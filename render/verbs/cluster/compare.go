@@ -48,7 +48,8 @@ func Compare(ctx context.Context, c *Cluster, repository *render.Repository, nam
 	}
 	for i := range compared {
 		compared[i].Problems = append(compared[i].Problems, d.Environments[i].Problems...)
-		compared[i].Problems = append(compared[i].Problems, c.otherVersion(names[i], renderings[i].Index.Kubernetes)...)
+		compared[i].For = renderings[i].Index.Kubernetes
+		compared[i].Problems = append(compared[i].Problems, c.otherVersion(names[i], compared[i].For)...)
 	}
 	compared[0].Problems = append(compared[0].Problems, c.ageWarning()...)
 	d.Environments = compared

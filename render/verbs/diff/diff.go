@@ -30,7 +30,9 @@ type Environment struct {
 	Changes []Change
 	// Unchanged has the objects that are the same before and after.
 	Unchanged []*unstructured.Unstructured
-	// Kubernetes is the version that the environment is for, and was, where that changes.
+	// For is the version of Kubernetes that the environment says it is for; empty where it says none.
+	For string
+	// Kubernetes is a change of that version, if any.
 	Kubernetes *KubernetesChange
 	// Problems has warnings, or the errors without which there would be changes.
 	Problems []manifest.Problem

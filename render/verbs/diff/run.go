@@ -99,10 +99,10 @@ func (b *before) compare(ctx context.Context, rendering *render.Rendering) (Envi
 	}
 	e := Objects(b.repository.Kinds(), name, was, is)
 	e.Unchanged = append(e.Unchanged, unchanged...)
-	e.Problems = warnings
+	e.Problems, e.For = warnings, rendering.Index.Kubernetes
 	renderedFor, isRendered, err := b.renderedFor(name)
-	if isRendered && len(rendering.Objects) > 0 && renderedFor != rendering.Index.Kubernetes {
-		e.Kubernetes = &KubernetesChange{renderedFor, rendering.Index.Kubernetes}
+	if isRendered && len(rendering.Objects) > 0 && renderedFor != e.For {
+		e.Kubernetes = &KubernetesChange{renderedFor, e.For}
 	}
 	return e, err
 }

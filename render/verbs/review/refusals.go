@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // refusals returns the changes that the API server refuses, as where a field is immutable.
@@ -41,7 +42,8 @@ func (w *world) checker() *verdict.Checker {
 			definitions = append(definitions, manifest.Object{Unstructured: o})
 		}
 	}
-	checker, _ := verdict.New(w.Kinds, 0, definitions)
+	kubernetes, _ := apiserver.ParseVersion(w.For) // zero where none is said
+	checker, _ := verdict.New(w.Kinds, kubernetes, definitions)
 	return checker
 }
 
