@@ -31,19 +31,28 @@ func TestReplicaTakesOverFromAbsentLeader(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newReplicas(t, "e2e-"+name)
-			leave := func() { must(t, r.leader.Process.Signal(syscall.SIGSTOP)) }
-			comeBack := func() { must(t, r.leader.Process.Signal(syscall.SIGCONT)) }
-			if test.cut {
-				leave = func() { r.network.Set(network.Stall) }
-				comeBack = func() { r.network.Set(network.Whole) }
+			for try, isInTime := 0, false; !isInTime && !t.Failed(); try++ {
+				if try == 5 {
+					t.Fatal("the machine is too slow")
+				}
+				t.Run(fmt.Sprintf("try-%d", try), func(t *testing.T) {
+					r := newReplicas(t, fmt.Sprintf("e2e-%s-%d", name, try))
+					leave := func() { must(r, r.leader.Process.Signal(syscall.SIGSTOP)) }
+					comeBack := func() { must(r, r.leader.Process.Signal(syscall.SIGCONT)) }
+					if test.cut {
+						leave = func() { r.network.Set(network.Stall) }
+						comeBack = func() { r.network.Set(network.Whole) }
+					}
+					isInTime = r.testAway(test.length, leave, comeBack)
+				})
 			}
-			r.testAway(test.length, leave, comeBack)
 		})
 	}
 }
 
-func (r *replicas) testAway(length time.Duration, leave, comeBack func()) {
+// testAway reports whether all was as the test needs it before the Ats were due. Otherwise it tested
+// nothing.
+func (r *replicas) testAway(length time.Duration, leave, comeBack func()) (isInTime bool) {
 	var keys []string
 	for _, what := range slices.Concat(castNames, []string{"edited-again"}) {
 		keys = append(keys, r.namespace+".recorded-"+what, r.namespace+".armed-"+what)
@@ -62,12 +71,14 @@ func (r *replicas) testAway(length time.Duration, leave, comeBack func()) {
 	leave()
 	left := time.Now()
 	if !left.Before(due) {
-		r.Fatal("the starts were not on record in time")
+		r.Log("the starts were not on record in time")
+		return false
 	}
 	recorded.change()
 	armed.change()
 	if time.Now().After(due) {
-		r.Fatal("the edits took too long")
+		r.Log("the edits took too long")
+		return false
 	}
 	recorded.checkKept()
 	armed.checkKept()
@@ -78,6 +89,7 @@ func (r *replicas) testAway(length time.Duration, leave, comeBack func()) {
 	armed.check()
 	recorded.checkReverted()
 	armed.checkReverted()
+	return true
 }
 
 // cast has Ats that are due at one instant, by what happens to them.
@@ -108,7 +120,7 @@ func (c *cast) change() {
 	c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key("edited-again")) })
 	c.pods["edited again"] = c.createPod(c.ats["edited"])
 	c.edit(c.ats["suspended"], func(spec *cnatv1alpha1.AtSpec) { spec.Suspend = true })
-	must(c.T, c.Delete(c.Context(), c.ats["removed"]))
+	must(c, c.Delete(c.Context(), c.ats["removed"]))
 	c.edit(c.ats["put-off"], func(spec *cnatv1alpha1.AtSpec) { spec.Schedule = c.due.Add(time.Hour).UTC().Format(time.RFC3339) })
 	c.createPod(c.ats["put-off"])
 }
@@ -169,7 +181,7 @@ func TestReplicaTakesOverFromKilledLeader(t *testing.T) {
 				r.awaitReason(r.namespace, name, at.ReasonArmed)
 			}
 			time.Sleep(time.Until(due.Add(offset)))
-			must(t, r.leader.Process.Kill())
+			must(r, r.leader.Process.Kill())
 			_ = r.leader.Wait()
 			var early int
 			var latest time.Duration
