@@ -140,11 +140,19 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 	if service, ok := decoded.(*core.Service); ok {
 		synchronize(&service.Spec)
 	}
-	k.strategy.PrepareForCreate(ctx, decoded)
-	if errs = append(rest.ValidateCreate(ctx, decoded, k.strategy), admit(decoded)...); len(errs) > 0 {
+	k.prepare(ctx, decoded)
+	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, decoded, k.strategy), decoded)
+	if errs = k.kubernetes.errors(append(errs, admit(decoded)...)); len(errs) > 0 {
 		return errs, nil
 	}
-	return nil, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
+	return nil, k.kubernetes.warnings(decoded, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded)))
+}
+
+// prepare drops and fills in what kube-apiserver does before it validates an object.
+func (k Kind) prepare(ctx context.Context, decoded kind.Object) {
+	putBack := k.kubernetes.keepClaims(decoded)
+	k.strategy.PrepareForCreate(ctx, decoded)
+	putBack()
 }
 
 // recoverAsError turns a panic into an error, as each request is guarded.
