@@ -298,7 +298,7 @@ func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstr
 		}
 	}
 	for _, path := range append(unknown, unknownMeta...) {
-		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path)))
+		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path), ""))
 	}
 	return problems
 }
