@@ -17,18 +17,24 @@ import (
 
 // TestTable: on each object of the tables, render and the API server say the same.
 func TestTable(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no tables", err)
-	}
 	judge := newJudge(t)
 	agreement, number := agreement{}, 0
-	for _, file := range files {
+	for _, file := range tables(t) {
 		cases := readCases(t, file, number)
 		number += len(cases)
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) { agreement.compare(t, judge, cases) })
 	}
 	t.Log("\n" + agreement.String())
+}
+
+// tables returns the files of the tables.
+func tables(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no tables", err)
+	}
+	return files
 }
 
 // compare compares the verdicts on the objects of a table.
