@@ -14,7 +14,7 @@ import (
 // decode returns an object as the API server has it, or the fields that the API server does
 // not know and the values that it cannot read.
 func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.Problem) {
-	if problems := misfitProblems(o, o.Object, served.Type, served.LaterField()); len(problems) > 0 {
+	if problems := misfitProblems(o, o.Object, served.Type, served); len(problems) > 0 {
 		return nil, problems
 	}
 	decoded, err := served.Decode(o.Object)
@@ -25,9 +25,10 @@ func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.P
 }
 
 // misfitProblems returns the problems of the values in content, of an object, that do not fit a
-// Go type; later says which version has a field that counts as unknown, nil where none does.
-func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, later func(reflect.Type, string) string) (problems []manifest.Problem) {
+// Go type of a kind.
+func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, of apiserver.Kind) (problems []manifest.Problem) {
 	var options decoding.Options
+	later := of.LaterField()
 	if later != nil {
 		options.IsKnown = func(t reflect.Type, field string) bool { return later(t, field) == "" }
 	}
@@ -37,10 +38,13 @@ func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, l
 			continue
 		}
 		var why string
+		field := m.Path[len(m.Path)-1]
 		if later != nil {
-			why = later(m.Struct, m.Path[len(m.Path)-1])
+			why = later(m.Struct, field)
 		}
-		problems = append(problems, unknownFieldProblem(o, manifest.JoinField(m.Path), m.Siblings, why))
+		if !of.DropsField(m.Struct, field) {
+			problems = append(problems, unknownFieldProblem(o, manifest.JoinField(m.Path), m.Siblings, why))
+		}
 	}
 	return problems
 }

@@ -118,14 +118,14 @@ func KindNames(group string) []string { return slices.Sorted(maps.Keys(strategie
 func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
 
 // Decode returns an object as kube-apiserver has it, defaults filled in. The error is a strict one
-// where there are unknown fields.
+// where there are unknown fields, but for those that DropsField may report.
 func (k Kind) Decode(content map[string]any) (kind.Object, error) {
 	encoded, err := json.Marshal(content)
 	if err != nil {
 		return nil, err
 	}
 	decoded, _, err := decoder().Decode(encoded, nil, nil)
-	if err != nil {
+	if err != nil && (k.kubernetes == Newest || decoded == nil || !runtime.IsStrictDecodingError(err)) {
 		return nil, err
 	}
 	return decoded.(kind.Object), nil // every kind that is kept has metadata
