@@ -21,9 +21,10 @@ type Misfit struct {
 	Path  []string // keys, and indexes in brackets
 	Value any
 
-	// Unknown reports whether the type has no such field; Siblings are those that it has.
+	// Unknown reports whether the type, a struct, has no such field; Siblings are those that it has.
 	Unknown  bool
 	Siblings []string
+	Struct   reflect.Type
 
 	// Wants are the types that fit: object, array, string, bool, number, or an exact type of
 	// number, like int32. Form says what the text has to look like, where that is known.
@@ -101,7 +102,7 @@ func (s *search) visitObject(content map[string]any, t reflect.Type, path []stri
 			s.visit(value, fields[i].Type, path)
 			continue
 		}
-		unknown := Misfit{Value: value, Unknown: true}
+		unknown := Misfit{Value: value, Unknown: true, Struct: t}
 		for _, f := range fields {
 			unknown.Siblings = append(unknown.Siblings, f.Name)
 		}

@@ -62,6 +62,9 @@ func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field
 	if versions := kubernetes.APIVersions(gvk.GroupKind()); len(versions) > 0 {
 		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s", kind, kubernetes, strings.Join(versions, " or ")))
 	}
+	if later := kubernetes.LaterKind(gvk); later != "" {
+		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind: %s", apiVersion, later))
+	}
 	if known := apiserver.KindNames(gvk.Group); manifest.DidYouMean(kind, known) != "" {
 		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind%s", apiVersion, manifest.DidYouMean(kind, known)))
 	}

@@ -292,13 +292,13 @@ func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstr
 	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		// The error does not say which value of the metadata is to blame.
-		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata](), nil)
+		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata](), apiserver.Kind{})
 		if len(problems) == 0 {
 			problems = []manifest.Problem{problemOf(o, err)}
 		}
 	}
 	for _, path := range append(unknown, unknownMeta...) {
-		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path)))
+		problems = append(problems, unknownFieldProblem(o, path, k.siblings(path), ""))
 	}
 	return problems
 }

@@ -14,7 +14,7 @@ import (
 // decode returns an object as the API server has it, or the fields that the API server does
 // not know and the values that it cannot read.
 func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.Problem) {
-	if problems := misfitProblems(o, o.Object, served.Type, served.HasField()); len(problems) > 0 {
+	if problems := misfitProblems(o, o.Object, served.Type, served); len(problems) > 0 {
 		return nil, problems
 	}
 	decoded, err := served.Decode(o.Object)
@@ -25,10 +25,26 @@ func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.P
 }
 
 // misfitProblems returns the problems of the values in content, of an object, that do not fit a
-// Go type; isKnown reports whether a field counts, nil where all do.
-func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, isKnown func(reflect.Type, string) bool) (problems []manifest.Problem) {
-	for _, m := range decoding.Find(content, t, decoding.Options{IsKnown: isKnown}) {
-		problems = append(problems, misfitProblem(o, m))
+// Go type of a kind.
+func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, of apiserver.Kind) (problems []manifest.Problem) {
+	var options decoding.Options
+	later := of.LaterField()
+	if later != nil {
+		options.IsKnown = func(t reflect.Type, field string) bool { return later(t, field) == "" }
+	}
+	for _, m := range decoding.Find(content, t, options) {
+		if !m.Unknown {
+			problems = append(problems, misfitProblem(o, m))
+			continue
+		}
+		var why string
+		field := m.Path[len(m.Path)-1]
+		if later != nil {
+			why = later(m.Struct, field)
+		}
+		if !of.DropsField(m.Struct, field) {
+			problems = append(problems, unknownFieldProblem(o, manifest.JoinField(m.Path), m.Siblings, why))
+		}
 	}
 	return problems
 }
@@ -36,9 +52,6 @@ func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, i
 // misfitProblem returns the problem of a value that does not fit its place in an object.
 func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 	path := manifest.JoinField(m.Path)
-	if m.Unknown {
-		return unknownFieldProblem(o, path, m.Siblings)
-	}
 	is := decoding.TypeOf(m.Value)
 	value, shown := manifest.Value{Is: m.Value}, abbreviated(m.Value)
 	switch m.Value.(type) {

@@ -73,11 +73,14 @@ func warnedField(o manifest.Object, text string) string {
 // mostSiblings is how many fields a message lists for people to find the one that they meant.
 const mostSiblings = 20
 
-// unknownFieldProblem returns the problem of a field that is not among the known ones.
-func unknownFieldProblem(o manifest.Object, path string, known []string) manifest.Problem {
+// unknownFieldProblem returns the problem of a field that is not among the known ones; later says
+// which version of Kubernetes has it.
+func unknownFieldProblem(o manifest.Object, path string, known []string, later string) manifest.Problem {
 	keys := manifest.SplitField(path)
 	hint := manifest.DidYouMean(keys[len(keys)-1], known)
-	if hint == "" && 0 < len(known) && len(known) <= mostSiblings {
+	if later != "" {
+		hint = ": " + later
+	} else if hint == "" && 0 < len(known) && len(known) <= mostSiblings {
 		slices.Sort(known)
 		hint = ": write one of " + strings.Join(known, ", ")
 	}

@@ -83,13 +83,22 @@ func readExamples(t *testing.T, file string) (examples []example) {
 func (e example) changed(t *testing.T, c objectCase, changes map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	content := plain(t, e.Object, c.number)
-	for _, field := range slices.Sorted(maps.Keys(changes)) {
-		name, isMissing := strings.CutPrefix(field, "no ")
-		if err := put(content, manifest.SplitField(name), plain(t, changes[field], c.number), isMissing); err != nil {
-			t.Fatalf("%s: %s: %v", c.title, field, err)
-		}
+	if err := change(t, content, changes, c.number); err != nil {
+		t.Fatalf("%s: %v", c.title, err)
 	}
 	return &unstructured.Unstructured{Object: content.(map[string]any)}
+}
+
+// change makes changes of an object, whose number is given.
+func change(t *testing.T, content any, changes map[string]any, number int) error {
+	t.Helper()
+	for _, field := range slices.Sorted(maps.Keys(changes)) {
+		name, isMissing := strings.CutPrefix(field, "no ")
+		if err := put(content, manifest.SplitField(name), plain(t, changes[field], number), isMissing); err != nil {
+			return fmt.Errorf("%s: %w", field, err)
+		}
+	}
+	return nil
 }
 
 // plain returns a value as JSON has it, with a number for `$n`.

@@ -47,7 +47,7 @@ func (k Kind) complete(decoded kind.Object) {
 	case *core.PersistentVolume:
 		protect(object, "kubernetes.io/pv-protection")
 	}
-	k.strategy.PrepareForCreate(k.begin(decoded), decoded)
+	k.prepare(k.begin(decoded), decoded)
 }
 
 // completePod gives a Pod what admission plugins give each that leaves it out.

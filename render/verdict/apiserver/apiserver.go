@@ -118,14 +118,14 @@ func KindNames(group string) []string { return slices.Sorted(maps.Keys(strategie
 func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
 
 // Decode returns an object as kube-apiserver has it, defaults filled in. The error is a strict one
-// where there are unknown fields.
+// where there are unknown fields, but for those that DropsField may report.
 func (k Kind) Decode(content map[string]any) (kind.Object, error) {
 	encoded, err := json.Marshal(content)
 	if err != nil {
 		return nil, err
 	}
 	decoded, _, err := decoder().Decode(encoded, nil, nil)
-	if err != nil {
+	if err != nil && (k.kubernetes == Newest || decoded == nil || !runtime.IsStrictDecodingError(err)) {
 		return nil, err
 	}
 	return decoded.(kind.Object), nil // every kind that is kept has metadata
@@ -140,11 +140,19 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 	if service, ok := decoded.(*core.Service); ok {
 		synchronize(&service.Spec)
 	}
-	k.strategy.PrepareForCreate(ctx, decoded)
-	if errs = append(rest.ValidateCreate(ctx, decoded, k.strategy), admit(decoded)...); len(errs) > 0 {
+	k.prepare(ctx, decoded)
+	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, decoded, k.strategy), decoded)
+	if errs = k.kubernetes.errors(append(errs, admit(decoded)...)); len(errs) > 0 {
 		return errs, nil
 	}
-	return nil, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded))
+	return nil, k.kubernetes.warnings(decoded, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded)))
+}
+
+// prepare drops and fills in what kube-apiserver does before it validates an object.
+func (k Kind) prepare(ctx context.Context, decoded kind.Object) {
+	putBack := k.kubernetes.keepClaims(decoded)
+	k.strategy.PrepareForCreate(ctx, decoded)
+	putBack()
 }
 
 // recoverAsError turns a panic into an error, as each request is guarded.

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	_ "embed"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -29,14 +30,36 @@ var since = sync.OnceValue(func() map[string]Version {
 // hasKind reports whether a version serves a kind that the newest one serves.
 func (v Version) hasKind(gvk schema.GroupVersionKind) bool { return v >= since()[kindName(gvk)] }
 
-// HasField returns what reports whether a Go type of the kind has a field, by its name in JSON;
-// nil where all its types have all fields.
-func (k Kind) HasField() func(t reflect.Type, field string) bool {
-	v := k.kubernetes
-	if v == Newest {
+// LaterKind says which version serves a kind that a version does not serve; it returns nothing where
+// none does.
+func (v Version) LaterKind(gvk schema.GroupVersionKind) string { return v.later(kindName(gvk)) }
+
+// LaterField returns what says which version has a field of a Go type, by its name in JSON, that the
+// version of the kind does not have, and returns nothing for any other field; nil where there are none.
+func (k Kind) LaterField() func(t reflect.Type, field string) string {
+	if k.kubernetes == Newest || k.Type == nil {
 		return nil
 	}
-	return func(t reflect.Type, field string) bool { return v >= since()[fieldName(t, field)] }
+	return func(t reflect.Type, field string) string { return k.kubernetes.later(fieldName(t, field)) }
+}
+
+func (v Version) later(name string) string {
+	if later := since()[name]; later > v {
+		return fmt.Sprintf("Kubernetes %s has it, %s does not", later, v)
+	}
+	return ""
+}
+
+// former has the fields that one version knows and drops, as their feature gates are off, and that the
+// newest one does not know: PodSpec and Device in staging/src/k8s.io/api of each version.
+var former = map[string]Version{
+	"k8s.io/api/core/v1.PodSpec workloadRef":                        35,
+	"k8s.io/api/resource/v1.Device nodeAllocatableResourceMappings": 36,
+}
+
+// DropsField reports whether the version of the kind drops a field that a Go type does not have.
+func (k Kind) DropsField(t reflect.Type, field string) bool {
+	return k.Type != nil && former[fieldName(t, field)] == k.kubernetes
 }
 
 func kindName(gvk schema.GroupVersionKind) string {

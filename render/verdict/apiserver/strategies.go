@@ -33,6 +33,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/resource/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
@@ -93,6 +94,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
+	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
 )
 
 func init() { // kube-apiserver has these in servers of their own
@@ -202,6 +204,9 @@ var strategies = map[string]map[string]rest.RESTCreateStrategy{
 		"StorageClass":          storageclass.Strategy,
 		"VolumeAttachment":      volumeattachment.Strategy,
 		"VolumeAttributesClass": volumeattributesclass.Strategy,
+	},
+	"storagemigration.k8s.io": {
+		"StorageVersionMigration": storagemigration.Strategy,
 	},
 }
 

@@ -25,7 +25,7 @@ func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	return Update(k.begin(decoded), strategy, decoded, stored)
+	return k.kubernetes.errors(Update(k.begin(decoded), strategy, decoded, stored))
 }
 
 // applied returns an object as it is stored, and what it becomes: fields that are not applied

@@ -16,8 +16,8 @@ import (
 const Release = "v1.37.1"
 
 // Version is a minor version of Kubernetes, 1.x, by whose rules objects are judged. The code of
-// kube-apiserver judges as its three earlier versions do, too, as with --emulated-version; fields.txt
-// has what that leaves out.
+// kube-apiserver judges as its three earlier versions do, too, as with --emulated-version; since.txt
+// and later.go have what that leaves out.
 type Version uint
 
 // Newest is the version of Release, Oldest the first one that its code knows.
@@ -62,13 +62,18 @@ func init() { gates.changed = sync.NewCond(&gates) }
 
 // setGates has the code of kube-apiserver judge as a version.
 func setGates(v Version) {
+	makeCompiler()
 	emulated := utilversion.MajorMinor(1, uint(v))
 	effective, _ := compatibility.DefaultComponentGlobalsRegistry.ComponentGlobalsOrRegister(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(), nil)
 	effective.SetEmulationVersion(emulated)
+	// New expressions and formats are those that the version before has, too. kube-apiserver does not
+	// go back so far for Oldest.
+	effective.SetMinCompatibilityVersion(emulated.SubtractMinor(1))
 	if err := utilfeature.DefaultMutableFeatureGate.SetEmulationVersion(emulated); err != nil {
 		panic(err) // no gate is set by hand
 	}
 	gates.version = v
+	forgetDeviceCompiler()
 }
 
 // Enter has the code of kube-apiserver judge as the version does until leave is called. It waits

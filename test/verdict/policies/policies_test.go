@@ -28,6 +28,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict"
+	kubernetes "example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/test/apiserver"
 )
 
@@ -113,7 +114,7 @@ func read(t *testing.T, file string) (objects []manifest.Object) {
 
 func renderVerdicts(t *testing.T, objects []manifest.Object) []answer {
 	t.Helper()
-	checker, problems := verdict.New(gatehouse.All(), 0, objects)
+	checker, problems := verdict.New(gatehouse.All(), version(t), objects)
 	_, invalid := checker.Objects(objects)
 	for _, p := range append(problems, invalid...) {
 		t.Fatal(p)
@@ -127,6 +128,16 @@ func renderVerdicts(t *testing.T, objects []manifest.Object) []answer {
 		verdicts[i].sort()
 	}
 	return verdicts
+}
+
+// version returns that of the server.
+func version(t *testing.T) kubernetes.Version {
+	t.Helper()
+	v, err := kubernetes.ParseVersion(server.Kubernetes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // add adds a problem in the words of the API server.

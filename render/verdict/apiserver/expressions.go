@@ -1,0 +1,89 @@
+package apiserver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration/validation"
+)
+
+// kube-apiserver compiles some expressions with a compiler that it makes once, as it judges as one
+// version all the time: getStrictStatelessCELCompiler of
+// k8s.io/kubernetes/pkg/apis/admissionregistration/validation, and GetCompiler of
+// k8s.io/dynamic-resource-allocation/cel.
+
+// makeCompiler has the compiler for policies and webhooks made. It is called while kube-apiserver
+// judges as Newest, whose expressions include those of the versions before.
+var makeCompiler = sync.OnceFunc(func() {
+	validation.ValidateValidatingAdmissionPolicy(probe([]admissionregistration.Validation{{Expression: "true"}}, nil))
+})
+
+// forgetDeviceCompiler has the next compiler for devices made by the gates that are set then.
+func forgetDeviceCompiler() {
+	cel.GetCompiler(cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}) // which no version has by default
+}
+
+// probe returns a policy of expressions. The compiler for a policy with variables is not kept.
+func probe(validations []admissionregistration.Validation, variables []admissionregistration.Variable) *admissionregistration.ValidatingAdmissionPolicy {
+	return &admissionregistration.ValidatingAdmissionPolicy{Spec: admissionregistration.ValidatingAdmissionPolicySpec{Validations: validations, Variables: variables}}
+}
+
+// addExpressionErrors adds the errors of expressions in policies and webhooks that use what a version
+// does not have to those that are found.
+func (v Version) addExpressionErrors(errs field.ErrorList, decoded runtime.Object) field.ErrorList {
+	conditions, policy := matchConditions(decoded), probe(nil, nil)
+	if v == Newest || conditions == nil {
+		return errs
+	}
+	if object, ok := decoded.(*admissionregistration.ValidatingAdmissionPolicy); ok {
+		policy = object.DeepCopy()
+	}
+	if len(policy.Spec.Variables) == 0 {
+		policy.Spec.Variables = []admissionregistration.Variable{{Name: "probe", Expression: "true"}}
+	}
+	fields := map[string]string{} // by that of the validation that stands for a condition
+	for path, of := range conditions {
+		for i, condition := range of {
+			fields[fmt.Sprintf("spec.validations[%d].expression", len(policy.Spec.Validations))] = fmt.Sprintf("%s[%d].expression", path, i)
+			policy.Spec.Validations = append(policy.Spec.Validations, admissionregistration.Validation{Expression: condition.Expression})
+		}
+	}
+	for _, err := range validation.ValidateValidatingAdmissionPolicy(policy) {
+		err.Field = cmp.Or(fields[err.Field], err.Field)
+		isFound := slices.ContainsFunc(errs, func(found *field.Error) bool { return found.Field == err.Field })
+		if !isFound && strings.Contains(err.Detail, "undeclared reference") {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// matchConditions returns the conditions of a policy or of webhooks, by their fields; nil for any
+// other object.
+func matchConditions(decoded runtime.Object) map[string][]admissionregistration.MatchCondition {
+	ofWebhooks := map[string][]admissionregistration.MatchCondition{}
+	switch object := decoded.(type) {
+	case *admissionregistration.ValidatingAdmissionPolicy:
+		return map[string][]admissionregistration.MatchCondition{"spec.matchConditions": object.Spec.MatchConditions}
+	case *admissionregistration.MutatingAdmissionPolicy:
+		return map[string][]admissionregistration.MatchCondition{"spec.matchConditions": object.Spec.MatchConditions}
+	case *admissionregistration.ValidatingWebhookConfiguration:
+		for i, webhook := range object.Webhooks {
+			ofWebhooks[fmt.Sprintf("webhooks[%d].matchConditions", i)] = webhook.MatchConditions
+		}
+	case *admissionregistration.MutatingWebhookConfiguration:
+		for i, webhook := range object.Webhooks {
+			ofWebhooks[fmt.Sprintf("webhooks[%d].matchConditions", i)] = webhook.MatchConditions
+		}
+	default:
+		return nil
+	}
+	return ofWebhooks
+}
