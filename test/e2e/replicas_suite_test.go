@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -142,17 +143,30 @@ func (r *replicas) crowd(due time.Time, size int) {
 	}
 }
 
-// awaitRecord waits until the controller has recorded the start of an At.
-func (r *replicas) awaitRecord(name string) {
+// becomes reports whether the statuses of Ats are as a test needs them before an instant.
+func (r *replicas) becomes(before time.Time, prefix string, is func(cnatv1alpha1.AtStatus) bool) bool {
 	r.Helper()
 	at := &cnatv1alpha1.At{}
-	r.eventually("the start of "+name+" is on record", time.Minute, func(ctx context.Context) error {
-		err := r.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, at)
-		if err == nil && (at.Status.Run == nil || at.Status.Run.OpenedTime == nil) {
-			err = fmt.Errorf("status: %+v", at.Status)
+	for _, name := range castNames {
+		for must(r, r.Get(r.Context(), client.ObjectKey{Namespace: r.namespace, Name: prefix + name}, at)); !is(at.Status); {
+			if time.Now().After(before) {
+				return false
+			}
+			time.Sleep(200 * time.Millisecond)
+			must(r, r.Get(r.Context(), client.ObjectKeyFromObject(at), at))
 		}
-		return err
-	})
+	}
+	return time.Now().Before(before)
+}
+
+// isArmed reports whether an At waits for its Pod to be due.
+func isArmed(status cnatv1alpha1.AtStatus) bool {
+	return meta.IsStatusConditionTrue(status.Conditions, "Ready") && status.Phase == cnatv1alpha1.AtPending
+}
+
+// isRecorded reports whether the start of an At is on record.
+func isRecorded(status cnatv1alpha1.AtStatus) bool {
+	return status.Run != nil && status.Run.OpenedTime != nil
 }
 
 // openedAfter waits until the gate of a Pod is open, and returns how long after an instant

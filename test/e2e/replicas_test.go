@@ -62,18 +62,12 @@ func (r *replicas) testAway(length time.Duration, leave, comeBack func()) (isInT
 	r.crowd(due, 250)
 	recorded := r.newCast("recorded", due)
 	armed := r.newCast("armed", due.Add(2*time.Second))
-	for _, name := range castNames {
-		r.awaitReason(r.namespace, "armed-"+name, at.ReasonArmed)
-	}
-	for _, name := range castNames {
-		r.awaitRecord("recorded-" + name)
-	}
-	leave()
-	left := time.Now()
-	if !left.Before(due) {
+	if !r.becomes(due, "armed-", isArmed) || !r.becomes(due, "recorded-", isRecorded) {
 		r.Log("the starts were not on record in time")
 		return false
 	}
+	leave()
+	left := time.Now()
 	recorded.change()
 	armed.change()
 	if time.Now().After(due) {
@@ -172,7 +166,7 @@ func TestReplicaTakesOverFromKilledLeader(t *testing.T) {
 				keys = append(keys, r.namespace+"."+names[i])
 			}
 			r.countFromZero(r.counter, keys...)
-			due := time.Now().Add(6 * time.Second).Truncate(time.Second)
+			due := time.Now().Add(12 * time.Second).Truncate(time.Second)
 			pods := map[string]string{}
 			for _, name := range names {
 				_, pods[name] = r.createAt(r.namespace, name, due)
