@@ -1,6 +1,9 @@
 package kustomize
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/openapi"
@@ -29,21 +32,70 @@ func (w *Ways) Build() ([]manifest.Object, []manifest.Problem) {
 // buildObjects builds a folder in parts, or as a whole where it has none.
 func (w *Ways) buildObjects() ([]manifest.Object, error) {
 	if d := divide(w, partSize); d != nil {
-		return d.buildAll()
+		objects, err := d.buildAll()
+		if !errors.Is(err, errEntangled) {
+			return objects, err
+		}
 	}
-	return buildFolder(w.sources.FS, w.folder, nil)
+	return buildFolder(w.sources.FS, w.folder)
 }
 
-// buildAll builds what cannot be parted, and then the parts, several at a time. It returns the
-// first error in that order.
+// errEntangled is the error of a part whose objects are not those that were expected, or of two
+// that have the same.
+var errEntangled = errors.New("the parts of a build are not what they seem")
+
+// buildAll builds the parts, several at a time. It returns the first error in their order.
 func (d *division) buildAll() ([]manifest.Object, error) {
-	objects, err := d.buildPart(d.rest)
-	if err != nil {
-		return nil, err
-	}
+	d.warn()
 	openapi.Schema() // its first use is not safe for several at a time
-	parts, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i]) })
-	return append(objects, parts...), err
+	objects, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i]) })
+	isThere := map[namedID]bool{}
+	for _, o := range objects {
+		gvk := gvkOf(o.GroupVersionKind())
+		id := namedID{gvk, newIdentity(gvk, o.GetName(), o.GetNamespace())}
+		if isThere[id] {
+			return nil, errEntangled
+		}
+		isThere[id] = true
+	}
+	return objects, err
+}
+
+// buildPart builds a part. It returns the objects that are to be taken from it.
+func (d *division) buildPart(p *part) ([]manifest.Object, error) {
+	for {
+		files, err := d.prune(p)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := buildFolder(d.sources.FS.With(files), d.folder)
+		if err == nil {
+			objects, err = d.taken(p, objects)
+		}
+		missing := d.missing(p, objects)
+		if err != nil || len(missing) == 0 {
+			return objects, err
+		}
+		p.add(missing)
+	}
+}
+
+// taken returns the objects that are to be taken from a part, of all that were built.
+func (d *division) taken(p *part, objects []manifest.Object) (taken []manifest.Object, err error) {
+	for _, o := range objects {
+		way := d.findExact(o)
+		if way == nil {
+			return nil, errEntangled
+		}
+		isTaken, isThere := p.nodes[d.nodeOf[way.Document.Node]]
+		if !isThere {
+			return nil, errEntangled
+		}
+		if isTaken {
+			taken = append(taken, o)
+		}
+	}
+	return taken, nil
 }
 
 // buildConcurrently calls build for each of n parts, several at a time. It returns the objects of
@@ -56,4 +108,29 @@ func buildConcurrently(n int, build func(i int) ([]manifest.Object, error)) ([]m
 		return nil, errs[i]
 	}
 	return slices.Concat(built...), nil
+}
+
+// warn prints what kustomize has against fields of the kustomizations that it loads.
+func (d *division) warn() {
+	for _, folder := range d.order {
+		if warnings := d.loaded[folder].CheckDeprecatedFields(); warnings != nil {
+			for _, warning := range *warnings {
+				fmt.Fprintln(os.Stderr, warning)
+			}
+		}
+	}
+}
+
+// mute keeps kustomize from printing the same warnings for each part.
+func mute() (unmute func()) {
+	stderr := os.Stderr
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return func() {}
+	}
+	os.Stderr = null
+	return func() {
+		os.Stderr = stderr
+		_ = null.Close()
+	}
 }

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,14 +147,14 @@ type result struct {
 func buildWhole(s *source.Sources) result {
 	var objects []manifest.Object
 	err := isolated(s, func() (err error) {
-		objects, err = buildFolder(s.FS, overlay, nil)
+		objects, err = buildFolder(s.FS, overlay)
 		return err
 	})
 	return newResult(s, objects, err)
 }
 
 func newDivision(s *source.Sources, partSize int) (d *division) {
-	_ = isolated(s, func() error { d = divide(FindWays(s, gatehouse.All(), overlay), partSize); return nil })
+	_ = isolated(s, func() error { d = divide(FindWays(s, overlay), partSize); return nil })
 	return d
 }
 
@@ -171,6 +172,9 @@ func buildDivided(d *division) result {
 		objects, err = d.buildAll()
 		return err
 	})
+	if errors.Is(err, errEntangled) {
+		return result{problem: errEntangled.Error()}
+	}
 	return newResult(d.sources, objects, err)
 }
 
@@ -194,7 +198,7 @@ func newResult(s *source.Sources, objects []manifest.Object, err error) result {
 		}
 		id := o.ID()
 		if id.Namespace == "" { // as kustomize has it
-			id.Namespace = defaultNamespace
+			id.Namespace = "default"
 		}
 		key := o.GetAPIVersion() + " " + id.String()
 		if r.objects[key] = append(r.objects[key], string(content)); len(r.objects[key]) > 1 {
