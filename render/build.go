@@ -25,7 +25,7 @@ type built struct {
 
 // build builds the environment.
 func (e *environment) build() (b built, problems []manifest.Problem) {
-	b.ways = kustomize.FindWays(e.sources, e.kinds, e.folder)
+	b.ways = kustomize.FindWays(e.sources, e.folder)
 	all, problems := b.ways.Build()
 	for _, o := range all {
 		if !keepLocalConfig(o) {
