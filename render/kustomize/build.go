@@ -31,7 +31,7 @@ func (w *Ways) Build() ([]manifest.Object, []manifest.Problem) {
 
 // buildObjects builds a folder in parts, or as a whole where it has none.
 func (w *Ways) buildObjects() ([]manifest.Object, error) {
-	if d := divide(w, partSize); d != nil {
+	if d := divide(w, partSize); d != nil && d.isWorthwhile() {
 		objects, err := d.buildAll()
 		if !errors.Is(err, errEntangled) {
 			return objects, err

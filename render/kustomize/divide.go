@@ -92,9 +92,6 @@ func divide(w *Ways, partSize int) *division {
 	d.findReferents()
 	d.findReferences()
 	d.distribute(partSize)
-	if d.comparisons() >= len(w.All)*len(w.All) {
-		return nil
-	}
 	return d
 }
 
@@ -261,8 +258,9 @@ func (p *part) folders() map[string]bool {
 	return found
 }
 
-// comparisons returns how many pairs of objects kustomize compares in the parts.
-func (d *division) comparisons() (count int) {
+// isWorthwhile reports whether kustomize compares fewer pairs of objects in the parts than in all.
+func (d *division) isWorthwhile() bool {
+	count := 0
 	for _, p := range d.parts {
 		size := 0
 		for n := range p.nodes {
@@ -270,5 +268,5 @@ func (d *division) comparisons() (count int) {
 		}
 		count += size * size
 	}
-	return count
+	return count < len(d.All)*len(d.All)
 }

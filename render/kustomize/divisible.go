@@ -56,8 +56,9 @@ func (w *Ways) isDivisibleKustomization(k *source.Kustomization) bool {
 func mayRename(r types.ReplacementField) bool {
 	return r.Path != "" || slices.ContainsFunc(r.Targets, func(target *types.TargetSelector) bool {
 		return target == nil || len(target.FieldPaths) == 0 || slices.ContainsFunc(target.FieldPaths, func(path string) bool {
-			return isForKustomize(path) || isOfIdentity(utils.SmarterPathSplitter(path, "."))
-		}) || slices.ContainsFunc(append(target.Reject, target.Select), func(s *types.Selector) bool {
+			keys := utils.SmarterPathSplitter(path, ".")
+			return isForKustomize(path) || isOfIdentity(keys) || slices.Contains(keys[:min(len(keys), 2)], "*")
+		}) || slices.ContainsFunc(slices.Concat(target.Reject, []*types.Selector{target.Select}), func(s *types.Selector) bool {
 			if s == nil {
 				return true
 			}
