@@ -49,7 +49,7 @@ func (w *Ways) isDivisibleKustomization(k *source.Kustomization) bool {
 		!slices.ContainsFunc(w.addedMetadata(k), mentionsKustomize) &&
 		!slices.ContainsFunc(k.Replacements, mayRename) &&
 		len(w.generators[k.Folder]) == len(k.ConfigMapGenerator)+len(k.SecretGenerator) &&
-		!slices.ContainsFunc(w.patches[k.Folder], func(p patch) bool { return p.err != nil || len(p.documents) == 0 || p.changesIdentity() })
+		!slices.ContainsFunc(w.patches[k.Folder], func(p patch) bool { return p.err != nil || len(p.documents) == 0 || p.renames() })
 }
 
 // mayRename reports whether a replacement may change the name of an object, or be malformed.

@@ -64,6 +64,13 @@ func (p patch) selects(c candidate) bool {
 // changesIdentity reports whether a patch may change what tells an object from others,
 // or whether it is there.
 func (p patch) changesIdentity() bool {
+	return p.renames() || slices.ContainsFunc(p.documents, func(d source.Document) bool {
+		return isDirective(d.Node) || isDirective(source.Field(d.Node, "metadata"))
+	})
+}
+
+// renames reports whether a patch may change what tells an object from others.
+func (p patch) renames() bool {
 	if p.Options != nil && (p.Options.AllowNameChange || p.Options.AllowKindChange) {
 		return true
 	}
@@ -72,7 +79,7 @@ func (p patch) changesIdentity() bool {
 		d.Values(func(value string) {
 			asks = asks || isForKustomize(value)
 		})
-		return asks || isDirective(d.Node) || isDirective(source.Field(d.Node, "metadata"))
+		return asks
 	}) || p.changes(isOfIdentity)
 }
 
