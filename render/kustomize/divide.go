@@ -29,11 +29,11 @@ const (
 // division is a build in parts.
 type division struct {
 	*Ways
-	nodes   []*node
-	nodeOf  map[*yaml.Node]*node // by the document of an object
-	entries map[string]*entries  // by folder
-	referents
-	parts []*part
+	nodes     []*node
+	nodeOf    map[*yaml.Node]*node // by the document of an object
+	entries   map[string]*entries  // by folder
+	referents referents
+	parts     []*part
 	// configured are the folders with configurations, and those that load them.
 	configured map[string]bool
 	size       map[string]int // of manifests, by file, in texts

@@ -133,9 +133,11 @@ func readGenerators(s *source.Sources, k *source.Kustomization) (found []generat
 	return found
 }
 
-// creates reports whether a generator makes an object, rather than changing one.
+// creates reports whether a generator makes an object, rather than changing one. What kustomize does
+// not know it takes for nothing.
 func (g generator) creates() bool {
-	return slices.Contains([]string{"", types.BehaviorCreate.String()}, g.Behavior)
+	behavior := types.NewGenerationBehavior(g.Behavior)
+	return behavior != types.BehaviorMerge && behavior != types.BehaviorReplace
 }
 
 // changes reports whether a generator merges into a candidate or replaces it.
@@ -166,7 +168,7 @@ func newIdentity(gvk resid.Gvk, name, namespace string) identity {
 // after the one that it is written with: after each transformer that changes them.
 func (w *Ways) stages(way Way, folders int) [][]identity {
 	id := newIdentity(way.gvk, way.Document.Name, way.Document.Namespace)
-	all := [][]identity{{id}}
+	all := append(make([][]identity, 0, 1+folders), []identity{id})
 	for _, folder := range way.Folders[:folders] {
 		k := w.sources.Kustomizations[folder]
 		if k.Namespace != "" {
