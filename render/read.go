@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
@@ -22,13 +23,14 @@ type environment struct {
 	folder    string // of its kustomization, from the root
 	overrides string // the folder of overrides, from the root; empty where it has none
 	sources   *source.Sources
+	parts     *kustomize.Cache
 }
 
 // read reads the files of an environment and of its overrides.
 func read(repository *Repository, name string) (*environment, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
-	e := &environment{name: name, kinds: repository.kinds}
+	e := &environment{name: name, kinds: repository.kinds, parts: repository.Parts}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return e, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}

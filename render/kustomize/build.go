@@ -13,12 +13,12 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// Build builds the folder whose ways it has.
-func (w *Ways) Build() ([]manifest.Object, []manifest.Problem) {
+// Build builds the folder whose ways it has. What the cache knows is not built again.
+func (w *Ways) Build(cache *Cache) ([]manifest.Object, []manifest.Problem) {
 	k := w.loaded[w.folder]
 	var objects []manifest.Object
 	var err error
-	isolate(w.sources, func() { objects, err = w.buildObjects() })
+	isolate(w.sources, func() { objects, err = w.buildObjects(cache) })
 	switch {
 	case err != nil:
 		return nil, []manifest.Problem{kustomizeProblem(w.sources, k.File, err)}
@@ -30,9 +30,9 @@ func (w *Ways) Build() ([]manifest.Object, []manifest.Problem) {
 }
 
 // buildObjects builds a folder in parts, or as a whole where it has none.
-func (w *Ways) buildObjects() ([]manifest.Object, error) {
+func (w *Ways) buildObjects(cache *Cache) ([]manifest.Object, error) {
 	if d := divide(w, partSize); d != nil && d.isWorthwhile() {
-		objects, err := d.buildAll()
+		objects, err := d.buildAll(cache)
 		if !errors.Is(err, errEntangled) {
 			return objects, err
 		}
@@ -45,10 +45,11 @@ func (w *Ways) buildObjects() ([]manifest.Object, error) {
 var errEntangled = errors.New("the parts of a build are not what they seem")
 
 // buildAll builds the parts, several at a time. It returns the first error in their order.
-func (d *division) buildAll() ([]manifest.Object, error) {
+func (d *division) buildAll(cache *Cache) ([]manifest.Object, error) {
 	d.warn()
+	cache.start(d.folder)
 	openapi.Schema() // its first use is not safe for several at a time
-	objects, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i]) })
+	objects, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i], cache) })
 	isThere := map[namedID]bool{}
 	for _, o := range objects {
 		gvk := gvkOf(o.GroupVersionKind())
@@ -62,19 +63,19 @@ func (d *division) buildAll() ([]manifest.Object, error) {
 }
 
 // buildPart builds a part. It returns the objects that are to be taken from it.
-func (d *division) buildPart(p *part) ([]manifest.Object, error) {
+func (d *division) buildPart(p *part, cache *Cache) ([]manifest.Object, error) {
 	for {
-		files, err := d.prune(p)
+		fs, key, err := d.prune(p)
 		if err != nil {
 			return nil, err
 		}
-		objects, err := buildFolder(d.sources.FS.With(files), d.folder)
+		objects, err := cache.load(d.folder, key, func() ([]manifest.Object, error) { return buildFolder(fs, d.folder) })
 		if err == nil {
 			objects, err = d.taken(p, objects)
 		}
 		missing := d.missing(p, objects)
 		if err != nil || len(missing) == 0 {
-			return objects, err
+			return cache.copied(objects), err
 		}
 		p.add(missing)
 	}

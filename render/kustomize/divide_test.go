@@ -169,7 +169,7 @@ func countParts(d *division) int {
 func buildDivided(d *division) result {
 	var objects []manifest.Object
 	err := isolated(d.sources, func() (err error) {
-		objects, err = d.buildAll()
+		objects, err = d.buildAll(nil)
 		return err
 	})
 	if errors.Is(err, errEntangled) {

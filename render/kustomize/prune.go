@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"slices"
 
 	"sigs.k8s.io/yaml"
@@ -16,10 +17,12 @@ type pruning struct {
 	texts   map[string][]*node // of manifests, by file
 	entries map[position]bool
 	files   map[string][]byte // what stands in for kustomizations and manifests
+	read    []string          // the files that kustomize reads
 }
 
-// prune returns the files that stand in for others where a part is built.
-func (d *division) prune(p *part) (files map[string][]byte, err error) {
+// prune returns the files that a part is built from, and the key of the content of those that
+// kustomize reads.
+func (d *division) prune(p *part) (fs *source.FileSystem, key contentKey, err error) {
 	pruned := &pruning{division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}}
 	for n := range p.nodes {
 		if n.text == nil {
@@ -31,8 +34,20 @@ func (d *division) prune(p *part) (files map[string][]byte, err error) {
 	for _, texts := range pruned.texts {
 		slices.SortFunc(texts, func(a, b *node) int { return cmp.Compare(a.index, b.index) })
 	}
-	_, err = pruned.keepFolder(d.folder)
-	return pruned.files, err
+	if _, err = pruned.keepFolder(d.folder); err != nil {
+		return nil, key, err
+	}
+	fs = d.sources.FS.With(pruned.files)
+	content := sha256.New()
+	for _, file := range pruned.read {
+		read, err := fs.ReadFile(file)
+		if err != nil {
+			return nil, key, err
+		}
+		writeField(content, []byte(file))
+		writeField(content, read)
+	}
+	return fs, contentKey(content.Sum(nil)), nil
 }
 
 // keepFolder prunes the kustomization of a folder and those that it loads. It reports
@@ -64,13 +79,13 @@ func (p *pruning) keepFolder(folder string) (bool, error) {
 	k.PatchesJson6902 = keepEntries(p, k.File, "patchesJson6902", k.PatchesJson6902)
 	k.Replicas = keepEntries(p, k.File, "replicas", k.Replicas)
 	k.Replacements = keepEntries(p, k.File, "replacements", k.Replacements)
-	switch {
-	case err != nil:
+	isPruned := before != count()
+	if err != nil || isPruned && k.IsEmpty() {
 		return false, err
-	case before == count():
-		return true, nil // as it is written
-	case k.IsEmpty():
-		return false, nil
+	}
+	p.read = append(append(p.read, k.File), p.otherFiles(&k)...)
+	if !isPruned {
+		return true, nil
 	}
 	p.files[k.File], err = yaml.Marshal(k.Kustomization)
 	return true, err
@@ -89,6 +104,9 @@ func keepEntries[T any](p *pruning, file, field string, list []T) (kept []T) {
 // keepFile reduces a file to the texts of the part, and reports whether any are left.
 func (p *pruning) keepFile(file string) bool {
 	texts, size := p.texts[file], p.size[file]
+	if len(texts) > 0 {
+		p.read = append(p.read, file)
+	}
 	if len(texts) == size {
 		return true
 	}
