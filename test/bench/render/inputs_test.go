@@ -138,7 +138,7 @@ func writeConfigMaps(root string) error {
 // all to one generated Secret.
 func writeDeployments(root string) error {
 	var overlay strings.Builder
-	overlay.WriteString("namespace: shop\nresources: [all.yaml]\nsecretGenerator: [{name: token, literals: [a=b]}]\nconfigMapGenerator:\n")
+	overlay.WriteString("namespace: shop\nresources: [all.yaml]\nsecretGenerator: [{name: token}]\nconfigMapGenerator:\n")
 	for i := range 400 {
 		fmt.Fprintf(&overlay, "- {name: settings-%d, literals: [value=%[1]d]}\n", i)
 	}
