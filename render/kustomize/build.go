@@ -65,11 +65,11 @@ func (d *division) buildAll(cache *Cache) ([]manifest.Object, error) {
 // buildPart builds a part. It returns the objects that are to be taken from it.
 func (d *division) buildPart(p *part, cache *Cache) ([]manifest.Object, error) {
 	for {
-		fs, key, err := d.prune(p)
+		fs, read, err := d.prune(p)
 		if err != nil {
 			return nil, err
 		}
-		objects, err := cache.load(d.folder, key, func() ([]manifest.Object, error) { return buildFolder(fs, d.folder) })
+		objects, err := cache.load(fs, read, d.folder, func() ([]manifest.Object, error) { return buildFolder(fs, d.folder) })
 		if err == nil {
 			objects, err = d.taken(p, objects)
 		}

@@ -3,11 +3,11 @@ package kustomize
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"slices"
 	"sync"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 )
 
 // Cache keeps what kustomize makes of parts, in memory, by the content of all files that it reads
@@ -41,11 +41,24 @@ func (c *Cache) start(folder string) {
 	c.byFolder[folder] = g
 }
 
-// load returns what was made of a part, or else what build makes of it now. Nobody may change it.
-func (c *Cache) load(folder string, key contentKey, build func() ([]manifest.Object, error)) ([]manifest.Object, error) {
+// load returns what was made of the files that kustomize reads for a part of a folder, or else what
+// build makes of them now. Nobody may change it.
+func (c *Cache) load(fs *source.FileSystem, read []string, folder string, build func() ([]manifest.Object, error)) ([]manifest.Object, error) {
 	if c == nil {
 		return build()
 	}
+	content := sha256.New()
+	for _, file := range read {
+		text, err := fs.ReadFile(file)
+		if err != nil {
+			return build() // which says what is wrong
+		}
+		for _, field := range [][]byte{[]byte(file), text} {
+			content.Write(binary.AppendUvarint(nil, uint64(len(field))))
+			content.Write(field)
+		}
+	}
+	key := contentKey(content.Sum(nil))
 	c.mu.Lock()
 	objects, isKnown := c.byFolder[folder].last[key]
 	c.mu.Unlock()
@@ -74,10 +87,4 @@ func (c *Cache) copied(objects []manifest.Object) []manifest.Object {
 		}
 	}
 	return copies
-}
-
-// writeField adds a text to a hash, with its length: no two lists of texts have the same hash.
-func writeField(to hash.Hash, text []byte) {
-	to.Write(binary.AppendUvarint(nil, uint64(len(text))))
-	to.Write(text)
 }

@@ -53,8 +53,8 @@ type node struct {
 	needs []*node
 	// refersTo are documents whose names its objects may hold.
 	refersTo []*node
-	// given are the values that an entry may give to objects.
-	given []string
+	// given are the values that an entry may give to objects, and loads the files that it loads.
+	given, loads []string
 }
 
 // position is where a node is written.

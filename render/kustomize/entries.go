@@ -35,8 +35,13 @@ type selection struct {
 // newEntries returns the entries of a kustomization, its generators first.
 func (d *division) newEntries(k *source.Kustomization) *entries {
 	e := &entries{named: map[namedID][]*node{}, scaled: map[string][]*node{}}
-	add := func(field string, index int) *node {
+	add := func(field string, index int, loads ...string) *node {
 		n := &node{position: position{k.File, field, index}, outward: d.outward[k.Folder]}
+		for _, entry := range loads {
+			if file := k.Paths[entry]; file != "" {
+				n.loads = append(n.loads, file)
+			}
+		}
 		n.group = &group{nodes: []*node{n}}
 		e.all = append(e.all, n)
 		return n
@@ -46,11 +51,11 @@ func (d *division) newEntries(k *source.Kustomization) *entries {
 		e.named[id] = append(e.named[id], n)
 	}
 	for _, g := range d.generators[k.Folder] {
-		n := add(generatorField(g.kind), g.index)
+		n := add(generatorField(g.kind), g.index, g.files()...)
 		name(n, g.gvk(), g.Name, g.Namespace)
 	}
 	for _, p := range d.patches[k.Folder] {
-		n := add(p.field, p.index)
+		n := add(p.field, p.index, p.Path)
 		for _, document := range p.documents {
 			document.Values(func(value string) { n.given = append(n.given, value) })
 			if p.target == nil {

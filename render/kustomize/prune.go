@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"slices"
 
 	"sigs.k8s.io/yaml"
@@ -20,13 +19,13 @@ type pruning struct {
 	read    []string          // the files that kustomize reads
 }
 
-// prune returns the files that a part is built from, and the key of the content of those that
-// kustomize reads.
-func (d *division) prune(p *part) (fs *source.FileSystem, key contentKey, err error) {
+// prune returns the files that a part is built from, and which of them kustomize reads.
+func (d *division) prune(p *part) (fs *source.FileSystem, read []string, err error) {
 	pruned := &pruning{division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}}
 	for n := range p.nodes {
 		if n.text == nil {
 			pruned.entries[n.position] = true
+			pruned.read = append(pruned.read, n.loads...)
 		} else {
 			pruned.texts[n.file] = append(pruned.texts[n.file], n)
 		}
@@ -34,20 +33,9 @@ func (d *division) prune(p *part) (fs *source.FileSystem, key contentKey, err er
 	for _, texts := range pruned.texts {
 		slices.SortFunc(texts, func(a, b *node) int { return cmp.Compare(a.index, b.index) })
 	}
-	if _, err = pruned.keepFolder(d.folder); err != nil {
-		return nil, key, err
-	}
-	fs = d.sources.FS.With(pruned.files)
-	content := sha256.New()
-	for _, file := range pruned.read {
-		read, err := fs.ReadFile(file)
-		if err != nil {
-			return nil, key, err
-		}
-		writeField(content, []byte(file))
-		writeField(content, read)
-	}
-	return fs, contentKey(content.Sum(nil)), nil
+	_, err = pruned.keepFolder(d.folder)
+	slices.Sort(pruned.read)
+	return d.sources.FS.With(pruned.files), slices.Compact(pruned.read), err
 }
 
 // keepFolder prunes the kustomization of a folder and those that it loads. It reports
@@ -83,7 +71,10 @@ func (p *pruning) keepFolder(folder string) (bool, error) {
 	if err != nil || isPruned && k.IsEmpty() {
 		return false, err
 	}
-	p.read = append(append(p.read, k.File), p.otherFiles(&k)...)
+	p.read = append(p.read, k.File)
+	for _, entry := range k.Configurations {
+		p.read = append(p.read, k.Paths[entry])
+	}
 	if !isPruned {
 		return true, nil
 	}

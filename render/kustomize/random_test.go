@@ -159,7 +159,7 @@ func (d *drawing) drawFolder(folder string, isComponent bool) {
 		k.WriteString("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n")
 	}
 	d.drawLoaded(k, folder, isComponent)
-	if !isComponent || d.wild(5) {
+	if !isComponent || d.chance(20) {
 		field(30, "namespace: %s", d.pick("one", "two", "default"))
 		field(25, "namePrefix: %s", d.pick("p-", "q-"))
 		field(10, "nameSuffix: -%s", d.pick("s", "t"))
