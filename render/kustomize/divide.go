@@ -115,10 +115,10 @@ func (d *division) addNodes() {
 	texts := map[*yaml.Node]*node{}
 	for _, m := range d.sources.Manifests {
 		d.size[m.File] = len(m.Texts)
-		whole := &group{} // kustomize reads a List otherwise if it is alone in a file
+		hasList, whole := slices.ContainsFunc(m.Texts, isList), &group{} // a List is read otherwise if it is alone
 		for i, text := range m.Texts {
 			n := &node{position: position{file: m.File, index: i}, text: text, group: &group{}}
-			if slices.ContainsFunc(m.Texts, isList) {
+			if hasList {
 				n.group = whole
 			}
 			n.group.nodes = append(n.group.nodes, n)
