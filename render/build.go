@@ -25,8 +25,8 @@ type built struct {
 
 // build builds the environment.
 func (e *environment) build() (b built, problems []manifest.Problem) {
-	b.ways = kustomize.FindWays(e.sources, e.kinds, e.folder)
-	all, problems := b.ways.Build()
+	b.ways = kustomize.FindWays(e.sources, e.folder)
+	all, problems := b.ways.Build(e.parts)
 	for _, o := range all {
 		if !keepLocalConfig(o) {
 			b.objects = append(b.objects, o)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
@@ -23,6 +24,7 @@ type environment struct {
 	folder    string // of its kustomization, from the root
 	overrides string // the folder of overrides, from the root; empty where it has none
 	sources   *source.Sources
+	parts     *kustomize.Cache
 
 	kubernetes apiserver.Version // that it is for; zero where it does not say it
 }
@@ -31,7 +33,7 @@ type environment struct {
 func read(repository *Repository, name string) (*environment, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
-	e := &environment{name: name, kinds: repository.kinds}
+	e := &environment{name: name, kinds: repository.kinds, parts: repository.Parts}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return e, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}

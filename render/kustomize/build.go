@@ -1,6 +1,9 @@
 package kustomize
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/openapi"
@@ -10,12 +13,12 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// Build builds the folder whose ways it has.
-func (w *Ways) Build() ([]manifest.Object, []manifest.Problem) {
+// Build builds the folder whose ways it has. What the cache knows is not built again.
+func (w *Ways) Build(cache *Cache) ([]manifest.Object, []manifest.Problem) {
 	k := w.loaded[w.folder]
 	var objects []manifest.Object
 	var err error
-	isolate(w.sources, func() { objects, err = w.buildObjects() })
+	isolate(w.sources, func() { objects, err = w.buildObjects(cache) })
 	switch {
 	case err != nil:
 		return nil, []manifest.Problem{kustomizeProblem(w.sources, k.File, err)}
@@ -27,23 +30,73 @@ func (w *Ways) Build() ([]manifest.Object, []manifest.Problem) {
 }
 
 // buildObjects builds a folder in parts, or as a whole where it has none.
-func (w *Ways) buildObjects() ([]manifest.Object, error) {
-	if d := divide(w, partSize); d != nil {
-		return d.buildAll()
+func (w *Ways) buildObjects(cache *Cache) ([]manifest.Object, error) {
+	if d := divide(w, partSize); d != nil && d.isWorthwhile() {
+		objects, err := d.buildAll(cache)
+		if !errors.Is(err, errEntangled) {
+			return objects, err
+		}
 	}
-	return buildFolder(w.sources.FS, w.folder, nil)
+	return buildFolder(w.sources.FS, w.folder)
 }
 
-// buildAll builds what cannot be parted, and then the parts, several at a time. It returns the
-// first error in that order.
-func (d *division) buildAll() ([]manifest.Object, error) {
-	objects, err := d.buildPart(d.rest)
-	if err != nil {
-		return nil, err
-	}
+// errEntangled is the error of a part whose objects are not those that were expected, or of two
+// that have the same.
+var errEntangled = errors.New("the parts of a build are not what they seem")
+
+// buildAll builds the parts, several at a time. It returns the first error in their order.
+func (d *division) buildAll(cache *Cache) ([]manifest.Object, error) {
+	d.warn()
+	cache.start(d.folder)
 	openapi.Schema() // its first use is not safe for several at a time
-	parts, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i]) })
-	return append(objects, parts...), err
+	objects, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i], cache) })
+	isThere := map[namedID]bool{}
+	for _, o := range objects {
+		gvk := gvkOf(o.GroupVersionKind())
+		id := namedID{gvk, newIdentity(gvk, o.GetName(), o.GetNamespace())}
+		if isThere[id] {
+			return nil, errEntangled
+		}
+		isThere[id] = true
+	}
+	return objects, err
+}
+
+// buildPart builds a part. It returns the objects that are to be taken from it.
+func (d *division) buildPart(p *part, cache *Cache) ([]manifest.Object, error) {
+	for {
+		fs, read, err := d.prune(p)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := cache.load(fs, read, d.folder, func() ([]manifest.Object, error) { return buildFolder(fs, d.folder) })
+		if err == nil {
+			objects, err = d.taken(p, objects)
+		}
+		missing := d.missing(p, objects)
+		if err != nil || len(missing) == 0 {
+			return cache.copied(objects), err
+		}
+		p.add(missing)
+	}
+}
+
+// taken returns the objects that are to be taken from a part, of all that were built.
+func (d *division) taken(p *part, objects []manifest.Object) (taken []manifest.Object, err error) {
+	for _, o := range objects {
+		way := d.findExact(o)
+		if way == nil {
+			return nil, errEntangled
+		}
+		isTaken, isThere := p.nodes[d.nodeOf[way.Document.Node]]
+		if !isThere {
+			return nil, errEntangled
+		}
+		if isTaken {
+			taken = append(taken, o)
+		}
+	}
+	return taken, nil
 }
 
 // buildConcurrently calls build for each of n parts, several at a time. It returns the objects of
@@ -56,4 +109,29 @@ func buildConcurrently(n int, build func(i int) ([]manifest.Object, error)) ([]m
 		return nil, errs[i]
 	}
 	return slices.Concat(built...), nil
+}
+
+// warn prints what kustomize has against fields of the kustomizations that it loads.
+func (d *division) warn() {
+	for _, folder := range d.order {
+		if warnings := d.loaded[folder].CheckDeprecatedFields(); warnings != nil {
+			for _, warning := range *warnings {
+				fmt.Fprintln(os.Stderr, warning)
+			}
+		}
+	}
+}
+
+// mute keeps kustomize from printing the same warnings for each part.
+func mute() (unmute func()) {
+	stderr := os.Stderr
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return func() {}
+	}
+	os.Stderr = null
+	return func() {
+		os.Stderr = stderr
+		_ = null.Close()
+	}
 }

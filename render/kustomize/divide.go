@@ -1,22 +1,25 @@
 package kustomize
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
 
 // kustomize compares each object with all others, many times, so its time grows with the
-// square of their number. Most objects are specs: objects of the kinds that something is
-// rendered from. They are built apart, a few at a time, by the same kustomizations without
-// what concerns other objects. What a spec may refer to is built along with it. A spec that
-// anything may refer to, or that may depend on another object, is built with the rest. Where
-// that is not known, all objects are built as a whole.
+// square of their number. But what it makes of an object depends on few others: those that the
+// object may refer to by name, those whose values are copied into it, and those that one entry
+// of a kustomization is about. Each is therefore built in a part: by the same kustomizations,
+// without the documents and entries that do not matter to the objects of the part. Where that
+// is not known, all objects are built as a whole.
 
-// partSize is how many specs are built at a time: with fewer, kustomize spends its time on
+// partSize is how many objects are built at a time: with fewer, kustomize spends its time on
 // starting, with more on comparing. A build of less than minParts parts is not divided.
 const (
 	partSize = 32
@@ -26,76 +29,70 @@ const (
 // division is a build in parts.
 type division struct {
 	*Ways
-	specKinds  []string // the kinds of specs, whatever their groups
-	references references
-	waysOf     map[*yaml.Node][]*Way  // by the node of their document
-	size       map[string]int         // of manifests, by file, in texts
-	named      map[string][]*referent // by the names that they have while they are built
-	given      []string               // see findGiven
-	awaited    map[string]bool        // see findAwaited
-	configured map[string]bool        // folders with configurations, and those that load them
-	rest       *part
-	parts      []*part
+	nodes     []*node
+	nodeOf    map[*yaml.Node]*node // by the document of an object
+	entries   map[string]*entries  // by folder
+	referents referents
+	parts     []*part
+	// configured are the folders with configurations, and those that load them.
+	configured map[string]bool
+	size       map[string]int // of manifests, by file, in texts
 }
 
-// part is some of the documents that a build loads: specs, and what they may refer
-// to. The rest is all that is in no part.
+// node is what a part may lack: a YAML document of a manifest, or an entry of a kustomization
+// that generates, patches, scales or replaces something.
+type node struct {
+	position
+	text *source.Text // nil for an entry
+	ways []*Way       // of its objects
+	// outward are the folders that load it.
+	outward [][]string
+	// group has the nodes that are built only together.
+	group *group
+	// needs are entries that may change its objects, or what an entry copies from.
+	needs []*node
+	// refersTo are documents whose names its objects may hold.
+	refersTo []*node
+	// given are the values that an entry may give to objects, and loads the files that it loads.
+	given, loads []string
+}
+
+// position is where a node is written.
+type position struct {
+	file  string
+	field string // of a kustomization; empty for a document
+	index int    // in the field, or in the file
+}
+
+// group is a set of nodes that are built only together, as two of them may be, or may be about,
+// the same object.
+type group struct {
+	nodes  []*node
+	isDone bool // it is in a part
+}
+
+// part is some of the nodes of a build. What it has only because others need it is not taken
+// from its result.
 type part struct {
-	texts     map[string][]*source.Text // by file
-	referents map[*referent]bool
-	folders   map[string]bool // that its documents come through
-}
-
-func newPart() *part {
-	return &part{texts: map[string][]*source.Text{}, referents: map[*referent]bool{}, folders: map[string]bool{}}
+	nodes map[*node]bool // and whether it is taken
+	// empty are folders that load nothing of it.
+	empty [][]string
 }
 
 // divide divides the build of a folder; nil where it has to be built as a whole.
 func divide(w *Ways, partSize int) *division {
-	if w.countSpecs() < minParts*partSize {
+	if len(w.All) < minParts*partSize || !w.isDivisible() {
 		return nil
 	}
-	references, ok := w.readConfigurations()
-	d := &division{
-		Ways: w, references: references,
-		waysOf: map[*yaml.Node][]*Way{}, size: map[string]int{}, named: map[string][]*referent{},
-		awaited: map[string]bool{}, configured: map[string]bool{},
-	}
-	for _, gvk := range w.kinds.GVKs() {
-		d.specKinds = append(d.specKinds, gvk.Kind)
-	}
-	if !ok || !d.isDivisible() {
-		return nil
-	}
-	for i := range d.All {
-		node := d.All[i].Document.Node
-		d.waysOf[node] = append(d.waysOf[node], &d.All[i])
-	}
-	for _, m := range w.sources.Manifests {
-		d.size[m.File] = len(m.Texts)
-	}
+	d := &division{Ways: w, nodeOf: map[*yaml.Node]*node{}, entries: map[string]*entries{}, configured: map[string]bool{}, size: map[string]int{}}
 	d.findConfigured(w.folder)
+	d.addNodes()
+	d.joinSame()
+	d.findChanges()
 	d.findReferents()
-	d.findGiven()
-	d.findAwaited()
+	d.findReferences()
 	d.distribute(partSize)
 	return d
-}
-
-func (w *Ways) countSpecs() (count int) {
-	for _, m := range w.sources.Manifests {
-		for _, text := range m.Texts {
-			if w.isSpec(text) {
-				count++
-			}
-		}
-	}
-	return count
-}
-
-// isSpec reports whether a text is one object of a kind that users write.
-func (w *Ways) isSpec(text *source.Text) bool {
-	return len(text.Objects) == 1 && !text.Objects[0].Listed && w.kinds.Find(schema.FromAPIVersionAndKind(text.Objects[0].APIVersion, text.Objects[0].Kind)) != nil
 }
 
 // findConfigured finds the configured folders among one and those that it loads, and reports
@@ -112,67 +109,164 @@ func (d *division) findConfigured(folder string) bool {
 	return isConfigured
 }
 
-// distribute puts every document into a part, or into the rest.
-func (d *division) distribute(partSize int) {
-	d.rest = newPart()
-	size := partSize
+// addNodes adds the nodes of the build, in the order in which it loads them, those that make no
+// objects last.
+func (d *division) addNodes() {
+	texts := map[*yaml.Node]*node{}
 	for _, m := range d.sources.Manifests {
-		for _, text := range m.Texts {
-			referents, ok := d.independent(text)
-			if !ok {
-				d.rest.texts[m.File] = append(d.rest.texts[m.File], text)
-				continue
+		d.size[m.File] = len(m.Texts)
+		hasList, whole := slices.ContainsFunc(m.Texts, isList), &group{} // a List is read otherwise if it is alone
+		for i, text := range m.Texts {
+			n := &node{position: position{file: m.File, index: i}, text: text, group: &group{}}
+			if hasList {
+				n.group = whole
 			}
-			if size == partSize {
-				d.parts = append(d.parts, newPart())
-				size = 0
+			n.group.nodes = append(n.group.nodes, n)
+			for _, o := range text.Objects {
+				texts[o.Node] = n
 			}
-			d.parts[len(d.parts)-1].addSpec(text, d.waysOf[text.Objects[0].Node], referents)
-			size++
+		}
+	}
+	var others []*node
+	for _, folder := range slices.Sorted(maps.Keys(d.loaded)) {
+		e := d.newEntries(d.loaded[folder])
+		d.entries[folder] = e
+		for i, g := range d.generators[folder] { // the first entries
+			texts[g.document.Node] = e.all[i]
+		}
+		others = append(others, e.all...)
+	}
+	for i := range d.All {
+		way := &d.All[i]
+		n := texts[way.Document.Node]
+		if d.nodeOf[way.Document.Node] = n; len(n.ways) == 0 {
+			d.nodes = append(d.nodes, n)
+		}
+		n.ways = append(n.ways, way)
+		n.outward = append(n.outward, way.Folders)
+	}
+	for _, n := range others {
+		if len(n.ways) == 0 {
+			d.nodes = append(d.nodes, n)
 		}
 	}
 }
 
-// independent returns what a text may refer to, and reports whether it can be built with nothing
-// else: it is a spec that no other object needs or changes.
-func (d *division) independent(text *source.Text) (map[*referent]bool, bool) {
-	ways := d.waysOf[text.Objects[0].Node]
-	if !d.isSpec(text) || len(ways) == 0 || slices.ContainsFunc(ways, d.isClosed) {
-		return nil, false
-	}
-	names, namespaces := d.namesOf(ways)
-	if slices.ContainsFunc(names, func(name string) bool { return d.awaited[name] }) {
-		return nil, false
-	}
-	referents := d.referentsOf(text.Objects[0], namespaces)
-	for r := range referents {
-		if r.isClosed {
-			return nil, false
-		}
-	}
-	return referents, true
+// isList reports whether a text is a List.
+func isList(text *source.Text) bool {
+	return slices.ContainsFunc(text.Objects, func(o source.Document) bool { return o.Listed || manifest.IsListKind(o.Kind) })
 }
 
-// addSpec adds a spec and what it may refer to.
-func (p *part) addSpec(spec *source.Text, ways []*Way, referents map[*referent]bool) {
-	p.add(spec, ways)
-	for r := range referents {
-		if !p.referents[r] {
-			p.add(r.text, r.ways)
+// join has two nodes built only together.
+func join(a, b *node) {
+	from, to := a.group, b.group
+	if from == to {
+		return
+	}
+	if len(from.nodes) > len(to.nodes) {
+		from, to = to, from
+	}
+	for _, n := range from.nodes {
+		n.group = to
+	}
+	to.nodes = append(to.nodes, from.nodes...)
+}
+
+// joinSame joins the nodes of objects that have one ID where kustomize wants to tell them apart:
+// when a folder is loaded, and in the end.
+func (d *division) joinSame() {
+	type id struct {
+		after string // the folders that change the object afterwards
+		gvk   resid.Gvk
+		identity
+	}
+	first := map[id]*node{}
+	for i := range d.All {
+		way := &d.All[i]
+		n := d.nodeOf[way.Document.Node]
+		for stage, identities := range d.stages(*way, len(way.Folders)) {
+			id := id{strings.Join(way.Folders[stage:], "\n"), way.gvk, identities[len(identities)-1]}
+			if other := first[id]; other != nil {
+				join(n, other)
+			} else {
+				first[id] = n
+			}
 		}
-		p.referents[r] = true
 	}
 }
 
-// add adds a text, nil for what is generated, with the folders on its ways.
-func (p *part) add(text *source.Text, ways []*Way) {
-	file := ways[0].Document.File
-	if text != nil && !slices.Contains(p.texts[file], text) {
-		p.texts[file] = append(p.texts[file], text)
-	}
-	for _, way := range ways {
-		for _, folder := range way.Folders {
-			p.folders[folder] = true
+// distribute puts every node into the part that its objects are taken from.
+func (d *division) distribute(partSize int) {
+	size := partSize
+	for _, n := range d.nodes {
+		if n.group.isDone {
+			continue
+		}
+		if size >= partSize {
+			d.parts = append(d.parts, &part{nodes: map[*node]bool{}})
+			size = 0
+		}
+		n.group.isDone = true
+		for _, member := range n.group.nodes {
+			d.parts[len(d.parts)-1].nodes[member] = true
+			size += len(member.ways)
 		}
 	}
+	isLoaded := map[string]bool{}
+	for _, p := range d.parts {
+		for _, n := range slices.Collect(maps.Keys(p.nodes)) {
+			p.add(n.refersTo)
+			p.add(n.needs)
+		}
+		maps.Copy(isLoaded, p.folders())
+	}
+	for folder := range d.loaded { // it may be wrong even where it is empty
+		if !isLoaded[folder] {
+			d.parts[0].empty = append(d.parts[0].empty, d.outward[folder]...)
+		}
+	}
+}
+
+// add adds nodes that others need, and what these need, but nothing that is taken.
+func (p *part) add(needed []*node) {
+	for _, n := range needed {
+		for _, member := range n.group.nodes {
+			if _, isThere := p.nodes[member]; !isThere {
+				p.nodes[member] = false
+				p.add(member.needs)
+			}
+		}
+	}
+}
+
+// folders returns the folders that load the nodes of a part.
+func (p *part) folders() map[string]bool {
+	found := map[string]bool{}
+	add := func(outward [][]string) {
+		for _, folders := range outward {
+			for _, folder := range folders {
+				found[folder] = true
+			}
+		}
+	}
+	add(p.empty)
+	for n, isTaken := range p.nodes {
+		if isTaken || len(n.ways) > 0 {
+			add(n.outward)
+		}
+	}
+	return found
+}
+
+// isWorthwhile reports whether kustomize compares fewer pairs of objects in the parts than in all.
+func (d *division) isWorthwhile() bool {
+	count := 0
+	for _, p := range d.parts {
+		size := 0
+		for n := range p.nodes {
+			size += len(n.ways)
+		}
+		count += size * size
+	}
+	return count < len(d.All)*len(d.All)
 }

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ const overlay = "/environments/prod"
 // TestDivision builds each repository of testdata as a whole and in parts: the same
 // has to come of it. An archive ends its comment with what else is expected:
 //
-//	apart: 3          specs that are built apart, where each is a part of its own
+//	parts: 3          the parts, where each is as small as it can be; 0 where it is built as a whole
 //	fails: no match   a part of the problem that keeps it from being built
 func TestDivision(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -47,8 +48,8 @@ func TestDivision(t *testing.T) {
 			}
 			for partSize := 1; partSize <= 3; partSize++ {
 				d := newDivision(s, partSize)
-				if partSize == 1 && countParts(d) != want.apart {
-					t.Errorf("%d specs are built apart, want %d", countParts(d), want.apart)
+				if partSize == 1 && countParts(d) != want.parts {
+					t.Errorf("%d parts, want %d", countParts(d), want.parts)
 				}
 				if d == nil {
 					continue
@@ -63,27 +64,27 @@ func TestDivision(t *testing.T) {
 
 // expectation is what an archive says will come of it.
 type expectation struct {
-	apart int
+	parts int
 	fails string
 }
 
-var expected = regexp.MustCompile(`(?m)^(apart|fails): (.*)$`)
+var expected = regexp.MustCompile(`(?m)^(parts|fails): (.*)$`)
 
 func expect(t *testing.T, comment string) (want expectation) {
 	t.Helper()
-	want.apart = -1
+	want.parts = -1
 	for _, match := range expected.FindAllStringSubmatch(comment, -1) {
 		if match[1] == "fails" {
 			want.fails = match[2]
 			continue
 		}
 		var err error
-		if want.apart, err = strconv.Atoi(match[2]); err != nil {
+		if want.parts, err = strconv.Atoi(match[2]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want.apart < 0 {
-		t.Fatal("the comment does not say how many specs are built apart")
+	if want.parts < 0 {
+		t.Fatal("the comment does not say how many parts there are")
 	}
 	return want
 }
@@ -146,14 +147,14 @@ type result struct {
 func buildWhole(s *source.Sources) result {
 	var objects []manifest.Object
 	err := isolated(s, func() (err error) {
-		objects, err = buildFolder(s.FS, overlay, nil)
+		objects, err = buildFolder(s.FS, overlay)
 		return err
 	})
 	return newResult(s, objects, err)
 }
 
 func newDivision(s *source.Sources, partSize int) (d *division) {
-	_ = isolated(s, func() error { d = divide(FindWays(s, gatehouse.All(), overlay), partSize); return nil })
+	_ = isolated(s, func() error { d = divide(FindWays(s, overlay), partSize); return nil })
 	return d
 }
 
@@ -168,9 +169,12 @@ func countParts(d *division) int {
 func buildDivided(d *division) result {
 	var objects []manifest.Object
 	err := isolated(d.sources, func() (err error) {
-		objects, err = d.buildAll()
+		objects, err = d.buildAll(nil)
 		return err
 	})
+	if errors.Is(err, errEntangled) {
+		return result{problem: errEntangled.Error()}
+	}
 	return newResult(d.sources, objects, err)
 }
 
@@ -194,7 +198,7 @@ func newResult(s *source.Sources, objects []manifest.Object, err error) result {
 		}
 		id := o.ID()
 		if id.Namespace == "" { // as kustomize has it
-			id.Namespace = defaultNamespace
+			id.Namespace = "default"
 		}
 		key := o.GetAPIVersion() + " " + id.String()
 		if r.objects[key] = append(r.objects[key], string(content)); len(r.objects[key]) > 1 {

@@ -1,110 +1,78 @@
 package kustomize
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/kustomize/kyaml/utils"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/source"
 )
 
-// isDivisible reports whether no kustomization has a field that may concern all objects, and no
-// file is more than a list of objects. The order in which all are built is known only where they
-// are built together.
-func (d *division) isDivisible() bool {
-	if isFIFO(d.loaded[d.folder]) {
+// isDivisible reports whether each kustomization changes each object by itself, apart from what its
+// entries say of others, and whether it is known which objects have which names while they are
+// built. The order in which all are built is known only where they are built together.
+func (w *Ways) isDivisible() bool {
+	if isFIFO(w.loaded[w.folder]) || !w.areConfigurationsPlain() {
 		return false
 	}
 	isShared := map[string]bool{} // a part has less of these files
-	for _, m := range d.sources.Manifests {
-		if isShared[m.File] = true; !d.isDivisibleManifest(m) {
+	for _, m := range w.sources.Manifests {
+		isShared[m.File] = true
+		if slices.ContainsFunc(m.Texts, func(text *source.Text) bool { return slices.ContainsFunc(text.Objects, isUnclear) }) {
 			return false
 		}
 	}
-	for _, k := range d.loaded {
+	for _, k := range w.loaded {
 		if isShared[k.File] {
 			return false
 		}
 		isShared[k.File] = true
 	}
-	hasReferrer := slices.ContainsFunc(d.sources.Manifests, d.hasReferrer)
-	for _, k := range d.loaded {
-		if !d.isDivisibleKustomization(k) || hasReferrer && len(k.Replacements) > 0 ||
-			slices.ContainsFunc(d.otherFiles(k), func(file string) bool { return file == "" || isShared[file] }) {
+	for _, k := range w.loaded {
+		if !w.isDivisibleKustomization(k) || slices.ContainsFunc(w.otherFiles(k), func(file string) bool { return file == "" || isShared[file] }) {
 			return false
 		}
 	}
 	return true
 }
 
-// isDivisibleKustomization reports whether a kustomization changes each object by itself, apart
-// from replacements, and leaves alone what tells specs, and what they refer to, from others.
-func (d *division) isDivisibleKustomization(k *source.Kustomization) bool {
-	switch {
-	case len(k.Vars)+len(k.Crds)+len(k.OpenAPI)+len(k.Generators)+len(k.Transformers)+len(k.Validators) > 0,
-		slices.Contains(k.BuildMetadata, types.TransformerAnnotations),
-		k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix+k.Namespace != "",
-		slices.ContainsFunc(d.addedMetadata(k), mentionsKustomize),
-		slices.ContainsFunc(k.Replacements, mayRename),
-		len(d.generators[k.Folder]) < len(k.ConfigMapGenerator)+len(k.SecretGenerator):
-		return false
-	}
-	return !slices.ContainsFunc(d.patches[k.Folder], func(p patch) bool {
-		return p.err != nil || p.changesKind() || p.changesIdentity() && p.selectsKind(slices.Concat(d.references.kinds, d.specKinds)) ||
-			// A part may lack what another document names.
-			len(p.documents) > 1 && p.target == nil && p.selectsKind(d.references.kinds)
-	})
+// isDivisibleKustomization reports whether a kustomization has only fields that change each object by
+// itself, or that tell which objects they are about, and leaves alone what tells one from others.
+func (w *Ways) isDivisibleKustomization(k *source.Kustomization) bool {
+	return len(k.Vars)+len(k.Crds)+len(k.OpenAPI)+len(k.Generators)+len(k.Transformers)+len(k.Validators) == 0 &&
+		!slices.Contains(k.BuildMetadata, types.TransformerAnnotations) &&
+		!slices.ContainsFunc(w.addedMetadata(k), mentionsKustomize) &&
+		!slices.ContainsFunc(k.Replacements, mayRename) &&
+		len(w.generators[k.Folder]) == len(k.ConfigMapGenerator)+len(k.SecretGenerator) &&
+		!slices.ContainsFunc(w.patches[k.Folder], func(p patch) bool { return p.err != nil || len(p.documents) == 0 || p.renames() })
 }
 
-// mayRename reports whether a replacement may change the name of an object.
+// mayRename reports whether a replacement may change the name of an object, or be malformed.
 func mayRename(r types.ReplacementField) bool {
 	return r.Path != "" || slices.ContainsFunc(r.Targets, func(target *types.TargetSelector) bool {
 		return target == nil || len(target.FieldPaths) == 0 || slices.ContainsFunc(target.FieldPaths, func(path string) bool {
-			return isForKustomize(path) || isOfIdentity(strings.Split(path, "."))
+			keys := utils.SmarterPathSplitter(path, ".")
+			return isForKustomize(path) || isOfIdentity(keys) || slices.Contains(keys[:min(len(keys), 2)], "*")
+		}) || slices.ContainsFunc(slices.Concat(target.Reject, []*types.Selector{target.Select}), func(s *types.Selector) bool {
+			if s == nil {
+				return true
+			}
+			_, err := newSelector(s)
+			return err != nil
 		})
 	})
 }
 
-// separatedBadly is the separator of documents that kustomize refuses, as a document
-// starts on its line.
-var separatedBadly = regexp.MustCompile(`(?m)^---[ \t]*[^\s#]`)
-
-// isDivisibleManifest reports whether the documents of a file can be told apart, and ask
-// nothing of kustomize.
-func (d *division) isDivisibleManifest(m *source.Manifest) bool {
-	content, err := d.sources.FS.ReadFile(m.File)
-	if err != nil || separatedBadly.Match(content) {
-		return false
-	}
-	return !slices.ContainsFunc(m.Texts, func(text *source.Text) bool {
-		return d.isSpec(text) && !isPlain(text.Objects[0]) || slices.ContainsFunc(text.Objects, d.isRenamedReferent)
-	})
-}
-
-// hasReferrer reports whether a file has an object that may refer to specs.
-func (d *division) hasReferrer(m *source.Manifest) bool {
-	return slices.ContainsFunc(m.Texts, func(text *source.Text) bool { return slices.ContainsFunc(text.Objects, d.references.isReferrer) })
-}
-
-// isRenamedReferent reports whether specs may refer to an object that tells kustomize about
-// names that it had.
-func (d *division) isRenamedReferent(o source.Document) bool {
-	if !slices.Contains(d.references.kinds, o.Kind) {
-		return false
-	}
-	for key := range o.Annotations() {
-		if strings.HasPrefix(key, "internal.config.kubernetes.io/") {
-			return true
-		}
-	}
-	return false
-}
-
-// isPlain reports whether a spec has a name and asks nothing of kustomize.
-func isPlain(spec source.Document) bool {
-	return spec.Name != "" && !mentionsKustomize(spec.Annotations())
+// isUnclear reports whether an object asks something of kustomize, or has a name that is not known:
+// a merge key may hold it.
+func isUnclear(o source.Document) bool {
+	isMerged := func(node *yaml.Node) bool { return source.Field(node, "<<") != nil }
+	return o.Name == "" || isMerged(o.Node) || isMerged(source.Field(o.Node, "metadata")) || mentionsKustomize(o.Annotations())
 }
 
 // mentionsKustomize reports whether an annotation is one that kustomize acts on.
@@ -117,10 +85,10 @@ func mentionsKustomize(annotations map[string]string) bool {
 	return false
 }
 
-// isForKustomize reports whether kustomize acts on an annotation with a key: it may drop the
-// object, or change its name.
+// isForKustomize reports whether an annotation with a key may have kustomize change a name. It only
+// leaves out local configuration, in the end.
 func isForKustomize(key string) bool {
-	return strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/")
+	return key != source.LocalConfig && (strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/"))
 }
 
 // addedMetadata returns the labels and annotations that a kustomization gives objects. Its
@@ -163,4 +131,62 @@ func (w *Ways) otherFiles(k *source.Kustomization) (files []string) {
 	}
 	add(k.Configurations...)
 	return files
+}
+
+// fieldSpecs is what a configuration of kustomize says of fields.
+type fieldSpecs struct {
+	NamePrefix    types.FsSlice `json:"namePrefix"`
+	NameSuffix    types.FsSlice `json:"nameSuffix"`
+	NameReference []struct {
+		resid.Gvk `json:",inline"`
+		Referrers types.FsSlice `json:"fieldSpecs"`
+	} `json:"nameReference"`
+
+	Namespace         types.FsSlice `json:"namespace"`
+	Labels            types.FsSlice `json:"labels"`
+	CommonLabels      types.FsSlice `json:"commonLabels"`
+	TemplateLabels    types.FsSlice `json:"templateLabels"`
+	CommonAnnotations types.FsSlice `json:"commonAnnotations"`
+	Images            types.FsSlice `json:"images"`
+	Replicas          types.FsSlice `json:"replicas"`
+}
+
+// ownConfigurations returns the configurations that people wrote.
+func ownConfigurations(k *source.Kustomization) []string {
+	return filter(k.Configurations, func(entry string) bool { return entry != source.ConfigurationFile })
+}
+
+// areConfigurationsPlain reports whether the configurations of a build leave alone what tells an
+// object from others, and what is generated.
+func (w *Ways) areConfigurationsPlain() bool {
+	for _, k := range w.loaded {
+		for _, entry := range ownConfigurations(k) {
+			content, err := w.sources.FS.ReadFile(k.Paths[entry])
+			var specs fieldSpecs
+			if err != nil || sigsyaml.Unmarshal(content, &specs) != nil || !specs.isPlain() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (f fieldSpecs) isPlain() bool {
+	fields := slices.Concat(f.Namespace, f.Labels, f.CommonLabels, f.TemplateLabels, f.CommonAnnotations, f.Images, f.Replicas)
+	for _, reference := range f.NameReference {
+		if slices.ContainsFunc(reference.Referrers, func(referrer types.FieldSpec) bool {
+			return referrer.Path == types.MetadataNamespacePath || selectsData(referrer.Gvk)
+		}) {
+			return false
+		}
+		fields = append(fields, reference.Referrers...)
+	}
+	return len(f.NamePrefix)+len(f.NameSuffix) == 0 && !slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
+		return field.Path != types.MetadataNamespacePath && isOfIdentity(strings.Split(field.Path, "/"))
+	})
+}
+
+// selectsData reports whether a selector selects ConfigMaps or Secrets.
+func selectsData(selector resid.Gvk) bool {
+	return slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool { return resid.NewGvk("", "v1", kind).IsSelected(&selector) })
 }

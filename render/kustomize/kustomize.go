@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provenance"
 	"sigs.k8s.io/kustomize/api/resmap"
-	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"example.com/gatehouse/render/manifest"
@@ -25,17 +24,14 @@ import (
 )
 
 // buildFolder builds a folder of a file system: no plugins, no loading of files from outside
-// the folder of a kustomization. It returns the objects that keep says; nil says all.
-func buildFolder(fs *source.FileSystem, folder string, keep func(*resource.Resource) bool) ([]manifest.Object, error) {
+// the folder of a kustomization.
+func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
 	resources, err := kustomize(fs, folder)
 	if err != nil {
 		return nil, err
 	}
 	objects := make([]manifest.Object, 0, resources.Size())
 	for _, r := range resources.Resources() {
-		if keep != nil && !keep(r) {
-			continue
-		}
 		o, err := manifest.FromYAML(r.YNode())
 		if err != nil {
 			return nil, &objectError{manifest.ID{Group: r.GetGvk().Group, Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}, err}

@@ -149,7 +149,7 @@ func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string
 	for name, content := range files {
 		virtual[path.Join(virtualFolder, name)] = content
 	}
-	return buildFolder(fs.With(virtual), virtualFolder, nil)
+	return buildFolder(fs.With(virtual), virtualFolder)
 }
 
 // findBefore finds the rendered objects of the same IDs as the changed ones, which it gives what

@@ -61,24 +61,16 @@ func (p patch) selects(c candidate) bool {
 	})
 }
 
-// selectsKind reports whether a patch may change an object of one of some kinds.
-func (p patch) selectsKind(kinds []string) bool {
-	if p.target != nil {
-		return slices.ContainsFunc(kinds, p.target.selectsKind)
-	}
-	return slices.ContainsFunc(p.documents, func(d source.Document) bool { return slices.Contains(kinds, d.Kind) })
-}
-
-// changesKind reports whether a patch may make of any object one of another kind: of a
-// spec, or of what specs refer to.
-func (p patch) changesKind() bool {
-	return p.Options != nil && p.Options.AllowKindChange ||
-		p.changes(func(keys []string) bool { return slices.Contains([]string{"", "kind"}, keys[0]) })
-}
-
 // changesIdentity reports whether a patch may change what tells an object from others,
 // or whether it is there.
 func (p patch) changesIdentity() bool {
+	return p.renames() || slices.ContainsFunc(p.documents, func(d source.Document) bool {
+		return isDirective(d.Node) || isDirective(source.Field(d.Node, "metadata"))
+	})
+}
+
+// renames reports whether a patch may change what tells an object from others.
+func (p patch) renames() bool {
 	if p.Options != nil && (p.Options.AllowNameChange || p.Options.AllowKindChange) {
 		return true
 	}
@@ -87,7 +79,7 @@ func (p patch) changesIdentity() bool {
 		d.Values(func(value string) {
 			asks = asks || isForKustomize(value)
 		})
-		return asks || isDirective(d.Node) || isDirective(source.Field(d.Node, "metadata"))
+		return asks
 	}) || p.changes(isOfIdentity)
 }
 

@@ -1,41 +1,41 @@
 package kustomize
 
 import (
-	"os"
+	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/kustomize/api/resource"
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
-
-// buildPart builds a part: of objects beside its specs the rest has the right ones.
-func (d *division) buildPart(p *part) ([]manifest.Object, error) {
-	pruned := &pruning{division: d, part: p, isRest: p == d.rest, files: map[string][]byte{}}
-	isLeft, err := pruned.keepFolder(d.folder)
-	if err != nil || !isLeft {
-		return nil, err
-	}
-	var keep func(r *resource.Resource) bool
-	if !pruned.isRest {
-		keep = func(r *resource.Resource) bool {
-			gvk := r.GetGvk()
-			return d.kinds.Find(schema.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}) != nil
-		}
-	}
-	return buildFolder(d.sources.FS.With(pruned.files), d.folder, keep)
-}
 
 // pruning takes from the kustomizations of a build what a part does without.
 type pruning struct {
 	*division
-	*part
-	isRest bool
-	files  map[string][]byte // what stands in for kustomizations and manifests
+	folders map[string]bool
+	texts   map[string][]*node // of manifests, by file
+	entries map[position]bool
+	files   map[string][]byte // what stands in for kustomizations and manifests
+	read    []string          // the files that kustomize reads
+}
+
+// prune returns the files that a part is built from, and which of them kustomize reads.
+func (d *division) prune(p *part) (fs *source.FileSystem, read []string, err error) {
+	pruned := &pruning{division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}}
+	for n := range p.nodes {
+		if n.text == nil {
+			pruned.entries[n.position] = true
+			pruned.read = append(pruned.read, n.loads...)
+		} else {
+			pruned.texts[n.file] = append(pruned.texts[n.file], n)
+		}
+	}
+	for _, texts := range pruned.texts {
+		slices.SortFunc(texts, func(a, b *node) int { return cmp.Compare(a.index, b.index) })
+	}
+	_, err = pruned.keepFolder(d.folder)
+	slices.Sort(pruned.read)
+	return d.sources.FS.With(pruned.files), slices.Compact(pruned.read), err
 }
 
 // keepFolder prunes the kustomization of a folder and those that it loads. It reports
@@ -49,84 +49,64 @@ func (p *pruning) keepFolder(folder string) (bool, error) {
 		case err != nil:
 		case p.loaded[loaded] == nil:
 			isLeft = p.keepFile(loaded)
-		case p.isRest || p.folders[loaded] || p.configured[loaded]:
+		case p.folders[loaded] || p.configured[loaded]:
 			isLeft, err = p.keepFolder(loaded)
 		}
 		return isLeft
 	}
-	before := len(k.Resources) + len(k.Components)
-	k.Resources, k.Components = filter(k.Resources, keep), filter(k.Components, keep)
-	switch {
-	case err != nil:
-		return false, err
-	case !p.isRest:
-		p.pruneOthers(&k)
-	case before == len(k.Resources)+len(k.Components):
-		return true, nil // as it is written
-	case isIdle(k):
-		return false, nil
+	count := func() int {
+		return len(k.Resources) + len(k.Components) + len(k.ConfigMapGenerator) + len(k.SecretGenerator) +
+			len(k.PatchesStrategicMerge) + len(k.Patches) + len(k.PatchesJson6902) + len(k.Replicas) + len(k.Replacements)
 	}
-	if k.IsEmpty() {
-		return false, nil
+	before := count()
+	k.Resources, k.Components = filter(k.Resources, keep), filter(k.Components, keep)
+	k.ConfigMapGenerator = keepEntries(p, k.File, "configMapGenerator", k.ConfigMapGenerator)
+	k.SecretGenerator = keepEntries(p, k.File, "secretGenerator", k.SecretGenerator)
+	k.PatchesStrategicMerge = keepEntries(p, k.File, "patchesStrategicMerge", k.PatchesStrategicMerge)
+	k.Patches = keepEntries(p, k.File, "patches", k.Patches)
+	k.PatchesJson6902 = keepEntries(p, k.File, "patchesJson6902", k.PatchesJson6902)
+	k.Replicas = keepEntries(p, k.File, "replicas", k.Replicas)
+	k.Replacements = keepEntries(p, k.File, "replacements", k.Replacements)
+	isPruned := before != count()
+	if err != nil || isPruned && k.IsEmpty() {
+		return false, err
+	}
+	p.read = append(p.read, k.File)
+	for _, entry := range k.Configurations {
+		p.read = append(p.read, k.Paths[entry])
+	}
+	if !isPruned {
+		return true, nil
 	}
 	p.files[k.File], err = yaml.Marshal(k.Kustomization)
 	return true, err
 }
 
+// keepEntries returns the entries of a field that the part has.
+func keepEntries[T any](p *pruning, file, field string, list []T) (kept []T) {
+	for i, entry := range list {
+		if p.entries[position{file, field, i}] {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
 // keepFile reduces a file to the texts of the part, and reports whether any are left.
 func (p *pruning) keepFile(file string) bool {
-	texts := p.texts[file]
-	if len(texts) != p.size[file] {
-		p.files[file] = source.Join(texts)
+	texts, size := p.texts[file], p.size[file]
+	if len(texts) > 0 {
+		p.read = append(p.read, file)
 	}
-	return len(texts) > 0 || p.isRest && p.size[file] == 0
-}
-
-// isIdle reports whether a kustomization that is left of the rest does nothing: all that
-// it might do is to change objects that it does not have. A component changes those of
-// others.
-func isIdle(k source.Kustomization) bool {
-	k.MetaData, k.Namespace, k.NamePrefix, k.NameSuffix = nil, "", "", ""
-	k.Labels, k.CommonLabels, k.CommonAnnotations, k.Images = nil, nil, nil, nil
-	k.BuildMetadata, k.SortOptions, k.GeneratorOptions, k.Configurations = nil, nil, nil, ownConfigurations(&k)
-	return k.Kind != types.ComponentKind && k.IsEmpty()
-}
-
-// pruneOthers takes from a kustomization what concerns objects that are not in the
-// part.
-func (p *pruning) pruneOthers(k *source.Kustomization) {
-	var candidates []candidate // what the specs refer to
-	generated := map[manifest.ID]bool{}
-	for r := range p.referents {
-		for _, way := range r.ways {
-			if i := slices.Index(way.Folders, k.Folder); i >= 0 {
-				candidates = append(candidates, p.candidate(*way, i))
-			}
-			if way.IsGenerated && way.Document.File == k.File {
-				generated[way.Document.ID] = true
-			}
-		}
+	if len(texts) == size {
+		return true
 	}
-	keep := func(kind string, args types.GeneratorArgs) bool {
-		g := generator{kind: kind, GeneratorArgs: args}
-		return g.creates() && generated[manifest.ID{Kind: kind, Namespace: g.Namespace, Name: g.Name}] || slices.ContainsFunc(candidates, g.changes)
+	kept := make([]*source.Text, len(texts))
+	for i, n := range texts {
+		kept[i] = n.text
 	}
-	k.ConfigMapGenerator = filter(k.ConfigMapGenerator, func(g types.ConfigMapArgs) bool { return keep("ConfigMap", g.GeneratorArgs) })
-	k.SecretGenerator = filter(k.SecretGenerator, func(g types.SecretArgs) bool { return keep("Secret", g.GeneratorArgs) })
-
-	k.Replicas, k.Replacements, k.PatchesStrategicMerge, k.Patches, k.PatchesJson6902 = nil, nil, nil, nil, nil
-	for _, one := range p.patches[k.Folder] {
-		switch {
-		case one.target == nil && !slices.ContainsFunc(candidates, one.selects),
-			one.target != nil && !one.selectsKind(slices.Concat(p.specKinds, p.references.kinds)):
-		case one.field == "patchesStrategicMerge":
-			k.PatchesStrategicMerge = append(k.PatchesStrategicMerge, types.PatchStrategicMerge(one.Path+one.Patch.Patch))
-		case one.field == "patches":
-			k.Patches = append(k.Patches, one.Patch)
-		default:
-			k.PatchesJson6902 = append(k.PatchesJson6902, one.Patch)
-		}
-	}
+	p.files[file] = source.Join(kept)
+	return len(texts) > 0
 }
 
 // filter returns the items that are to be kept, nil where there are none.
@@ -137,18 +117,4 @@ func filter[T any](list []T, keep func(T) bool) (kept []T) {
 		}
 	}
 	return kept
-}
-
-// mute keeps kustomize from printing the same warnings for each part.
-func mute() (unmute func()) {
-	stderr := os.Stderr
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return func() {}
-	}
-	os.Stderr = null
-	return func() {
-		os.Stderr = stderr
-		_ = null.Close()
-	}
 }

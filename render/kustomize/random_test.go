@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,11 +15,11 @@ import (
 // TestRandomDivision builds random repositories as wholes and in parts: the same has to
 // come of each.
 func TestRandomDivision(t *testing.T) {
-	var c counts
+	c := counts{references: readReferences(t)}
 	for partSize := 1; partSize <= 3; partSize++ {
 		t.Run(fmt.Sprintf("parts of %d", partSize), func(t *testing.T) { c.checkRandomDivisions(t, partSize) })
 	}
-	t.Logf("%+v", c)
+	t.Logf("%d repositories, %d divided, %d built, %d entangled", c.all, c.divided, c.built, c.entangled)
 	if c.divided*4 < c.all || c.built*3 < c.divided {
 		t.Error("so few are divided, or built in parts, that this tests little")
 	}
@@ -26,13 +27,15 @@ func TestRandomDivision(t *testing.T) {
 
 // counts are of repositories.
 type counts struct {
-	all, divided, built int
+	all, divided, built, entangled int
+
+	references []reference
 }
 
 func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 	defer mute()()
 	rapid.Check(t, func(t *rapid.T) {
-		d := &drawing{T: t}
+		d := &drawing{T: t, known: c.references}
 		archive := d.repository()
 		dir, err := os.MkdirTemp("", "division")
 		if err != nil {
@@ -50,7 +53,12 @@ func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 		}
 		c.divided++
 		whole := buildWhole(s)
-		if difference := whole.compare(buildDivided(division)); difference != "" {
+		divided := buildDivided(division)
+		if divided.problem == errEntangled.Error() {
+			c.entangled++
+			return
+		}
+		if difference := whole.compare(divided); difference != "" {
 			t.Fatalf("%s\n%s", difference, txtar.Format(archive))
 		}
 		if whole.problem != "" {
@@ -71,6 +79,10 @@ type drawing struct {
 	isLoaded   map[string]bool
 	// isWild reports whether to draw what can hardly be built, or not apart.
 	isWild bool
+	// isPlain reports whether to draw hardly any object of the kinds that something is rendered from.
+	isPlain bool
+	// known are the references that kustomize knows by itself.
+	known []reference
 	// here are the names in the folder that is drawn and those that it loads, by kind;
 	// in are those of the folders before.
 	here map[string][]string
@@ -93,7 +105,7 @@ const moreReferences = `nameReference:
 
 func (d *drawing) repository() *txtar.Archive {
 	d.isLoaded, d.in = map[string]bool{}, map[string]map[string][]string{}
-	d.isWild = d.chance(40)
+	d.isWild, d.isPlain = d.chance(40), d.chance(60)
 	d.write("more/kustomization.yaml", "configurations: [more.yaml]\n")
 	d.write("more/more.yaml", moreReferences)
 	for i := range d.number(3) {
@@ -147,7 +159,7 @@ func (d *drawing) drawFolder(folder string, isComponent bool) {
 		k.WriteString("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n")
 	}
 	d.drawLoaded(k, folder, isComponent)
-	if !isComponent || d.wild(5) {
+	if !isComponent || d.chance(20) {
 		field(30, "namespace: %s", d.pick("one", "two", "default"))
 		field(25, "namePrefix: %s", d.pick("p-", "q-"))
 		field(10, "nameSuffix: -%s", d.pick("s", "t"))
@@ -156,16 +168,15 @@ func (d *drawing) drawFolder(folder string, isComponent bool) {
 	field(5, "commonLabels: {team: a}")
 	field(15, "commonAnnotations: {%s}", d.pick("owner: b", "team: b", "settings: "+d.configName()))
 	field(15, "images: [{name: memcached, newTag: %q}, {name: busybox, newName: other}]", d.pick("1", "2"))
-	if len(d.here["Memcached"]) > 0 || d.wild(5) {
+	if kind := d.pick("Deployment", "StatefulSet", "ReplicaSet"); len(d.here[kind]) > 0 {
+		field(20, "replicas: [{name: %s, count: 3}]", d.nameHere(kind))
+	} else if len(d.here["Memcached"]) > 0 || d.wild(5) {
 		field(15, "replicas: [{name: %s, count: 5}]", d.nameHere("Memcached"))
 	}
 	field(5, "generatorOptions: {%s: true}", d.pick("disableNameSuffixHash", "immutable"))
 	field(2, "buildMetadata: [%s]", d.pick("originAnnotations", "managedByLabel", "transformerAnnotations"))
 	field(2, "sortOptions: {order: fifo}")
-	if len(d.here["ConfigMap"]) > 0 || d.wild(5) {
-		field(3, "replacements:\n- source: {kind: ConfigMap, name: %s, fieldPath: data.k}\n  targets: [{select: {kind: %s}, fieldPaths: [%s], options: {create: true}}]",
-			d.nameHere("ConfigMap"), d.pick("At", "At", "Secret"), d.pick("spec.command", "metadata.labels.settings", "metadata.name"))
-	}
+	d.drawReplacements(k)
 	if d.wild(5) {
 		field(30, "vars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: %s}, fieldref: {fieldpath: data.k}}]", d.nameHere("ConfigMap"))
 		field(30, "transformers:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: any}\n  prefix: t-\n  fieldSpecs: [{path: metadata/name}]")
@@ -241,6 +252,16 @@ func (d *drawing) document() string {
 	namespace := ""
 	if d.chance(15) {
 		namespace = ", namespace: " + d.pick("one", "two", "default")
+	}
+	if d.isPlain || d.chance(30) {
+		switch kind := d.number(20); {
+		case kind < 9:
+			return d.referrer(namespace)
+		case kind < 17:
+			return d.referent(namespace)
+		case kind < 18:
+			return d.cluster()
+		}
 	}
 	switch kind := d.number(20); {
 	case kind < 10:
@@ -388,6 +409,33 @@ const (
 	memVersion = "cache.example.com/v1alpha1"
 )
 
+// drawReplacements draws replacements from objects that are here, by which others may come to refer
+// to further ones.
+func (d *drawing) drawReplacements(k *strings.Builder) {
+	kinds := d.kindsHere()
+	if len(kinds) == 0 || !d.chance(6) {
+		return
+	}
+	k.WriteString("replacements:\n")
+	for range 1 + d.number(2) {
+		kind := d.pick(kinds...)
+		source := fmt.Sprintf("kind: %s, name: %s", kind, d.nameHere(kind))
+		if d.wild(10) {
+			source = "kind: " + kind
+		}
+		fmt.Fprintf(k, "- source: {%s, fieldPath: %s}\n  targets: [{select: {kind: %s}, fieldPaths: [%s], options: {create: true%s}}]\n",
+			source, d.pick("metadata.name", "metadata.name", "metadata.namespace", "data.k"), d.pick(append(kinds, "At", "Deployment|Pod")...),
+			d.pick("spec.command", "metadata.labels.settings", "spec.template.spec.serviceAccountName", "spec.serviceAccountName", "metadata.annotations.owner"),
+			d.pick("", "", ", delimiter: '-', index: 1"))
+		if d.wild(5) {
+			k.WriteString("- path: a.yaml\n")
+		}
+	}
+}
+
+// kindsHere returns the kinds of the objects of the folder and those that it loads.
+func (d *drawing) kindsHere() []string { return slices.Sorted(maps.Keys(d.here)) }
+
 func (d *drawing) drawPatches(k *strings.Builder, folder string) {
 	count := max(0, d.number(5)-2)
 	if count == 0 {
@@ -419,6 +467,9 @@ func (d *drawing) drawPatches(k *strings.Builder, folder string) {
 func (d *drawing) drawPatch() (target, patch string) {
 	target = d.pick("kind: At", "kind: Memcached", "kind: At|Memcached", "group: cache.example.com", "labelSelector: team=a",
 		"annotationSelector: owner=b", "namespace: one", "kind: At, name: s.*", "kind: ConfigMap", "kind: Service", "name: "+d.specName())
+	if kinds := d.kindsHere(); len(kinds) > 0 && d.chance(40) {
+		return d.drawPlainPatch(d.pick(kinds...))
+	}
 	switch kind := d.number(50); {
 	case kind < 12:
 		return target, fmt.Sprintf("- {op: add, path: /metadata/%s, value: {x: %s}}\n", d.pick("labels", "annotations"), d.pick("a", "b"))

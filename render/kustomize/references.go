@@ -1,113 +1,198 @@
 package kustomize
 
 import (
+	"maps"
 	"slices"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
 
-// fieldSpecs is what a configuration of kustomize says of fields.
-type fieldSpecs struct {
-	NamePrefix    types.FsSlice `json:"namePrefix"`
-	NameSuffix    types.FsSlice `json:"nameSuffix"`
-	NameReference []struct {
-		resid.Gvk `json:",inline"`
-		Referrers types.FsSlice `json:"fieldSpecs"`
-	} `json:"nameReference"`
-
-	Namespace         types.FsSlice `json:"namespace"`
-	Labels            types.FsSlice `json:"labels"`
-	CommonLabels      types.FsSlice `json:"commonLabels"`
-	TemplateLabels    types.FsSlice `json:"templateLabels"`
-	CommonAnnotations types.FsSlice `json:"commonAnnotations"`
-	Images            types.FsSlice `json:"images"`
-	Replicas          types.FsSlice `json:"replicas"`
+// referents are the nodes whose objects others may refer to, by name. kustomize updates the
+// references when it changes the names. Which fields hold names is of no importance here: an
+// object is taken to refer to all whose names it has anywhere.
+type referents struct {
+	named map[string][]*node   // by every name that an object has while it is built
+	in    map[identity][]*node // the same, in the namespaces that it ends in
+	names map[*node][]string
 }
 
-// references is what the configurations of a build say of names that objects hold.
-type references struct {
-	// kinds are those of the objects that specs may refer to.
-	kinds []string
-	// referrers select the objects that may refer to specs.
-	referrers types.FsSlice
+// scope is where an object may refer to others.
+type scope struct {
+	namespaces []string
+	isAny      bool
 }
 
-// ownConfigurations returns the configurations that people wrote.
-func ownConfigurations(k *source.Kustomization) []string {
-	return filter(k.Configurations, func(entry string) bool { return entry != source.ConfigurationFile })
+// add adds what is in the scope of an object of a kind in a namespace. One that is in none may
+// refer to objects in each.
+func (s *scope) add(gvk resid.Gvk, namespace string) {
+	s.namespaces = append(s.namespaces, namespace)
+	s.isAny = s.isAny || gvk.IsClusterScoped()
 }
 
-// readConfigurations reads what refers to what, and reports whether kustomize is told nothing
-// else of the names of specs.
-func (w *Ways) readConfigurations() (found references, ok bool) {
-	files := []string{w.loaded[w.folder].Paths[source.ConfigurationFile]}
-	for _, k := range w.loaded {
-		for _, entry := range ownConfigurations(k) {
-			files = append(files, k.Paths[entry])
+// findReferents finds what objects may refer to.
+func (d *division) findReferents() {
+	r := &d.referents
+	r.named, r.in, r.names = map[string][]*node{}, map[identity][]*node{}, map[*node][]string{}
+	for i := range d.All {
+		way := &d.All[i]
+		n := d.nodeOf[way.Document.Node]
+		all := d.identities(*way, len(way.Folders))
+		for _, id := range all {
+			r.add(n, identity{id.name, all[len(all)-1].namespace})
 		}
 	}
-	for _, file := range files {
-		content, err := w.sources.FS.ReadFile(file)
-		var specs fieldSpecs
-		if err != nil || yaml.Unmarshal(content, &specs) != nil || !found.add(w.kinds, specs) {
-			return found, false
-		}
-	}
-	return found, true
 }
 
-// add adds what a configuration says. It reports whether that leaves the names of specs alone.
-func (r *references) add(written *registry.Kinds, specs fieldSpecs) bool {
-	if len(specs.NamePrefix)+len(specs.NameSuffix) > 0 || specs.mayRename() {
-		return false
+func (r *referents) add(n *node, id identity) {
+	if !slices.Contains(r.in[id], n) {
+		r.in[id] = append(r.in[id], n)
 	}
-	for _, reference := range specs.NameReference {
-		if selectsSpecs(written, reference.Gvk) {
-			if reference.Kind == "" || slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsBuiltApart(written, f) }) {
-				return false
-			}
-			r.referrers = append(r.referrers, reference.Referrers...)
+	if !slices.Contains(r.names[n], id.name) {
+		r.names[n] = append(r.names[n], id.name)
+		r.named[id.name] = append(r.named[id.name], n)
+	}
+}
+
+// findReferences finds what each document may refer to, by its values and those that patches may
+// give it.
+func (d *division) findReferences() {
+	ofGroup := map[*group][]string{}
+	for _, n := range d.nodes {
+		if names := d.referents.known(n.given); len(names) > 0 {
+			ofGroup[n.group] = append(ofGroup[n.group], names...)
+		}
+	}
+	ofFolder := map[string][]string{}
+	for folder, k := range d.loaded {
+		ofFolder[folder] = d.referents.known(d.givenValues(k))
+	}
+	for _, n := range d.nodes {
+		if n.text == nil || !slices.ContainsFunc(n.ways, func(way *Way) bool { return mayRefer(way.gvk) }) {
 			continue
 		}
-		if slices.ContainsFunc(reference.Referrers, func(f types.FieldSpec) bool { return selectsSpecs(written, f.Gvk) }) {
-			if reference.Kind == "" || reference.Kind == "Namespace" { // whose name is what is set as namespace
-				return false
+		var s scope
+		values := slices.Clone(ofGroup[n.group])
+		for _, way := range n.ways {
+			s.add(way.gvk, d.lastIdentity(*way).namespace)
+			for _, folder := range way.Folders {
+				values = append(values, ofFolder[folder]...)
 			}
-			r.kinds = append(r.kinds, reference.Kind)
+		}
+		for _, needed := range n.needs {
+			values = append(values, needed.given...)
+		}
+		for _, o := range n.text.Objects {
+			o.Values(func(value string) { values = append(values, value) })
+			s.addSubjects(o.Kind, values)
+		}
+		n.refersTo = d.referents.find(s, values)
+	}
+}
+
+// mayRefer reports whether an object of a kind may refer to others: ConfigMaps and Secrets do not,
+// unless a configuration says so.
+func mayRefer(gvk resid.Gvk) bool {
+	return gvk.ApiVersion() != "v1" || gvk.Kind != "ConfigMap" && gvk.Kind != "Secret"
+}
+
+// givenValues returns the values that a kustomization may give to all objects, but for those of
+// patches.
+func (w *Ways) givenValues(k *source.Kustomization) (values []string) {
+	values = append(values, k.Namespace)
+	for _, image := range k.Images {
+		values = append(values, image.NewName)
+	}
+	for _, added := range w.addedMetadata(k) {
+		values = slices.AppendSeq(values, maps.Values(added))
+	}
+	return values
+}
+
+// addSubjects adds the namespaces that a RoleBinding may name, whose ServiceAccounts it may refer to.
+func (s *scope) addSubjects(kind string, values []string) {
+	if kind == "RoleBinding" {
+		s.namespaces = append(s.namespaces, values...)
+	}
+}
+
+// known returns the values that are names.
+func (r *referents) known(values []string) []string {
+	return filter(values, func(value string) bool { return len(r.named[value]) > 0 })
+}
+
+// find returns the nodes that have one of some names in a scope, and all that have a name in common
+// with one of these: kustomize may take the new name that it gives a reference for the old one of
+// another object.
+func (r *referents) find(s scope, names []string) (found []*node) {
+	names = r.known(names)
+	isFound, isAsked := map[*node]bool{}, map[string]bool{}
+	for len(names) > 0 {
+		name := names[len(names)-1]
+		names = names[:len(names)-1]
+		if isAsked[name] {
+			continue
+		}
+		isAsked[name] = true
+		for _, n := range r.inScope(s, name) {
+			if !isFound[n] {
+				isFound[n] = true
+				found, names = append(found, n), append(names, r.names[n]...)
+			}
 		}
 	}
-	return true
+	return found
 }
 
-// mayRename reports whether a field may hold what tells an object from others, or, where
-// a number of replicas is set in it, the data that the name of a ConfigMap is of.
-func (f fieldSpecs) mayRename() bool {
-	fields := slices.Concat(f.Namespace, f.Labels, f.CommonLabels, f.TemplateLabels, f.CommonAnnotations, f.Images)
-	for _, reference := range f.NameReference {
-		fields = append(fields, reference.Referrers...)
+// inScope returns the nodes that have a name in a scope.
+func (r *referents) inScope(s scope, name string) []*node {
+	if s.isAny {
+		return r.named[name]
 	}
-	return slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
-		return field.Path != types.MetadataNamespacePath && isOfIdentity(strings.Split(field.Path, "/"))
-	}) || slices.ContainsFunc(f.Replicas, func(field types.FieldSpec) bool { return !strings.HasPrefix(field.Path, "spec/") })
+	found := r.in[identity{name, resid.TotallyNotANamespace}]
+	for _, namespace := range s.namespaces {
+		found = slices.Concat(found, r.in[identity{name, namespace}])
+	}
+	return found
 }
 
-// selectsBuiltApart reports whether a referrer may be an object that is built apart, or
-// generated.
-func selectsBuiltApart(written *registry.Kinds, referrer types.FieldSpec) bool {
-	return selectsSpecs(written, referrer.Gvk) || slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool {
-		return resid.NewGvk("", "v1", kind).IsSelected(&referrer.Gvk)
-	})
+// missing returns what built objects may refer to and a part does not have: a replacement, or
+// something else than a patch, has given them its name.
+func (d *division) missing(p *part, objects []manifest.Object) (missing []*node) {
+	for _, o := range objects {
+		gvk := gvkOf(o.GroupVersionKind())
+		if !mayRefer(gvk) {
+			continue
+		}
+		var s scope
+		s.add(gvk, newIdentity(gvk, "", o.GetNamespace()).namespace)
+		var values []string
+		eachText(o.Object, func(value string) { values = append(values, value) })
+		s.addSubjects(gvk.Kind, values)
+		for _, n := range d.referents.find(s, values) {
+			if _, isThere := p.nodes[n]; !isThere {
+				missing = append(missing, n)
+			}
+		}
+	}
+	return missing
 }
 
-// selectsSpecs reports whether kustomize takes a kind that users write for one of a
-// configuration.
-func selectsSpecs(written *registry.Kinds, selector resid.Gvk) bool {
-	return slices.ContainsFunc(written.GVKs(), func(gvk schema.GroupVersionKind) bool { return gvkOf(gvk).IsSelected(&selector) })
+// eachText calls use with every text in the content of an object, keys included.
+func eachText(content any, use func(text string)) {
+	switch content := content.(type) {
+	case string:
+		use(content)
+	case map[string]any:
+		for key, value := range content {
+			use(key)
+			eachText(value, use)
+		}
+	case []any:
+		for _, item := range content {
+			eachText(item, use)
+		}
+	}
 }

@@ -1,9 +1,7 @@
 package kustomize
 
 import (
-	"cmp"
 	"errors"
-	"path"
 	"regexp"
 	"slices"
 
@@ -27,8 +25,9 @@ type candidate struct {
 
 // newCandidate returns a built object as a candidate.
 func newCandidate(o manifest.Object) candidate {
+	gvk := gvkOf(o.GroupVersionKind())
 	return candidate{
-		gvk: gvkOf(o.GroupVersionKind()), identities: []identity{{o.GetName(), o.NamespaceOrDefault()}},
+		gvk: gvk, identities: []identity{newIdentity(gvk, o.GetName(), o.GetNamespace())},
 		labels: o.GetLabels(), annotations: o.GetAnnotations(),
 	}
 }
@@ -36,7 +35,7 @@ func newCandidate(o manifest.Object) candidate {
 // candidate returns the object of a way as the kustomization in one of its folders may see it.
 func (w *Ways) candidate(way Way, folder int) candidate {
 	d := way.Document
-	c := candidate{gvk: documentGVK(d), identities: w.identities(way, folder+1), labels: d.Labels(), annotations: d.Annotations()}
+	c := candidate{gvk: way.gvk, identities: w.identities(way, folder+1), labels: d.Labels(), annotations: d.Annotations()}
 	for _, at := range way.Folders[:folder+1] {
 		for _, pairs := range w.addedMetadata(w.sources.Kustomizations[at]) {
 			c.added = append(c.added, pairs)
@@ -46,11 +45,12 @@ func (w *Ways) candidate(way Way, folder int) candidate {
 }
 
 func gvkOf(gvk schema.GroupVersionKind) resid.Gvk {
-	return resid.Gvk{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}
+	return resid.NewGvk(gvk.Group, gvk.Version, gvk.Kind)
 }
 
 func documentGVK(d source.Document) resid.Gvk {
-	return resid.NewGvk(d.Group, path.Base(d.APIVersion), d.Kind)
+	group, version := resid.ParseGroupVersion(d.APIVersion)
+	return resid.NewGvk(group, version, d.Kind)
 }
 
 // has reports whether a candidate may have an identity that passes a test.
@@ -61,7 +61,7 @@ func (c candidate) has(test func(identity) bool) bool {
 // isNamed reports whether a candidate has a name in a namespace, empty for the default one.
 func (c candidate) isNamed(name, namespace string) bool {
 	return c.has(func(id identity) bool {
-		return id.name == name && (id.namespace == cmp.Or(namespace, defaultNamespace) || c.gvk.IsClusterScoped())
+		return id == newIdentity(c.gvk, name, namespace)
 	})
 }
 
@@ -78,18 +78,17 @@ type selector struct {
 	*types.SelectorRegex
 	name                string
 	labels, annotations labels.Requirements
-	kind                *types.SelectorRegex // by the kind alone
+	kinds               map[resid.Gvk]bool // that were asked for, and whether they match
 }
 
 func newSelector(target *types.Selector) (*selector, error) {
 	regex, err := types.NewSelectorRegex(target)
-	kind, kindErr := types.NewSelectorRegex(&types.Selector{ResId: resid.ResId{Gvk: resid.Gvk{Kind: target.Kind}}})
 	withLabels, labelsErr := labels.ParseToRequirements(target.LabelSelector)
 	withAnnotations, annotationsErr := labels.ParseToRequirements(target.AnnotationSelector)
-	if err := errors.Join(err, kindErr, labelsErr, annotationsErr); err != nil {
+	if err := errors.Join(err, labelsErr, annotationsErr); err != nil {
 		return nil, err
 	}
-	return &selector{regex, target.Name, withLabels, withAnnotations, kind}, nil
+	return &selector{regex, target.Name, withLabels, withAnnotations, map[resid.Gvk]bool{}}, nil
 }
 
 // plainName matches names that are not regular expressions.
@@ -97,12 +96,25 @@ var plainName = regexp.MustCompile(`^[a-z0-9-]+$`)
 
 // selects reports whether the selector may select a candidate.
 func (s *selector) selects(c candidate) bool {
-	isPlain := plainName.MatchString(s.name)
-	return s.MatchGvk(c.gvk) &&
-		c.has(func(id identity) bool { return id.name == s.name || !isPlain && s.MatchName(id.name) }) &&
-		c.has(func(id identity) bool { return s.MatchNamespace(id.namespace) }) &&
+	return s.MatchGvk(c.gvk) && (c.identities == nil || s.selectsIdentity(c.identities)) &&
 		c.mayMeet(s.labels, c.labels) && c.mayMeet(s.annotations, c.annotations)
 }
 
-// selectsKind reports whether the selector may select an object of a kind.
-func (s *selector) selectsKind(kind string) bool { return s.kind.MatchGvk(resid.Gvk{Kind: kind}) }
+// selectsIdentity reports whether the selector may select an object that has had some identities:
+// kustomize compares the first and the last.
+func (s *selector) selectsIdentity(identities []identity) bool {
+	isPlain := plainName.MatchString(s.name)
+	return slices.ContainsFunc(identities, func(id identity) bool { return id.name == s.name || !isPlain && s.MatchName(id.name) }) &&
+		slices.ContainsFunc(identities, func(id identity) bool { return s.MatchNamespace(id.namespace) })
+}
+
+// mayChange reports whether the selector may select an object of a kind that has had some
+// identities, whatever its labels. It may not be called concurrently.
+func (s *selector) mayChange(gvk resid.Gvk, identities []identity) bool {
+	matches, isKnown := s.kinds[gvk]
+	if !isKnown {
+		matches = s.MatchGvk(gvk)
+		s.kinds[gvk] = matches
+	}
+	return matches && s.selectsIdentity(identities)
+}

@@ -1,13 +1,12 @@
 package kustomize
 
 import (
-	"cmp"
+	"regexp"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 
-	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -21,6 +20,8 @@ type Way struct {
 	// Folders have the kustomizations that may change the object, in the order in which
 	// they do.
 	Folders []string
+
+	gvk resid.Gvk
 }
 
 // Ways has the ways of all objects that the build of a folder loads. kustomize itself can
@@ -31,20 +32,25 @@ type Ways struct {
 	All []Way
 
 	sources *source.Sources
-	kinds   *registry.Kinds // that people write and that something is rendered from
 	folder  string
-	byName  map[manifest.ID][]*Way // without namespaces, by the names in the end
+	// By the identities in the end, and the same without namespaces:
+	byIdentity, byName map[manifest.ID][]*Way
 	// By the folder of a kustomization, of those that the build loads and of all:
 	loaded     map[string]*source.Kustomization
+	order      []string // the folders of the first, as often as they are loaded
 	generators map[string][]generator
 	patches    map[string][]patch
+	// outward has, for each time that a folder is loaded, the folder and those that change its
+	// objects after it.
+	outward map[string][][]string
 }
 
 // FindWays finds the ways of all objects that the build of a folder loads.
-func FindWays(s *source.Sources, kinds *registry.Kinds, folder string) *Ways {
+func FindWays(s *source.Sources, folder string) *Ways {
 	w := &Ways{
-		sources: s, kinds: kinds, folder: folder, byName: map[manifest.ID][]*Way{},
+		sources: s, folder: folder, byIdentity: map[manifest.ID][]*Way{}, byName: map[manifest.ID][]*Way{},
 		loaded: map[string]*source.Kustomization{}, generators: map[string][]generator{}, patches: map[string][]patch{},
+		outward: map[string][][]string{},
 	}
 	for _, k := range s.Kustomizations {
 		w.generators[k.Folder], w.patches[k.Folder] = readGenerators(s, k), readPatches(k)
@@ -52,7 +58,10 @@ func FindWays(s *source.Sources, kinds *registry.Kinds, folder string) *Ways {
 	w.follow(folder, nil)
 	for i := range w.All {
 		way := &w.All[i]
-		id := manifest.ID{Group: way.Document.Group, Kind: way.Document.Kind, Name: w.lastIdentity(*way).name}
+		last := w.lastIdentity(*way)
+		id := manifest.ID{Group: way.gvk.Group, Kind: way.gvk.Kind, Namespace: last.namespace, Name: last.name}
+		w.byIdentity[id] = append(w.byIdentity[id], way)
+		id.Namespace = ""
 		w.byName[id] = append(w.byName[id], way)
 	}
 	return w
@@ -63,6 +72,8 @@ func FindWays(s *source.Sources, kinds *registry.Kinds, folder string) *Ways {
 func (w *Ways) follow(folder string, after []string) {
 	k := w.sources.Kustomizations[folder]
 	w.loaded[folder] = k
+	w.order = append(w.order, folder)
+	w.outward[folder] = append(w.outward[folder], slices.Concat([]string{folder}, after))
 	all := slices.Concat(w.componentsIn(k, k.Components), []string{folder}, after)
 	for _, entry := range k.Resources {
 		loaded := k.Paths[entry]
@@ -71,12 +82,12 @@ func (w *Ways) follow(folder string, after []string) {
 			continue
 		}
 		for _, d := range w.sources.Documents(loaded) {
-			w.All = append(w.All, Way{Document: d, Folders: all})
+			w.All = append(w.All, Way{Document: d, Folders: all, gvk: documentGVK(d)})
 		}
 	}
 	for _, g := range w.generators[folder] {
 		if g.creates() {
-			w.All = append(w.All, Way{Document: g.document, IsGenerated: true, Folders: all})
+			w.All = append(w.All, Way{Document: g.document, IsGenerated: true, Folders: all, gvk: g.gvk()})
 		}
 	}
 	for i, entry := range k.Components {
@@ -99,6 +110,7 @@ func (w *Ways) componentsIn(k *source.Kustomization, entries []string) (folders 
 type generator struct {
 	types.GeneratorArgs
 	kind     string
+	index    int // in its field
 	document source.Document
 }
 
@@ -106,24 +118,26 @@ type generator struct {
 // usually has them, as in a field with a capital letter.
 func readGenerators(s *source.Sources, k *source.Kustomization) (found []generator) {
 	documents := s.Documents(k.File)
-	add := func(kind string, g types.GeneratorArgs) {
+	add := func(kind string, i int, g types.GeneratorArgs) {
 		if len(documents) > 0 && documents[0].Kind == kind && documents[0].Name == g.Name {
-			found = append(found, generator{g, kind, documents[0]})
+			found = append(found, generator{g, kind, i, documents[0]})
 			documents = documents[1:]
 		}
 	}
-	for _, g := range k.ConfigMapGenerator {
-		add("ConfigMap", g.GeneratorArgs)
+	for i, g := range k.ConfigMapGenerator {
+		add("ConfigMap", i, g.GeneratorArgs)
 	}
-	for _, g := range k.SecretGenerator {
-		add("Secret", g.GeneratorArgs)
+	for i, g := range k.SecretGenerator {
+		add("Secret", i, g.GeneratorArgs)
 	}
 	return found
 }
 
-// creates reports whether a generator makes an object, rather than changing one.
+// creates reports whether a generator makes an object, rather than changing one. What kustomize does
+// not know it takes for nothing.
 func (g generator) creates() bool {
-	return slices.Contains([]string{"", types.BehaviorCreate.String()}, g.Behavior)
+	behavior := types.NewGenerationBehavior(g.Behavior)
+	return behavior != types.BehaviorMerge && behavior != types.BehaviorReplace
 }
 
 // changes reports whether a generator merges into a candidate or replaces it.
@@ -139,31 +153,45 @@ func (g generator) files() []string {
 	return slices.Concat(g.FileSources, g.EnvSources, []string{g.EnvSource})
 }
 
-const defaultNamespace = "default"
+// gvk returns that of what a generator generates.
+func (g generator) gvk() resid.Gvk { return resid.NewGvk("", "v1", g.kind) }
 
-// identity is a name and a namespace that an object has while it is built.
+// identity is a name and a namespace that an object has while it is built. kustomize has names
+// for no namespace and for that of an object that is in none.
 type identity struct{ name, namespace string }
 
-// identities returns the identities that an object has while the first of its folders are
-// built: as it is written, and after each transformer that changes them.
-func (w *Ways) identities(way Way, folders int) []identity {
-	id := identity{way.Document.Name, cmp.Or(way.Document.Namespace, defaultNamespace)}
-	all := []identity{id}
+func newIdentity(gvk resid.Gvk, name, namespace string) identity {
+	return identity{name, resid.NewResIdWithNamespace(gvk, name, namespace).EffectiveNamespace()}
+}
+
+// stages returns the identities that an object has while each of some of its folders is built,
+// after the one that it is written with: after each transformer that changes them.
+func (w *Ways) stages(way Way, folders int) [][]identity {
+	id := newIdentity(way.gvk, way.Document.Name, way.Document.Namespace)
+	all := append(make([][]identity, 0, 1+folders), []identity{id})
 	for _, folder := range way.Folders[:folders] {
 		k := w.sources.Kustomizations[folder]
-		id.namespace = cmp.Or(k.Namespace, id.namespace)
-		if way.Document.Kind == "Namespace" {
-			id.name = cmp.Or(k.Namespace, id.name)
+		if k.Namespace != "" {
+			id = newIdentity(way.gvk, id.name, k.Namespace)
+			if way.gvk.Kind == "Namespace" && way.gvk.ApiVersion() == "v1" {
+				id.name = k.Namespace
+			}
 		}
-		all = append(all, id)
-		if hasAffixes(way.Document.Kind) {
+		stage := []identity{id}
+		if hasAffixes(way.gvk) {
 			id.name = k.NamePrefix + id.name
-			all = append(all, id)
+			stage = append(stage, id)
 			id.name += k.NameSuffix
-			all = append(all, id)
+			stage = append(stage, id)
 		}
+		all = append(all, slices.Compact(stage))
 	}
-	return slices.Compact(all)
+	return all
+}
+
+// identities returns the identities that an object has until the first of its folders are built.
+func (w *Ways) identities(way Way, folders int) []identity {
+	return slices.Compact(slices.Concat(w.stages(way, folders)...))
 }
 
 // lastIdentity returns the identity that kustomizations give an object in the end.
@@ -173,24 +201,39 @@ func (w *Ways) lastIdentity(way Way) identity {
 }
 
 // hasAffixes reports whether namePrefix and nameSuffix rename objects of a kind.
-func hasAffixes(kind string) bool {
-	return !slices.Contains([]string{"Namespace", "CustomResourceDefinition", "APIService"}, kind)
+func hasAffixes(gvk resid.Gvk) bool {
+	return gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition" && (gvk.Kind != "APIService" || gvk.Group != "apiregistration.k8s.io")
+}
+
+// hashed matches the names of what is generated, before the hash of its content.
+var hashed = regexp.MustCompile(`^(.*)-[0-9a-z]{10}$`)
+
+// findExact returns the way of a built object by the identity that kustomizations give it in the
+// end; nil where none gives it that one.
+func (w *Ways) findExact(o manifest.Object) *Way {
+	gvk := gvkOf(o.GroupVersionKind())
+	id := manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: newIdentity(gvk, "", o.GetNamespace()).namespace, Name: o.GetName()}
+	if found := w.byIdentity[id]; len(found) > 0 {
+		return found[0]
+	}
+	if match := hashed.FindStringSubmatch(id.Name); match != nil {
+		id.Name = match[1]
+		for _, way := range w.byIdentity[id] {
+			if way.gvk == (generator{kind: gvk.Kind}).gvk() { // also where a generator merges into what is written
+				return way
+			}
+		}
+	}
+	return nil
 }
 
 // Find returns the way of a built object; nil where its name and namespace are not those
 // that kustomizations give a document, as after a patch of the name, or are those of several.
 func (w *Ways) Find(o manifest.Object) *Way {
-	id := manifest.ID{Group: o.GroupVersionKind().Group, Kind: o.GetKind(), Name: o.GetName()}
-	found := w.byName[id]
-	if i := strings.LastIndex(id.Name, "-"); len(found) == 0 && i > 0 {
-		id.Name = id.Name[:i] // a hash follows in the names of what is generated
-		found = filter(w.byName[id], func(way *Way) bool { return way.IsGenerated })
+	if way := w.findExact(o); way != nil {
+		return way
 	}
-	for _, way := range found {
-		if w.lastIdentity(*way).namespace == o.NamespaceOrDefault() {
-			return way
-		}
-	}
+	found := w.byName[manifest.ID{Group: o.GroupVersionKind().Group, Kind: o.GetKind(), Name: o.GetName()}]
 	if len(found) != 1 {
 		return nil
 	}

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -97,7 +96,7 @@ func builtWithOrigins(t test, s *source.Sources) (objects []withOrigin) {
 		}
 		return nil
 	})
-	ways := FindWays(s, gatehouse.All(), overlay)
+	ways := FindWays(s, overlay)
 	for i, o := range objects {
 		if way := ways.Find(o.Object); way != nil {
 			objects[i].Origin = source.Relative(way.Document.File)

@@ -144,13 +144,14 @@ func wrongMetadata(object, metadata *yaml.Node) (wrong string, node *yaml.Node) 
 	return "", nil
 }
 
-// Join returns the content of a file of some documents.
+// Join returns the content of a file of some documents of one, in their order there.
 func Join(texts []*Text) []byte {
-	contents := make([][]byte, len(texts))
-	for i, text := range texts {
-		contents[i] = text.Content
+	var content bytes.Buffer
+	for _, text := range texts { // each but the last of the file ends with its line
+		content.WriteString("---\n")
+		content.Write(bytes.TrimPrefix(text.Content, []byte(byteOrderMark)))
 	}
-	return bytes.Join(contents, []byte("\n---\n"))
+	return content.Bytes()
 }
 
 // DuplicateProblem returns the problem of a document of an object that another document has.

@@ -11,6 +11,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/kustomize"
 )
 
 // The exit codes are those of `kubectl diff` and `diff`.
@@ -31,6 +32,7 @@ type flags struct {
 	strict bool
 	watch  bool
 	output string
+	parts  *kustomize.Cache // see render.Repository
 }
 
 // newCommand returns the program for kinds. Args are the command line before it is parsed.
@@ -115,7 +117,7 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		signal.Ignore(syscall.SIGPIPE) // a reader of the report that goes away must not interrupt the writes
 	}
 	return inRepository(cmd, kinds, f.root, lock, func(repository *render.Repository, p *progress) error {
-		repository.Look = look
+		repository.Look, repository.Parts = look, f.parts
 		return updateRendered(cmd, repository, f, p)
 	})
 }

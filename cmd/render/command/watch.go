@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/verbs/watch"
 )
 
@@ -25,7 +26,7 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	if err != nil {
 		return err
 	}
-	f.root = repository.Dir()
+	f.root, f.parts = repository.Dir(), &kustomize.Cache{}
 	repository.Close()
 	for isFirst := true; ; isFirst = false {
 		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {

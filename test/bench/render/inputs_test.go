@@ -27,6 +27,13 @@ var inputs = []input{
 	{"20,000_CRs_in_1,000_folders", writePlain(20000)},
 	{"4,000_CRs_with_overridden_Deployments", writeOverridden},
 	{"4,000_Ats_that_refer_to_ConfigMaps", writeReferences},
+	{"1,000_plain_objects_in_25_folders", writeObjects(1000)},
+	{"2,000_plain_objects_in_50_folders", writeObjects(2000)},
+	{"4,000_plain_objects_in_100_folders", writeObjects(4000)},
+	{"8,000_plain_objects_in_200_folders", writeObjects(8000)},
+	{"20,000_plain_objects_in_500_folders", writeObjects(20000)},
+	{"5,000_ConfigMaps_in_one_file", writeConfigMaps},
+	{"4,000_Deployments_that_refer_to_ConfigMaps_and_a_Secret", writeDeployments},
 }
 
 // perFolder is how many CRs a folder has.
@@ -107,9 +114,50 @@ resources: [all.yaml]
 	return writeFolders(root, 4000, "configurations: [config.yaml]\n", kustomization, referring)
 }
 
+// writeObjects writes n Deployments, Services and ConfigMaps in folders of 40, each of which has a
+// namespace and labels.
+func writeObjects(n int) func(root string) error {
+	return func(root string) error {
+		kustomization := func(folder string) string {
+			return fmt.Sprintf("namespace: %s\nlabels: [{pairs: {team: %[1]s}, includeSelectors: true}]\nresources: [all.yaml]\n", folder)
+		}
+		return writeFoldersOf(root, n, 2*perFolder, "", kustomization, plain)
+	}
+}
+
+// writeConfigMaps writes 5,000 ConfigMaps in one file.
+func writeConfigMaps(root string) error {
+	configMap := func(i int) string { return plain(3*i + 2) }
+	if err := writeFile(prod(root), "all.yaml", manifests(0, 5000, configMap)); err != nil {
+		return err
+	}
+	return writeFile(prod(root), "kustomization.yaml", "namespace: shop\nresources: [all.yaml]\n")
+}
+
+// writeDeployments writes 4,000 Deployments that each refer to one of 400 generated ConfigMaps, and
+// all to one generated Secret.
+func writeDeployments(root string) error {
+	var overlay strings.Builder
+	overlay.WriteString("namespace: shop\nresources: [all.yaml]\nsecretGenerator: [{name: token}]\nconfigMapGenerator:\n")
+	for i := range 400 {
+		fmt.Fprintf(&overlay, "- {name: settings-%d, literals: [value=%[1]d]}\n", i)
+	}
+	referring := func(i int) string {
+		return deployment(i, fmt.Sprintf(", envFrom: [{configMapRef: {name: settings-%d}}, {secretRef: {name: token}}]", i%400))
+	}
+	if err := writeFile(prod(root), "all.yaml", manifests(0, 4000, referring)); err != nil {
+		return err
+	}
+	return writeFile(prod(root), "kustomization.yaml", overlay.String())
+}
+
 // writeFolders writes n CRs in folders, each with a kustomization, and an overlay that lists the
 // folders.
 func writeFolders(root string, n int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
+	return writeFoldersOf(root, n, perFolder, overlay, kustomization, manifest)
+}
+
+func writeFoldersOf(root string, n, perFolder int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
 	var list strings.Builder
 	list.WriteString(overlay + "resources:\n")
 	for i := range n / perFolder {
@@ -158,6 +206,44 @@ spec: {size: 2, image: "memcached:1.6.26-alpine3.19"}
 `, i)
 	}
 	return at(i, "")
+}
+
+// plain returns a Deployment, a Service or a ConfigMap.
+func plain(i int) string {
+	switch i % 3 {
+	case 0:
+		return deployment(i, "")
+	case 1:
+		return fmt.Sprintf(`---
+apiVersion: v1
+kind: Service
+metadata: {name: web-%d}
+spec: {selector: {app: web-%d}, ports: [{port: 80, targetPort: 8080}]}
+`, i, i-1)
+	}
+	return fmt.Sprintf(`---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings-%d}
+data: {LOG_LEVEL: info, GREETING: "hello %[1]d"}
+`, i)
+}
+
+// deployment returns a Deployment whose container has further fields.
+func deployment(i int, fields string) string {
+	return fmt.Sprintf(`---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-%d}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web-%[1]d}}
+  template:
+    metadata: {labels: {app: web-%[1]d}}
+    spec:
+      containers:
+      - {name: web, image: "nginx:1.27", ports: [{containerPort: 8080}], resources: {requests: {cpu: 10m, memory: 32Mi}}%s}
+`, i, fields)
 }
 
 // referring returns an At that refers to the ConfigMap settings.
