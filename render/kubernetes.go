@@ -9,6 +9,21 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
+// KubernetesVersions returns the minor versions that an environment may be for, the oldest first.
+func KubernetesVersions() (names []string) {
+	for _, v := range apiserver.Versions() {
+		names = append(names, v.String())
+	}
+	return names
+}
+
+// CheckKubernetes returns an error, which names the versions that there are, for a text that is none
+// of them.
+func CheckKubernetes(text string) error {
+	_, err := apiserver.ParseVersion(text)
+	return err
+}
+
 // readKubernetes sets the version of Kubernetes that the environment is for. What it builds on says
 // none in its place: an annotation that is not read is a problem.
 func (e *environment) readKubernetes() (problems []manifest.Problem) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -66,10 +67,7 @@ func programVersions() versions {
 
 // versionsOf returns the versions that a build recorded.
 func versionsOf(info *debug.BuildInfo) versions {
-	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, Go: info.GoVersion}
-	for _, version := range apiserver.Versions() {
-		v.KubernetesVersions = append(v.KubernetesVersions, version.String())
-	}
+	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, KubernetesVersions: render.KubernetesVersions(), Go: info.GoVersion}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value

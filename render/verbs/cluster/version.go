@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // readVersion asks the cluster for its version.
@@ -31,10 +31,11 @@ func (c *Cluster) VersionWarnings(environment, kubernetes string) []manifest.Pro
 }
 
 func (c *Cluster) ageWarning() []manifest.Problem {
-	if version.MustParseGeneric(c.version).AtLeast(version.MustParseGeneric(apiserver.Oldest.String())) {
+	oldest := render.KubernetesVersions()[0]
+	if version.MustParseGeneric(c.version).AtLeast(version.MustParseGeneric(oldest)) {
 		return nil
 	}
-	return []manifest.Problem{{Warning: true, Message: fmt.Sprintf("the cluster has Kubernetes %s: render knows none before %s, and the controller is not tried with it", c.version, apiserver.Oldest)}}
+	return []manifest.Problem{{Warning: true, Message: fmt.Sprintf("the cluster has Kubernetes %s: render knows none before %s, and the controller is not tried with it", c.version, oldest)}}
 }
 
 func (c *Cluster) otherVersion(environment, kubernetes string) []manifest.Problem {

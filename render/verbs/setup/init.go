@@ -18,7 +18,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
-	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // Options say what to make.
@@ -107,7 +106,7 @@ func (o Options) check() (image string, err error) {
 		errs = append(errs, fmt.Errorf("--env %q is not the name of an environment: write up to 63 lower case letters, digits and '-', but not base", o.Environment))
 	}
 	if o.Kubernetes != "" {
-		if _, err := apiserver.ParseVersion(o.Kubernetes); err != nil {
+		if err := render.CheckKubernetes(o.Kubernetes); err != nil {
 			errs = append(errs, fmt.Errorf("--kubernetes: %w", err))
 		}
 	}
