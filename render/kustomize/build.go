@@ -29,11 +29,15 @@ func (w *Ways) Build(cache *Cache) ([]manifest.Object, []manifest.Problem) {
 	return objects, nil
 }
 
+// mostBuiltTwice is how many objects are built as a whole where a part fails, so that the error is the
+// one that kustomize stops at. More take it too long.
+const mostBuiltTwice = 1000
+
 // buildObjects builds a folder in parts, or as a whole where it has none.
 func (w *Ways) buildObjects(cache *Cache) ([]manifest.Object, error) {
 	if d := divide(w, partSize); d != nil && d.isWorthwhile() {
 		objects, err := d.buildAll(cache)
-		if !errors.Is(err, errEntangled) {
+		if err == nil || len(w.All) > mostBuiltTwice && !errors.Is(err, errEntangled) {
 			return objects, err
 		}
 	}
