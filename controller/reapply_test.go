@@ -12,9 +12,15 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// Whoever applies the Pod of an At again changes nothing of one that has started, not even
-// an image that something else changed, which would start its container again.
+// With the policy for that, whoever applies the Pod of an At again changes nothing of one that has
+// started, not even an image that something else changed, which would start its container again.
 func TestPodsMayBeAppliedAgain(t *testing.T) {
+	if server.Kubernetes < "1.36" {
+		t.Skip("Kubernetes " + server.Kubernetes + " has no such policies")
+	}
+	if err := server.InstallAppliedAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	const image = `[{"op": "replace", "path": "/spec/containers/0/image", "value": "mirror.example/busybox"}]`
 	for name, test := range map[string]struct{ opened, changed bool }{
 		"gated":              {},

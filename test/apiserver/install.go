@@ -39,6 +39,16 @@ func install(server *Server) error {
 	return awaitPolicy(ctx, server, admin)
 }
 
+// InstallAppliedAgain creates the policy with which applying the Pod of an At again changes nothing. It
+// takes Kubernetes 1.36.
+func (s *Server) InstallAppliedAgain(ctx context.Context) error {
+	admin, err := client.New(s.Admin, client.Options{})
+	if err != nil {
+		return err
+	}
+	return create(ctx, admin, path("environments/base/gatehouse/applied-again/policy.yaml"))
+}
+
 // create creates the objects in a file.
 func create(ctx context.Context, admin client.Client, file string) error {
 	content, err := os.ReadFile(file) // #nosec G304 -- a file of this repository
