@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kindat "example.com/gatehouse/kind/at"
 )
 
 // job describes an At.
@@ -27,6 +29,9 @@ type job struct {
 	due            time.Time
 	command, extra string
 }
+
+// forgets reports whether the Flux under test is 2.7.0 to 2.8.6, which needs what docs/flux.md has for it.
+var forgets = os.Getenv("E2E_FLUX_FORGETS") != ""
 
 // flux is a git repository that Flux syncs.
 type flux struct {
@@ -49,6 +54,11 @@ func newFlux(t *testing.T) *flux {
 	f.run(f.folder, "git", "init", "--quiet", "--initial-branch=main")
 	f.render("init", "--image", "gatehouse-controller:dev")
 	f.write("environments/prod/kustomization.yaml", "resources: [../base, shop.yaml]\n")
+	if forgets {
+		const component = "environments/base/gatehouse/applied-again"
+		must(f, os.CopyFS(filepath.Join(f.folder, component), os.DirFS("../../"+component)))
+		f.write("environments/prod/kustomization.yaml", "resources: [../base, shop.yaml]\ncomponents: [../base/gatehouse/applied-again]\n")
+	}
 	f.write("environments/team/kustomization.yaml", "metadata: {name: team, annotations: {gatehouse.example.com/elsewhere: Deployment gatehouse-system/gatehouse-controller}}\nresources: [team.yaml]\n")
 	f.write("environments/team/team.yaml", namespaceManifest("team")+job{due: time.Now().Add(24 * time.Hour), command: "echo team"}.manifest("team", "waits"))
 	return f
@@ -164,6 +174,12 @@ func (f *flux) readKustomizations() {
 			must(f, unstructured.SetNestedField(object.Object, "repo", "spec", "sourceRef", "name"))
 			must(f, unstructured.SetNestedField(object.Object, syncTimeout.String(), "spec", "timeout"))
 			must(f, unstructured.SetNestedField(object.Object, "2s", "spec", "retryInterval"))
+			if forgets {
+				must(f, unstructured.SetNestedSlice(object.Object, []any{map[string]any{
+					"target": map[string]any{"kind": "Pod", "labelSelector": kindat.Label},
+					"patch":  "{apiVersion: v1, kind: Pod, metadata: {name: all, annotations: {kustomize.toolkit.fluxcd.io/ssa: null}}}",
+				}}, "spec", "patches"))
+			}
 			f.kustomizations = append(f.kustomizations, object)
 		}
 	}
