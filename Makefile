@@ -64,7 +64,9 @@ fuzz: ## Fuzz each target for FUZZTIME (default: 30s)
 # Kubernetes' own tool; it reads all dependencies from source, which takes minutes.
 .PHONY: portable
 portable: ## Type-check all code and tests for Windows and macOS
-	go tool -modfile=test/controlplane/go.mod typecheck -platform windows/amd64,darwin/arm64 ./...
+	go tool -modfile=test/controlplane/go.mod typecheck -platform darwin/arm64 ./...
+	@# envtest of controller-runtime 0.25 cannot be built for Windows, nor can the tests with it.
+	go tool -modfile=test/controlplane/go.mod typecheck -platform windows/amd64 $$(go list -f '{{.ImportPath}} {{.Imports}} {{.TestImports}} {{.XTestImports}}' ./... | sed '/test\/apiserver/d; s/ .*//')
 
 .PHONY: lint
 lint: ## Run golangci-lint
