@@ -94,29 +94,27 @@ func (s *search) visitObject(content map[string]any, t reflect.Type, path []stri
 			s.visit(value, t.Elem(), path)
 			continue
 		}
-		fields := s.fields(t)
+		fields := Fields(t)
 		i := slices.IndexFunc(fields, func(f Field) bool {
 			return f.Name == key || s.FoldCase && strings.EqualFold(f.Name, key)
 		})
-		if i >= 0 {
+		if i >= 0 && s.counts(t, fields[i]) {
 			s.visit(value, fields[i].Type, path)
 			continue
 		}
 		unknown := Misfit{Value: value, Unknown: true, Struct: t}
 		for _, f := range fields {
-			unknown.Siblings = append(unknown.Siblings, f.Name)
+			if s.counts(t, f) {
+				unknown.Siblings = append(unknown.Siblings, f.Name)
+			}
 		}
 		s.add(path, unknown)
 	}
 }
 
-// fields returns the fields of a struct that count.
-func (s *search) fields(t reflect.Type) []Field {
-	fields := Fields(t)
-	if s.IsKnown == nil {
-		return fields
-	}
-	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return !s.IsKnown(t, f.Name) })
+// counts reports whether a field of a struct counts.
+func (s *search) counts(t reflect.Type, f Field) bool {
+	return s.IsKnown == nil || s.IsKnown(t, f.Name)
 }
 
 // hugeExponent matches quantities such as 1e99999, which take minutes to parse.

@@ -38,10 +38,14 @@ func probe(validations []admissionregistration.Validation, variables []admission
 // addExpressionErrors adds the errors of expressions in policies and webhooks that use what a version
 // does not have to those that are found.
 func (v Version) addExpressionErrors(errs field.ErrorList, decoded runtime.Object) field.ErrorList {
-	conditions, policy := matchConditions(decoded), probe(nil, nil)
-	if v == Newest || conditions == nil {
+	if v == Newest {
 		return errs
 	}
+	conditions := matchConditions(decoded)
+	if conditions == nil {
+		return errs
+	}
+	policy := probe(nil, nil)
 	if object, ok := decoded.(*admissionregistration.ValidatingAdmissionPolicy); ok {
 		policy = object.DeepCopy()
 	}
