@@ -16,6 +16,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/test/apiserver"
 )
 
@@ -141,7 +142,8 @@ func renderObject(t *testing.T, written string) (u *unstructured.Unstructured, w
 	for name, level := range namespaces {
 		documents = append(documents, labelled(name, level))
 	}
-	for name, content := range map[string]string{"kustomization.yaml": "resources: [all.yaml]", "all.yaml": strings.Join(documents, "\n---\n")} {
+	kustomization := fmt.Sprintf("metadata: {annotations: {%s: %q}}\nresources: [all.yaml]", tree.KubernetesAnnotation, server.Kubernetes)
+	for name, content := range map[string]string{"kustomization.yaml": kustomization, "all.yaml": strings.Join(documents, "\n---\n")} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
