@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,7 +23,10 @@ func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 		Long: `Init makes all that Gatehouse needs in a folder of a git repository, by default this
 one: environments/base with the kinds and the controller, one environment that builds
 on it, its rendered manifests, .gitattributes and, at the top of the git repository, a
-file for CI. It overwrites nothing.`,
+file for CI. It overwrites nothing.
+
+With --from it makes an environment of a kustomize overlay that the repository has, and
+no base: nothing moves, and rendered/ has what kustomize builds there.`,
 		Example: `  # In a repository of your own
   render init
 
@@ -30,16 +34,26 @@ file for CI. It overwrites nothing.`,
   render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0
 
   # For a cluster of Kubernetes 1.35
-  render init --kubernetes 1.35`,
+  render init --kubernetes 1.35
+
+  # Begin with an overlay that Flux or Argo CD syncs today, as environment staging
+  render init --from deploy/overlays/staging`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runInit(cmd, root, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.From != "" && !cmd.Flags().Changed("env") {
+				o.Environment = filepath.Base(o.From)
+			}
+			return runInit(cmd, root, o)
+		},
 	}
-	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment")
+	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment; with --from by default that of the folder")
+	cmd.Flags().StringVar(&o.From, "from", "", "an overlay in this git repository, which the environment lists instead of a base")
 	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the one of this release)")
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+apiserver.Oldest.String()+" (default: the newest that render knows, "+apiserver.Newest.String()+")")
 	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: the host of the remote)")
 	cmd.Flags().StringVar(&root, "root", ".", "the folder to make environments/ in")
 	_ = cmd.MarkFlagDirname("root")
+	_ = cmd.MarkFlagDirname("from")
 	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
 	_ = cmd.RegisterFlagCompletionFunc("ci", cobra.FixedCompletions(setup.CIs, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -86,7 +100,9 @@ func printMade(cmd *cobra.Command, made *setup.Made, o setup.Options) {
 	if made.Include != "" {
 		fmt.Fprintf(out, "add to %s under include: - local: %s\n", made.Include, made.CIFile)
 	}
-	fmt.Fprintf(out, "next: %s, and render --env %s\n", newCommands(o), o.Environment)
+	if o.From == "" {
+		fmt.Fprintf(out, "next: %s, and render --env %s\n", newCommands(o), o.Environment)
+	}
 	fmt.Fprintf(out, "then: %s\n", commit)
 	fmt.Fprintf(out, "then: have Flux or Argo CD sync %s\n", made.Rendered)
 }

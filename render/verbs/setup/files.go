@@ -21,8 +21,13 @@ import (
 const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 
 // environmentFiles returns the files of environments/ by their paths from there. Image is the entry
-// of a kustomization for the image of the controller.
-func environmentFiles(o Options, image string) (map[string][]byte, error) {
+// of a kustomization for the image of the controller. Overlay is what the environment lists; empty
+// means a base, which is made, too.
+func environmentFiles(o Options, image, overlay string) (map[string][]byte, error) {
+	if overlay != "" {
+		content := kustomization + o.annotation() + list("resources", []string{manifest.Scalar(overlay)})
+		return map[string][]byte{o.Environment + "/kustomization.yaml": []byte(content)}, nil
+	}
 	files := map[string][]byte{}
 	var definitions, configurations, patches []string
 	for i := range o.Kinds.All {

@@ -26,6 +26,8 @@ type Options struct {
 	Kinds *registry.Kinds
 	// Environment is the name of the environment.
 	Environment string
+	// From is a folder with a kustomization, outside of environments/, that the environment lists instead of a base.
+	From string
 	// Image is the image of the controller: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. Empty means
 	// the one of this release.
 	Image string
@@ -113,6 +115,9 @@ func (o Options) check() (image string, err error) {
 	if o.CI != "" && !slices.Contains(CIs, o.CI) {
 		errs = append(errs, fmt.Errorf("--ci %s: write github, gitlab or none", o.CI))
 	}
+	if o.From != "" && o.Image != "" {
+		errs = append(errs, errors.New("--image is for the controller, which --from leaves out: write one of the two"))
+	}
 	image, err = imageEntry(o.Image)
 	return image, errors.Join(append(errs, err)...)
 }
@@ -126,10 +131,7 @@ type place struct {
 }
 
 func openPlace(ctx context.Context, dir string) (*place, error) {
-	resolved, err := filepath.EvalSymlinks(dir)
-	if err == nil {
-		resolved, err = filepath.Abs(resolved)
-	}
+	resolved, err := resolve(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such folder: make it, or name another with --root", dir)
 	}
@@ -152,6 +154,36 @@ func openPlace(ctx context.Context, dir string) (*place, error) {
 	}
 	p.root, err = os.OpenRoot(p.top)
 	return p, err
+}
+
+// resolve returns the path of a folder from the root of the file system, without links.
+func resolve(dir string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(resolved)
+}
+
+// overlay returns the path of the folder that o.From names, from the folder of the environment; empty
+// where it names none.
+func (p *place) overlay(o Options) (string, error) {
+	if o.From == "" {
+		return "", nil
+	}
+	resolved, err := resolve(o.From)
+	if err != nil {
+		return "", fmt.Errorf("--from: %w", err)
+	}
+	if within, err := filepath.Rel(p.top, resolved); err != nil || !filepath.IsLocal(within) {
+		return "", fmt.Errorf("--from %s is outside of the git repository %s: name a folder in it", o.From, p.top)
+	}
+	environments := filepath.Join(p.top, filepath.FromSlash(p.prefix), tree.EnvironmentsFolder)
+	if within, err := filepath.Rel(environments, resolved); err == nil && filepath.IsLocal(within) {
+		return "", fmt.Errorf("--from %s is a folder of %s already: run render --env %s", o.From, tree.EnvironmentsFolder, o.Environment)
+	}
+	listed, err := filepath.Rel(filepath.Join(environments, o.Environment), resolved)
+	return filepath.ToSlash(listed), err
 }
 
 // ciHost returns the host of the remote, as its URL and the files for it tell.

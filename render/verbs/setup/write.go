@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +22,18 @@ import (
 // plan returns what to make.
 func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error) {
 	made := &Made{Rendered: path.Join(p.prefix, tree.Folder, o.Environment), files: map[string][]byte{}}
-	environments, err := environmentFiles(o, image)
+	overlay, err := p.overlay(o)
+	if err != nil {
+		return nil, err
+	}
+	environments, err := environmentFiles(o, image, overlay)
 	if err != nil {
 		return nil, err
 	}
 	for name, content := range environments {
 		made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
 	}
-	if err := p.planCI(ctx, o.CI, made); err != nil {
+	if err := p.planCI(ctx, o, made); err != nil {
 		return nil, err
 	}
 	attributes, err := p.read(p.attributes())
@@ -39,19 +44,23 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 		made.attributes = changed
 		made.Files = append(made.Files, p.attributes())
 	}
-	made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, o.Environment), made.Rendered, p.base())
+	made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, o.Environment), made.Rendered)
+	if overlay == "" {
+		made.Files = append(made.Files, p.base())
+	}
 	return made, nil
 }
 
-// planCI adds the files for CI.
-func (p *place) planCI(ctx context.Context, ci string, made *Made) error {
-	if ci == "" {
-		ci = p.ciHost(ctx)
-	}
+// planCI adds the files for CI, which an environment that lists an overlay may find there.
+func (p *place) planCI(ctx context.Context, o Options, made *Made) error {
+	ci := cmp.Or(o.CI, p.ciHost(ctx))
 	if ci == noCI {
 		return nil
 	}
 	name, content := ciFile(ci, p.git.DefaultBranch(ctx), p.prefix)
+	if o.From != "" && p.exists(name) {
+		return nil
+	}
 	made.CIFile, made.files[name] = name, []byte(content)
 	made.Files = append(made.Files, name)
 	if ci != gitlab {
@@ -140,7 +149,11 @@ func (p *place) render(ctx context.Context, o Options) ([]manifest.Problem, erro
 	defer update.Close()
 	wrong, warnings := manifest.SplitProblems(update.Environments[0].Problems)
 	if update.Failed() {
-		return nil, errors.New(wrong[0].String())
+		var errs []error
+		for _, problem := range wrong {
+			errs = append(errs, errors.New(problem.String()))
+		}
+		return nil, errors.Join(errs...)
 	}
 	if err := update.Stage(ctx); err != nil {
 		return nil, err
