@@ -28,8 +28,8 @@ type Rendering struct {
 	Objects []manifest.Object
 	// Files hold one object each, in the same order.
 	Files []tree.File
-	// Page is the Markdown page about the environment.
-	Page []byte
+	// Beside are the page about the environment, and the schema for editors.
+	Beside []tree.File
 	// Index is what its index says of it. It keeps the order where the environment sets that itself,
 	// by sortOptions.
 	Index tree.Index
@@ -58,7 +58,7 @@ func (s *stages) rendering(now time.Time) *Rendering {
 	if s.kubernetes != 0 {
 		index.Kubernetes = s.kubernetes.String()
 	}
-	text, err := page.Page(s.kinds, s.name, index.Kubernetes, s.objects, files)
+	beside, err := page.Files(s.kinds, s.name, index.Kubernetes, s.objects, files)
 	if err != nil {
 		s.problems = append(s.problems, manifest.Problem{Message: err.Error()})
 	}
@@ -70,7 +70,7 @@ func (s *stages) rendering(now time.Time) *Rendering {
 		Environment: s.name,
 		Objects:     s.objects,
 		Files:       files,
-		Page:        text,
+		Beside:      beside,
 		Index:       index,
 		Sources:     s.sources.FS.FilesRead(),
 	}

@@ -102,7 +102,7 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	}
 	progress("comparing")
 	e.Objects, e.Sources = len(rendering.Objects), rendering.Sources
-	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.Page, rendering.Index)
+	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.Beside, rendering.Index)
 	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}

@@ -1,5 +1,5 @@
-// Package page writes the page about a rendered environment, for people who open its folder on
-// GitHub, GitLab or the like.
+// Package page writes what is for people in a rendered environment: the page for those who open its
+// folder on GitHub, GitLab or the like, and the schema for their editors.
 package page
 
 import (
@@ -25,10 +25,10 @@ const maxRows = 250
 // filePaths are the paths of the files of objects.
 type filePaths map[*unstructured.Unstructured]string
 
-// Page returns the page about an environment, in Markdown, from the version of Kubernetes that it
-// is for, if it says one, its objects and their files. It does not depend on the time. An error
-// names the kind whose Page panics.
-func Page(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object, files []tree.File) ([]byte, error) {
+// Files returns the page about an environment, in Markdown, from the version of Kubernetes that it
+// is for, if it says one, its objects and their files, and the schema for editors. Neither depends on the
+// time. An error names the kind whose Page panics.
+func Files(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object, files []tree.File) ([]tree.File, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
 	for i, o := range objects {
 		all[i], paths[o.Unstructured] = o.Unstructured, files[i].Path
@@ -37,6 +37,10 @@ func Page(kinds *registry.Kinds, name string, kubernetes string, objects []manif
 		}
 	}
 	views := kinds.Views(kind.Environment{All: all}, nil)
+	schema, err := editorSchema(views)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(views, func(a, b registry.View) int { // those with a timeline come last
 		return cmp.Compare(min(1, len(a.Kind.TimeField())), min(1, len(b.Kind.TimeField())))
 	})
@@ -55,7 +59,7 @@ func Page(kinds *registry.Kinds, name string, kubernetes string, objects []manif
 		s.write(&page)
 	}
 	writeObjects(&page, kinds, objects)
-	return page.Bytes(), nil
+	return []tree.File{{Path: tree.PageFile, Content: page.Bytes()}, {Path: tree.SchemaFile, Content: schema}}, nil
 }
 
 // writeHeading writes how many objects there are, and how many of those that people write.

@@ -25,6 +25,12 @@ func pageOf(t *testing.T, manifests ...string) string {
 // pageFor returns the page about the objects of manifests, for kinds.
 func pageFor(t *testing.T, kinds *registry.Kinds, manifests ...string) string {
 	t.Helper()
+	return string(besideFor(t, kinds, manifests...)[0].Content)
+}
+
+// besideFor returns the files beside the index of an environment with the objects of manifests.
+func besideFor(t *testing.T, kinds *registry.Kinds, manifests ...string) []tree.File {
+	t.Helper()
 	var objects []manifest.Object
 	var files []tree.File
 	for _, text := range manifests {
@@ -39,11 +45,11 @@ func pageFor(t *testing.T, kinds *registry.Kinds, manifests ...string) string {
 		objects = append(objects, o)
 		files = append(files, tree.File{Path: o.NamespaceOrDefault() + "/" + strings.ToLower(o.GetKind()) + "-" + o.GetName() + ".yaml"})
 	}
-	page, err := Page(kinds, "prod", "", objects, files)
+	beside, err := Files(kinds, "prod", "", objects, files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(page)
+	return beside
 }
 
 func mustHave(t *testing.T, page string, parts ...string) {

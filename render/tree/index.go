@@ -174,35 +174,39 @@ func Environments(root *os.Root) (names []string, err error) {
 	return names, err
 }
 
-// The page about a rendered environment is beside its index, which cannot list it, as kustomize
-// does not build it. Its first line tells it from a page that a person wrote. Render leaves
-// such a page and goes on, as nobody deploys it.
+// Two files are beside the index, which cannot list them, as kustomize does not build them: the page
+// about the environment, and the schema for editors. The first line tells each from a file that a
+// person wrote. Render leaves such a file and goes on, as nobody deploys it.
 
-// pageFile is the path of the page in the folder of an environment.
-const pageFile = "README.md"
+// The files beside the index, and their first lines.
+const (
+	PageFile     = "README.md"
+	PageHeader   = "<!-- Written by gatehouse render: do not edit. -->\n"
+	SchemaFile   = "schema.json"
+	SchemaHeader = `{"$comment": "Written by gatehouse render: do not edit.",` + "\n"
+)
 
-// PageHeader is the first line of a page.
-const PageHeader = "<!-- Written by gatehouse render: do not edit. -->\n"
+var besideHeaders = map[string]string{PageFile: PageHeader, SchemaFile: SchemaHeader}
 
-// isOtherPage reports whether there is a page, or anything else in its place, that render did not
-// write.
-func (p *Plan) isOtherPage() (bool, error) {
+// isOther reports whether there is a file of a name beside the index, or anything else in its place,
+// that render did not write.
+func (p *Plan) isOther(name string) (bool, error) {
 	if p.folder.dir == nil {
 		return false, nil
 	}
-	info, err := p.folder.dir.Lstat(pageFile)
+	info, err := p.folder.dir.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		return true, nil
 	}
-	content, err := p.folder.read(pageFile)
-	return content != nil && !startsWith(content, PageHeader), err
+	content, err := p.folder.read(name)
+	return content != nil && !startsWith(content, besideHeaders[name]), err
 }
 
-// otherPage returns the warning about a page that render did not write.
-func (p *Plan) otherPage() manifest.Problem {
+// otherFile returns the warning about a file beside the index that render did not write.
+func (p *Plan) otherFile(name string) manifest.Problem {
 	return manifest.Problem{
-		File:    p.folder.full(pageFile),
-		Message: fmt.Sprintf("render did not write it, and leaves it: rename it, or move it to environments/%s, to have an overview of the environment there", path.Base(p.folder.path)),
+		File:    p.folder.full(name),
+		Message: fmt.Sprintf("render did not write it, and leaves it: rename it, or move it to environments/%s, to have render's file of that name", path.Base(p.folder.path)),
 		Warning: true,
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Objects returns the objects in rendered files of an environment, of which the index and the
-// page have none, and a problem with each other file that has none or cannot be read, as after a
+// Objects returns the objects in rendered files of an environment, of which the index and those
+// beside it have none, and a problem with each other file that has none or cannot be read, as after a
 // merge that left its marks in it.
 func Objects(environment string, files []File) (objects []manifest.Object, problems []manifest.Problem) {
 	for _, file := range files {
-		if file.Path == IndexFile || file.Path == pageFile {
+		if file.Path == IndexFile || besideHeaders[file.Path] != "" {
 			continue
 		}
 		name := path.Join(Folder, environment, file.Path)

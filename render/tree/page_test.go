@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	pagePath  = "rendered/prod/" + pageFile
+	pagePath  = "rendered/prod/" + PageFile
 	indexPath = "rendered/prod/" + IndexFile
 )
 
@@ -26,7 +26,7 @@ func TestPage(t *testing.T) {
 		{nil, false, false, true},
 		{nil, false, false, false},
 	} {
-		p, problems := NewPlan(root, "prod", step.files, pageOf(step.files), Index{})
+		p, problems := NewPlan(root, "prod", step.files, besideOf(step.files), Index{})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -43,7 +43,7 @@ func TestPage(t *testing.T) {
 		}
 		p.Close()
 		run(t, root, step.files, -1)
-		if index := string(readFiles(t, root)[indexPath]); strings.Contains(index, pageFile) {
+		if index := string(readFiles(t, root)[indexPath]); strings.Contains(index, PageFile) {
 			t.Errorf("the index lists the page:\n%s", index)
 		}
 	}
@@ -95,7 +95,7 @@ func TestPageOfAPerson(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, files := range [][]File{before, after, nil} {
-				p, problems := NewPlan(root, "prod", files, pageOf(files), Index{})
+				p, problems := NewPlan(root, "prod", files, besideOf(files), Index{})
 				switch {
 				case files == nil && len(problems) > 0:
 					t.Error(problems)

@@ -52,8 +52,8 @@ func (f planned) isUnchanged() bool {
 }
 
 // NewPlan compares rendered/<environment> below root with its new files, in apply order, and with
-// the page about them. The problems are what is in the way. Close the plan after use.
-func NewPlan(root *os.Root, environment string, files []File, page []byte, index Index) (*Plan, []manifest.Problem) {
+// those beside its index, of which one without content must not be there. The problems are what is in the way. Close the plan after use.
+func NewPlan(root *os.Root, environment string, files, beside []File, index Index) (*Plan, []manifest.Problem) {
 	folder, err := openFolder(root, environment)
 	p := &Plan{folder: folder, index: planned{name: IndexFile}}
 	if err == nil {
@@ -74,24 +74,29 @@ func NewPlan(root *os.Root, environment string, files []File, page []byte, index
 	if len(files) > 0 {
 		p.index.after = index.list(names)
 	} else {
-		page = nil
+		beside = []File{{Path: PageFile}, {Path: SchemaFile}}
 	}
-	isOther, err := p.isOtherPage()
-	if err == nil && !isOther {
-		all, owned[pageFile] = append(all, File{pageFile, page}), true
+	var warnings []manifest.Problem
+	for _, file := range beside {
+		isOther, err := p.isOther(file.Path)
+		switch {
+		case err != nil:
+			return p, problemsOf([]error{err})
+		case !isOther:
+			all, owned[file.Path] = append(all, file), true
+		case file.Content != nil:
+			warnings = append(warnings, p.otherFile(file.Path))
+		}
 	}
-	problems := problemsOf(append(p.compare(all, owned), err))
+	problems := problemsOf(p.compare(all, owned))
 	for _, f := range p.files {
-		if f.isPruned() && f.name != pageFile {
+		if f.isPruned() && besideHeaders[f.name] == "" {
 			names = append(names, f.name)
 		}
 	}
 	p.interim = index.list(names)
 	p.files = append(p.files, p.index)
-	if isOther && page != nil {
-		problems = append(problems, p.otherPage())
-	}
-	return p, problems
+	return p, append(problems, warnings...)
 }
 
 // withGone returns the files of an environment followed by those that must not be there, without

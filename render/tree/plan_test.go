@@ -31,10 +31,10 @@ func TestDeath(t *testing.T) {
 				owned := readIndex(readFiles(t, root)["rendered/prod/kustomization.yaml"])
 				for file := range readFiles(t, root) {
 					inside := file[len("rendered/prod/"):]
-					if inside == pageFile && readFiles(t, root)["rendered/prod/kustomization.yaml"] == nil {
-						t.Errorf("%s, dead after %d changes: a page about nothing", name, alive)
+					if besideHeaders[inside] != "" && readFiles(t, root)["rendered/prod/kustomization.yaml"] == nil {
+						t.Errorf("%s, dead after %d changes: %s about nothing", name, alive, file)
 					}
-					if inside != IndexFile && inside != pageFile && !temporary.MatchString(path.Base(file)) && !owned[inside] {
+					if inside != IndexFile && besideHeaders[inside] == "" && !temporary.MatchString(path.Base(file)) && !owned[inside] {
 						t.Errorf("%s, dead after %d changes: nobody owns %s", name, alive, file)
 					}
 				}
@@ -58,6 +58,10 @@ func TestDeath(t *testing.T) {
 // pageOf returns a page that tells files apart.
 func pageOf(files []File) []byte { return fmt.Appendf([]byte(PageHeader), "%s", files) }
 
+func besideOf(files []File) []File {
+	return []File{{PageFile, pageOf(files)}, {SchemaFile, fmt.Appendf([]byte(SchemaHeader), "%s", files)}}
+}
+
 func newRoot(t *testing.T) *os.Root {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
@@ -71,7 +75,7 @@ func newRoot(t *testing.T) *os.Root {
 // run writes files; it dies after some changes, unless that is less than none.
 func run(t *testing.T, root *os.Root, files []File, alive int) {
 	t.Helper()
-	p, problems := NewPlan(root, "prod", files, pageOf(files), Index{})
+	p, problems := NewPlan(root, "prod", files, besideOf(files), Index{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

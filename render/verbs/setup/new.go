@@ -19,6 +19,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
 )
 
 // Spec is an object to add to an environment.
@@ -77,7 +78,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 		written = ""
 	}
 	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, written) + "/" + s.Name, Kustomization: source.Relative(e.file)}
-	sample := newSample(s.Kind, outline, written, s.Name, s.Values)
+	sample := append(modeline(e.folder, s.Environment), newSample(s.Kind, outline, written, s.Name, s.Values)...)
 	entry, err := s.fileName(root, e, sample)
 	if err != nil {
 		return nil, err
@@ -100,6 +101,13 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	}
 	progress("writing")
 	return a, a.write(root, sample, edited)
+}
+
+// modeline returns the comment by which editors find the schema of an environment:
+// https://github.com/redhat-developer/yaml-language-server#using-inlined-schema.
+func modeline(folder, environment string) []byte {
+	up := strings.Repeat("../", strings.Count(folder, "/"))
+	return []byte("# yaml-language-server: $schema=" + up + path.Join(tree.Folder, environment, tree.SchemaFile) + "\n")
 }
 
 // keep keeps the errors, and the warnings of the new file. The file does not exist if there are

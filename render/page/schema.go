@@ -1,0 +1,125 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/tree"
+)
+
+// jsonSchema is a JSON Schema, or what a CustomResourceDefinition has in its place.
+type jsonSchema = map[string]any
+
+// editorSchema returns a JSON Schema of the kinds of an environment, by which editors check what is
+// typed: one for files with objects of any kinds, of which it says nothing about others. It is nil where
+// the environment has neither the definition nor an object of a kind.
+func editorSchema(views []registry.View) ([]byte, error) {
+	var kinds []any
+	for _, v := range views {
+		definition := v.CRD
+		if definition == nil && len(v.Objects) > 0 {
+			definition = &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(v.Kind.CRD(), &definition.Object); err != nil {
+				return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", v.Kind.GVK().Kind, err)
+			}
+		}
+		if definition != nil {
+			kinds = append(kinds, versionSchemas(definition)...)
+		}
+	}
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	var content bytes.Buffer
+	encoder := json.NewEncoder(&content)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(jsonSchema{"$schema": "http://json-schema.org/draft-07/schema#", "allOf": kinds})
+	return append([]byte(tree.SchemaHeader), bytes.TrimPrefix(content.Bytes(), []byte("{\n"))...), err
+}
+
+// versionSchemas returns a schema for each version of a definition.
+func versionSchemas(definition *unstructured.Unstructured) (schemas []any) {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		schema, ok, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+		if !ok {
+			continue
+		}
+		properties, _ := schema["properties"].(jsonSchema)
+		if properties == nil {
+			properties = jsonSchema{}
+			schema["properties"] = properties
+		}
+		translate(schema, true)
+		typed := jsonSchema{"apiVersion": jsonSchema{"const": fmt.Sprint(group, "/", version["name"])}, "kind": jsonSchema{"const": kind}}
+		for name, is := range typed {
+			properties[name] = is
+		}
+		properties["metadata"] = jsonSchema{"type": "object"}
+		if properties["status"] != nil {
+			properties["status"] = jsonSchema{} // nobody writes it
+		}
+		schemas = append(schemas, jsonSchema{"if": jsonSchema{"properties": typed, "required": []string{"apiVersion", "kind"}}, "then": schema})
+	}
+	return schemas
+}
+
+// translate makes a structural schema of Kubernetes, or a part of one that only validates values, a
+// JSON Schema of draft 7. Fields that the API server would drop are errors.
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+func translate(schema jsonSchema, isStructural bool) {
+	isOpen := schema["x-kubernetes-preserve-unknown-fields"] == true || schema["x-kubernetes-embedded-resource"] == true
+	if properties, ok := schema["properties"].(jsonSchema); ok {
+		if isStructural && !isOpen {
+			schema["additionalProperties"] = false
+		}
+		for _, field := range properties {
+			translateAny(field, isStructural)
+		}
+	} else {
+		translateAny(schema["additionalProperties"], isStructural)
+	}
+	translateAny(schema["items"], isStructural)
+	for _, part := range []string{"allOf", "anyOf", "oneOf", "not"} {
+		translateAny(schema[part], false)
+	}
+	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+		isExclusive, ok := schema[exclusive].(bool)
+		if ok {
+			delete(schema, exclusive)
+		}
+		if isExclusive {
+			schema[exclusive] = schema[bound]
+		}
+	}
+	if schema["nullable"] == true && schema["type"] != nil {
+		schema["type"] = []any{schema["type"], "null"}
+	}
+	for key := range schema {
+		if strings.HasPrefix(key, "x-kubernetes-") || key == "nullable" || key == "example" {
+			delete(schema, key)
+		}
+	}
+}
+
+// translateAny translates a schema, or each in a list.
+func translateAny(part any, isStructural bool) {
+	switch part := part.(type) {
+	case jsonSchema:
+		translate(part, isStructural)
+	case []any:
+		for _, one := range part {
+			translateAny(one, isStructural)
+		}
+	}
+}
