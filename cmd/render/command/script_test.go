@@ -41,17 +41,20 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE") != "",
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-			home := filepath.Join(env.WorkDir, ".home")
-			env.Setenv("HOME", home)
-			if err := os.MkdirAll(home, 0o700); err != nil {
-				return err
-			}
-			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitConfig), 0o600)
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode, "serve": serveGit},
+		Setup:         setUpGit,
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode, "serve": serveGit},
 	})
+}
+
+// setUpGit gives git a configuration of its own.
+func setUpGit(env *testscript.Env) error {
+	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	home := filepath.Join(env.WorkDir, ".home")
+	env.Setenv("HOME", home)
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitConfig), 0o600)
 }
 
 func runGit(script *testscript.TestScript, fails bool, args []string) {
