@@ -116,10 +116,13 @@ run: ## Run the controller against the current kubeconfig, impersonating its Ser
 # The name of a release, which is also the tag of its image.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 
+# The repository on GitHub that a release is of, OWNER/NAME; empty where there is none.
+REPOSITORY ?= $(shell git remote get-url origin 2>/dev/null | sed -n 's|^.*github\.com[:/]\(.*\)|\1|p' | sed 's|\.git$$||')
+
 .PHONY: release
 release: IMAGE ?= gatehouse-controller:$(VERSION)
-release: ## Write dist/: render for all platforms, the controller's image IMAGE, SBOMs, checksums
-	go run -C release . -version '$(VERSION)' -image '$(IMAGE)'
+release: ## Write dist/: render for all platforms, the controller's image IMAGE, SBOMs, checksums, krew's manifest for REPOSITORY
+	go run -C release . -version '$(VERSION)' -image '$(IMAGE)' -repository '$(REPOSITORY)'
 
 .PHONY: image
 image: IMAGE ?= gatehouse-controller:dev

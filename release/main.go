@@ -33,11 +33,12 @@ var (
 	controllerPlatforms = renderPlatforms[:2]
 )
 
-// The variables of render that the linker sets: its version, and the image of the controller, which
-// `render init` writes into new repositories.
+// The variables of render that the linker sets: its version, and the image of the controller and the
+// action for GitHub, which `render init` writes into new repositories.
 const (
 	versionVariable = "example.com/gatehouse/cmd/render/command.release"
 	imageVariable   = "example.com/gatehouse/render/verbs/setup.Image"
+	actionVariable  = "example.com/gatehouse/render/verbs/setup.Action"
 )
 
 // release is a release to build.
@@ -46,6 +47,9 @@ type release struct {
 	out     string   // the folder to write
 	version string   // part of the names of files
 	image   name.Tag // of the controller
+
+	// repository is OWNER/NAME on GitHub, where the release will be; empty where it is elsewhere.
+	repository string
 }
 
 func main() {
@@ -64,9 +68,10 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "dist", "the `folder` there to write the release to; what it holds is removed first")
 	version := flags.String("version", "", "the version of the release")
 	image := flags.String("image", "", "the `name:tag` of the image of the controller")
+	repository := flags.String("repository", "", "the `owner/name` on GitHub that the release will be of, for the action and for krew; empty for neither")
 	archive := flags.String("archive", "", "write only the image, for this machine, to a `file` for docker load")
 	_ = flags.Parse(args)
-	r, err := newRelease(*root, *out, *version, *image)
+	r, err := newRelease(*root, *out, *version, *image, *repository)
 	if err != nil {
 		return err
 	}
@@ -87,7 +92,10 @@ func resolve(folder, file string) string {
 // fileNamePart matches versions that can be part of the name of a file.
 var fileNamePart = regexp.MustCompile(`^[A-Za-z0-9][-+.\w]*$`)
 
-func newRelease(root, out, version, image string) (*release, error) {
+// gitHubRepository matches OWNER/NAME.
+var gitHubRepository = regexp.MustCompile(`^[\w-]+/[-.\w]+$`)
+
+func newRelease(root, out, version, image, repository string) (*release, error) {
 	var errs []error
 	if !fileNamePart.MatchString(version) {
 		errs = append(errs, fmt.Errorf("version %q cannot be part of the name of a file: write one like VERSION=v1.2.3", version))
@@ -96,9 +104,12 @@ func newRelease(root, out, version, image string) (*release, error) {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("image %q: %w: write one like IMAGE=registry.example.com/gatehouse-controller:v1.2.3", image, err))
 	}
+	if repository != "" && !gitHubRepository.MatchString(repository) {
+		errs = append(errs, fmt.Errorf("repository %q: write one like REPOSITORY=acme/gatehouse", repository))
+	}
 	root, err = filepath.Abs(root)
 	errs = append(errs, err)
-	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag}, errors.Join(errs...)
+	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag, repository: repository}, errors.Join(errs...)
 }
 
 // write writes a release. The checksums come last: a release that has them is complete.
@@ -127,6 +138,9 @@ func (r *release) write(ctx context.Context) error {
 	}
 	image := r.image.String() + "@" + digest
 	linked := fmt.Sprintf("-X %s=%s -X %s=%s", versionVariable, r.version, imageVariable, image)
+	if r.repository != "" {
+		linked += fmt.Sprintf(" -X %s=%s@%s", actionVariable, r.repository, r.version)
+	}
 	renders, err := r.buildAll(ctx, work, "render", renderPlatforms, linked)
 	if err != nil {
 		return err
@@ -136,6 +150,11 @@ func (r *release) write(ctx context.Context) error {
 			return fmt.Errorf("the variable %s does not exist: correct its name in release/main.go", imageVariable)
 		}
 		if err := r.pack(p); err != nil {
+			return err
+		}
+	}
+	if r.repository != "" {
+		if err := r.writeKrew(renders); err != nil {
 			return err
 		}
 	}

@@ -82,6 +82,22 @@ func (p program) time() time.Time {
 	return at.UTC()
 }
 
+// executable returns the name of the file of the program in an archive.
+func (p program) executable() string {
+	if p.platform.OS == "windows" {
+		return p.name + ".exe"
+	}
+	return p.name
+}
+
+// archive returns the name of the archive of a program.
+func (r *release) archive(p program) string {
+	if p.platform.OS == "windows" {
+		return r.fileName(p) + ".zip"
+	}
+	return r.fileName(p) + ".tar.gz"
+}
+
 // pack writes the archive that people download: a program, its license and the README.
 func (r *release) pack(p program) error {
 	file := func(content []byte, mode fs.FileMode) *fstest.MapFile {
@@ -95,13 +111,12 @@ func (r *release) pack(p program) error {
 		}
 		files[name] = file(content, 0o644)
 	}
-	archive := filepath.Join(r.out, r.fileName(p))
+	archive := filepath.Join(r.out, r.archive(p))
+	files[p.executable()] = file(p.content, 0o755)
 	if p.platform.OS == "windows" {
-		files[p.name+".exe"] = file(p.content, 0o755)
-		return create(archive+".zip", func(w io.Writer) error { return writeZip(w, files) })
+		return create(archive, func(w io.Writer) error { return writeZip(w, files) })
 	}
-	files[p.name] = file(p.content, 0o755)
-	return create(archive+".tar.gz", func(w io.Writer) error {
+	return create(archive, func(w io.Writer) error {
 		compressed := gzip.NewWriter(w)
 		return errors.Join(writeTar(compressed, files), compressed.Close())
 	})

@@ -5,8 +5,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -38,7 +40,7 @@ func built(name, goos, arch string) program {
 
 func newTestRelease(t *testing.T) *release {
 	t.Helper()
-	r, err := newRelease("..", "dist", "v1.2.3", "registry.example.com/gatehouse-controller:v1.2.3")
+	r, err := newRelease("..", "dist", "v1.2.3", "registry.example.com/gatehouse-controller:v1.2.3", "acme/gatehouse")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +239,7 @@ func TestBOMListsLinkedModules(t *testing.T) {
 }
 
 func TestNewReleaseReportsAllWrongNames(t *testing.T) {
-	_, err := newRelease("..", "dist", "release/1", "Registry/Image:v1")
+	_, err := newRelease("..", "dist", "release/1", "Registry/Image:v1", "acme")
 	if err == nil || !strings.Contains(err.Error(), `version "release/1" cannot be part`) || !strings.Contains(err.Error(), `image "Registry/Image:v1": `) {
 		t.Error(err)
 	}
@@ -251,6 +253,29 @@ func TestResolve(t *testing.T) {
 	for file, want := range map[string]string{filepath.Join("bin", "c.tar"): filepath.Join("folder", "bin", "c.tar"), absolute: absolute} {
 		if got := resolve("folder", file); got != want {
 			t.Errorf("%s is %s, want %s", file, got, want)
+		}
+	}
+}
+
+func TestKrewManifestHasEveryArchive(t *testing.T) {
+	r := newTestRelease(t)
+	programs := []program{built("render", "linux", "amd64"), built("render", "windows", "arm64")}
+	for _, p := range programs {
+		if err := r.pack(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.writeKrew(programs); err != nil {
+		t.Fatal(err)
+	}
+	content := files(t, r.out)
+	for _, want := range []string{
+		"uri: https://github.com/acme/gatehouse/releases/download/v1.2.3/render_v1.2.3_linux_amd64.tar.gz\n    sha256: " + fmt.Sprintf("%x", sha256.Sum256([]byte(content["render_v1.2.3_linux_amd64.tar.gz"]))) + "\n    bin: render\n",
+		"uri: https://github.com/acme/gatehouse/releases/download/v1.2.3/render_v1.2.3_windows_arm64.zip\n    sha256: " + fmt.Sprintf("%x", sha256.Sum256([]byte(content["render_v1.2.3_windows_arm64.zip"]))) + "\n    bin: render.exe\n",
+		"version: \"v1.2.3\"\n",
+	} {
+		if !strings.Contains(content[krewFile], want) {
+			t.Errorf("no %s in\n%s", want, content[krewFile])
 		}
 	}
 }

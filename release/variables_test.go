@@ -11,7 +11,7 @@ import (
 
 // The linker ignores variables that do not exist.
 func TestLinkedVariablesExist(t *testing.T) {
-	for _, variable := range []string{versionVariable, imageVariable} {
+	for _, variable := range []string{versionVariable, imageVariable, actionVariable} {
 		within, _ := strings.CutPrefix(variable, "example.com/gatehouse/")
 		folder, name, _ := strings.Cut(within, ".")
 		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*.go"))

@@ -94,8 +94,8 @@ func printMade(cmd *cobra.Command, made *setup.Made, o setup.Options) {
 		fmt.Fprintln(out, file)
 	}
 	commit := "commit that"
-	if made.CIFile != "" {
-		commit = "set RENDER_URL and RENDER_SHA256 in " + made.CIFile + ", and commit"
+	if made.ToSet != "" {
+		commit = "set " + made.ToSet + " in " + made.CIFile + ", and commit"
 	}
 	if made.Include != "" {
 		fmt.Fprintf(out, "add to %s under include: - local: %s\n", made.Include, made.CIFile)

@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -29,7 +34,11 @@ func tuneCollector() {
 func run(all []kind.Kind) int {
 	kinds := &registry.Kinds{All: all}
 	// No signal is caught: the next run completes one that was killed.
-	err := newCommand(kinds, os.Args[1:]).Execute()
+	cmd := newCommand(kinds, os.Args[1:])
+	if strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") {
+		helpAsPlugin(cmd)
+	}
+	err := cmd.Execute()
 	var code exitCode
 	switch {
 	case errors.As(err, &code):
@@ -42,4 +51,19 @@ func run(all []kind.Kind) int {
 		return exitError
 	}
 	return 0
+}
+
+// examples matches where an example calls render.
+var examples = regexp.MustCompile(`(?m)^  render`)
+
+// helpAsPlugin has the help of a command and those below it say kubectl render, as people type it who
+// have render as a plugin of kubectl.
+func helpAsPlugin(cmd *cobra.Command) {
+	if !cmd.HasParent() {
+		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl render"}
+	}
+	cmd.Example = examples.ReplaceAllString(cmd.Example, "  kubectl render")
+	for _, c := range cmd.Commands() {
+		helpAsPlugin(c)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -75,5 +76,15 @@ func TestVersionFlagAndCommandPrintTheSame(t *testing.T) {
 	}
 	if err != nil || v.Kubernetes != apiserver.Release || v.Kustomize != kustomize.KustomizeRelease || v.Go == "" {
 		t.Errorf("%s%v", out, err)
+	}
+}
+
+func TestHelpOfPluginNamesKubectl(t *testing.T) {
+	cmd := newCommand(gatehouse.All(), nil)
+	helpAsPlugin(cmd)
+	for _, c := range append(cmd.Commands(), cmd) {
+		if strings.Contains(c.Example, "\n  render") || !strings.HasPrefix(c.CommandPath(), "kubectl render") {
+			t.Errorf("%s:\n%s", c.CommandPath(), c.Example)
+		}
 	}
 }

@@ -1,12 +1,14 @@
 package setup
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// step is a step of a workflow, or a job of GitLab.
+// step is a step of the action for GitHub, or a job of GitLab.
 type step struct {
 	Name    string
 	Run     string
@@ -23,12 +25,12 @@ type step struct {
 	Script  []string
 }
 
-// scripts returns the scripts in the file of a host: of steps by job and name, or of jobs.
+// scripts returns the scripts for a host: of the steps of the action by name, or of jobs.
 func scripts(t *testing.T, ci string) map[string]string {
 	t.Helper()
-	_, content := ciFile(ci, "main", "")
 	found := map[string]string{}
 	if ci == gitlab {
+		_, content := ciFile(ci, "main", "")
 		jobs := map[string]step{}
 		if err := yaml.Unmarshal([]byte(content), &jobs); err != nil {
 			t.Fatal(err)
@@ -38,16 +40,16 @@ func scripts(t *testing.T, ci string) map[string]string {
 		}
 		return found
 	}
-	var workflow struct {
-		Jobs map[string]struct{ Steps []step }
-	}
-	if err := yaml.Unmarshal([]byte(content), &workflow); err != nil {
+	content, err := os.ReadFile("../../../action.yml")
+	if err != nil {
 		t.Fatal(err)
 	}
-	for name, job := range workflow.Jobs {
-		for _, s := range job.Steps {
-			found[name+"/"+s.Name] = s.Run
-		}
+	var action struct{ Runs struct{ Steps []step } }
+	if err := yaml.Unmarshal(content, &action); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range action.Runs.Steps {
+		found[s.Name] = s.Run
 	}
 	return found
 }
@@ -57,6 +59,7 @@ type runner struct {
 	t   *testing.T
 	dir string
 	env []string
+	sum string // of the archive with render
 }
 
 // programs are the programs that scripts call. Each records its arguments. curl and gh answer with the
@@ -113,7 +116,8 @@ func newRunner(t *testing.T) *runner {
 	r.set("DIR", r.dir)
 	r.set("ROOT", "shop")
 	r.set("RENDER_URL", "https://example.com/render.tar.gz")
-	r.set("RENDER_SHA256", fmt.Sprintf("%x", sha256.Sum256(archive)))
+	r.sum = fmt.Sprintf("%x", sha256.Sum256(archive))
+	r.set("RENDER_SHA256", r.sum)
 	r.set("DIFFERS", "1")
 	r.set("MARKDOWN", "1 changed")
 	r.set("RUNNER_TEMP", r.dir)
@@ -187,28 +191,50 @@ func comment(id int, by, body string) string {
 	return string(encoded)
 }
 
-func TestInstallChecksTheChecksum(t *testing.T) {
-	github, gitlab := scripts(t, github), scripts(t, gitlab)
-	if github["check/Install render"] != github["comment/Install render"] || github["check/Install render"] == "" {
-		t.Error("the jobs of GitHub install render in different ways")
+func TestGitLabInstallChecksTheChecksum(t *testing.T) {
+	r := newRunner(t)
+	if _, out, code := r.run(gitlab, ".gatehouse"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
 	}
-	if gitlab[".gatehouse"] == "" {
-		t.Error("GitLab installs nothing")
+	r.set("RENDER_SHA256", strings.Repeat("0", 64))
+	if _, out, code := r.run(gitlab, ".gatehouse"); code == 0 || !strings.Contains(out, "FAILED") {
+		t.Errorf("another checksum: exit code %d: %s", code, out)
 	}
-	for ci, script := range map[string]string{"github": "check/Install render", "gitlab": ".gatehouse"} {
-		t.Run(ci, func(t *testing.T) {
+	r.set("RENDER_URL", "")
+	calls, out, code := r.run(gitlab, ".gatehouse")
+	if code != 1 || calls != "" || !strings.Contains(out, "set RENDER_URL and RENDER_SHA256") {
+		t.Errorf("no URL: exit code %d: %s%s", code, out, calls)
+	}
+}
+
+// The action installs the release that it was asked for by, and no other file.
+func TestActionChecksTheChecksum(t *testing.T) {
+	architecture := map[string]string{"amd64": "amd64"}[runtime.GOARCH]
+	archive := "render_v1.2.3_linux_" + cmp.Or(architecture, "arm64") + ".tar.gz"
+	for name, test := range map[string]struct {
+		sha256, sums string
+		code         int
+	}{
+		"of the release":         {"", "%s  " + archive, 0},
+		"as asked for":           {"%s", "", 0},
+		"another":                {strings.Repeat("0", 64), "", 1},
+		"another of the release": {"", strings.Repeat("0", 64) + "  " + archive, 1},
+		"of another file":        {"", "%s  x" + archive, 1},
+		"of no file":             {"", "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
-			if _, out, code := r.run(ci, script); code != 0 {
-				t.Fatalf("exit code %d: %s", code, out)
+			r.set("RELEASES", "https://github.com/acme/gatehouse/releases/download")
+			r.set("VERSION", "v1.2.3")
+			r.set("SHA256", strings.ReplaceAll(test.sha256, "%s", r.sum))
+			r.answer("200 " + strings.ReplaceAll(test.sums, "%s", r.sum))
+			calls, out, code := r.run(github, "Install render")
+			if code != test.code || !strings.HasPrefix(calls, "curl -fsSL --retry 3 https://github.com/acme/gatehouse/releases/download/v1.2.3/"+archive+"\n") {
+				t.Errorf("exit code %d: %s%s", code, out, calls)
 			}
-			r.set("RENDER_SHA256", strings.Repeat("0", 64))
-			if _, out, code := r.run(ci, script); code == 0 || !strings.Contains(out, "FAILED") {
-				t.Errorf("another checksum: exit code %d: %s", code, out)
-			}
-			r.set("RENDER_URL", "")
-			calls, out, code := r.run(ci, script)
-			if code != 1 || calls != "" || !strings.Contains(out, "set RENDER_URL and RENDER_SHA256") {
-				t.Errorf("no URL: exit code %d: %s%s", code, out, calls)
+			path, _ := os.ReadFile(filepath.Join(r.dir, "path"))
+			if isInPath := len(path) > 0; isInPath != (code == 0) {
+				t.Errorf("is in PATH: %s", path)
 			}
 		})
 	}
@@ -246,7 +272,7 @@ func TestGitHubHasOneComment(t *testing.T) {
 			r := newRunner(t)
 			r.env = append(r.env, test.set...)
 			r.answer(test.answers...)
-			calls, out, code := r.run(github, "comment/Comment")
+			calls, out, code := r.run(github, "Comment")
 			if want := strings.ReplaceAll(test.calls, "%s", r.dir); calls != want || code != test.code || !strings.Contains(out, test.out) || test.out == "" && out != "" {
 				t.Errorf("exit code %d, want %d: %s\n%s\nwant\n%s", code, test.code, out, calls, want)
 			}

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io/fs"
@@ -129,8 +130,27 @@ func ciFile(ci, branch, prefix string) (name, content string) {
 	if ci == gitlab {
 		name, content = ".gitlab/gatehouse.yml", gitlabJobs
 	}
-	root := "ROOT: " + manifest.Scalar(path.Join(".", prefix)) + "\n"
-	return name, strings.NewReplacer("- main\n", "- "+manifest.Scalar(branch)+"\n", "ROOT: .\n", root).Replace(content)
+	root := manifest.Scalar(path.Join(".", prefix))
+	return name, strings.NewReplacer("- main\n", "- "+manifest.Scalar(branch)+"\n", "ROOT: .\n", "ROOT: "+root+"\n",
+		"root: .", "root: "+root, unsetAction, cmp.Or(Action, unsetAction)).Replace(content)
+}
+
+// Action is the action for GitHub of the same release. The linker of a release sets it:
+// -X example.com/gatehouse/render/verbs/setup.Action=OWNER/REPOSITORY@TAG
+var Action string
+
+// unsetAction is what the workflow has in its place.
+const unsetAction = "OWNER/gatehouse@VERSION"
+
+// toSet returns what people have to set in a file for CI; empty for nothing.
+func toSet(content string) string {
+	switch {
+	case strings.Contains(content, unsetAction):
+		return unsetAction
+	case strings.Contains(content, "RENDER_URL: \"\""):
+		return "RENDER_URL and RENDER_SHA256"
+	}
+	return ""
 }
 
 // gitlabCI is the file that GitLab reads, and gitlabInclude its content where there is none.

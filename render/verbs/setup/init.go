@@ -57,6 +57,8 @@ type Made struct {
 	Rendered string
 	// CIFile is the file for CI; empty where there is none.
 	CIFile string
+	// ToSet is what people have to set in CIFile; empty for nothing.
+	ToSet string
 	// Include is the file of GitLab that has to include CIFile and does not; empty where none has to.
 	Include string
 	// Warnings are those of what was rendered.

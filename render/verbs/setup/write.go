@@ -61,7 +61,7 @@ func (p *place) planCI(ctx context.Context, o Options, made *Made) error {
 	if o.From != "" && p.exists(name) {
 		return nil
 	}
-	made.CIFile, made.files[name] = name, []byte(content)
+	made.CIFile, made.ToSet, made.files[name] = name, toSet(content), []byte(content)
 	made.Files = append(made.Files, name)
 	if ci != gitlab {
 		return nil
