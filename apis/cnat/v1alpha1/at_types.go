@@ -50,10 +50,10 @@ type AtSpec struct {
 
 	// schedule is when the command is due: an RFC 3339 time with any offset, like
 	// 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00. The command never starts
-	// before it. The name of a time zone may follow, as RFC 9557 has it, like
-	// 2026-01-31T10:00:00+01:00[Europe/Berlin]: the offset must be the one that the zone has
-	// at that time, and says when the command is due. Z leaves the local offset open and goes
-	// with any zone.
+	// before it. The name of a time zone may follow, as RFC 9557 has it:
+	// 2026-01-31T10:00:00+01:00[Europe/Berlin]. The offset says when the command is
+	// due, and must be the one that the zone has at that time. Z leaves the local
+	// offset open and goes with any zone.
 	// +required
 	// +kubebuilder:example="2027-01-04T06:00:00+01:00"
 	// +kubebuilder:validation:MaxLength=80

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	_ "time/tzdata" // for rules that name a time zone, where the machine has none
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"

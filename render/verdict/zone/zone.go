@@ -10,7 +10,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,44 +77,29 @@ func Check(text string) string {
 	if isUnknown || offset(written.In(location)) == offset(written) {
 		return ""
 	}
-	choices, exists := readings(written.UTC().Add(offset(written)), location)
+	// The offset may change between the day before and the day after.
+	clock, day := written.UTC().Add(offset(written)), 24*time.Hour
+	choices := []time.Time{clock.Add(-offset(clock.Add(-day).In(location))), clock.Add(-offset(clock.Add(day).In(location)))}
+	isShown := func(t time.Time) bool { return t.Add(offset(t.In(location))).Equal(clock) }
+	reason := Rule
+	switch first, second := isShown(choices[0]), isShown(choices[1]); {
+	case !first && !second:
+		reason = name + " has no such local time, as its clocks go forward"
+	case first && second && !choices[0].Equal(choices[1]):
+		reason = name + " has this local time twice, as its clocks go back"
+	case first:
+		choices = choices[:1]
+	default:
+		choices = choices[1:]
+	}
 	var spelled []string
 	for _, t := range choices {
-		if offset(t)%time.Minute != 0 {
+		if offset(t.In(location))%time.Minute != 0 {
 			return fmt.Sprintf("the offset of %s at that time has seconds, which RFC 3339 cannot say: write the time without the zone", name)
 		}
-		spelled = append(spelled, t.Format("2006-01-02T15:04:05.999999999-07:00")+"["+name+"]")
-	}
-	reason := Rule
-	switch {
-	case !exists:
-		reason = name + " has no such local time, as its clocks go forward"
-	case len(choices) > 1:
-		reason = name + " has this local time twice, as its clocks go back"
+		spelled = append(spelled, t.In(location).Format("2006-01-02T15:04:05.999999999-07:00")+"["+name+"]")
 	}
 	return reason + ": write " + strings.Join(spelled, " or ")
-}
-
-// readings returns the instants, in a zone, at which its clocks show a time of the day, which is
-// given in UTC. Where they skip it exists is false, and the instants are those before and after the
-// clocks are changed.
-func readings(clock time.Time, location *time.Location) (instants []time.Time, exists bool) {
-	const mostOffset = 24 * time.Hour
-	for t, last := clock.Add(-mostOffset).In(location), clock.Add(mostOffset); ; {
-		instants = append(instants, clock.Add(-offset(t)).In(location))
-		_, end := t.ZoneBounds()
-		if end.IsZero() || end.After(last) {
-			break
-		}
-		t = end
-	}
-	slices.SortFunc(instants, time.Time.Compare)
-	instants = slices.CompactFunc(instants, time.Time.Equal)
-	isShown := func(t time.Time) bool { return t.UTC().Add(offset(t)).Equal(clock) }
-	if !slices.ContainsFunc(instants, isShown) {
-		return instants, false
-	}
-	return slices.DeleteFunc(instants, func(t time.Time) bool { return !isShown(t) }), true
 }
 
 // offset returns how far the clocks of the zone of a time are ahead of UTC.
