@@ -73,7 +73,7 @@ func installZones(t *testing.T) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer zones.Close()
+	defer func() { _ = zones.Close() }()
 	machine := t.TempDir()
 	if err := os.CopyFS(machine, zones); err != nil {
 		t.Fatal(err)
