@@ -73,8 +73,8 @@ func Check(text string) string {
 	if err != nil {
 		return err.Error()
 	}
-	isUnknown := strings.Contains(text, "Z[") || strings.Contains(text, "-00:00[") // the local offset, to RFC 9557
-	if isUnknown || offset(written.In(location)) == offset(written) {
+	isOpen := strings.Contains(text, "Z[") || strings.Contains(text, "-00:00[") // is the local offset, to RFC 9557
+	if isOpen || offset(written.In(location)) == offset(written) {
 		return ""
 	}
 	// The offset may change between the day before and the day after.
