@@ -101,6 +101,8 @@ generate: ## Generate code, CRDs and docs/reference.md from apis/, and RBAC from
 	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml
 	@# The API server accepts some strings that are not times, like 2026-01-01T00:00:00x5Z.
 	sed -i '/format: date-time$$/{N;s/^\( *\)format: date-time\n *type: string$$/\1format: date-time\n\1pattern: $(TIME)\n\1type: string/}' apis/crds/*.yaml
+	@# Go does not say which release of the time zones it has, but how it got them.
+	release=$$(sed -n 's/^DATA=//p' "$$(go env GOROOT)/lib/time/update.bash") && rm -f render/verdict/zone/*.zip && cp "$$(go env GOROOT)/lib/time/zoneinfo.zip" "render/verdict/zone/$$release.zip"
 	@# The program that prints role.yaml embeds it: write the file only after it has run.
 	roles=$$(go run ./cmd/controller rbac) && echo "$$roles" >environments/base/gatehouse/role.yaml
 	go run ./docs/reference > docs/reference.md

@@ -89,8 +89,8 @@ type Definition[T, S any] struct {
 	Gate string
 
 	// TimeField is the path of a field that holds a time in RFC 3339, such as spec.schedule; empty
-	// for none. The field is text, also where YAML would read something else. The page about an
-	// environment draws these times in a timeline.
+	// for none. The field is text, also where YAML would read something else; ParseTime reads it,
+	// with a time zone behind it. The page about an environment draws these times in a timeline.
 	TimeField string
 
 	// KeepDefaults are paths of fields whose default is written into what is committed, as

@@ -76,6 +76,9 @@ func withRun(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 	}
 }
 
+// zoned gives the schedule of an At a time zone, which no zone data has: the controller needs none.
+func zoned(at *cnatv1alpha1.At) { at.Spec.Schedule += "[No/Zone]" }
+
 func suspended(since time.Time) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		at.Status.Conditions = []metav1.Condition{{Type: Suspended, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}}
@@ -176,6 +179,8 @@ func TestDecide(t *testing.T) {
 		"a Pod, late":                                   {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, a nanosecond early":                     {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
 		"armed, due":                                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, a zone since, a nanosecond early":       {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"armed, a zone since, due":                      {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, due, beside an older one":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, phase: pending, reason: ReasonPodAmbiguous, run: "a", wake: due.Add(time.Minute)},
 		"armed, due, at the deadline":                   {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, due, past the deadline":                 {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},

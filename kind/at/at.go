@@ -5,7 +5,6 @@ package at
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,21 +76,17 @@ var podAnnotations = map[string]string{
 }
 
 // Schedule returns the instant at which an At is due, in UTC. It takes what the
-// CustomResourceDefinition takes.
+// CustomResourceDefinition takes, and does not look up a time zone.
 func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
-	due, err := time.Parse(time.RFC3339, spec.Schedule)
+	due, _, err := kind.ParseTime(spec.Schedule)
 	switch {
-	case err != nil || !scheduleSyntax.MatchString(spec.Schedule):
-		return time.Time{}, fmt.Errorf("spec.schedule: %q is not an RFC 3339 time: write it like 2026-01-31T09:00:00Z", spec.Schedule)
+	case err != nil:
+		return time.Time{}, fmt.Errorf("spec.schedule: %q %w", spec.Schedule, err)
 	case due.Before(firstSchedule) || !due.Before(endOfSchedules):
 		return time.Time{}, fmt.Errorf("spec.schedule: %q must be from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z", spec.Schedule)
 	}
 	return due.UTC(), nil
 }
-
-// scheduleSyntax is that of the CustomResourceDefinition. Go reads more, like T9:00:00
-// and 09:00:00,5.
-var scheduleSyntax = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // A status has times in whole seconds and years of four digits, in UTC; the zero time is
 // none there.
@@ -102,7 +97,8 @@ var (
 
 // Digest returns the digest of what a defaulted spec would run, and when. It leaves
 // out what only the controller acts on and may change while a Pod waits: suspend
-// and startingDeadlineSeconds.
+// and startingDeadlineSeconds. Of the schedule it has the instant: another offset or
+// time zone for the same instant is the same run.
 func Digest(spec cnatv1alpha1.AtSpec) string {
 	spec.Env = canonical.Env(spec.Env)
 	spec.EnvFrom = canonical.EnvFrom(spec.EnvFrom)
@@ -118,7 +114,7 @@ func Digests(spec cnatv1alpha1.AtSpec) []string {
 }
 
 func spelledDigest(spec cnatv1alpha1.AtSpec) string {
-	if due, err := time.Parse(time.RFC3339, spec.Schedule); err == nil {
+	if due, _, err := kind.ParseTime(spec.Schedule); err == nil {
 		spec.Schedule = due.UTC().Format(time.RFC3339Nano)
 	}
 	spec.Suspend = false

@@ -58,6 +58,15 @@ func TestSpellingsOfOneSpec(t *testing.T) {
 	}, func(spelling string) string { return memcached.Digest(memcachedSpec(t, spelling)) })
 }
 
+// A digest has the instant of a schedule, and not what people read of it: a run does not happen again,
+// and its Pod stays, where an offset or a time zone is written in another way.
+func TestSpellingsOfOneSchedule(t *testing.T) {
+	checkDigests(t, [][]string{
+		{"2027-01-01T00:00:00Z", "2027-01-01T00:00:00.000Z", "2027-01-01T01:00:00+01:00", "2027-01-01T01:00:00+01:00[Europe/Berlin]", "2027-01-01T01:00:00+01:00[Europe/Paris]", "2026-12-31T19:00:00-05:00[America/New_York]", "2027-01-01T00:00:00Z[Asia/Tokyo]"},
+		{"2027-01-01T01:00:00Z", "2027-01-01T01:00:00Z[Europe/Berlin]"},
+	}, func(schedule string) string { return at.Digest(atSpec(t, `{schedule: "`+schedule+`", command: date}`)) })
+}
+
 // checkDigests checks that spellings have one digest where they are of one line, and two
 // where they are not.
 func checkDigests(t *testing.T, lines [][]string, digest func(string) string) {

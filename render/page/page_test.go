@@ -133,7 +133,7 @@ func TestAutoscaler(t *testing.T) {
 // run, as overrides make it.
 func TestAts(t *testing.T) {
 	page := pageOf(t, slices.Concat(
-		newAt("shop", "late", `schedule: "2027-01-04T06:00:00+01:00", command: not this`, `{activeDeadlineSeconds: 5400, containers: [{name: first, image: sidecar}, {name: command, image: tools, command: [sh, -c, "echo $$HOME"]}]}`),
+		newAt("shop", "late", `schedule: "2027-01-04T06:00:00+01:00[Europe/Berlin]", command: not this`, `{activeDeadlineSeconds: 5400, containers: [{name: first, image: sidecar}, {name: command, image: tools, command: [sh, -c, "echo $$HOME"]}]}`),
 		newAt("shop", "early", `schedule: "2027-01-04T05:00:00.5+00:30", suspend: true, startingDeadlineSeconds: 86400`, `{containers: [{name: command, image: tools, command: [/bin/report, --all], args: [now]}]}`),
 		newAt("shop", "b-same", `schedule: "2027-01-04T05:00:00Z"`, datePod),
 		newAt("billing", "c-same", `schedule: "2027-01-04T05:00:00Z"`, datePod),
@@ -142,7 +142,7 @@ func TestAts(t *testing.T) {
 		"| `2027-01-04T05:00:00.5+00:30`<br>2027-01-04 04:30:00.5 UTC | shop | [early](shop/at-early.yaml) | `/bin/report --all now` | `tools` | **suspended**, starts at most 1d late, [Pod](shop/pod-early-0123456789.yaml) |\n"+
 		"| `2027-01-04T05:00:00Z` | billing | [c-same](billing/at-c-same.yaml) | `date` | `busybox` | [Pod](billing/pod-c-same-0123456789.yaml) |\n"+
 		"| `2027-01-04T05:00:00Z` | shop | [b-same](shop/at-b-same.yaml) | `date` | `busybox` | [Pod](shop/pod-b-same-0123456789.yaml) |\n"+
-		"| `2027-01-04T06:00:00+01:00`<br>2027-01-04 05:00 UTC | shop | [late](shop/at-late.yaml) | `echo $HOME` | `tools` | runs at most 1h30m, [Pod](shop/pod-late-0123456789.yaml) |\n",
+		"| `2027-01-04T06:00:00+01:00[Europe/Berlin]`<br>2027-01-04 05:00 UTC | shop | [late](shop/at-late.yaml) | `echo $HOME` | `tools` | runs at most 1h30m, [Pod](shop/pod-late-0123456789.yaml) |\n",
 		"```mermaid\ntimeline\n2027-01-04 04#58;30#58;00.5\n  : shop/early (suspended)\n2027-01-04 05#58;00\n  : billing/c-same\n  : shop/b-same\n  : shop/late\n```\n")
 }
 

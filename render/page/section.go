@@ -50,7 +50,7 @@ func newSection(v registry.View, paths filePaths) (*section, error) {
 		}
 		if v.Kind.TimeField() != "" {
 			e.schedule, _, _ = unstructured.NestedString(o.Object.Object, strings.Split(v.Kind.TimeField(), ".")...)
-			due, _ := time.Parse(time.RFC3339, e.schedule)
+			due, _, _ := kind.ParseTime(e.schedule)
 			e.due = due.UTC()
 		}
 		s.entries = append(s.entries, e)
@@ -180,7 +180,7 @@ func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
 
 // times returns the schedule as it is written, and in UTC.
 func (e *entry) times() string {
-	written, err := time.Parse(time.RFC3339, e.schedule)
+	written, _, err := kind.ParseTime(e.schedule)
 	if _, offset := written.Zone(); err != nil || offset == 0 {
 		return code(e.schedule)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -30,6 +31,7 @@ import (
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/zone"
 )
 
 // customKind checks the objects of one version of a CustomResourceDefinition with
@@ -42,6 +44,8 @@ type customKind struct {
 
 	// parsesQuantities reports whether a rule parses text as a quantity.
 	parsesQuantities bool
+	// hasZones reports whether the rule of a field is zone.Rule.
+	hasZones bool
 }
 
 // customKinds are the kinds that the CustomResourceDefinitions of an environment
@@ -183,13 +187,44 @@ func newCustomKind(definition *apiextensions.CustomResourceDefinition, version a
 		return nil, err
 	}
 	isNamespaced := definition.Spec.Scope == apiextensions.NamespaceScoped
+	evaluated, hasZones := withoutZoneRule(structural)
 	return &customKind{
 		parsesQuantities: bytes.Contains(text, []byte("uantity(")), // quantity() and isQuantity()
+		hasZones:         hasZones,
 		definition:       definition,
 		structural:       structural,
-		strategy:         customresource.NewStrategy(nil, isNamespaced, kindOf(definition, version), validator, nil, structural, subresources.Status, subresources.Scale, nil),
+		strategy:         customresource.NewStrategy(nil, isNamespaced, kindOf(definition, version), validator, nil, evaluated, subresources.Status, subresources.Scale, nil),
 		warnings:         deprecation(definition, version),
 	}, nil
+}
+
+// withoutZoneRule returns a schema without zone.Rule, and whether it had that.
+func withoutZoneRule(structural *schema.Structural) (without *schema.Structural, had bool) {
+	without = structural.DeepCopy()
+	(&schema.Visitor{Structural: func(s *schema.Structural) bool {
+		isZoned := slices.ContainsFunc(s.XValidations, isZoneRule)
+		s.XValidations = slices.DeleteFunc(s.XValidations, isZoneRule)
+		had = had || isZoned
+		return isZoned
+	}}).Visit(without)
+	return without, had
+}
+
+func isZoneRule(rule apiextensionsv1.ValidationRule) bool { return rule.Message == zone.Rule }
+
+// zoneErrors checks, in the place of zone.Rule, the times that the rule is for.
+func (k *customKind) zoneErrors(o *unstructured.Unstructured) (errs field.ErrorList) {
+	if !k.hasZones {
+		return nil
+	}
+	eachValue(k.structural, o.Object, nil, func(s *schema.Structural, value any, path []string) {
+		if text, ok := value.(string); ok && slices.ContainsFunc(s.XValidations, isZoneRule) {
+			if problem := zone.Check(text); problem != "" {
+				errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: problem})
+			}
+		}
+	})
+	return errs
 }
 
 // deprecation returns what the API server says of objects of a version that is deprecated.
@@ -217,7 +252,7 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 		return stored, append(problems, problemsOf(o, errs)...)
 	}
 	created := k.created(stored)
-	errs := k.strategy.Validate(context.Background(), created)
+	errs := k.validate(created)
 	for _, err := range errs {
 		if !repeats(err, errs) {
 			problems = append(problems, problemOf(o, err))
@@ -230,6 +265,17 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 		problems = append(problems, warningOf(o, warning))
 	}
 	return stored, problems
+}
+
+// validate returns why the API server would not create an object, which is complete.
+func (k *customKind) validate(created *unstructured.Unstructured) field.ErrorList {
+	errs := k.strategy.Validate(context.Background(), created)
+	for _, err := range k.zoneErrors(created) {
+		if !hasError(errs, err.Field) {
+			errs = append(errs, err)
+		}
+	}
+	return errs
 }
 
 // defaulted returns an object with its defaults, without the fields that the kind does not
@@ -347,8 +393,14 @@ func repeats(err *field.Error, errs field.ErrorList) bool {
 	if !strings.Contains(err.Detail, evaluating) {
 		return strings.HasPrefix(err.Detail, "some validation rules were not checked")
 	}
-	return slices.ContainsFunc(errs, func(other *field.Error) bool {
-		return other.Field == err.Field && !strings.Contains(other.Detail, evaluating)
+	return hasError(errs, err.Field)
+}
+
+// hasError reports whether errors say what is wrong with a field, and not only that a rule cannot be
+// evaluated on it.
+func hasError(errs field.ErrorList, name string) bool {
+	return slices.ContainsFunc(errs, func(err *field.Error) bool {
+		return err.Field == name && !strings.Contains(err.Detail, evaluating)
 	})
 }
 

@@ -41,7 +41,7 @@ func (k *customKind) update(before, after manifest.Object) field.ErrorList {
 		return nil
 	}
 	stored, decoded := k.created(was), k.created(is)
-	if len(problems) > 0 || len(k.strategy.Validate(context.Background(), decoded)) > 0 {
+	if len(problems) > 0 || len(k.validate(decoded)) > 0 {
 		return nil
 	}
 	stored.SetResourceVersion("1")

@@ -33,7 +33,7 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 		t.Fatal(err)
 	}
 	var kustomization strings.Builder
-	fmt.Fprintf(&kustomization, "metadata: {annotations: {%s: %q}}\nresources:\n", tree.KubernetesAnnotation, server.Kubernetes)
+	fmt.Fprintf(&kustomization, "metadata: {annotations: {%s: %q, gatehouse.example.com/elsewhere: Deployment gatehouse-system/gatehouse-controller}}\nresources:\n", tree.KubernetesAnnotation, server.Kubernetes)
 	for i, u := range objects {
 		content, err := yaml.Marshal(u.Object)
 		if err != nil {

@@ -49,8 +49,8 @@ func drawMemcached(r *rapid.T) map[string]any {
 
 func drawAt(r *rapid.T) map[string]any {
 	spec := map[string]any{
-		"schedule": good("2027-01-01T00:00:00Z", "2027-01-01T00:00:00.123456789+23:59", "0001-01-01T00:00:01Z", "9999-12-31T23:59:59.999999999Z").
-			or("2027-01-01", "2027-02-29T00:00:00Z", "10000-01-01T00:00:00Z", "2027-01-01T00:00:00,5Z", "").draw(r, "schedule"),
+		"schedule": good("2027-01-01T00:00:00Z", "2027-01-01T00:00:00.123456789+23:59", "0001-01-01T00:00:01Z", "9999-12-31T23:59:59.999999999Z", "2027-03-28T03:00:00+02:00[Europe/Berlin]", "2027-03-28T06:00:00Z[Asia/Tokyo]").
+			or("2027-03-28T03:00:00+01:00[Europe/Berlin]", "2027-03-28T06:00:00Z[Asia/Edo]", "2027-01-01", "2027-02-29T00:00:00Z", "10000-01-01T00:00:00Z", "2027-01-01T00:00:00,5Z", "").draw(r, "schedule"),
 		"command": good("echo hello", "$(A) $$(A)", " ", "a\nb", strings.Repeat("a", 65536)).or("", strings.Repeat("a", 65537), nil).draw(r, "command"),
 	}
 	maybe(r, spec, "image", images)

@@ -45,15 +45,23 @@ type At struct {
 
 // AtSpec is a command and when it runs.
 type AtSpec struct {
+	// The rule for the first and the last year compares times of two other years, as no timestamp of
+	// CEL is before year 1 or after 9999.
+
 	// schedule is when the command is due: an RFC 3339 time with any offset, like
 	// 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00. The command never starts
-	// before it.
+	// before it. The name of a time zone may follow, as RFC 9557 has it:
+	// 2026-01-31T10:00:00+01:00[Europe/Berlin]. The offset says when the command is
+	// due, and must be the one that the zone has at that time. Z leaves the local
+	// offset open and goes with any zone.
 	// +required
 	// +kubebuilder:example="2027-01-04T06:00:00+01:00"
-	// +kubebuilder:validation:Format=date-time
-	// +kubebuilder:validation:MaxLength=35
-	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
-	// +kubebuilder:validation:XValidation:rule="self >= timestamp('0001-01-01T00:00:01Z') && self <= timestamp('9999-12-31T23:59:59.999999999Z')",message="must be from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z"
+	// +kubebuilder:validation:MaxLength=80
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])(\[.*)?$`
+	// +kubebuilder:validation:XValidation:rule="!format.datetime().validate(self.split('[')[0]).hasValue()",message="must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
+	// +kubebuilder:validation:XValidation:rule="[timestamp('2' + self.substring(1).split('[')[0])].all(due, (self >= '0002' || due >= timestamp('2001-01-01T00:00:01Z')) && (self < '9999' || due < timestamp('3000-01-01T00:00:00Z')))",message="must be from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z"
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[^\[]+(\[[A-Z][A-Za-z0-9_+-]*(/[A-Z][A-Za-z0-9_+-]*)*\])?$') && !self.endsWith('[Local]')`,message="must have nothing after the offset but the name of a time zone, spelled like [Europe/Berlin]"
+	// +kubebuilder:validation:XValidation:rule=`!self.endsWith(']') || [timestamp(self.split('[')[0])].all(due, [self.split('[')[1].replace(']', '')].all(zone, self.matches(r'(Z|-00:00)\[') ? due.getDate(zone) > 0 : due.getDate(zone) == int(self.substring(8, 10)) && due.getHours(zone) == int(self.substring(11, 13)) && due.getMinutes(zone) == int(self.substring(14, 16)) && due.getSeconds(zone) == int(self.substring(17, 19))))`,message="must have the offset of its time zone at that time"
 	Schedule string `json:"schedule,omitempty"`
 
 	// command is run by `sh -c`, which gets it to the byte: Kubernetes expands nothing

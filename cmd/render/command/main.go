@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	_ "time/tzdata" // for rules that name a time zone, where the machine has none
 
 	"github.com/spf13/cobra"
 

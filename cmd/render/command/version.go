@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/zone"
 )
 
 // release is the version of a release. Its linker sets it.
@@ -28,6 +29,8 @@ type versions struct {
 	// KubernetesVersions are those that an environment may be for, the oldest first.
 	KubernetesVersions []string `json:"kubernetesVersions"`
 	Go                 string   `json:"go"`
+	// TimeZones is the release of the tz database that schedules are checked with.
+	TimeZones string `json:"timeZones"`
 }
 
 func newVersionCommand() *cobra.Command {
@@ -53,7 +56,7 @@ func newVersionCommand() *cobra.Command {
 // String returns the versions for people.
 func (v versions) String() string {
 	revision := cmp.Or(strings.TrimSpace(v.Revision+" "+v.RevisionTime), "unknown")
-	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, judges as %s\ngo: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go)
+	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, judges as %s\ngo: %s\ntime zones: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go, v.TimeZones)
 }
 
 // programVersions returns the versions of this program.
@@ -67,7 +70,7 @@ func programVersions() versions {
 
 // versionsOf returns the versions that a build recorded.
 func versionsOf(info *debug.BuildInfo) versions {
-	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, KubernetesVersions: render.KubernetesVersions(), Go: info.GoVersion}
+	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, KubernetesVersions: render.KubernetesVersions(), Go: info.GoVersion, TimeZones: zone.Release()}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
