@@ -96,8 +96,12 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 	return p
 }
 
-// lineAt returns the line of a field of a document, or of the mapping that would hold it.
+// lineAt returns the line of a field of a document, or of the mapping that would hold it; 0 without
+// a document.
 func lineAt(document *yaml.Node, keys []string) int {
+	if document == nil {
+		return 0
+	}
 	for ; ; keys = keys[:len(keys)-1] {
 		if key, _ := walkKeys(document, keys, nil); key != nil {
 			return key.Line

@@ -245,6 +245,14 @@ func itemsOf(node *yaml.Node) (items []*yaml.Node) {
 	return items
 }
 
+// item returns an item of a list or, for 0, a node that is no list; nil where there is none.
+func item(node *yaml.Node, index int) *yaml.Node {
+	if items := itemsOf(dereferenced(node)); index < len(items) {
+		return items[index]
+	}
+	return nil
+}
+
 // textAt returns the text of the scalar at keys, "" if there is none.
 func textAt(node *yaml.Node, keys ...string) string {
 	for _, key := range keys {
