@@ -63,6 +63,19 @@ func splitDocuments(content []byte) []piece {
 	return pieces
 }
 
+// Documents returns the YAML documents of a file that have more than comments.
+func Documents(content []byte) (documents [][]byte) {
+	for _, p := range splitDocuments(content) {
+		for line := range bytes.Lines(p.content) {
+			if !isBlank(line) {
+				documents = append(documents, p.content)
+				break
+			}
+		}
+	}
+	return documents
+}
+
 // textPieces splits the YAML that a scalar of a file holds.
 func textPieces(text *yaml.Node) []piece {
 	pieces := splitDocuments([]byte(text.Value))
