@@ -54,6 +54,10 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if match := referrals.FindStringSubmatch(text); match != nil {
 		return referralProblem(s, p, match[1])
 	}
+	if file, line := s.FindReplacement(text); file != "" {
+		p.File, p.Line, p.Message = file, line, "replacements: "+message+": correct this, or add what it names"
+		return p
+	}
 	if match := considered.FindStringSubmatch(text); match != nil && resID.MatchString(match[2]) {
 		id, field := resid.FromString(match[2]), strings.ReplaceAll(match[1], "/", ".")
 		p.Field, p.Message = field, field+": kustomize cannot change this: "+readable(match[3])

@@ -1,7 +1,9 @@
 package source
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,8 +71,25 @@ func (s *Sources) replacements(k *Kustomization) (all []replacement) {
 	return all
 }
 
-// checkTargets reports targets that kustomize does not take. An empty mapping selects everything, but
-// not in patchesJson6902.
+// FindReplacement returns where the replacement is that an error of kustomize is about, or "".
+func (s *Sources) FindReplacement(message string) (file string, line int) {
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		for _, r := range s.replacements(s.Kustomizations[folder]) {
+			if r.Source != nil && (strings.HasSuffix(message, " "+r.Source.String()) || strings.HasSuffix(message, " "+r.Source.ResId.String())) {
+				return Relative(r.file), lineAt(r.node, []string{"source"})
+			}
+			for i, target := range r.Targets {
+				if at := slices.IndexFunc(target.FieldPaths, func(path string) bool { return strings.Contains(message, strconv.Quote(path)+" in replacement target") }); at >= 0 {
+					return Relative(r.file), lineAt(r.node, []string{"targets", strconv.Itoa(i), "fieldPaths", strconv.Itoa(at)})
+				}
+			}
+		}
+	}
+	return "", 0
+}
+
+// checkTargets reports replacements from nothing or to nothing, and targets that kustomize does not take.
+// An empty mapping selects everything, but not in patchesJson6902.
 func (s *Sources) checkTargets(k *Kustomization, replacements []replacement) {
 	for i, p := range k.PatchesJson6902 {
 		if p.Target != nil && p.Target.Name == "" {
@@ -78,6 +97,10 @@ func (s *Sources) checkTargets(k *Kustomization, replacements []replacement) {
 		}
 	}
 	for _, r := range replacements {
+		isEmpty := r.node != nil && r.node.ShortTag() == "!!null" // which checkItems reports
+		if !isEmpty && (r.Source == nil && r.SourceValue == nil || r.Targets == nil) {
+			s.report(r.file, lineAt(r.node, nil), "a replacement needs source or sourceValue, and targets: write what is missing")
+		}
 		for i, target := range r.Targets {
 			if target != nil && target.Select == nil {
 				s.report(r.file, lineAt(r.node, []string{"targets", strconv.Itoa(i)}), "a target of a replacement needs select: write select: and the kind and name of what it changes, or select: {} to change everything")

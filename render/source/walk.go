@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -140,6 +141,9 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value, target *yaml.Node)
 		k.weight += weightOf(content)
 		documents := s.readYAML(resolved, splitDocuments(content), l)
 		k.Documents[value.Value] = documents
+		if l.field == "configurations" && len(documents) == 1 {
+			s.checkFields(resolved, documents[0].Node, content, reflect.TypeFor[anyConfiguration]())
+		}
 		if l.is != loadYAML {
 			s.addPatches(k, value, target, documents)
 		}
