@@ -117,6 +117,50 @@ func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.P
 	return p
 }
 
+// explainCollision returns the problem of two objects of one ID: of two that are written with different
+// IDs, where there are such, what makes them one.
+func (w *Ways) explainCollision(p manifest.Problem) manifest.Problem {
+	first := map[namedID]*Way{}
+	for i := range w.All {
+		way := &w.All[i]
+		id := namedID{way.gvk, w.lastIdentity(*way)}
+		other, isThere := first[id]
+		if !isThere {
+			first[id] = way
+			continue
+		}
+		if by := slices.Concat(w.moves(*other), w.moves(*way)); len(by) > 0 && other.Document.ID != way.Document.ID {
+			slices.Sort(by)
+			file, line := other.Document.Position()
+			p.Object = way.Document.String()
+			p.File, p.Line = way.Document.Position()
+			p.Message = fmt.Sprintf("duplicate object: it and the %s of %s become one, named %s, by %s: write that in a kustomization of a folder that has only what it is for, or rename one",
+				other.Document, manifest.Problem{File: file, Line: line}.Position(), id.name, strings.Join(slices.Compact(by), ", "))
+			return p
+		}
+	}
+	return p
+}
+
+// moves returns the fields of kustomizations that change the identity of an object, and their positions.
+func (w *Ways) moves(way Way) (fields []string) {
+	before := 1
+	for i, folder := range way.Folders {
+		after := w.identities(way, i+1)
+		if len(after) > before {
+			k := w.sources.Kustomizations[folder]
+			for field, value := range map[string]string{"namespace": k.Namespace, "namePrefix": k.NamePrefix, "nameSuffix": k.NameSuffix} {
+				if value != "" {
+					at := manifest.Problem{File: source.Relative(k.File), Line: w.sources.Line(k.File, field)}
+					fields = append(fields, fmt.Sprintf("%s: %s (%s)", field, value, at.Position()))
+				}
+			}
+		}
+		before = len(after)
+	}
+	return fields
+}
+
 // referralProblem returns the problem of a reference that may be to any of the objects in a list of
 // IDs. kustomize names one such reference by chance, where there are several.
 func referralProblem(s *source.Sources, p manifest.Problem, list string) manifest.Problem {
