@@ -28,6 +28,9 @@ var (
 	// referrals is the error of a reference that may be to one of several objects.
 	referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
 
+	// unscaled is the error of an entry of replicas: for what is not there.
+	unscaled = regexp.MustCompile(`resource with name (\S+) does not match a config`)
+
 	// considered is how kustomize says which field of which object it cannot change.
 	considered = regexp.MustCompile(`(?s)^.*considering field '([^']*)' of object (\S+): (.*)$`)
 
@@ -56,6 +59,11 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	}
 	if file, line := s.FindReplacement(text); file != "" {
 		p.File, p.Line, p.Message = file, line, "replacements: "+message+": correct this, or add what it names"
+		return p
+	}
+	if match := unscaled.FindStringSubmatch(text); match != nil {
+		p.Message = "replicas: nothing that has replicas is named " + match[1] + ": correct the name, or remove the entry"
+		p.File, p.Line = s.FindReplicas(match[1], p.File)
 		return p
 	}
 	if match := considered.FindStringSubmatch(text); match != nil && resID.MatchString(match[2]) {

@@ -270,3 +270,16 @@ func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 func (s *Sources) Line(file string, keys ...string) int {
 	return lineAt(s.Kustomizations[path.Dir(file)].root, keys)
 }
+
+// FindReplicas returns where an entry of replicas: has a name, or a file and no line.
+func (s *Sources) FindReplicas(name, otherwise string) (file string, line int) {
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		k := s.Kustomizations[folder]
+		for i, r := range k.Replicas {
+			if r.Name == name {
+				return Relative(k.File), s.Line(k.File, "replicas", strconv.Itoa(i), "name")
+			}
+		}
+	}
+	return otherwise, 0
+}
