@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"regexp"
@@ -61,6 +62,9 @@ func checkSecret(o manifest.Object, kubernetes apiserver.Version) []manifest.Pro
 	rest := withoutEncryption(o.Unstructured)
 	for _, name := range []string{"data", "stringData"} {
 		exposed := exposedValues(rest.Object[name], name, o.GetAnnotations())
+		if left := leftInPlain(o, name); left != "" {
+			exposed = field.ErrorList{field.Forbidden(field.NewPath(name), left)}
+		}
 		if len(exposed) > 0 {
 			errs = append(errs, exposed...)
 			delete(rest.Object, name)
@@ -209,7 +213,7 @@ func exposure(name, key string, value any) string {
 		case isEncryptedFile(key, decoded):
 			return ""
 		case isMarked(decoded):
-			return halfEncrypted
+			return cmp.Or(leftInFile(decoded), halfEncrypted)
 		}
 	}
 	switch {
