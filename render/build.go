@@ -35,6 +35,9 @@ func (e *environment) build() (b built, problems []manifest.Problem) {
 		}
 	}
 	b.checker, b.invalid = verdict.New(e.kinds, e.kubernetes, slices.Concat(b.objects, b.local))
+	if e.substitution != nil {
+		b.checker.Substitution = &e.substitution.Substitution
+	}
 	b.ways.SetImages(b.objects, b.checker.Default)
 	return b, problems
 }

@@ -24,37 +24,44 @@ func CheckKubernetes(text string) error {
 	return err
 }
 
-// readKubernetes sets the version of Kubernetes that the environment is for. What it builds on says
-// none in its place: an annotation that is not read is a problem.
-func (e *environment) readKubernetes() (problems []manifest.Problem) {
+// readKubernetes sets the version of Kubernetes that the environment is for.
+func (e *environment) readKubernetes() []manifest.Problem {
+	return e.readAnnotation(tree.KubernetesAnnotation, func(version string) (err error) {
+		e.kubernetes, err = apiserver.ParseVersion(version)
+		return err
+	})
+}
+
+// readAnnotation has use read an annotation of the environment's kustomization, where it has that. What
+// the environment builds on says none in its place: an annotation that is not read is a problem.
+func (e *environment) readAnnotation(name string, use func(value string) error) (problems []manifest.Problem) {
 	own := e.sources.Kustomizations[e.folder]
-	_, saysOwn := kubernetesOf(own)
+	_, saysOwn := annotationOf(own, name)
 	for _, k := range e.sources.Kustomizations {
-		text, says := kubernetesOf(k)
+		text, says := annotationOf(k, name)
 		var message string
 		switch {
 		case !says:
 		case k == own:
-			var err error
-			if e.kubernetes, err = apiserver.ParseVersion(text); err != nil {
+			if err := use(text); err != nil {
 				message = err.Error()
 			}
 		case !saysOwn:
 			message = "only the kustomization of an environment says this: write it in " + path.Join(source.Relative(e.folder), "kustomization.yaml")
 		}
 		if message != "" {
-			line := e.sources.Line(k.File, "metadata", "annotations", tree.KubernetesAnnotation)
-			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line, Message: tree.KubernetesAnnotation + ": " + message})
+			line := e.sources.Line(k.File, "metadata", "annotations", name)
+			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line, Message: name + ": " + message})
 		}
 	}
 	return problems
 }
 
-// kubernetesOf returns the version that a kustomization says, which may be nil.
-func kubernetesOf(k *source.Kustomization) (version string, says bool) {
+// annotationOf returns an annotation of a kustomization, which may be nil.
+func annotationOf(k *source.Kustomization, name string) (value string, isThere bool) {
 	if k == nil || k.MetaData == nil {
 		return "", false
 	}
-	version, says = k.MetaData.Annotations[tree.KubernetesAnnotation]
-	return version, says
+	value, isThere = k.MetaData.Annotations[name]
+	return value, isThere
 }

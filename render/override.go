@@ -38,7 +38,8 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 		o.forbidden = append(o.forbidden, invalid...)
 	}
 	o.forbidden = append(o.forbidden, e.completeNames(o.objects)...)
-	return o, b.ways.UnmatchedPatches(e.overrides, b.objects, slices.Concat(expanded, o.objects))
+	rendered := slices.Concat(expanded, o.objects)
+	return o, slices.Concat(b.ways.UnmatchedPatches(e.overrides, b.objects, rendered), b.ways.UnmatchedImages(e.overrides, b.objects, rendered, b.checker.Default))
 }
 
 // completeNames gives rendered objects that are immutable their final names.

@@ -27,6 +27,8 @@ type environment struct {
 	parts     *kustomize.Cache
 
 	kubernetes apiserver.Version // that it is for; zero where it does not say it
+
+	substitution *Substitution // what Flux substitutes in it; nil where that is nothing
 }
 
 // read reads the files of an environment and of its overrides.
@@ -47,7 +49,7 @@ func read(repository *Repository, name string) (*environment, []manifest.Problem
 		e.overrides, folders = overrides, []string{overrides}
 	}
 	e.sources = source.Read(files, e.kinds.KustomizeConfig(), folder, folders...)
-	return e, append(e.readKubernetes(), e.written()...)
+	return e, slices.Concat(e.readKubernetes(), e.readSubstitution(), e.written())
 }
 
 // written returns what is wrong with the files, as far as that is known before they are built.

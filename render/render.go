@@ -141,5 +141,5 @@ func (s *stages) warnings(now time.Time) []manifest.Problem {
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
 		}
 	}
-	return environment.Warnings()
+	return append(environment.Warnings(), s.unjudged()...)
 }

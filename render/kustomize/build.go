@@ -21,7 +21,11 @@ func (w *Ways) Build(cache *Cache) ([]manifest.Object, []manifest.Problem) {
 	isolate(w.sources, func() { objects, err = w.buildObjects(cache) })
 	switch {
 	case err != nil:
-		return nil, []manifest.Problem{kustomizeProblem(w.sources, k.File, err)}
+		p := kustomizeProblem(w.sources, k.File, err)
+		if isDuplicate.MatchString(err.Error()) {
+			p = w.explainCollision(p)
+		}
+		return nil, []manifest.Problem{p}
 	case len(objects) == 0:
 		return nil, []manifest.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
 	}

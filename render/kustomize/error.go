@@ -28,6 +28,9 @@ var (
 	// referrals is the error of a reference that may be to one of several objects.
 	referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
 
+	// unscaled is the error of an entry of replicas: for what is not there.
+	unscaled = regexp.MustCompile(`resource with name (\S+) does not match a config`)
+
 	// considered is how kustomize says which field of which object it cannot change.
 	considered = regexp.MustCompile(`(?s)^.*considering field '([^']*)' of object (\S+): (.*)$`)
 
@@ -53,6 +56,15 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	p := manifest.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if match := referrals.FindStringSubmatch(text); match != nil {
 		return referralProblem(s, p, match[1])
+	}
+	if file, line := s.FindReplacement(text); file != "" {
+		p.File, p.Line, p.Message = file, line, "replacements: "+message+": correct this, or add what it names"
+		return p
+	}
+	if match := unscaled.FindStringSubmatch(text); match != nil {
+		p.Message = "replicas: nothing that has replicas is named " + match[1] + ": correct the name, or remove the entry"
+		p.File, p.Line = s.FindReplicas(match[1], p.File)
+		return p
 	}
 	if match := considered.FindStringSubmatch(text); match != nil && resID.MatchString(match[2]) {
 		id, field := resid.FromString(match[2]), strings.ReplaceAll(match[1], "/", ".")
@@ -111,6 +123,50 @@ func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.P
 	p.Object = found[0].String()
 	p.File, p.Line = found[0].Position()
 	return p
+}
+
+// explainCollision returns the problem of two objects of one ID: of two that are written with different
+// IDs, where there are such, what makes them one.
+func (w *Ways) explainCollision(p manifest.Problem) manifest.Problem {
+	first := map[namedID]*Way{}
+	for i := range w.All {
+		way := &w.All[i]
+		id := namedID{way.gvk, w.lastIdentity(*way)}
+		other, isThere := first[id]
+		if !isThere {
+			first[id] = way
+			continue
+		}
+		if by := slices.Concat(w.moves(*other), w.moves(*way)); len(by) > 0 && other.Document.ID != way.Document.ID {
+			slices.Sort(by)
+			file, line := other.Document.Position()
+			p.Object = way.Document.String()
+			p.File, p.Line = way.Document.Position()
+			p.Message = fmt.Sprintf("duplicate object: it and the %s of %s become one, named %s, by %s: write that in a kustomization of a folder that has only what it is for, or rename one",
+				other.Document, manifest.Problem{File: file, Line: line}.Position(), id.name, strings.Join(slices.Compact(by), ", "))
+			return p
+		}
+	}
+	return p
+}
+
+// moves returns the fields of kustomizations that change the identity of an object, and their positions.
+func (w *Ways) moves(way Way) (fields []string) {
+	before := 1
+	for i, folder := range way.Folders {
+		after := w.identities(way, i+1)
+		if len(after) > before {
+			k := w.sources.Kustomizations[folder]
+			for field, value := range map[string]string{"namespace": k.Namespace, "namePrefix": k.NamePrefix, "nameSuffix": k.NameSuffix} {
+				if value != "" {
+					at := manifest.Problem{File: source.Relative(k.File), Line: w.sources.Line(k.File, field)}
+					fields = append(fields, fmt.Sprintf("%s: %s (%s)", field, value, at.Position()))
+				}
+			}
+		}
+		before = len(after)
+	}
+	return fields
 }
 
 // referralProblem returns the problem of a reference that may be to any of the objects in a list of

@@ -45,12 +45,18 @@ func (w *Ways) changedImage(o manifest.Object, image string) string {
 	}
 	for _, folder := range folders {
 		for _, change := range w.sources.Kustomizations[folder].Images {
-			node := kyaml.NewMapRNode(&map[string]string{"image": image})
-			filter := imagetag.Filter{ImageTag: change, FsSlice: types.FsSlice{{Path: "image"}}}
-			if _, err := filter.Filter([]*kyaml.RNode{node}); err == nil {
-				image, _ = node.GetString("image")
-			}
+			image = changeImage(image, change)
 		}
+	}
+	return image
+}
+
+// changeImage returns what an entry of images: makes of an image.
+func changeImage(image string, change types.Image) string {
+	node := kyaml.NewMapRNode(&map[string]string{"image": image})
+	filter := imagetag.Filter{ImageTag: change, FsSlice: types.FsSlice{{Path: "image"}}}
+	if _, err := filter.Filter([]*kyaml.RNode{node}); err == nil {
+		image, _ = node.GetString("image")
 	}
 	return image
 }

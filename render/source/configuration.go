@@ -20,6 +20,21 @@ type configuration struct {
 	NameReference []nameReference   `json:"nameReference"`
 }
 
+// anyConfiguration is a file of `configurations:`, with all that kustomize reads in one.
+type anyConfiguration struct {
+	configuration `json:",inline"`
+
+	NamePrefix                []types.FieldSpec `json:"namePrefix"`
+	NameSuffix                []types.FieldSpec `json:"nameSuffix"`
+	Namespace                 []types.FieldSpec `json:"namespace"`
+	CommonLabels              []types.FieldSpec `json:"commonLabels"`
+	Labels                    []types.FieldSpec `json:"labels"`
+	TemplateLabels            []types.FieldSpec `json:"templateLabels"`
+	VolumeClaimTemplateLabels []types.FieldSpec `json:"volumeClaimTemplateLabels"`
+	CommonAnnotations         []types.FieldSpec `json:"commonAnnotations"`
+	VarReference              []types.FieldSpec `json:"varReference"`
+}
+
 // nameReference lists the fields that hold the name of an object of a kind.
 type nameReference struct {
 	resid.Gvk  `json:",inline"`

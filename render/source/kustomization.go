@@ -34,7 +34,7 @@ func (s *Sources) parseKustomization(k *Kustomization, content []byte) *yaml.Nod
 		s.report(k.File, root.Line, "a kustomization is a mapping: write resources: and below it the list of files")
 		return nil
 	}
-	s.checkFields(k.File, root, content)
+	s.checkFields(k.File, root, content, reflect.TypeFor[types.Kustomization]())
 	s.checkItems(k.File, root, "")
 	s.refuseHelm(k.File, root)
 	err := k.Unmarshal(content)
@@ -73,14 +73,14 @@ func (s *Sources) checkType(k *Kustomization, root *yaml.Node) {
 	}
 }
 
-// checkFields reports fields that no kustomization has, and values of a wrong type.
-func (s *Sources) checkFields(file string, root *yaml.Node, content []byte) {
+// checkFields reports fields that the type of a file does not have, and values of a wrong type.
+func (s *Sources) checkFields(file string, root *yaml.Node, content []byte, t reflect.Type) {
 	j, err := sigsyaml.YAMLToJSON(content)
 	var fields map[string]any
 	if err != nil || json.Unmarshal(j, &fields) != nil {
 		return // Unmarshal says why
 	}
-	for _, wrong := range decoding.Find(fields, reflect.TypeFor[types.Kustomization](), decoding.Options{FoldCase: true}) {
+	for _, wrong := range decoding.Find(fields, t, decoding.Options{FoldCase: true}) {
 		keys := manifest.SplitField(manifest.JoinField(wrong.Path))
 		_, value := walkKeys(root, keys, nil)
 		s.report(file, lineAt(root, keys), "%s", wrongField(wrong, value))

@@ -96,8 +96,12 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 	return p
 }
 
-// lineAt returns the line of a field of a document, or of the mapping that would hold it.
+// lineAt returns the line of a field of a document, or of the mapping that would hold it; 0 without
+// a document.
 func lineAt(document *yaml.Node, keys []string) int {
+	if document == nil {
+		return 0
+	}
 	for ; ; keys = keys[:len(keys)-1] {
 		if key, _ := walkKeys(document, keys, nil); key != nil {
 			return key.Line
@@ -265,4 +269,17 @@ func spelledEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 // Line returns the line of a field of a kustomization, or of the mapping that would hold it.
 func (s *Sources) Line(file string, keys ...string) int {
 	return lineAt(s.Kustomizations[path.Dir(file)].root, keys)
+}
+
+// FindReplicas returns where an entry of replicas: has a name, or a file and no line.
+func (s *Sources) FindReplicas(name, otherwise string) (file string, line int) {
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		k := s.Kustomizations[folder]
+		for i, r := range k.Replicas {
+			if r.Name == name {
+				return Relative(k.File), s.Line(k.File, "replicas", strconv.Itoa(i), "name")
+			}
+		}
+	}
+	return otherwise, 0
 }

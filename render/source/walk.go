@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -96,10 +97,20 @@ func (s *Sources) walkEntry(k *Kustomization, l loads, entry *yaml.Node) {
 	for _, value := range values {
 		for _, item := range itemsOf(value) {
 			if item.Kind == yaml.ScalarNode && item.ShortTag() != "!!null" {
-				s.walkValue(k, l, item, Field(entry, "target"))
+				s.walkValue(k, l, item, targetOf(entry))
 			}
 		}
 	}
+}
+
+// targetOf returns the target of a patch, nil where it has none: an empty mapping is one, and null is not.
+func targetOf(entry *yaml.Node) (target *yaml.Node) {
+	for _, value := range valuesAt(entry, "target") {
+		if value.ShortTag() != "!!null" {
+			target = value
+		}
+	}
+	return target
 }
 
 // walkValue follows a path that a kustomization loads, or checks the YAML in its place. A patch may
@@ -128,7 +139,12 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value, target *yaml.Node)
 			return
 		}
 		k.weight += weightOf(content)
-		if documents := s.readYAML(resolved, splitDocuments(content), l); l.is != loadYAML {
+		documents := s.readYAML(resolved, splitDocuments(content), l)
+		k.Documents[value.Value] = documents
+		if l.field == "configurations" && len(documents) == 1 {
+			s.checkFields(resolved, documents[0].Node, content, reflect.TypeFor[anyConfiguration]())
+		}
+		if l.is != loadYAML {
 			s.addPatches(k, value, target, documents)
 		}
 	default:
@@ -205,6 +221,9 @@ type patch struct {
 func (s *Sources) addPatches(k *Kustomization, entry, target *yaml.Node, documents []Document) {
 	k.Documents[entry.Value] = documents
 	for _, d := range documents {
+		if d.Node.Kind == yaml.SequenceNode && len(d.Node.Content) > 0 && target == nil {
+			s.report(k.File, entry.Line, "a JSON patch needs a target: list it under patches, with target: and the kind and name of what it changes, or target: {} to change everything")
+		}
 		kind := d.Kind
 		if target != nil { // kustomize does not read what the document says of itself
 			kind, d.APIVersion = textAt(target, "kind"), ""

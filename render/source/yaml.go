@@ -63,6 +63,19 @@ func splitDocuments(content []byte) []piece {
 	return pieces
 }
 
+// Documents returns the YAML documents of a file that have more than comments.
+func Documents(content []byte) (documents [][]byte) {
+	for _, p := range splitDocuments(content) {
+		for line := range bytes.Lines(p.content) {
+			if !isBlank(line) {
+				documents = append(documents, p.content)
+				break
+			}
+		}
+	}
+	return documents
+}
+
 // textPieces splits the YAML that a scalar of a file holds.
 func textPieces(text *yaml.Node) []piece {
 	pieces := splitDocuments([]byte(text.Value))
@@ -243,6 +256,14 @@ func itemsOf(node *yaml.Node) (items []*yaml.Node) {
 		items = append(items, dereferenced(item))
 	}
 	return items
+}
+
+// item returns an item of a list or, for 0, a node that is no list; nil where there is none.
+func item(node *yaml.Node, index int) *yaml.Node {
+	if items := itemsOf(dereferenced(node)); index < len(items) {
+		return items[index]
+	}
+	return nil
 }
 
 // textAt returns the text of the scalar at keys, "" if there is none.

@@ -23,6 +23,9 @@ import (
 // Checker knows the kinds that are built into a version of Kubernetes, those that this program
 // brings and, in their place, those that the environment defines.
 type Checker struct {
+	// Substitution is what Flux does to the objects before it applies them.
+	Substitution *Substitution
+
 	written    *registry.Kinds
 	kubernetes apiserver.Version
 	kinds      customKinds
@@ -79,7 +82,7 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 	defer c.kubernetes.Enter()()
 	stored := make([]*unstructured.Unstructured, len(objects))
 	found := make([][]manifest.Problem, len(objects))
-	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.judge(objects[i]) })
+	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.judgeSubstituted(objects[i]) })
 	for i, o := range objects {
 		if !manifest.HasErrors(found[i]) {
 			valid = append(valid, manifest.Object{Unstructured: stored[i], Written: o.Written, Origin: o.Origin})
@@ -94,6 +97,7 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 // isController reports whether an object is the workload of the controller.
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
 	defer c.kubernetes.Enter()()
+	objects, position = c.allApplied(objects, position)
 	refused := policy.Check(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
 		return position(manifest.NewProblem(o, "", manifest.Value{}, ""))
 	})

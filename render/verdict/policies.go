@@ -42,7 +42,7 @@ func (c *Checker) policyUsers(objects []manifest.Object, isController func(manif
 					continue
 				}
 				problems = append(problems, manifest.NewProblem(o, field, manifest.Value{Is: expression}, fmt.Sprintf(
-					"%s: names %s, but %s runs as %s: write that, here or by a JSON patch (namespace: and namePrefix: change no expression), or leave the controller its namespace and name",
+					"%s: names %s, but %s runs as %s: write that, here or by a JSON patch (namespace: and namePrefix: change no expression), or leave the controller its namespace and name, and write namespace: in the kustomization of a folder beside it",
 					field, named[0], controller, user)))
 			}
 		}

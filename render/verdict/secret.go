@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"regexp"
@@ -25,7 +26,8 @@ const PublicAnnotation = "gatehouse.example.com/public-because"
 const decryptAnnotation = "kustomize.toolkit.fluxcd.io/decrypt"
 
 const (
-	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; delete one from a base by a patch ("$patch: delete")`
+	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; where all may read them, say why in the annotation ` + PublicAnnotation + `; delete one from a base by a patch ("$patch: delete")`
+	besideReference = `has text beside a reference, which would be in git for all to read, as would the default in ${NAME:=default}: keep all of the value where the reference leads or, where all may read the text, say why in the annotation ` + PublicAnnotation
 	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
 	encryptedText   = "Flux decrypts no files in stringData: write this in data, in base64"
 	halfEncrypted   = "is not encrypted as Flux decrypts a key of this suffix (.yaml, .json, .env, .ini, else binary): encrypt each of its values with SOPS, and keep the suffix of the file"
@@ -59,7 +61,10 @@ func checkSecret(o manifest.Object, kubernetes apiserver.Version) []manifest.Pro
 	}
 	rest := withoutEncryption(o.Unstructured)
 	for _, name := range []string{"data", "stringData"} {
-		exposed := exposedValues(rest.Object[name], name)
+		exposed := exposedValues(rest.Object[name], name, o.GetAnnotations())
+		if left := leftInPlain(o, name); left != "" {
+			exposed = field.ErrorList{field.Forbidden(field.NewPath(name), left)}
+		}
 		if len(exposed) > 0 {
 			errs = append(errs, exposed...)
 			delete(rest.Object, name)
@@ -122,11 +127,23 @@ func decrypted(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return rest
 }
 
-// fillUnknownValues gives what is left of a Secret other values where it has none left.
+// fillUnknownValues gives what is left of a Secret other values where it has none left, and in place
+// of references.
 func fillUnknownValues(rest, secret *unstructured.Unstructured) {
 	for _, name := range []string{"data", "stringData"} {
-		if values, ok := secret.Object[name].(map[string]any); ok && rest.Object[name] == nil {
-			rest.Object[name] = unknownValues(values, name)
+		values, ok := secret.Object[name].(map[string]any)
+		if !ok {
+			continue
+		}
+		unknown := unknownValues(values, name)
+		left, isLeft := rest.Object[name].(map[string]any)
+		if !isLeft {
+			rest.Object[name] = unknown
+		}
+		for key, value := range left {
+			if isReferenceIn(name, value, secret.GetAnnotations()) {
+				left[key] = unknown[key]
+			}
 		}
 	}
 }
@@ -161,7 +178,7 @@ func isEncryptedField(value any) bool {
 
 // exposedValues returns the errors of values in a field of a Secret that all could read, or
 // that would stay encrypted in the cluster.
-func exposedValues(content any, name string) (errs field.ErrorList) {
+func exposedValues(content any, name string, annotations map[string]string) (errs field.ErrorList) {
 	values, ok := content.(map[string]any)
 	if !ok {
 		if content != nil && content != "" {
@@ -169,26 +186,41 @@ func exposedValues(content any, name string) (errs field.ErrorList) {
 		}
 		return errs
 	}
-	path := field.NewPath(name)
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		switch value, isText := values[key].(string); {
-		case values[key] == nil, isText && value == "":
-		case name == "stringData" && isMarked([]byte(value)):
-			errs = append(errs, field.Forbidden(path.Key(key), encryptedText))
-		case name == "stringData":
-			return field.ErrorList{field.Forbidden(path, readableByAll)}
+	isRef := func(key string) bool { return isReferenceIn(name, values[key], annotations) }
+	path, keys := field.NewPath(name), slices.Sorted(maps.Keys(values))
+	for _, key := range keys {
+		if values[key] == nil || values[key] == "" || isRef(key) {
+			continue
+		}
+		switch wrong := exposure(name, key, values[key]); {
+		case wrong == "":
+		case wrong == encryptedEnv, wrong == readableByAll && !slices.ContainsFunc(keys, isRef):
+			return field.ErrorList{field.Forbidden(path, wrong)} // all keys are alike
 		default:
-			decoded, err := base64.StdEncoding.DecodeString(value)
-			switch {
-			case err == nil && encrypted.Match(decoded):
-				return field.ErrorList{field.Forbidden(path, encryptedEnv)}
-			case err == nil && isEncryptedFile(key, decoded):
-			case err == nil && isMarked(decoded):
-				errs = append(errs, field.Forbidden(path.Key(key), halfEncrypted))
-			default:
-				return field.ErrorList{field.Forbidden(path, readableByAll)}
-			}
+			errs = append(errs, field.Forbidden(path.Key(key), wrong))
 		}
 	}
 	return errs
+}
+
+// exposure returns why a value in a field of a Secret must not be in git, or "".
+func exposure(name, key string, value any) string {
+	text, _ := value.(string)
+	if decoded, err := base64.StdEncoding.DecodeString(text); name == "data" && err == nil {
+		switch text = string(decoded); {
+		case encrypted.Match(decoded):
+			return encryptedEnv
+		case isEncryptedFile(key, decoded):
+			return ""
+		case isMarked(decoded):
+			return cmp.Or(leftInFile(decoded), halfEncrypted)
+		}
+	}
+	switch {
+	case name == "stringData" && isMarked([]byte(text)):
+		return encryptedText
+	case references.MatchString(text), strings.Contains(text, "${"):
+		return besideReference
+	}
+	return readableByAll
 }

@@ -43,7 +43,7 @@ type Environment struct {
 // whose own rule panics.
 func (e Environment) Warnings() (warnings []manifest.Problem) {
 	for _, rule := range []func(Environment) []manifest.Problem{
-		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
+		missingNamespaces, definitionsOfCharts, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
 	} {
 		warnings = append(warnings, rule(e)...)
 	}

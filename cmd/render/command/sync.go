@@ -69,6 +69,9 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string, manifes
 	cmd.Flags().StringVar(&o.URL, "repo", "", "the URL of the git repository, as the cluster reaches it")
 	cmd.Flags().StringVar(&o.Branch, "branch", "main", "the branch to sync")
 	cmd.Flags().StringVar(&o.Path, "path", "", "the folder to sync (default: rendered/NAME, where render and render publish write)")
+	if tool == "flux" {
+		cmd.Flags().StringSliceVar(&o.After, "depends-on", nil, "another Kustomization that has to be ready first, as the one that installs what brings a kind")
+	}
 	_ = cmd.MarkFlagRequired("env")
 	_ = cmd.MarkFlagRequired("repo")
 	addRootFlag(cmd, &root)

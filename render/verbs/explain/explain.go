@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -133,7 +134,10 @@ func (x *Explanation) follow(e explainer, way kustomize.Way, built *unstructured
 		return
 	}
 	if written, err := manifest.FromYAML(kyaml.CopyYNode(way.Document.Node)); err == nil {
-		x.Diff = diff.Change{Before: written.Unstructured, After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}.Unified()
+		change := diff.Change{Before: written.Unstructured, After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
+		moved := change
+		moved.Before = &unstructured.Unstructured{Object: aligned(written.Object, built.Object).(map[string]any)}
+		x.Diff = cmp.Or(moved.Unified(), change.Unified()) // the second where only the order of a list changes
 	}
 	if x.Diff == "" {
 		x.Changes = []Place{}

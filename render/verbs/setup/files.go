@@ -59,7 +59,7 @@ func environmentFiles(o Options, image, overlay string) (map[string][]byte, erro
 			list("resources", definitions) + list("configurations", configurations),
 		"base": "# What every environment has: the kinds, and the controller, which " + does + ".\n" + kustomization +
 			list("resources", []string{"crds", "gatehouse"}) + "images: # a digest keeps others from replacing what " + does + "\n" + image,
-		o.Environment: "# What " + o.Environment + " has besides.\n" + kustomization + o.annotation() + list("resources", []string{"../base"}) + list("patches", patches),
+		o.Environment: "# What " + o.Environment + " has besides. A namespace: here would move the controller, too: write it in the\n# kustomization of a folder, and list that folder here.\n" + kustomization + o.annotation() + list("resources", []string{"../base"}) + list("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
 	}

@@ -9,8 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
@@ -28,18 +31,41 @@ type Options struct {
 	// Path is the folder of the branch with what was rendered. Empty means the folder that render and
 	// render publish write.
 	Path string
+	// After are the Kustomizations of Flux that have to be ready first.
+	After []string
 }
 
 // Flux returns a GitRepository and a Kustomization.
 func Flux(ctx context.Context, repository *render.Repository, options Options) ([]byte, error) {
 	e, err := readEnvironment(repository, options.Environment)
 	if err == nil {
-		err = e.checkForFlux(options.Environment)
+		e.DependsOn, err = withDependencies(e.DependsOn, options), e.checkForFlux(options.Environment)
 	}
+	err = errors.Join(err, options.checkDependencies())
 	if err := errors.Join(err, options.complete(ctx, repository, fluxURL)); err != nil {
 		return nil, err
 	}
 	return execute("flux.yaml", values{options, e, repository.Kinds()})
+}
+
+// checkDependencies returns an error for a dependency that no Kustomization can have.
+func (o Options) checkDependencies() error {
+	for _, name := range o.After {
+		if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 || name == o.Environment {
+			return fmt.Errorf("--depends-on %q: write the name of another Kustomization in flux-system", name)
+		}
+	}
+	return nil
+}
+
+// withDependencies returns the names of the Kustomizations that one depends on, each once.
+func withDependencies(names []string, o Options) []string {
+	for _, name := range o.After {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // ArgoCD returns an Application, and the health checks for the ConfigMap argocd-cm.

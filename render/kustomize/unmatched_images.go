@@ -1,0 +1,192 @@
+package kustomize
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/types"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+)
+
+// UnmatchedImages warns of entries of images: that change nothing, which kustomize ignores: no object
+// that comes through their kustomization has such an image, as it is written, patched or renamed by
+// another entry, or by default. The overrides are those in a folder, empty where there are none.
+func (w *Ways) UnmatchedImages(overrides string, built, rendered []manifest.Object, defaultOf func(kind schema.GroupKind, field []string) string) (warnings []manifest.Problem) {
+	all := w.sources.Kustomizations
+	var shared []string
+	for _, k := range all {
+		shared = append(shared, w.patchedImages(k)...)
+	}
+	if slices.ContainsFunc(slices.Collect(maps.Values(all)), makesAny) {
+		shared = append(shared, w.builtImages(built)...)
+	}
+	for _, folder := range slices.Sorted(maps.Keys(all)) {
+		k := all[folder]
+		if len(k.Images) == 0 || k.Kind == types.ComponentKind && !isBelow(folder, w.folder) {
+			continue
+		}
+		found := slices.Concat(shared, w.writtenImages(folder, defaultOf))
+		if overrides != "" && isBelow(folder, overrides) {
+			found = slices.Concat(shared, w.builtImages(rendered))
+		}
+		for i, entry := range k.Images {
+			if w.isRenamed(folder, i, entry.Name) || slices.ContainsFunc(found, func(image string) bool { return isImage(image, entry.Name) }) {
+				continue
+			}
+			field := fmt.Sprintf("images[%d].name", i)
+			warnings = append(warnings, manifest.Problem{
+				File:    source.Relative(k.File),
+				Line:    w.sources.Line(k.File, "images", strconv.Itoa(i), "name"),
+				Field:   field,
+				Message: field + ": no object here has image " + entry.Name + ": write the name of one without its tag, or remove the entry",
+				Warning: true,
+			})
+		}
+	}
+	return warnings
+}
+
+// makesAny reports whether a kustomization may give objects images that are written nowhere.
+func makesAny(k *source.Kustomization) bool {
+	return len(k.Replacements)+len(k.Vars)+len(k.Transformers)+len(k.Generators) > 0
+}
+
+// isImage reports whether an entry of images: with a name changes an image.
+func isImage(image, name string) bool {
+	const other = "gatehouse.example.com/other"
+	return changeImage(image, types.Image{Name: name, NewName: other, NewTag: "x"}) != image
+}
+
+// isRenamed reports whether another entry makes an image what an entry changes.
+func (w *Ways) isRenamed(folder string, index int, name string) bool {
+	for _, k := range w.sources.Kustomizations {
+		for i, other := range k.Images {
+			if (k.Folder != folder || i != index) && other.NewName != "" && isImage(other.NewName, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// writtenImages returns the images of the objects that come through a folder, as they are written, and
+// the defaults of those that leave theirs out.
+func (w *Ways) writtenImages(folder string, defaultOf func(kind schema.GroupKind, field []string) string) (images []string) {
+	for _, way := range w.All {
+		if !slices.Contains(way.Folders, folder) {
+			continue
+		}
+		var content any
+		if way.IsGenerated || way.Document.Node.Decode(&content) != nil {
+			continue
+		}
+		images = append(images, w.imagesIn(content, way.gvk.ApiVersion(), way.gvk.Kind)...)
+		for _, spec := range w.sources.ImageFields() {
+			if way.gvk.IsSelected(&spec.Gvk) {
+				images = append(images, defaultOf(schema.GroupKind{Group: spec.Group, Kind: spec.Kind}, strings.Split(spec.Path, "/")))
+			}
+		}
+	}
+	return images
+}
+
+// builtImages returns the images of built objects.
+func (w *Ways) builtImages(objects []manifest.Object) (images []string) {
+	for _, o := range objects {
+		images = append(images, w.imagesIn(o.Object, o.GetAPIVersion(), o.GetKind())...)
+	}
+	return images
+}
+
+// patchedImages returns the images that the patches of a kustomization may give objects.
+func (w *Ways) patchedImages(k *source.Kustomization) (images []string) {
+	for _, p := range w.patches[k.Folder] {
+		for _, d := range p.documents {
+			var content any
+			if d.Node.Decode(&content) != nil {
+				continue
+			}
+			eachNamed(content, []string{"image", "reference"}, func(value any) { images = appendText(images, value) })
+			for _, operation := range d.Node.Content {
+				if node := source.Field(operation, "path"); d.Node.Kind == yaml.SequenceNode && node != nil && slices.Contains([]string{"image", "reference"}, path.Base(node.Value)) {
+					if value := source.Field(operation, "value"); value != nil {
+						images = append(images, value.Value)
+					}
+				}
+			}
+		}
+	}
+	return images
+}
+
+// imagesIn returns the images in the content of an object that kustomize changes: of containers
+// anywhere, of volumes, and in the fields that a configuration names.
+func (w *Ways) imagesIn(content any, apiVersion, kind string) (images []string) {
+	add := func(value any) { images = appendText(images, value) }
+	eachNamed(content, []string{"containers", "initContainers", "volumes"}, func(list any) {
+		items, _ := list.([]any)
+		for _, item := range items {
+			fields, _ := item.(map[string]any)
+			add(fields["image"])
+			volume, _ := fields["image"].(map[string]any)
+			add(volume["reference"])
+		}
+	})
+	group, version, _ := strings.Cut(apiVersion, "/")
+	if version == "" {
+		group, version = "", group
+	}
+	for _, spec := range w.imageSpecs() {
+		if (spec.Kind == "" || spec.Kind == kind) && (spec.Group == "" || spec.Group == group) && (spec.Version == "" || spec.Version == version) {
+			eachNamed(content, []string{path.Base(spec.Path)}, add)
+		}
+	}
+	return images
+}
+
+// imageSpecs returns the fields of images that configurations name.
+func (w *Ways) imageSpecs() []types.FieldSpec {
+	all := slices.Clone(w.sources.ImageFields())
+	for _, k := range w.loaded {
+		for _, entry := range ownConfigurations(k) {
+			var specs fieldSpecs
+			if content, err := w.sources.FS.ReadFile(k.Paths[entry]); err == nil && sigsyaml.Unmarshal(content, &specs) == nil {
+				all = append(all, specs.Images...)
+			}
+		}
+	}
+	return all
+}
+
+// eachNamed calls use with every value in content that has one of some keys.
+func eachNamed(content any, keys []string, use func(value any)) {
+	switch content := content.(type) {
+	case map[string]any:
+		for key, value := range content {
+			if slices.Contains(keys, key) {
+				use(value)
+			}
+			eachNamed(value, keys, use)
+		}
+	case []any:
+		for _, item := range content {
+			eachNamed(item, keys, use)
+		}
+	}
+}
+
+func appendText(texts []string, value any) []string {
+	if text, ok := value.(string); ok {
+		return append(texts, text)
+	}
+	return texts
+}

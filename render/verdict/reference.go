@@ -1,0 +1,56 @@
+package verdict
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strings"
+)
+
+// A value may name a secret that is kept elsewhere, and that something puts in its place after
+// render: Flux (https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution),
+// argocd-vault-plugin, vals or 1Password.
+
+// pathAnnotation tells argocd-vault-plugin where the keys are that placeholders like <key> name.
+const pathAnnotation = "avp.kubernetes.io/path"
+
+const (
+	variableName = `[_a-zA-Z][_a-zA-Z0-9]*`
+	// The default of a variable is plain text, unless it is empty or a variable itself.
+	variable = `\$\{` + variableName + `(?::?[-=](?:\$\{` + variableName + `\})?|[,^]{1,2}|:[0-9]+(?::[0-9]+)?)?\}`
+
+	vaultPath = `<path:[^<>#\n]+#[^<>\n]+>`
+	vaultKey  = `<[ \t]*[\w.-]+[ \t]*(?:\|[^<>\n]*)?>`
+	valsRef   = `(?:secret)?ref\+[a-z0-9]+://[^\s"'+]+\+?`
+	opItem    = `op://[^/\n"']+(?:/[^/\n"']+){1,2}/[^/\s"'{}]+`
+	inPlace   = `\{\{[ \t]*` + opItem + `[ \t]*\}\}|` + opItem
+)
+
+var (
+	references     = regexp.MustCompile(strings.Join([]string{inPlace, valsRef, vaultPath, variable}, "|"))
+	vaultKeys      = regexp.MustCompile(vaultKey)
+	plainReference = regexp.MustCompile(`ref\+echo:`) // vals prints what follows
+
+	// publicText matches what may be beside references, each of which is a NUL: a URL whose password is
+	// one, names of values, and the word before a token.
+	publicText = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^:@/\s]*:\x00@[\w.,:/\x00-]*(?:\?(?:[\w.-]+=(?:true|false|disable|require|verify-\w+|[0-9]{1,4})&?)*)?|["']?[\w./-]+["']?[ \t]*[=:]\s*["']?[\x00\n{\[]|\bBearer \x00`)
+	letters    = regexp.MustCompile(`[\pL\pN]`)
+)
+
+// isReference reports whether all that is secret of a value is kept elsewhere.
+func isReference(value string, annotations map[string]string) bool {
+	rest := references.ReplaceAllString(value, "\x00")
+	if annotations[pathAnnotation] != "" {
+		rest = vaultKeys.ReplaceAllString(rest, "\x00")
+	}
+	return rest != value && !plainReference.MatchString(value) && !letters.MatchString(publicText.ReplaceAllString(rest, ""))
+}
+
+// isReferenceIn reports whether a value in a field of a Secret is a reference. In data, it may be in
+// base64, or is to be replaced by base64.
+func isReferenceIn(name string, value any, annotations map[string]string) bool {
+	text, isText := value.(string)
+	if decoded, err := base64.StdEncoding.DecodeString(text); name == "data" && err == nil {
+		text = string(decoded)
+	}
+	return isText && isReference(text, annotations)
+}
