@@ -50,6 +50,10 @@ func missingGatePolicy(e Environment) []manifest.Problem {
 		"no %s in the environment: without it all who may change Pods open gates: add environments/base/gatehouse/gate-policy.yaml or, where something else brings it, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
 }
 
+// LocalImage is the image of a controller that no release has and no registry: what is built here and
+// loaded into the nodes of a cluster has no digest to write.
+const LocalImage = controllerName + ":dev"
+
 // unpinnedController warns of a controller whose image is not pinned to a digest: somebody may
 // replace the image that a tag names, and the other image could open any gate.
 func unpinnedController(e Environment) (warnings []manifest.Problem) {
@@ -61,7 +65,7 @@ func unpinnedController(e Environment) (warnings []manifest.Problem) {
 			continue
 		}
 		i, image := controllerContainer(o)
-		if image == "" || strings.Contains(image, "@sha256:") {
+		if image == "" || image == LocalImage || strings.Contains(image, "@sha256:") {
 			continue
 		}
 		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image,

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/warn"
 )
 
 // plan returns what to make.
@@ -28,6 +30,9 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 	for name, content := range environments {
 		made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
 	}
+	if cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
+		made.Base = path.Join(p.base(), "kustomization.yaml")
+	}
 	if err := p.planCI(ctx, o.CI, made); err != nil {
 		return nil, err
 	}
@@ -37,6 +42,9 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 	}
 	if changed := withAttributes(attributes); !bytes.Equal(attributes, changed) {
 		made.attributes = changed
+		if len(attributes) > 0 {
+			made.Appended = p.attributes()
+		}
 		made.Files = append(made.Files, p.attributes())
 	}
 	made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, o.Environment), made.Rendered, p.base())
