@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
@@ -21,22 +22,22 @@ import (
 // that comes through their kustomization has such an image, as it is written, patched or renamed by
 // another entry, or by default. The overrides are those in a folder, empty where there are none.
 func (w *Ways) UnmatchedImages(overrides string, built, rendered []manifest.Object, defaultOf func(kind schema.GroupKind, field []string) string) (warnings []manifest.Problem) {
-	all := w.sources.Kustomizations
+	all, specs := w.sources.Kustomizations, w.imageSpecs()
 	var shared []string
 	for _, k := range all {
 		shared = append(shared, w.patchedImages(k)...)
 	}
 	if slices.ContainsFunc(slices.Collect(maps.Values(all)), makesAny) {
-		shared = append(shared, w.builtImages(built)...)
+		shared = append(shared, builtImages(built, specs)...)
 	}
 	for _, folder := range slices.Sorted(maps.Keys(all)) {
 		k := all[folder]
 		if len(k.Images) == 0 || k.Kind == types.ComponentKind && !isBelow(folder, w.folder) {
 			continue
 		}
-		found := slices.Concat(shared, w.writtenImages(folder, defaultOf))
+		found := slices.Concat(shared, w.writtenImages(folder, specs, defaultOf))
 		if overrides != "" && isBelow(folder, overrides) {
-			found = slices.Concat(shared, w.builtImages(rendered))
+			found = slices.Concat(shared, builtImages(rendered, specs))
 		}
 		for i, entry := range k.Images {
 			if w.isRenamed(folder, i, entry.Name) || slices.ContainsFunc(found, func(image string) bool { return isImage(image, entry.Name) }) {
@@ -80,7 +81,7 @@ func (w *Ways) isRenamed(folder string, index int, name string) bool {
 
 // writtenImages returns the images of the objects that come through a folder, as they are written, and
 // the defaults of those that leave theirs out.
-func (w *Ways) writtenImages(folder string, defaultOf func(kind schema.GroupKind, field []string) string) (images []string) {
+func (w *Ways) writtenImages(folder string, specs []types.FieldSpec, defaultOf func(kind schema.GroupKind, field []string) string) (images []string) {
 	for _, way := range w.All {
 		if !slices.Contains(way.Folders, folder) {
 			continue
@@ -89,7 +90,7 @@ func (w *Ways) writtenImages(folder string, defaultOf func(kind schema.GroupKind
 		if way.IsGenerated || way.Document.Node.Decode(&content) != nil {
 			continue
 		}
-		images = append(images, w.imagesIn(content, way.gvk.ApiVersion(), way.gvk.Kind)...)
+		images = append(images, imagesIn(content, way.gvk, specs)...)
 		for _, spec := range w.sources.ImageFields() {
 			if way.gvk.IsSelected(&spec.Gvk) {
 				images = append(images, defaultOf(schema.GroupKind{Group: spec.Group, Kind: spec.Kind}, strings.Split(spec.Path, "/")))
@@ -100,9 +101,9 @@ func (w *Ways) writtenImages(folder string, defaultOf func(kind schema.GroupKind
 }
 
 // builtImages returns the images of built objects.
-func (w *Ways) builtImages(objects []manifest.Object) (images []string) {
+func builtImages(objects []manifest.Object, specs []types.FieldSpec) (images []string) {
 	for _, o := range objects {
-		images = append(images, w.imagesIn(o.Object, o.GetAPIVersion(), o.GetKind())...)
+		images = append(images, imagesIn(o.Object, gvkOf(o.GroupVersionKind()), specs)...)
 	}
 	return images
 }
@@ -130,7 +131,7 @@ func (w *Ways) patchedImages(k *source.Kustomization) (images []string) {
 
 // imagesIn returns the images in the content of an object that kustomize changes: of containers
 // anywhere, of volumes, and in the fields that a configuration names.
-func (w *Ways) imagesIn(content any, apiVersion, kind string) (images []string) {
+func imagesIn(content any, gvk resid.Gvk, specs []types.FieldSpec) (images []string) {
 	add := func(value any) { images = appendText(images, value) }
 	eachNamed(content, []string{"containers", "initContainers", "volumes"}, func(list any) {
 		items, _ := list.([]any)
@@ -141,12 +142,8 @@ func (w *Ways) imagesIn(content any, apiVersion, kind string) (images []string) 
 			add(volume["reference"])
 		}
 	})
-	group, version, _ := strings.Cut(apiVersion, "/")
-	if version == "" {
-		group, version = "", group
-	}
-	for _, spec := range w.imageSpecs() {
-		if (spec.Kind == "" || spec.Kind == kind) && (spec.Group == "" || spec.Group == group) && (spec.Version == "" || spec.Version == version) {
+	for _, spec := range specs {
+		if gvk.IsSelected(&spec.Gvk) {
 			eachNamed(content, []string{path.Base(spec.Path)}, add)
 		}
 	}

@@ -22,6 +22,11 @@ const (
 	// written. To read, build and check takes some thirty times as much memory.
 	maxGrowth = 16 << 20
 
+	// maxIndent is how often the size of a text its nodes may be indented by, where block style is
+	// written for flow style, before that counts as growth: fields like {type: string} are by 11 times,
+	// 40 levels deep in the schema of a CustomResourceDefinition.
+	maxIndent = 16
+
 	// maxDepth is how deep a document may nest. Objects of Kubernetes do not come near.
 	maxDepth = 200
 
@@ -39,12 +44,14 @@ const (
 type extent struct {
 	nodes    int // including the node
 	bytes    int
+	indented int // bytes before the lines of the nodes
 	height   int
 	compared int // pairs of keys
 }
 
 // measurement finds the extent of a tree of nodes without expanding it.
 type measurement struct {
+	length  int                   // of the text
 	written int                   // the size of what was measured, as it is written
 	anchors map[*yaml.Node]extent // of the nodes that are measured as a whole
 }
@@ -52,14 +59,14 @@ type measurement struct {
 // measure returns by how many bytes a document, of a text of some length, grows where its
 // aliases are expanded. The error is a lineError of what keeps it from being read.
 func measure(root *yaml.Node, length int) (growth int, err error) {
-	m := &measurement{written: length, anchors: map[*yaml.Node]extent{}}
+	m := &measurement{length: length, written: length, anchors: map[*yaml.Node]extent{}}
 	e, err := m.extent(root, 0)
 	return max(m.growth(e), 0), err
 }
 
 // growth returns by how many bytes what was measured is larger than it is written.
 func (m *measurement) growth(e extent) int {
-	return e.bytes + nodeSize*e.nodes + e.compared/comparisons - m.written
+	return e.bytes + nodeSize*e.nodes + e.compared/comparisons - m.written + max(e.indented-maxIndent*m.length, 0)
 }
 
 // extent returns the extent of a node at a depth.
@@ -81,7 +88,8 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 			return extent{}, err
 		}
 		e.nodes += c.nodes
-		e.bytes += c.bytes + 2*c.nodes // the child is indented
+		e.bytes += c.bytes
+		e.indented += c.indented + 2*c.nodes
 		e.height = max(e.height, c.height+1)
 		e.compared += c.compared
 		if m.growth(e) > maxGrowth {

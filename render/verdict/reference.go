@@ -27,6 +27,7 @@ const (
 
 var (
 	references     = regexp.MustCompile(strings.Join([]string{inPlace, valsRef, vaultPath, variable}, "|"))
+	wholeItem      = regexp.MustCompile(`^\s*op://[^/\n"']+(?:/[^/\n"']+){2,3}\s*$`) // whose field may have spaces
 	vaultKeys      = regexp.MustCompile(vaultKey)
 	plainReference = regexp.MustCompile(`ref\+echo:`) // vals prints what follows
 
@@ -38,6 +39,9 @@ var (
 
 // isReference reports whether all that is secret of a value is kept elsewhere.
 func isReference(value string, annotations map[string]string) bool {
+	if wholeItem.MatchString(value) {
+		return true
+	}
 	rest := references.ReplaceAllString(value, "\x00")
 	if annotations[pathAnnotation] != "" {
 		rest = vaultKeys.ReplaceAllString(rest, "\x00")

@@ -10,7 +10,7 @@ func TestReferencesAreNoSecrets(t *testing.T) {
 		"${PW}", " ${PW}\n", "${A}${B}", "${PW:=}", "${PW:-${OTHER}}", "${PW^^}", "${PW:0:8}",
 		"<path:secret/data/shop#password>", "<path:secret/data/shop#password#3>", "<path:kv/a#b | base64encode>", "<password>",
 		"ref+vault://secret/shop#/password", "secretref+awsssm://shop/password", "ref+vault://a/b#/c+ref+gcpsecrets://p/s+",
-		"op://vault/item/field", "op://My vault/my item/my section/field", "{{ op://vault/item/field }}", "op://${ENV}/item/field",
+		"op://vault/item/field", "op://My vault/my item/my section/field", "{{ op://vault/item/field }}", "op://${ENV}/item/field", "op://vault/item/one-time password?attribute=otp",
 		"postgres://shop:${PW}@db.shop:5432/shop?sslmode=disable", "redis://:${PW}@cache", "postgres://${U}:${PW}@${HOST}/${DB}",
 		"user=${U} password=${PW}", "username: ${U}\npassword: \"${PW}\"\n", `{"auths": {"ghcr.io": {"auth": "${AUTH}"}}}`, "Bearer ${TOKEN}",
 	} {

@@ -50,6 +50,15 @@ func missingGatePolicy(e Environment) []manifest.Problem {
 		"no %s in the environment: without it all who may change Pods open gates: add environments/base/gatehouse/gate-policy.yaml or, where something else brings it, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
 }
 
+// LocalImage is the image of a controller that no release has: it is built here, see isLocal.
+const LocalImage = controllerName + ":dev"
+
+// isLocal reports whether an image is of no registry, as one that is built here and loaded into the
+// nodes of a cluster: it has no digest to write.
+func isLocal(image string) bool {
+	return strings.HasSuffix(image, ":dev") && !strings.Contains(image, "/")
+}
+
 // unpinnedController warns of a controller whose image is not pinned to a digest: somebody may
 // replace the image that a tag names, and the other image could open any gate.
 func unpinnedController(e Environment) (warnings []manifest.Problem) {
@@ -61,7 +70,7 @@ func unpinnedController(e Environment) (warnings []manifest.Problem) {
 			continue
 		}
 		i, image := controllerContainer(o)
-		if image == "" || strings.Contains(image, "@sha256:") {
+		if image == "" || isLocal(image) || strings.Contains(image, "@sha256:") {
 			continue
 		}
 		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image,

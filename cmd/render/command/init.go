@@ -23,7 +23,7 @@ func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 		Long: `Init makes all that Gatehouse needs in a folder of a git repository, by default this
 one: environments/base with the kinds and the controller, one environment that builds
 on it, its rendered manifests, .gitattributes and, at the top of the git repository, a
-file for CI. It overwrites nothing.
+file for CI. It overwrites nothing; to a .gitattributes that is there it appends a line.
 
 With --from it makes an environment of a kustomize overlay that the repository has, and
 no base: nothing moves, and rendered/ has what kustomize builds there.`,
@@ -91,6 +91,9 @@ func printMade(cmd *cobra.Command, made *setup.Made, o setup.Options) {
 	printProblems(cmd.ErrOrStderr(), made.Warnings)
 	out := cmd.OutOrStdout()
 	for _, file := range made.Files {
+		if file == made.Appended {
+			file += " (a line more)"
+		}
 		fmt.Fprintln(out, file)
 	}
 	commit := "commit that"
@@ -104,5 +107,8 @@ func printMade(cmd *cobra.Command, made *setup.Made, o setup.Options) {
 		fmt.Fprintf(out, "next: %s, and render --env %s\n", newCommands(o), o.Environment)
 	}
 	fmt.Fprintf(out, "then: %s\n", commit)
+	if made.Base != "" {
+		fmt.Fprintf(out, "then: build the controller's image, and name it, with its digest, under images: of %s\n", made.Base)
+	}
 	fmt.Fprintf(out, "then: have Flux or Argo CD sync %s\n", made.Rendered)
 }

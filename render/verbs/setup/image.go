@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/distribution/reference"
+
+	"example.com/gatehouse/render/warn"
 )
 
 // Image is the image of the controller of the same release, with its digest. The linker of a
@@ -18,7 +20,7 @@ const controllerName = "gatehouse-controller"
 // imageEntry returns the entry under images: of a kustomization for the controller's image: the one
 // that was asked for or, where that is empty, the one of this release or, in no release, of a build.
 func imageEntry(asked string) (string, error) {
-	asked = cmp.Or(asked, Image, controllerName+":dev")
+	asked = cmp.Or(asked, Image, warn.LocalImage)
 	parsed, err := reference.Parse(asked)
 	named, hasName := parsed.(reference.Named)
 	if err == nil && !hasName {

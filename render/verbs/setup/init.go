@@ -61,6 +61,11 @@ type Made struct {
 	ToSet string
 	// Include is the file of GitLab that has to include CIFile and does not; empty where none has to.
 	Include string
+	// Appended is a file that was there, and has a line more; empty where there is none.
+	Appended string
+	// Base is the kustomization that has to name an image of the controller; empty where it has one of
+	// a registry.
+	Base string
 	// Warnings are those of what was rendered.
 	Warnings []manifest.Problem
 
@@ -68,8 +73,8 @@ type Made struct {
 	attributes []byte            // the new content of .gitattributes; nil where it stays
 }
 
-// Init makes environments in a folder of a git repository. It overwrites nothing: its error names what
-// exists, and then nothing was written.
+// Init makes environments in a folder of a git repository. It overwrites nothing, and appends a line to
+// a .gitattributes: its error names what exists, and then nothing was written.
 func Init(ctx context.Context, dir string, o Options, progress func(step string)) (*Made, error) {
 	image, err := o.check()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/warn"
 )
 
 // plan returns what to make.
@@ -33,6 +34,9 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 	for name, content := range environments {
 		made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
 	}
+	if overlay == "" && cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
+		made.Base = path.Join(p.base(), "kustomization.yaml")
+	}
 	if err := p.planCI(ctx, o, made); err != nil {
 		return nil, err
 	}
@@ -42,6 +46,9 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 	}
 	if changed := withAttributes(attributes); !bytes.Equal(attributes, changed) {
 		made.attributes = changed
+		if len(attributes) > 0 {
+			made.Appended = p.attributes()
+		}
 		made.Files = append(made.Files, p.attributes())
 	}
 	made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, o.Environment), made.Rendered)
