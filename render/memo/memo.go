@@ -10,8 +10,9 @@ import (
 // Memo keeps values in memory, by what they were computed from. A nil Memo keeps nothing. Its
 // methods may be called concurrently.
 type Memo struct {
-	mu   sync.Mutex
-	kept map[any]*kept
+	mu    sync.Mutex
+	kept  map[any]*kept
+	least int // values that Forget left
 }
 
 type kept struct {
@@ -50,13 +51,18 @@ func (m *Memo) find(key any) (value any, isKept bool) {
 	return k.value, true
 }
 
-// Forget drops what was not used since the last call of it.
-func (m *Memo) Forget() {
+// Forget drops what was not used since it last did. After a rendering that failed, of which later
+// stages did not run, it does so only where there is twice as much as before.
+func (m *Memo) Forget(hasFailed bool) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if hasFailed && len(m.kept) < 2*m.least {
+		return
+	}
+	defer func() { m.least = len(m.kept) }()
 	maps.DeleteFunc(m.kept, func(_ any, k *kept) bool {
 		isUnused := !k.isUsed
 		k.isUsed = false
