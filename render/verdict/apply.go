@@ -43,7 +43,7 @@ func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {
 	}
 	errs = append(errs, metadataMergeErrors(o.Object, nil)...)
 	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
-		eachValue(kind.structural, o.Object, nil, func(s *schema.Structural, value any, path []string) {
+		eachValue(kind.compiled().structural, o.Object, nil, func(s *schema.Structural, value any, path []string) {
 			content, _ := value.(map[string]any)
 			items, _ := value.([]any)
 			switch {
@@ -202,7 +202,7 @@ func (c *Checker) DropNothing(objects []manifest.Object) {
 			delete(metadata, key)
 		}
 		if kind, ok := c.kinds[objects[i].GroupVersionKind()]; ok {
-			defaulting.PruneNonNullableNullsWithoutDefaults(objects[i].Object, kind.structural)
+			defaulting.PruneNonNullableNullsWithoutDefaults(objects[i].Object, kind.compiled().structural)
 		}
 	})
 }

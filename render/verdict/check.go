@@ -195,7 +195,7 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 // known.
 func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
 	if kind, ok := c.kinds[gvk]; ok {
-		return kind.strategy.NamespaceScoped(), true
+		return isNamespaced(kind.definition), true
 	}
 	builtin, known := c.kubernetes.Lookup(gvk)
 	return known && builtin.IsNamespaced(), known

@@ -36,9 +36,18 @@ import (
 // the API server's own code.
 type customKind struct {
 	definition *apiextensions.CustomResourceDefinition
+	warnings   []string // what the API server says of each object of the version
+
+	// compiled returns what checks objects. It is not made without any, as it takes more memory than
+	// the definition.
+	compiled func() compiled
+}
+
+// compiled is the schema of a custom kind, compiled to check objects.
+type compiled struct {
 	structural *schema.Structural
 	strategy   rest.RESTCreateStrategy
-	warnings   []string // what the API server says of each object of the version
+	err        error // why there is no more than an empty schema
 
 	// parsesQuantities reports whether a rule parses text as a quantity.
 	parsesQuantities bool
@@ -114,11 +123,14 @@ func (known customKinds) servedKinds(crd manifest.Object, definition *apiextensi
 		if !version.Served {
 			continue
 		}
-		kind, err := newCustomKind(definition, version)
-		if err != nil {
-			return nil, []manifest.Problem{invalid(crd, err.Error())}
-		}
 		gvk := kindOf(definition, version)
+		kind := &customKind{definition: definition, warnings: deprecation(definition, version), compiled: sync.OnceValue(func() compiled {
+			c, err := compile(definition, gvk)
+			if err != nil {
+				return compiled{structural: &schema.Structural{}, err: err}
+			}
+			return c
+		})}
 		if missing := kind.missingFields(known[gvk]); len(missing) > 0 {
 			return nil, []manifest.Problem{invalid(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", ")))}
 		}
@@ -148,8 +160,8 @@ func (k *customKind) missingFields(known *customKind) (missing []string) {
 	if known == nil {
 		return nil
 	}
-	has := k.structural.Properties["spec"].Properties
-	for name := range known.structural.Properties["spec"].Properties {
+	has := k.compiled().structural.Properties["spec"].Properties
+	for name := range known.compiled().structural.Properties["spec"].Properties {
 		if _, ok := has[name]; !ok {
 			missing = append(missing, "spec."+name)
 		}
@@ -158,38 +170,38 @@ func (k *customKind) missingFields(known *customKind) (missing []string) {
 	return missing
 }
 
-func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) (*customKind, error) {
-	properties, err := apiextensions.GetSchemaForVersion(definition, version.Name)
+// compile compiles the schema of a version of a definition.
+func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind) (compiled, error) {
+	properties, err := apiextensions.GetSchemaForVersion(definition, gvk.Version)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
 	structural, err := schema.NewStructural(properties.OpenAPIV3Schema)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
 	validator, _, err := validation.NewSchemaValidator(properties.OpenAPIV3Schema)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
-	subresources, err := apiextensions.GetSubresourcesForVersion(definition, version.Name)
+	subresources, err := apiextensions.GetSubresourcesForVersion(definition, gvk.Version)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
 	if subresources == nil {
 		subresources = &apiextensions.CustomResourceSubresources{}
 	}
 	text, err := json.Marshal(properties.OpenAPIV3Schema)
-	if err != nil {
-		return nil, err
-	}
-	isNamespaced := definition.Spec.Scope == apiextensions.NamespaceScoped
-	return &customKind{
-		parsesQuantities: bytes.Contains(text, []byte("uantity(")), // quantity() and isQuantity()
-		definition:       definition,
+	return compiled{
 		structural:       structural,
-		strategy:         customresource.NewStrategy(nil, isNamespaced, kindOf(definition, version), validator, nil, structural, subresources.Status, subresources.Scale, nil),
-		warnings:         deprecation(definition, version),
-	}, nil
+		strategy:         customresource.NewStrategy(nil, isNamespaced(definition), gvk, validator, nil, structural, subresources.Status, subresources.Scale, nil),
+		parsesQuantities: bytes.Contains(text, []byte("uantity(")), // quantity() and isQuantity()
+	}, err
+}
+
+// isNamespaced reports whether the objects of a definition are in namespaces.
+func isNamespaced(definition *apiextensions.CustomResourceDefinition) bool {
+	return definition.Spec.Scope == apiextensions.NamespaceScoped
 }
 
 // deprecation returns what the API server says of objects of a version that is deprecated.
@@ -212,12 +224,15 @@ func deprecation(definition *apiextensions.CustomResourceDefinition, version api
 // check returns the object as the API server would store it, defaults filled in,
 // and why it would not: what `kubectl apply --validate=strict` is told.
 func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	if err := k.compiled().err; err != nil {
+		return o.Unstructured, []manifest.Problem{invalid(o, err.Error())}
+	}
 	stored, problems := k.defaulted(o)
 	if errs := k.hugeQuantities(stored); len(errs) > 0 {
 		return stored, append(problems, problemsOf(o, errs)...)
 	}
 	created := k.created(stored)
-	errs := k.strategy.Validate(context.Background(), created)
+	errs := k.compiled().strategy.Validate(context.Background(), created)
 	for _, err := range errs {
 		if !repeats(err, errs) {
 			problems = append(problems, problemOf(o, err))
@@ -226,7 +241,7 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 	if len(problems) > 0 {
 		return stored, problems
 	}
-	for _, warning := range slices.Concat(k.warnings, k.strategy.WarningsOnCreate(context.Background(), created)) {
+	for _, warning := range slices.Concat(k.warnings, k.compiled().strategy.WarningsOnCreate(context.Background(), created)) {
 		problems = append(problems, warningOf(o, warning))
 	}
 	return stored, problems
@@ -237,17 +252,17 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 func (k *customKind) defaulted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored := o.DeepCopy()
 	problems := k.unknownFields(o, stored)
-	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
-	defaulting.Default(stored.Object, k.structural)
+	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.compiled().structural)
+	defaulting.Default(stored.Object, k.compiled().structural)
 	return stored, problems
 }
 
 // hugeQuantities finds the texts that rules, or a kind's own functions, would take minutes to
 // parse as quantities.
 func (k *customKind) hugeQuantities(stored *unstructured.Unstructured) (errs field.ErrorList) {
-	eachValue(k.structural, stored.Object, nil, func(s *schema.Structural, value any, path []string) {
+	eachValue(k.compiled().structural, stored.Object, nil, func(s *schema.Structural, value any, path []string) {
 		text, _ := value.(string)
-		if (s.XIntOrString || k.parsesQuantities) && decoding.IsHugeQuantity(text) {
+		if (s.XIntOrString || k.compiled().parsesQuantities) && decoding.IsHugeQuantity(text) {
 			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: decoding.QuantityForm})
 		}
 	})
@@ -281,15 +296,15 @@ func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Un
 	created := &unstructured.Unstructured{Object: maps.Clone(stored.Object)}
 	metadata, _ := created.Object["metadata"].(map[string]any)
 	created.Object["metadata"] = maps.Clone(metadata)
-	apiserver.SetNamespace(created, k.strategy.NamespaceScoped())
-	k.strategy.PrepareForCreate(context.Background(), created)
+	apiserver.SetNamespace(created, isNamespaced(k.definition))
+	k.compiled().strategy.PrepareForCreate(context.Background(), created)
 	return created
 }
 
 // unknownFields takes from an object the fields that its kind does not have.
 func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstructured) (problems []manifest.Problem) {
-	unknown := pruning.PruneWithOptions(stored.Object, k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(stored.Object, k.compiled().structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.compiled().structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		// The error does not say which value of the metadata is to blame.
 		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata](), apiserver.Kind{})
@@ -305,7 +320,7 @@ func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstr
 
 // siblings returns the fields that the schema has beside an unknown one.
 func (k *customKind) siblings(path string) []string {
-	s := k.structural
+	s := k.compiled().structural
 	keys := manifest.SplitField(path)
 	for _, key := range keys[:len(keys)-1] {
 		property, ok := s.Properties[key]
@@ -329,7 +344,7 @@ func (k *customKind) siblings(path string) []string {
 // none.
 func (c *Checker) Default(kind apischema.GroupKind, field []string) string {
 	for _, version := range c.versions(kind) {
-		s := *c.kinds[apischema.FromAPIVersionAndKind(version, kind.Kind)].structural
+		s := *c.kinds[apischema.FromAPIVersionAndKind(version, kind.Kind)].compiled().structural
 		for _, key := range field {
 			s = s.Properties[key]
 		}

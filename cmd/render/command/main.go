@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -22,8 +24,17 @@ func Main(kinds ...kind.Kind) {
 func tuneCollector() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(300)
-		debug.SetMemoryLimit(1 << 30)
+		limitMemory()
 	}
+}
+
+// limitMemory sets the limit by what is in use, now and after each collection.
+func limitMemory() {
+	const least, most = 424 << 20, 1 << 30
+	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(inUse)
+	debug.SetMemoryLimit(max(least, min(5*int64(inUse[0].Value.Uint64())/2, most)))
+	runtime.AddCleanup(&struct{ *int }{}, func(struct{}) { limitMemory() }, struct{}{})
 }
 
 func run(all []kind.Kind) int {
