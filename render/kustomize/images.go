@@ -30,8 +30,9 @@ func (w *Ways) SetImages(objects []manifest.Object, defaultOf func(kind schema.G
 			}
 			image := defaultOf(kind, field)
 			if changed := w.changedImage(o, image); changed != image {
-				objects[i] = o.Copy()
-				_ = unstructured.SetNestedField(objects[i].Object, changed, field...) // the verdict says where a parent is no mapping
+				o = o.Copy()
+				objects[i] = o
+				_ = unstructured.SetNestedField(o.Object, changed, field...) // the verdict says where a parent is no mapping
 			}
 		}
 	}

@@ -34,7 +34,9 @@ type Text struct {
 func (s *Sources) readManifests() {
 	contents, parsed := make([][]byte, len(s.Manifests)), make([][]parsedText, len(s.Manifests))
 	for i, m := range s.Manifests {
-		contents[i], _ = s.readFile(m.File)
+		if content, ok := s.readFile(m.File); ok {
+			contents[i] = content
+		}
 	}
 	parallel.For(len(parsed), func(i int) {
 		file := s.Manifests[i].File

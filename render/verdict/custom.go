@@ -111,13 +111,13 @@ func (known customKinds) defined(crd manifest.Object, kubernetes apiserver.Versi
 	if problems = creationProblems(crd, served, decoded); manifest.HasErrors(problems) {
 		return nil, problems
 	}
-	kinds, missing := known.servedKinds(crd, definition)
+	kinds, missing := known.servedKinds(crd, definition, kubernetes)
 	return kinds, append(problems, missing...)
 }
 
 // servedKinds returns the kinds of a valid CustomResourceDefinition, and which fields of known
 // kinds they lack.
-func (known customKinds) servedKinds(crd manifest.Object, definition *apiextensions.CustomResourceDefinition) (customKinds, []manifest.Problem) {
+func (known customKinds) servedKinds(crd manifest.Object, definition *apiextensions.CustomResourceDefinition, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
 	kinds := customKinds{}
 	for _, version := range definition.Spec.Versions {
 		if !version.Served {
@@ -125,6 +125,7 @@ func (known customKinds) servedKinds(crd manifest.Object, definition *apiextensi
 		}
 		gvk := kindOf(definition, version)
 		kind := &customKind{definition: definition, warnings: deprecation(definition, version), compiled: sync.OnceValue(func() compiled {
+			defer kubernetes.Enter()()
 			c, err := compile(definition, gvk)
 			if err != nil {
 				return compiled{structural: &schema.Structural{}, err: err}

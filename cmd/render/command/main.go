@@ -30,10 +30,10 @@ func tuneCollector() {
 
 // limitMemory sets the limit by what is in use, now and after each collection.
 func limitMemory() {
-	const least, most = 424 << 20, 1 << 30
+	const least, most = 512 << 20, 1 << 30
 	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(inUse)
-	debug.SetMemoryLimit(max(least, min(5*int64(inUse[0].Value.Uint64())/2, most)))
+	debug.SetMemoryLimit(max(least, min(4*int64(inUse[0].Value.Uint64()), most)))
 	runtime.AddCleanup(&struct{ *int }{}, func(struct{}) { limitMemory() }, struct{}{})
 }
 
