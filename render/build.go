@@ -5,6 +5,7 @@ import (
 
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -26,15 +27,15 @@ type built struct {
 // build builds the environment.
 func (e *environment) build() (b built, problems []manifest.Problem) {
 	b.ways = kustomize.FindWays(e.sources, e.folder)
-	all, problems := b.ways.Build(e.parts)
+	all, problems := b.ways.Build(e.memo)
 	for _, o := range all {
-		if !keepLocalConfig(o) {
+		if o, isLocal := keepLocalConfig(o); !isLocal {
 			b.objects = append(b.objects, o)
 		} else if o.GetKind() == "CustomResourceDefinition" {
 			b.local = append(b.local, o)
 		}
 	}
-	b.checker, b.invalid = verdict.New(e.kinds, e.kubernetes, slices.Concat(b.objects, b.local))
+	b.checker, b.invalid = verdict.New(e.memo, e.kinds, e.kubernetes, slices.Concat(b.objects, b.local))
 	if e.substitution != nil {
 		b.checker.Substitution = &e.substitution.Substitution
 	}
@@ -42,21 +43,34 @@ func (e *environment) build() (b built, problems []manifest.Problem) {
 	return b, problems
 }
 
-// keepLocalConfig reports whether an object is local config, and otherwise gives the annotation
-// its own name back.
-func keepLocalConfig(o manifest.Object) bool {
+// keepLocalConfig reports whether an object is local config, and otherwise returns it with the
+// annotation by its own name.
+func keepLocalConfig(o manifest.Object) (kept manifest.Object, isLocal bool) {
 	annotations := o.GetAnnotations()
 	value, ok := annotations[source.KeptConfig]
-	if !ok {
-		return false
-	}
-	if value != "false" {
-		return true
+	if !ok || value != "false" {
+		return o, ok
 	}
 	delete(annotations, source.KeptConfig)
 	annotations[source.LocalConfig] = value
+	o = o.Copy()
 	o.SetAnnotations(annotations)
-	return false
+	return o, false
+}
+
+// copyChanging copies the built objects that later stages change, as the memo keeps what was built.
+// Stored are the same objects with defaults.
+func (s *stages) copyChanging(stored []manifest.Object) {
+	if s.memo == nil {
+		return
+	}
+	objects := s.built.objects
+	parallel.For(len(objects), func(i int) {
+		if s.kinds.Find(objects[i].GroupVersionKind()) != nil || s.checker.HasNothing(objects[i]) {
+			objects[i] = objects[i].Copy()
+			stored[i].Written = objects[i].Unstructured
+		}
+	})
 }
 
 // judge returns the objects as the API server would store them, with defaults, and what is

@@ -21,6 +21,7 @@ import (
 // objects where what is committed differs from what was written: it keeps defaults and
 // converts old versions.
 func (e *environment) expand(checker *verdict.Checker, stored []manifest.Object) (rendered []manifest.Object, problems []manifest.Problem) {
+	stored = slices.DeleteFunc(slices.Clone(stored), func(o manifest.Object) bool { return e.kinds.Find(o.GroupVersionKind()) == nil })
 	for _, o := range stored {
 		e.keepDefaults(o)
 	}
@@ -68,9 +69,6 @@ func (e *environment) expandObject(checker *verdict.Checker, stored manifest.Obj
 // object is created, and keep them when the environment says something else.
 func (e *environment) keepDefaults(stored manifest.Object) {
 	kind := e.kinds.Find(stored.GroupVersionKind())
-	if kind == nil {
-		return
-	}
 	for _, name := range kind.KeepDefaults() {
 		field := strings.Split(name, ".")
 		value, isSet, _ := unstructured.NestedFieldCopy(stored.Object, field...)
@@ -116,6 +114,9 @@ func (e *environment) convert(checker *verdict.Checker, stored []manifest.Object
 // index; an error that is joined from several gives one each.
 func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manifest.Problem) {
 	for i, err := range errs {
+		if err == nil {
+			continue
+		}
 		title := objects[i].GetKind() + " " + objects[i].GetName() + ": " // which a problem says anyway
 		for _, one := range registry.Errors(err) {
 			message := strings.TrimPrefix(one.Error(), title)

@@ -6,8 +6,11 @@ import (
 	"path"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -69,10 +72,29 @@ func (s *stages) layOut() (files []tree.File, problems []manifest.Problem) {
 	parallel.For(len(placed), func(i int) {
 		s.objects[i], files[i].Path = placed[i].Object, placed[i].Path
 		s.objects[i].File = path.Join(tree.Folder, s.name, placed[i].Path)
-		files[i].Content, errs[i] = placed[i].YAML()
+		files[i].Content, errs[i] = s.yaml(placed[i].Object)
 		if !tree.IsOwnable(placed[i].Path) { // the names of a valid object make no such path
 			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)
 		}
 	})
 	return files, append(problems, problemsOfErrors(s.objects, errs)...)
+}
+
+// writtenOut is what the YAML of an object is made from.
+type writtenOut struct{ *unstructured.Unstructured }
+
+// yaml returns the YAML of an object, unless it was rendered from the memo's.
+func (e *environment) yaml(o manifest.Object) ([]byte, error) {
+	if o.IsRendered() { // anew each time
+		return o.YAML()
+	}
+	type result struct {
+		content []byte
+		err     error
+	}
+	r := memo.Get(e.memo, writtenOut{o.Unstructured}, func() (r result) {
+		r.content, r.err = o.YAML()
+		return r
+	})
+	return r.content, r.err
 }

@@ -34,7 +34,7 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 		for _, p := range b.checker.Overridden(expanded, o.objects) {
 			o.forbidden = append(o.forbidden, e.locateInOverrides(p))
 		}
-		_, invalid := verdict.New(e.kinds, e.kubernetes, result.Changed)
+		_, invalid := verdict.New(nil, e.kinds, e.kubernetes, result.Changed)
 		o.forbidden = append(o.forbidden, invalid...)
 	}
 	o.forbidden = append(o.forbidden, e.completeNames(o.objects)...)

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -24,7 +24,7 @@ type environment struct {
 	folder    string // of its kustomization, from the root
 	overrides string // the folder of overrides, from the root; empty where it has none
 	sources   *source.Sources
-	parts     *kustomize.Cache
+	memo      *memo.Memo
 
 	kubernetes apiserver.Version // that it is for; zero where it does not say it
 
@@ -35,7 +35,7 @@ type environment struct {
 func read(repository *Repository, name string) (*environment, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
-	e := &environment{name: name, kinds: repository.kinds, parts: repository.Parts}
+	e := &environment{name: name, kinds: repository.kinds, memo: repository.Memo}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return e, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
@@ -48,7 +48,7 @@ func read(repository *Repository, name string) (*environment, []manifest.Problem
 		}
 		e.overrides, folders = overrides, []string{overrides}
 	}
-	e.sources = source.Read(files, e.kinds.KustomizeConfig(), folder, folders...)
+	e.sources = source.Read(e.memo, files, e.kinds.KustomizeConfig(), folder, folders...)
 	return e, slices.Concat(e.readKubernetes(), e.readSubstitution(), e.written())
 }
 

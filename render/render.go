@@ -116,6 +116,7 @@ func runStages(repository *Repository, name string, progress func(step string)) 
 	if s.refused(problems) {
 		return s
 	}
+	s.copyChanging(stored)
 	progress("expanding")
 	expanded, problems := s.expand(s.checker, stored)
 	if s.refused(problems) {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -30,8 +30,8 @@ type Repository struct {
 	// Look, if not nil, is told of each path below the root, with slashes, before it is
 	// looked at; with a slash at the end of a folder before that is listed.
 	Look func(name string)
-	// Parts, if not nil, keeps parts of what is built from one rendering to the next.
-	Parts *kustomize.Cache
+	// Memo, if not nil, keeps what does not change from one rendering to the next.
+	Memo *memo.Memo
 
 	kinds   *registry.Kinds
 	root    *os.Root

@@ -24,7 +24,7 @@ func Judge(kinds *registry.Kinds, o manifest.Object) (stored []manifest.Object, 
 }
 
 func judgeOne(kinds *registry.Kinds, o manifest.Object) (*verdict.Checker, []manifest.Object, []manifest.Problem) {
-	checker, problems := verdict.New(kinds, 0, nil)
+	checker, problems := verdict.New(nil, kinds, 0, nil)
 	stored, refused := checker.Objects([]manifest.Object{o})
 	return checker, stored, append(problems, refused...)
 }

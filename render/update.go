@@ -58,6 +58,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
 	update.Orphans = manifest.SortProblems(update.Orphans)
+	repository.Memo.Forget(update.Failed())
 	for _, p := range update.problems() { // below rendered/, too
 		repository.look(p.File)
 	}

@@ -36,7 +36,7 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 		return nil, titled(from.GVK().Kind+" "+object.GetName(), err)
 	}
 	delete(content, "status")
-	content["metadata"] = object.Object["metadata"]
+	content["metadata"] = object.DeepCopy().Object["metadata"]
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(to.GVK())
 	return u, nil

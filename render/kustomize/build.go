@@ -1,6 +1,8 @@
 package kustomize
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -9,16 +11,17 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 )
 
-// Build builds the folder whose ways it has. What the cache knows is not built again.
-func (w *Ways) Build(cache *Cache) ([]manifest.Object, []manifest.Problem) {
+// Build builds the folder whose ways it has. Nobody may change the objects, as the memo keeps them.
+func (w *Ways) Build(m *memo.Memo) ([]manifest.Object, []manifest.Problem) {
 	k := w.loaded[w.folder]
 	var objects []manifest.Object
 	var err error
-	isolate(w.sources, func() { objects, err = w.buildObjects(cache) })
+	isolate(w.sources, func() { objects, err = w.buildObjects(m) })
 	switch {
 	case err != nil:
 		p := kustomizeProblem(w.sources, k.File, err)
@@ -38,9 +41,9 @@ func (w *Ways) Build(cache *Cache) ([]manifest.Object, []manifest.Problem) {
 const mostBuiltTwice = 1000
 
 // buildObjects builds a folder in parts, or as a whole where it has none.
-func (w *Ways) buildObjects(cache *Cache) ([]manifest.Object, error) {
+func (w *Ways) buildObjects(m *memo.Memo) ([]manifest.Object, error) {
 	if d := divide(w, partSize); d != nil && d.isWorthwhile() {
-		objects, err := d.buildAll(cache)
+		objects, err := d.buildAll(m)
 		if err == nil || len(w.All) > mostBuiltTwice && !errors.Is(err, errEntangled) {
 			return objects, err
 		}
@@ -53,12 +56,11 @@ func (w *Ways) buildObjects(cache *Cache) ([]manifest.Object, error) {
 var errEntangled = errors.New("the parts of a build are not what they seem")
 
 // buildAll builds the parts, several at a time. It returns the first error in their order.
-func (d *division) buildAll(cache *Cache) ([]manifest.Object, error) {
+func (d *division) buildAll(m *memo.Memo) ([]manifest.Object, error) {
 	d.warn()
-	cache.start(d.folder)
 	openapi.Schema() // its first use is not safe for several at a time
-	objects, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i], cache) })
-	isThere := map[namedID]bool{}
+	objects, err := buildConcurrently(len(d.parts), func(i int) ([]manifest.Object, error) { return d.buildPart(d.parts[i], m) })
+	isThere := make(map[namedID]bool, len(objects))
 	for _, o := range objects {
 		gvk := gvkOf(o.GroupVersionKind())
 		id := namedID{gvk, newIdentity(gvk, o.GetName(), o.GetNamespace())}
@@ -71,22 +73,56 @@ func (d *division) buildAll(cache *Cache) ([]manifest.Object, error) {
 }
 
 // buildPart builds a part. It returns the objects that are to be taken from it.
-func (d *division) buildPart(p *part, cache *Cache) ([]manifest.Object, error) {
+func (d *division) buildPart(p *part, m *memo.Memo) ([]manifest.Object, error) {
 	for {
 		fs, read, err := d.prune(p)
 		if err != nil {
 			return nil, err
 		}
-		objects, err := cache.load(fs, read, d.folder, func() ([]manifest.Object, error) { return buildFolder(fs, d.folder) })
+		objects, err := buildOnce(m, fs, read, d.folder)
 		if err == nil {
 			objects, err = d.taken(p, objects)
 		}
 		missing := d.missing(p, objects)
 		if err != nil || len(missing) == 0 {
-			return cache.copied(objects), err
+			return objects, err
 		}
 		p.add(missing)
 	}
+}
+
+// builtPart is what a part is built from: a folder, and the content of all files that kustomize reads.
+type builtPart struct {
+	folder  string
+	content [sha256.Size]byte
+}
+
+// buildOnce builds a folder of a file system, unless the memo knows what comes of the files that
+// kustomize reads for it.
+func buildOnce(m *memo.Memo, fs *source.FileSystem, read []string, folder string) ([]manifest.Object, error) {
+	if m == nil {
+		return buildFolder(fs, folder)
+	}
+	content := sha256.New()
+	for _, file := range read {
+		text, err := fs.ReadFile(file)
+		if err != nil {
+			return buildFolder(fs, folder) // which says what is wrong
+		}
+		for _, field := range [][]byte{[]byte(file), text} {
+			content.Write(binary.AppendUvarint(nil, uint64(len(field))))
+			content.Write(field)
+		}
+	}
+	type result struct {
+		objects []manifest.Object
+		err     error
+	}
+	r := memo.Get(m, builtPart{folder, [sha256.Size]byte(content.Sum(nil))}, func() result {
+		objects, err := buildFolder(fs, folder)
+		return result{objects, err}
+	})
+	return r.objects, r.err
 }
 
 // taken returns the objects that are to be taken from a part, of all that were built.

@@ -180,11 +180,11 @@ func (d *division) joinSame() {
 		gvk   resid.Gvk
 		identity
 	}
-	first := map[id]*node{}
+	first := make(map[id]*node, 3*len(d.All))
 	for i := range d.All {
 		way := &d.All[i]
 		n := d.nodeOf[way.Document.Node]
-		for stage, identities := range d.stages(*way, len(way.Folders)) {
+		for stage, identities := range way.stages {
 			id := id{strings.Join(way.Folders[stage:], "\n"), way.gvk, identities[len(identities)-1]}
 			if other := first[id]; other != nil {
 				join(n, other)

@@ -133,7 +133,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), overlay)
+	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), overlay)
 	return s, len(s.Problems) == 0
 }
 

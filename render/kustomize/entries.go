@@ -114,7 +114,7 @@ func (d *division) findChanges() {
 		way := &d.All[i]
 		n := d.nodeOf[way.Document.Node]
 		var identities []identity
-		for stage, found := range d.stages(*way, len(way.Folders)) {
+		for stage, found := range way.stages {
 			if identities = append(identities, found...); stage > 0 {
 				d.entries[way.Folders[stage-1]].changes(n, way.gvk, identities)
 			}

@@ -131,7 +131,7 @@ func (w *Ways) explainCollision(p manifest.Problem) manifest.Problem {
 	first := map[namedID]*Way{}
 	for i := range w.All {
 		way := &w.All[i]
-		id := namedID{way.gvk, w.lastIdentity(*way)}
+		id := namedID{way.gvk, way.lastIdentity()}
 		other, isThere := first[id]
 		if !isThere {
 			first[id] = way
@@ -154,7 +154,7 @@ func (w *Ways) explainCollision(p manifest.Problem) manifest.Problem {
 func (w *Ways) moves(way Way) (fields []string) {
 	before := 1
 	for i, folder := range way.Folders {
-		after := w.identities(way, i+1)
+		after := way.identities(i + 1)
 		if len(after) > before {
 			k := w.sources.Kustomizations[folder]
 			for field, value := range map[string]string{"namespace": k.Namespace, "namePrefix": k.NamePrefix, "nameSuffix": k.NameSuffix} {

@@ -16,7 +16,7 @@ import (
 // kustomizations on their way change these: kustomize changes only what is written. DefaultOf
 // returns the default of a field of a kind, empty where it has none.
 func (w *Ways) SetImages(objects []manifest.Object, defaultOf func(kind schema.GroupKind, field []string) string) {
-	for _, o := range objects {
+	for i, o := range objects {
 		kind := o.GroupVersionKind().GroupKind()
 		for _, spec := range w.sources.ImageFields() {
 			if spec.Group != kind.Group || spec.Kind != kind.Kind {
@@ -30,6 +30,8 @@ func (w *Ways) SetImages(objects []manifest.Object, defaultOf func(kind schema.G
 			}
 			image := defaultOf(kind, field)
 			if changed := w.changedImage(o, image); changed != image {
+				o = o.Copy()
+				objects[i] = o
 				_ = unstructured.SetNestedField(o.Object, changed, field...) // the verdict says where a parent is no mapping
 			}
 		}

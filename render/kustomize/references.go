@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 )
 
@@ -39,9 +40,8 @@ func (d *division) findReferents() {
 	for i := range d.All {
 		way := &d.All[i]
 		n := d.nodeOf[way.Document.Node]
-		all := d.identities(*way, len(way.Folders))
-		for _, id := range all {
-			r.add(n, identity{id.name, all[len(all)-1].namespace})
+		for _, id := range way.identities(len(way.Folders)) {
+			r.add(n, identity{id.name, way.lastIdentity().namespace})
 		}
 	}
 }
@@ -69,14 +69,15 @@ func (d *division) findReferences() {
 	for folder, k := range d.loaded {
 		ofFolder[folder] = d.referents.known(d.givenValues(k))
 	}
-	for _, n := range d.nodes {
+	parallel.For(len(d.nodes), func(i int) {
+		n := d.nodes[i]
 		if n.text == nil || !slices.ContainsFunc(n.ways, func(way *Way) bool { return mayRefer(way.gvk) }) {
-			continue
+			return
 		}
 		var s scope
 		values := slices.Clone(ofGroup[n.group])
 		for _, way := range n.ways {
-			s.add(way.gvk, d.lastIdentity(*way).namespace)
+			s.add(way.gvk, way.lastIdentity().namespace)
 			for _, folder := range way.Folders {
 				values = append(values, ofFolder[folder]...)
 			}
@@ -85,11 +86,15 @@ func (d *division) findReferences() {
 			values = append(values, needed.given...)
 		}
 		for _, o := range n.text.Objects {
-			o.Values(func(value string) { values = append(values, value) })
+			o.Values(func(value string) {
+				if d.referents.matters(value, o.Kind) {
+					values = append(values, value)
+				}
+			})
 			s.addSubjects(o.Kind, values)
 		}
 		n.refersTo = d.referents.find(s, values)
-	}
+	})
 }
 
 // mayRefer reports whether an object of a kind may refer to others: ConfigMaps and Secrets do not,
@@ -118,6 +123,11 @@ func (s *scope) addSubjects(kind string, values []string) {
 	}
 }
 
+// matters reports whether a value of an object of a kind is a name, or may be a namespace of subjects.
+func (r *referents) matters(value, kind string) bool {
+	return len(r.named[value]) > 0 || kind == "RoleBinding"
+}
+
 // known returns the values that are names.
 func (r *referents) known(values []string) []string {
 	return filter(values, func(value string) bool { return len(r.named[value]) > 0 })
@@ -127,7 +137,9 @@ func (r *referents) known(values []string) []string {
 // with one of these: kustomize may take the new name that it gives a reference for the old one of
 // another object.
 func (r *referents) find(s scope, names []string) (found []*node) {
-	names = r.known(names)
+	if names = r.known(names); len(names) == 0 {
+		return nil
+	}
 	isFound, isAsked := map[*node]bool{}, map[string]bool{}
 	for len(names) > 0 {
 		name := names[len(names)-1]
@@ -169,7 +181,11 @@ func (d *division) missing(p *part, objects []manifest.Object) (missing []*node)
 		var s scope
 		s.add(gvk, newIdentity(gvk, "", o.GetNamespace()).namespace)
 		var values []string
-		eachText(o.Object, func(value string) { values = append(values, value) })
+		eachText(o.Object, func(value string) {
+			if d.referents.matters(value, gvk.Kind) {
+				values = append(values, value)
+			}
+		})
 		s.addSubjects(gvk.Kind, values)
 		for _, n := range d.referents.find(s, values) {
 			if _, isThere := p.nodes[n]; !isThere {

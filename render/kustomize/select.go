@@ -35,7 +35,7 @@ func newCandidate(o manifest.Object) candidate {
 // candidate returns the object of a way as the kustomization in one of its folders may see it.
 func (w *Ways) candidate(way Way, folder int) candidate {
 	d := way.Document
-	c := candidate{gvk: way.gvk, identities: w.identities(way, folder+1), labels: d.Labels(), annotations: d.Annotations()}
+	c := candidate{gvk: way.gvk, identities: way.identities(folder + 1), labels: d.Labels(), annotations: d.Annotations()}
 	for _, at := range way.Folders[:folder+1] {
 		for _, pairs := range w.addedMetadata(w.sources.Kustomizations[at]) {
 			c.added = append(c.added, pairs)

@@ -19,6 +19,9 @@ import (
 // environments.
 func (w *Ways) UnmatchedPatches(overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
 	s, folder := w.sources, w.folder
+	if !slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(w.patches))...), func(p patch) bool { return p.Target != nil }) {
+		return nil
+	}
 	written := w.candidates(built)
 	made := make([]candidate, 0, len(rendered))
 	for _, o := range rendered {

@@ -22,6 +22,9 @@ type Way struct {
 	Folders []string
 
 	gvk resid.Gvk
+	// stages have the identities that the object is written with and, for each of Folders, those
+	// that it has while that is built: after each transformer that changes them.
+	stages [][]identity
 }
 
 // Ways has the ways of all objects that the build of a folder loads. kustomize itself can
@@ -48,7 +51,7 @@ type Ways struct {
 // FindWays finds the ways of all objects that the build of a folder loads.
 func FindWays(s *source.Sources, folder string) *Ways {
 	w := &Ways{
-		sources: s, folder: folder, byIdentity: map[manifest.ID][]*Way{}, byName: map[manifest.ID][]*Way{},
+		sources: s, folder: folder,
 		loaded: map[string]*source.Kustomization{}, generators: map[string][]generator{}, patches: map[string][]patch{},
 		outward: map[string][][]string{},
 	}
@@ -56,9 +59,11 @@ func FindWays(s *source.Sources, folder string) *Ways {
 		w.generators[k.Folder], w.patches[k.Folder] = readGenerators(s, k), readPatches(k)
 	}
 	w.follow(folder, nil)
+	w.byIdentity, w.byName = make(map[manifest.ID][]*Way, len(w.All)), make(map[manifest.ID][]*Way, len(w.All))
 	for i := range w.All {
 		way := &w.All[i]
-		last := w.lastIdentity(*way)
+		way.stages = w.stages(*way)
+		last := way.lastIdentity()
 		id := manifest.ID{Group: way.gvk.Group, Kind: way.gvk.Kind, Namespace: last.namespace, Name: last.name}
 		w.byIdentity[id] = append(w.byIdentity[id], way)
 		id.Namespace = ""
@@ -164,12 +169,11 @@ func newIdentity(gvk resid.Gvk, name, namespace string) identity {
 	return identity{name, resid.NewResIdWithNamespace(gvk, name, namespace).EffectiveNamespace()}
 }
 
-// stages returns the identities that an object has while each of some of its folders is built,
-// after the one that it is written with: after each transformer that changes them.
-func (w *Ways) stages(way Way, folders int) [][]identity {
+// stages returns those of a way.
+func (w *Ways) stages(way Way) [][]identity {
 	id := newIdentity(way.gvk, way.Document.Name, way.Document.Namespace)
-	all := append(make([][]identity, 0, 1+folders), []identity{id})
-	for _, folder := range way.Folders[:folders] {
+	all := append(make([][]identity, 0, 1+len(way.Folders)), []identity{id})
+	for _, folder := range way.Folders {
 		k := w.sources.Kustomizations[folder]
 		if k.Namespace != "" {
 			id = newIdentity(way.gvk, id.name, k.Namespace)
@@ -190,14 +194,14 @@ func (w *Ways) stages(way Way, folders int) [][]identity {
 }
 
 // identities returns the identities that an object has until the first of its folders are built.
-func (w *Ways) identities(way Way, folders int) []identity {
-	return slices.Compact(slices.Concat(w.stages(way, folders)...))
+func (w Way) identities(folders int) []identity {
+	return slices.Compact(slices.Concat(w.stages[:1+folders]...))
 }
 
 // lastIdentity returns the identity that kustomizations give an object in the end.
-func (w *Ways) lastIdentity(way Way) identity {
-	all := w.identities(way, len(way.Folders))
-	return all[len(all)-1]
+func (w Way) lastIdentity() identity {
+	last := w.stages[len(w.Folders)]
+	return last[len(last)-1]
 }
 
 // hasAffixes reports whether namePrefix and nameSuffix rename objects of a kind.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Object is one object of an environment.
@@ -35,6 +36,33 @@ func (o Object) IsRendered() bool {
 // Source returns what people wrote: the object itself, or the one it was rendered from.
 func (o Object) Source() Object {
 	return Object{Unstructured: o.Written, Written: o.Written, Origin: o.Origin}
+}
+
+// Copy returns a copy of the object that may be changed.
+func (o Object) Copy() Object {
+	isRendered := o.IsRendered()
+	o.Unstructured = o.DeepCopy()
+	if !isRendered {
+		o.Written = o.Unstructured
+	}
+	return o
+}
+
+// GroupVersionKind returns that of the object, which every stage asks for, without the walk through
+// fields of Unstructured.
+func (o Object) GroupVersionKind() schema.GroupVersionKind {
+	apiVersion, _ := o.Object["apiVersion"].(string)
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return schema.GroupVersionKind{}
+	}
+	return gv.WithKind(o.GetKind())
+}
+
+// GetKind returns the kind of the object, as GroupVersionKind does.
+func (o Object) GetKind() string {
+	kind, _ := o.Object["kind"].(string)
+	return kind
 }
 
 // NamespaceOrDefault returns the namespace that an object of a namespaced kind will be in.

@@ -2,11 +2,13 @@ package source
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
 )
 
@@ -23,25 +25,27 @@ type Text struct {
 	Content []byte
 	// Objects are the object in it, or those of a List.
 	Objects []Document
+
+	notExact []manifest.Problem // see NumberProblems
 }
 
 // readManifests reads the manifests that were found, and reports malformed YAML, what is no
 // object, and objects that are there twice.
 func (s *Sources) readManifests() {
-	var pieces []parsedPiece
-	for _, m := range s.Manifests {
+	contents, parsed := make([][]byte, len(s.Manifests)), make([][]parsedText, len(s.Manifests))
+	for i, m := range s.Manifests {
 		if content, ok := s.readFile(m.File); ok {
-			for _, p := range splitDocuments(content) {
-				pieces = append(pieces, parsedPiece{piece: p, manifest: m})
-			}
+			contents[i] = content
 		}
 	}
-	parallel.For(len(pieces), func(i int) {
-		p := &pieces[i]
-		p.node, p.growth, p.err = p.parse()
+	parallel.For(len(parsed), func(i int) {
+		file := s.Manifests[i].File
+		parsed[i] = memo.Get(s.memo, manifestContent{file, sha256.Sum256(contents[i])}, func() []parsedText { return parseManifest(file, contents[i]) })
 	})
-	for _, p := range pieces {
-		s.addPiece(p)
+	for i, m := range s.Manifests {
+		for _, p := range parsed[i] {
+			s.addText(m, p)
+		}
 	}
 	// Two kustomizations may each load an object of one ID: they may rename them.
 	type inList struct {
@@ -62,33 +66,50 @@ func (s *Sources) readManifests() {
 	}
 }
 
-// parsedPiece is a piece of a manifest, and what came of parsing it.
-type parsedPiece struct {
-	piece
-	manifest *Manifest
+// manifestContent is what the texts of a manifest are parsed from.
+type manifestContent struct {
+	file    string
+	content [sha256.Size]byte
+}
+
+// parsedText is what came of parsing a text of a manifest.
+type parsedText struct {
+	*Text
 	node     *yaml.Node
 	growth   int
 	err      error
+	problems []manifest.Problem
 }
 
-// addPiece adds what was parsed of a manifest to it, and reports what is wrong with that.
-func (s *Sources) addPiece(p parsedPiece) {
-	m := p.manifest
-	node := s.admitted(m.File, p.node, p.growth, p.err)
-	if node == nil {
-		return
-	}
-	documents := splitDocument(m.File, node, false)
-	if len(documents) == 0 {
-		return
-	}
-	for _, d := range documents {
-		if wrong, node := notAnObject(d); wrong != "" {
-			s.report(m.File, node.Line, "%s", wrong)
+// parseManifest parses the texts of a manifest.
+func parseManifest(file string, content []byte) []parsedText {
+	pieces := splitDocuments(content)
+	parsed := make([]parsedText, len(pieces))
+	parallel.For(len(pieces), func(i int) {
+		p := &parsed[i]
+		p.Text = &Text{Content: pieces[i].content}
+		if p.node, p.growth, p.err = pieces[i].parse(); p.node == nil {
+			return
 		}
+		p.Objects = splitDocument(file, p.node, false)
+		for _, d := range p.Objects {
+			if wrong, node := notAnObject(d); wrong != "" {
+				p.problems = append(p.problems, manifest.Problem{File: Relative(file), Line: node.Line, Message: wrong})
+			}
+			p.notExact = append(p.notExact, d.numberProblems()...)
+		}
+	})
+	return parsed
+}
+
+// addText adds what was parsed of a manifest to it, and reports what is wrong with that.
+func (s *Sources) addText(m *Manifest, p parsedText) {
+	if s.admitted(m.File, p.node, p.growth, p.err) == nil || len(p.Objects) == 0 {
+		return
 	}
-	m.Texts = append(m.Texts, &Text{Content: p.content, Objects: documents})
-	s.documents[m.File] = append(s.documents[m.File], documents...)
+	s.Problems = append(s.Problems, p.problems...)
+	m.Texts = append(m.Texts, p.Text)
+	s.documents[m.File] = append(s.documents[m.File], p.Objects...)
 }
 
 // notAnObject returns why kustomize does not take a document of a manifest, or an item of a

@@ -83,27 +83,37 @@ func mergedValue(node *yaml.Node, keys []string) *yaml.Node {
 // NumberProblems reports values in manifests and patches, most of them numbers, that the API server
 // would get rounded, or not at all.
 func (s *Sources) NumberProblems() (problems []manifest.Problem) {
-	for d := range s.eachDocument() {
-		report := func(scalar *yaml.Node, keys []string, isKey bool) {
-			reason := manifest.Inexact(scalar, isKey)
-			if !isKey && isHuge(scalar) {
-				reason = "is larger than a number can be: write a smaller one, or text in quotes"
-			}
-			if reason != "" {
-				wrong := manifest.InexactError{Keys: keys, Value: scalar.Value, Reason: reason}
-				p := wrong.Problem(d.ID)
-				p.File, p.Line = Relative(d.File), scalar.Line
-				problems = append(problems, p)
-			}
+	for _, m := range s.Manifests {
+		for _, text := range m.Texts {
+			problems = append(problems, text.notExact...)
 		}
-		if d.Node.Kind != yaml.SequenceNode {
-			manifest.EachScalar(d.Node, nil, report)
-			continue
+	}
+	for _, p := range s.patches {
+		problems = append(problems, p.numberProblems()...)
+	}
+	return problems
+}
+
+func (d Document) numberProblems() (problems []manifest.Problem) {
+	report := func(scalar *yaml.Node, keys []string, isKey bool) {
+		reason := manifest.Inexact(scalar, isKey)
+		if !isKey && isHuge(scalar) {
+			reason = "is larger than a number can be: write a smaller one, or text in quotes"
 		}
-		for _, operation := range d.Node.Content {
-			if value := Field(operation, "value"); value != nil {
-				manifest.EachScalar(value, JSONPointer(textAt(operation, "path")), report)
-			}
+		if reason != "" {
+			wrong := manifest.InexactError{Keys: keys, Value: scalar.Value, Reason: reason}
+			p := wrong.Problem(d.ID)
+			p.File, p.Line = Relative(d.File), scalar.Line
+			problems = append(problems, p)
+		}
+	}
+	if d.Node.Kind != yaml.SequenceNode {
+		manifest.EachScalar(d.Node, nil, report)
+		return problems
+	}
+	for _, operation := range d.Node.Content {
+		if value := Field(operation, "value"); value != nil {
+			manifest.EachScalar(value, JSONPointer(textAt(operation, "path")), report)
 		}
 	}
 	return problems

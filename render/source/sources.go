@@ -15,6 +15,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 )
 
 // Sources are the kustomizations and manifests that an environment is built from.
@@ -39,6 +40,7 @@ type Sources struct {
 	loads         []load
 	isInConfig    bool // while a folder is walked, see load
 	isListed      map[listed]bool
+	memo          *memo.Memo
 }
 
 // Kustomization is a kustomization as kustomize takes it.
@@ -62,7 +64,7 @@ func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
 // Read reads the kustomization in a folder, those in folders that are built on top of it,
 // and all that they build on. Folders without a kustomization are problems. The configuration, a file
 // of `configurations:`, tells kustomize about the kinds that something is rendered from.
-func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...string) *Sources {
+func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, folder string, onTop ...string) *Sources {
 	s := &Sources{
 		FS:             fileSystem,
 		Kustomizations: map[string]*Kustomization{},
@@ -70,6 +72,7 @@ func Read(fileSystem *FileSystem, configuration []byte, folder string, onTop ...
 		standIns:       map[string][]byte{},
 		documents:      map[string][]Document{},
 		isListed:       map[listed]bool{},
+		memo:           m,
 	}
 	fileSystem.disk.growth = 0
 	if err := sigsyaml.Unmarshal(configuration, &s.fields); err != nil {

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/regular"
 )
 
@@ -85,4 +87,31 @@ func (f *folder) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	return content, nil
+}
+
+// readAll returns the contents of files of the folder, nil where there is none. It reads several at a
+// time, and looks once for the folder that holds some of them.
+func (f *folder) readAll(names []string) (contents [][]byte, errs []error) {
+	const most = 64
+	contents, errs = make([][]byte, len(names)), make([]error, len(names))
+	byFolder := map[string][]int{}
+	for i, name := range names {
+		byFolder[path.Dir(name)] = append(byFolder[path.Dir(name)], i)
+	}
+	var chunks [][]int
+	for _, all := range byFolder {
+		chunks = slices.AppendSeq(chunks, slices.Chunk(all, most))
+	}
+	parallel.For(len(chunks), func(i int) {
+		holder := &folder{root: f.root, path: f.full(path.Dir(names[chunks[i][0]]))}
+		var err error
+		holder.dir, err = openReal(f.root, holder.path)
+		defer holder.close()
+		for _, at := range chunks[i] {
+			if errs[at] = err; err == nil {
+				contents[at], errs[at] = holder.read(path.Base(names[at]))
+			}
+		}
+	})
+	return contents, errs
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 )
 
 // Scope reports whether objects of a kind are in a namespace, and whether the kind is known.
@@ -26,16 +27,17 @@ type Placed struct {
 	// cluster, or would be one file on some file systems.
 	Taken *manifest.Object
 
-	id manifest.ID
+	id  manifest.ID
+	gvk schema.GroupVersionKind
 }
 
 // Layout gives each object its file. The result is in the order in which kustomize
 // applies kinds.
 func Layout(objects []manifest.Object, scope Scope) []Placed {
 	placed := make([]Placed, len(objects))
-	for i, o := range objects {
-		placed[i] = Placed{Object: o, id: o.ID()}
-	}
+	parallel.For(len(objects), func(i int) {
+		placed[i] = Placed{Object: objects[i], id: objects[i].ID(), gvk: objects[i].GroupVersionKind()}
+	})
 	slices.SortStableFunc(placed, comparePlaced)
 	shared := sharedKinds(placed)
 	owners := make(map[string]*manifest.Object, len(objects))
@@ -81,7 +83,7 @@ func sharedKinds(placed []Placed) map[string]bool {
 const ClusterFolder = "_cluster"
 
 func folderOf(p *Placed, scope Scope) string {
-	namespaced, known := scope(p.GroupVersionKind())
+	namespaced, known := scope(p.gvk)
 	switch {
 	case known && !namespaced:
 		return ClusterFolder

@@ -66,10 +66,7 @@ func NewPlan(root *os.Root, environment string, files, beside []File, index Inde
 		return p, []manifest.Problem{{Message: err.Error()}}
 	}
 	owned := readIndex(p.index.before)
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = file.Path
-	}
+	names := pathsOf(files)
 	all := withGone(files, owned)
 	if len(files) > 0 {
 		p.index.after = index.list(names)
@@ -97,6 +94,14 @@ func NewPlan(root *os.Root, environment string, files, beside []File, index Inde
 	p.interim = index.list(names)
 	p.files = append(p.files, p.index)
 	return p, append(problems, warnings...)
+}
+
+func pathsOf(files []File) []string {
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = file.Path
+	}
+	return names
 }
 
 // withGone returns the files of an environment followed by those that must not be there, without
@@ -140,9 +145,8 @@ func (p *Plan) Close() {
 // compare plans to write files, or to remove those without content, of which render owns some. It
 // reads several at a time. Another file in the place of one is an error.
 func (p *Plan) compare(files []File, owned map[string]bool) []error {
-	before, errs := make([][]byte, len(files)), make([]error, len(files))
+	before, errs := p.folder.readAll(pathsOf(files))
 	parallel.For(len(files), func(i int) {
-		before[i], errs[i] = p.folder.read(files[i].Path)
 		if before[i] != nil && bytes.Equal(before[i], files[i].Content) && files[i].Content != nil {
 			before[i] = files[i].Content // so as not to keep both
 		}

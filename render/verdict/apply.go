@@ -3,6 +3,7 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -42,7 +43,7 @@ func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {
 	}
 	errs = append(errs, metadataMergeErrors(o.Object, nil)...)
 	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
-		eachValue(kind.structural, o.Object, nil, func(s *schema.Structural, value any, path []string) {
+		eachValue(kind.compiled().structural, o.Object, nil, func(s *schema.Structural, value any, path []string) {
 			content, _ := value.(map[string]any)
 			items, _ := value.([]any)
 			switch {
@@ -197,25 +198,53 @@ func ruleMergeErrors(content any, path []string) (errs field.ErrorList) {
 // empty maps stay, as they may mean something.
 func (c *Checker) DropNothing(objects []manifest.Object) {
 	parallel.For(len(objects), func(i int) {
-		dropEmptyMetadata(objects[i])
+		for metadata, key := range emptyMetadata(objects[i]) {
+			delete(metadata, key)
+		}
 		if kind, ok := c.kinds[objects[i].GroupVersionKind()]; ok {
-			defaulting.PruneNonNullableNullsWithoutDefaults(objects[i].Object, kind.structural)
+			defaulting.PruneNonNullableNullsWithoutDefaults(objects[i].Object, kind.compiled().structural)
 		}
 	})
 }
 
-// dropEmptyMetadata drops labels and annotations without a key: those of an object and, of a
-// built-in kind, those of its Pod template.
-func dropEmptyMetadata(o manifest.Object) {
-	paths := [][]string{{"metadata"}}
-	if template, ok := manifest.PodTemplatePath(o.GetKind()); ok && apiserver.IsGroup(o.GroupVersionKind().Group) {
-		paths = append(paths, append(template, "metadata"))
+// HasNothing reports whether DropNothing may change an object.
+func (c *Checker) HasNothing(o manifest.Object) bool {
+	for range emptyMetadata(o) {
+		return true
 	}
-	for _, path := range paths {
-		metadata, _ := decoding.At(o.Object, path).(map[string]any)
-		for _, key := range []string{"labels", "annotations"} {
-			if pairs, _ := metadata[key].(map[string]any); len(pairs) == 0 {
-				delete(metadata, key)
+	_, isCustom := c.kinds[o.GroupVersionKind()]
+	return isCustom && hasNull(o.Object)
+}
+
+func hasNull(content any) bool {
+	switch content := content.(type) {
+	case map[string]any:
+		for _, value := range content {
+			if hasNull(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(content, hasNull)
+	}
+	return content == nil
+}
+
+// emptyMetadata yields the metadata that have labels or annotations without a key, and the name of
+// these: the metadata of an object and, of a built-in kind, of its Pod template.
+func emptyMetadata(o manifest.Object) iter.Seq2[map[string]any, string] {
+	return func(yield func(metadata map[string]any, key string) bool) {
+		paths := [][]string{{"metadata"}}
+		if template, ok := manifest.PodTemplatePath(o.GetKind()); ok && apiserver.IsGroup(o.GroupVersionKind().Group) {
+			paths = append(paths, append(template, "metadata"))
+		}
+		for _, path := range paths {
+			metadata, _ := decoding.At(o.Object, path).(map[string]any)
+			for _, key := range []string{"labels", "annotations"} {
+				value, isThere := metadata[key]
+				if pairs, _ := value.(map[string]any); isThere && len(pairs) == 0 && !yield(metadata, key) {
+					return
+				}
 			}
 		}
 	}

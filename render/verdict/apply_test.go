@@ -41,7 +41,7 @@ func TestApplyRefusesTwins(t *testing.T) {
 		{metadata: "finalizers: [a, null]", want: []string{"metadata.finalizers[1]"}},
 		{metadata: "ownerReferences: [{uid: a}, {uid: b}, {uid: a}]", want: []string{"metadata.ownerReferences[2]"}},
 	}
-	checker, _ := New(gatehouse.All(), 0, nil)
+	checker, _ := New(nil, gatehouse.All(), 0, nil)
 	for _, test := range tests {
 		o := objectsOf(t, "{apiVersion: v1, kind: Pod, metadata: {name: a, "+test.metadata+"}, spec: {"+test.spec+"}}")[0]
 		var got []string
@@ -56,7 +56,7 @@ func TestApplyRefusesTwins(t *testing.T) {
 
 // A null that stays means the same, created or applied, and an empty map may mean something.
 func TestDropNothing(t *testing.T) {
-	checker, _ := New(gatehouse.All(), 0, nil)
+	checker, _ := New(nil, gatehouse.All(), 0, nil)
 	for _, test := range []struct{ given, want string }{{
 		`{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null, labels: {}}, spec: {suspend: null, image: null, env: [{name: A, value: null}]}}`,
 		`{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {creationTimestamp: null}, spec: {image: null, env: [{name: A}]}}`,

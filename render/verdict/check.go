@@ -15,6 +15,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/policy"
@@ -29,6 +30,7 @@ type Checker struct {
 	written    *registry.Kinds
 	kubernetes apiserver.Version
 	kinds      customKinds
+	memo       *memo.Memo
 }
 
 // Prepare loads what every Checker of the newest version needs.
@@ -40,8 +42,9 @@ func Prepare(written *registry.Kinds) {
 
 // New returns a Checker for an environment of a version of Kubernetes, zero for the newest, with
 // the written kinds and the definitions among objects. Its problems are those of the
-// CustomResourceDefinitions of both.
-func New(written *registry.Kinds, kubernetes apiserver.Version, objects []manifest.Object) (*Checker, []manifest.Problem) {
+// CustomResourceDefinitions of both. Nobody may change the objects while the memo keeps what is made
+// of them.
+func New(m *memo.Memo, written *registry.Kinds, kubernetes apiserver.Version, objects []manifest.Object) (*Checker, []manifest.Problem) {
 	kubernetes = cmp.Or(kubernetes, apiserver.Newest)
 	defer kubernetes.Enter()()
 	var definitions []manifest.Object
@@ -51,18 +54,34 @@ func New(written *registry.Kinds, kubernetes apiserver.Version, objects []manife
 		}
 	}
 	known, wrong := brought(written, kubernetes)
-	c := &Checker{written: written, kubernetes: kubernetes, kinds: maps.Clone(known)}
-	kinds, problems := make([]customKinds, len(definitions)), make([][]manifest.Problem, len(definitions))
-	parallel.For(len(definitions), func(i int) {
-		kinds[i], problems[i] = known.defined(definitions[i], kubernetes)
-		if !manifest.HasErrors(problems[i]) {
-			problems[i] = append(problems[i], problemsOf(definitions[i], c.applyErrors(definitions[i]))...)
-		}
+	c := &Checker{written: written, kubernetes: kubernetes, kinds: maps.Clone(known), memo: m}
+	all := make([]definition, len(definitions))
+	parallel.For(len(all), func(i int) {
+		all[i] = memo.Get(m, definitionKey{definitions[i], kubernetes}, func() (d definition) {
+			d.kinds, d.problems = known.defined(definitions[i], kubernetes)
+			if !manifest.HasErrors(d.problems) {
+				d.problems = append(d.problems, problemsOf(definitions[i], c.applyErrors(definitions[i]))...)
+			}
+			return d
+		})
 	})
-	for _, defined := range kinds {
-		c.kinds.replace(defined)
+	var problems []manifest.Problem
+	for _, d := range all {
+		c.kinds.replace(d.kinds)
+		problems = append(problems, d.problems...)
 	}
-	return c, append(slices.Concat(problems...), wrong...)
+	return c, append(problems, wrong...)
+}
+
+// definition is what a CustomResourceDefinition defines, and what is wrong with it.
+type definition struct {
+	kinds    customKinds
+	problems []manifest.Problem
+}
+
+type definitionKey struct {
+	manifest.Object
+	kubernetes apiserver.Version
 }
 
 // replace puts the versions of a CustomResourceDefinition in the place of all versions known:
@@ -113,6 +132,31 @@ func (c *Checker) Defaulted(o manifest.Object) *unstructured.Unstructured {
 	return o.Unstructured
 }
 
+// judged is all that the judgement of an object depends on, where the kind is known.
+type judged struct {
+	manifest.Object
+	kind       *customKind // nil of a built-in one
+	kubernetes apiserver.Version
+}
+
+// judgeOnce returns what judge does, unless the memo knows it.
+func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	gvk := o.GroupVersionKind()
+	kind, isCustom := c.kinds[gvk]
+	if o.IsRendered() || !isCustom && !apiserver.IsGroup(gvk.Group) {
+		return c.judge(o)
+	}
+	type result struct {
+		stored   *unstructured.Unstructured
+		problems []manifest.Problem
+	}
+	r := memo.Get(c.memo, judged{o, kind, c.kubernetes}, func() (r result) {
+		r.stored, r.problems = c.judge(o)
+		return r
+	})
+	return r.stored, r.problems
+}
+
 // judge returns an object with its defaults filled in, and what is wrong with it.
 func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored, problems := c.check(o)
@@ -155,7 +199,7 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 // known.
 func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
 	if kind, ok := c.kinds[gvk]; ok {
-		return kind.strategy.NamespaceScoped(), true
+		return isNamespaced(kind.definition), true
 	}
 	builtin, known := c.kubernetes.Lookup(gvk)
 	return known && builtin.IsNamespaced(), known

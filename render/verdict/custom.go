@@ -38,9 +38,18 @@ import (
 // the API server's own code.
 type customKind struct {
 	definition *apiextensions.CustomResourceDefinition
+	warnings   []string // what the API server says of each object of the version
+
+	// compiled returns what checks objects. It is not made without any, as it takes more memory than
+	// the definition.
+	compiled func() compiled
+}
+
+// compiled is the schema of a custom kind, compiled to check objects.
+type compiled struct {
 	structural *schema.Structural
 	strategy   rest.RESTCreateStrategy
-	warnings   []string // what the API server says of each object of the version
+	err        error // why there is no more than an empty schema
 
 	// parsesQuantities reports whether a rule parses text as a quantity.
 	parsesQuantities bool
@@ -106,23 +115,27 @@ func (known customKinds) defined(crd manifest.Object, kubernetes apiserver.Versi
 	if problems = creationProblems(crd, served, decoded); manifest.HasErrors(problems) {
 		return nil, problems
 	}
-	kinds, missing := known.servedKinds(crd, definition)
+	kinds, missing := known.servedKinds(crd, definition, kubernetes)
 	return kinds, append(problems, missing...)
 }
 
 // servedKinds returns the kinds of a valid CustomResourceDefinition, and which fields of known
 // kinds they lack.
-func (known customKinds) servedKinds(crd manifest.Object, definition *apiextensions.CustomResourceDefinition) (customKinds, []manifest.Problem) {
+func (known customKinds) servedKinds(crd manifest.Object, definition *apiextensions.CustomResourceDefinition, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
 	kinds := customKinds{}
 	for _, version := range definition.Spec.Versions {
 		if !version.Served {
 			continue
 		}
-		kind, err := newCustomKind(definition, version)
-		if err != nil {
-			return nil, []manifest.Problem{invalid(crd, err.Error())}
-		}
 		gvk := kindOf(definition, version)
+		kind := &customKind{definition: definition, warnings: deprecation(definition, version), compiled: sync.OnceValue(func() compiled {
+			defer kubernetes.Enter()()
+			c, err := compile(definition, gvk)
+			if err != nil {
+				return compiled{structural: &schema.Structural{}, err: err}
+			}
+			return c
+		})}
 		if missing := kind.missingFields(known[gvk]); len(missing) > 0 {
 			return nil, []manifest.Problem{invalid(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", ")))}
 		}
@@ -152,8 +165,8 @@ func (k *customKind) missingFields(known *customKind) (missing []string) {
 	if known == nil {
 		return nil
 	}
-	has := k.structural.Properties["spec"].Properties
-	for name := range known.structural.Properties["spec"].Properties {
+	has := k.compiled().structural.Properties["spec"].Properties
+	for name := range known.compiled().structural.Properties["spec"].Properties {
 		if _, ok := has[name]; !ok {
 			missing = append(missing, "spec."+name)
 		}
@@ -162,62 +175,68 @@ func (k *customKind) missingFields(known *customKind) (missing []string) {
 	return missing
 }
 
-func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) (*customKind, error) {
-	properties, err := apiextensions.GetSchemaForVersion(definition, version.Name)
+// compile compiles the schema of a version of a definition.
+func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind) (compiled, error) {
+	properties, err := apiextensions.GetSchemaForVersion(definition, gvk.Version)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
 	structural, err := schema.NewStructural(properties.OpenAPIV3Schema)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
 	validator, _, err := validation.NewSchemaValidator(properties.OpenAPIV3Schema)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
-	subresources, err := apiextensions.GetSubresourcesForVersion(definition, version.Name)
+	subresources, err := apiextensions.GetSubresourcesForVersion(definition, gvk.Version)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
 	}
 	if subresources == nil {
 		subresources = &apiextensions.CustomResourceSubresources{}
 	}
 	text, err := json.Marshal(properties.OpenAPIV3Schema)
-	if err != nil {
-		return nil, err
-	}
-	isNamespaced := definition.Spec.Scope == apiextensions.NamespaceScoped
 	evaluated, hasZones := withoutZoneRule(structural)
-	return &customKind{
+	return compiled{
+		structural:       structural,
+		strategy:         customresource.NewStrategy(nil, isNamespaced(definition), gvk, validator, nil, evaluated, subresources.Status, subresources.Scale, nil),
 		parsesQuantities: bytes.Contains(text, []byte("uantity(")), // quantity() and isQuantity()
 		hasZones:         hasZones,
-		definition:       definition,
-		structural:       structural,
-		strategy:         customresource.NewStrategy(nil, isNamespaced, kindOf(definition, version), validator, nil, evaluated, subresources.Status, subresources.Scale, nil),
-		warnings:         deprecation(definition, version),
-	}, nil
+	}, err
+}
+
+// isNamespaced reports whether the objects of a definition are in namespaces.
+func isNamespaced(definition *apiextensions.CustomResourceDefinition) bool {
+	return definition.Spec.Scope == apiextensions.NamespaceScoped
 }
 
 // withoutZoneRule returns a schema without zone.Rule, and whether it had that.
 func withoutZoneRule(structural *schema.Structural) (without *schema.Structural, had bool) {
+	(&schema.Visitor{Structural: func(s *schema.Structural) bool {
+		had = had || slices.ContainsFunc(s.XValidations, isZoneRule)
+		return false
+	}}).Visit(structural)
+	if !had {
+		return structural, false // of which there are large ones
+	}
 	without = structural.DeepCopy()
 	(&schema.Visitor{Structural: func(s *schema.Structural) bool {
-		isZoned := slices.ContainsFunc(s.XValidations, isZoneRule)
+		count := len(s.XValidations)
 		s.XValidations = slices.DeleteFunc(s.XValidations, isZoneRule)
-		had = had || isZoned
-		return isZoned
+		return len(s.XValidations) < count
 	}}).Visit(without)
-	return without, had
+	return without, true
 }
 
 func isZoneRule(rule apiextensionsv1.ValidationRule) bool { return rule.Message == zone.Rule }
 
 // zoneErrors checks, in the place of zone.Rule, the times that the rule is for.
 func (k *customKind) zoneErrors(o *unstructured.Unstructured) (errs field.ErrorList) {
-	if !k.hasZones {
+	if !k.compiled().hasZones {
 		return nil
 	}
-	eachValue(k.structural, o.Object, nil, func(s *schema.Structural, value any, path []string) {
+	eachValue(k.compiled().structural, o.Object, nil, func(s *schema.Structural, value any, path []string) {
 		if text, ok := value.(string); ok && slices.ContainsFunc(s.XValidations, isZoneRule) {
 			if problem := zone.Check(text); problem != "" {
 				errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: problem})
@@ -247,6 +266,9 @@ func deprecation(definition *apiextensions.CustomResourceDefinition, version api
 // check returns the object as the API server would store it, defaults filled in,
 // and why it would not: what `kubectl apply --validate=strict` is told.
 func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	if err := k.compiled().err; err != nil {
+		return o.Unstructured, []manifest.Problem{invalid(o, err.Error())}
+	}
 	stored, problems := k.defaulted(o)
 	if errs := k.hugeQuantities(stored); len(errs) > 0 {
 		return stored, append(problems, problemsOf(o, errs)...)
@@ -261,7 +283,7 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 	if len(problems) > 0 {
 		return stored, problems
 	}
-	for _, warning := range slices.Concat(k.warnings, k.strategy.WarningsOnCreate(context.Background(), created)) {
+	for _, warning := range slices.Concat(k.warnings, k.compiled().strategy.WarningsOnCreate(context.Background(), created)) {
 		problems = append(problems, warningOf(o, warning))
 	}
 	return stored, problems
@@ -269,7 +291,7 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 
 // validate returns why the API server would not create an object, which is complete.
 func (k *customKind) validate(created *unstructured.Unstructured) field.ErrorList {
-	errs := k.strategy.Validate(context.Background(), created)
+	errs := k.compiled().strategy.Validate(context.Background(), created)
 	for _, err := range k.zoneErrors(created) {
 		if !hasError(errs, err.Field) {
 			errs = append(errs, err)
@@ -283,17 +305,17 @@ func (k *customKind) validate(created *unstructured.Unstructured) field.ErrorLis
 func (k *customKind) defaulted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored := o.DeepCopy()
 	problems := k.unknownFields(o, stored)
-	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.structural)
-	defaulting.Default(stored.Object, k.structural)
+	defaulting.PruneNonNullableNullsWithoutDefaults(stored.Object, k.compiled().structural)
+	defaulting.Default(stored.Object, k.compiled().structural)
 	return stored, problems
 }
 
 // hugeQuantities finds the texts that rules, or a kind's own functions, would take minutes to
 // parse as quantities.
 func (k *customKind) hugeQuantities(stored *unstructured.Unstructured) (errs field.ErrorList) {
-	eachValue(k.structural, stored.Object, nil, func(s *schema.Structural, value any, path []string) {
+	eachValue(k.compiled().structural, stored.Object, nil, func(s *schema.Structural, value any, path []string) {
 		text, _ := value.(string)
-		if (s.XIntOrString || k.parsesQuantities) && decoding.IsHugeQuantity(text) {
+		if (s.XIntOrString || k.compiled().parsesQuantities) && decoding.IsHugeQuantity(text) {
 			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: decoding.QuantityForm})
 		}
 	})
@@ -327,15 +349,15 @@ func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Un
 	created := &unstructured.Unstructured{Object: maps.Clone(stored.Object)}
 	metadata, _ := created.Object["metadata"].(map[string]any)
 	created.Object["metadata"] = maps.Clone(metadata)
-	apiserver.SetNamespace(created, k.strategy.NamespaceScoped())
-	k.strategy.PrepareForCreate(context.Background(), created)
+	apiserver.SetNamespace(created, isNamespaced(k.definition))
+	k.compiled().strategy.PrepareForCreate(context.Background(), created)
 	return created
 }
 
 // unknownFields takes from an object the fields that its kind does not have.
 func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstructured) (problems []manifest.Problem) {
-	unknown := pruning.PruneWithOptions(stored.Object, k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(stored.Object, k.compiled().structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.compiled().structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		// The error does not say which value of the metadata is to blame.
 		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata](), apiserver.Kind{})
@@ -351,7 +373,7 @@ func (k *customKind) unknownFields(o manifest.Object, stored *unstructured.Unstr
 
 // siblings returns the fields that the schema has beside an unknown one.
 func (k *customKind) siblings(path string) []string {
-	s := k.structural
+	s := k.compiled().structural
 	keys := manifest.SplitField(path)
 	for _, key := range keys[:len(keys)-1] {
 		property, ok := s.Properties[key]
@@ -375,7 +397,7 @@ func (k *customKind) siblings(path string) []string {
 // none.
 func (c *Checker) Default(kind apischema.GroupKind, field []string) string {
 	for _, version := range c.versions(kind) {
-		s := *c.kinds[apischema.FromAPIVersionAndKind(version, kind.Kind)].structural
+		s := *c.kinds[apischema.FromAPIVersionAndKind(version, kind.Kind)].compiled().structural
 		for _, key := range field {
 			s = s.Properties[key]
 		}

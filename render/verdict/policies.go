@@ -114,7 +114,7 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 		EquivalentResourceMapper: a.versions(),
 	}
 	if custom, ok := a.kinds[gvk]; ok {
-		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: custom.strategy.NamespaceScoped(), IsDefined: true, Conversion: conversion}
+		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: isNamespaced(custom.definition), IsDefined: true, Conversion: conversion}
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return policy.Kind{Resource: resource, Namespaced: true, Conversion: conversion}

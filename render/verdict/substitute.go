@@ -38,7 +38,7 @@ type Substitution struct {
 // judgeSubstituted judges an object as Flux applies it. The problems are those of the object itself.
 func (c *Checker) judgeSubstituted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	if !hasVariables(o.Object) {
-		return c.judge(o)
+		return c.judgeOnce(o)
 	}
 	if !c.isSubstituted(o) {
 		stored, problems := c.judge(o)

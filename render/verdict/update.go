@@ -31,7 +31,7 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 // update returns why the API server would not change an object into another of the kind:
 // rules may compare both.
 func (k *customKind) update(before, after manifest.Object) field.ErrorList {
-	strategy, ok := k.strategy.(rest.RESTUpdateStrategy)
+	strategy, ok := k.compiled().strategy.(rest.RESTUpdateStrategy)
 	if !ok || before.GetAPIVersion() != after.GetAPIVersion() { // which a webhook may convert
 		return nil
 	}

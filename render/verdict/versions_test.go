@@ -53,7 +53,7 @@ func readObjects(t testing.TB, text string) (objects []manifest.Object) {
 
 // verdictOf returns what a version says of objects, a line for each problem.
 func verdictOf(v apiserver.Version, objects []manifest.Object) string {
-	checker, problems := New(gatehouse.All(), v, objects)
+	checker, problems := New(nil, gatehouse.All(), v, objects)
 	_, invalid := checker.Objects(objects)
 	var lines []string
 	for _, p := range append(problems, invalid...) {

@@ -29,7 +29,7 @@ func TestZonesOfTheMachine(t *testing.T) {
 	known, _ := brought(gatehouse.All(), apiserver.Newest)
 	gvk := cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt)
 	kind := known[gvk]
-	withRule := customresource.NewStrategy(nil, true, gvk, nil, nil, kind.structural, nil, nil, nil)
+	withRule := customresource.NewStrategy(nil, true, gvk, nil, nil, kind.compiled().structural, nil, nil, nil)
 	due := func(schedule string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": "a", "namespace": "a"},

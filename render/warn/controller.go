@@ -101,7 +101,8 @@ func IsController(o manifest.Object) bool {
 // controllerContainer returns the index and image of the container that may run the controller:
 // the one with its image, or the one of the name controller, or the first.
 func controllerContainer(o manifest.Object) (index int, image string) {
-	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+	list, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "template", "spec", "containers")
+	containers, _ := list.([]any)
 	for _, isIt := range []func(name, image string) bool{
 		func(_, image string) bool { return imageName(image) == controllerName },
 		func(name, _ string) bool { return name == "controller" },

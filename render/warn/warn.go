@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 )
 
 // ElsewhereAnnotation is an annotation of kustomizations. Its value lists objects that an
@@ -42,12 +43,12 @@ type Environment struct {
 // Warnings returns the warnings of all rules, without files and lines, and an error for each kind
 // whose own rule panics.
 func (e Environment) Warnings() (warnings []manifest.Problem) {
-	for _, rule := range []func(Environment) []manifest.Problem{
+	rules := []func(Environment) []manifest.Problem{
 		missingNamespaces, definitionsOfCharts, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
-	} {
-		warnings = append(warnings, rule(e)...)
 	}
-	return warnings
+	found := make([][]manifest.Problem, len(rules))
+	parallel.For(len(rules), func(i int) { found[i] = rules[i](e) })
+	return slices.Concat(found...)
 }
 
 // ofKinds returns the warnings of the kinds themselves.

@@ -32,7 +32,7 @@ func TestUpdate(t *testing.T) {
 		if stored.GetKind() == "CustomResourceDefinition" {
 			definitions = append(definitions, manifest.Object{Unstructured: stored})
 		}
-		checker, _ := verdict.New(gatehouse.All(), kubernetes(t), definitions)
+		checker, _ := verdict.New(nil, gatehouse.All(), kubernetes(t), definitions)
 		resource := store(t, stored)
 		for _, title := range slices.Sorted(maps.Keys(e.But)) {
 			changed := e.changed(t, c, e.But[title])
@@ -66,7 +66,7 @@ func TestUpdate(t *testing.T) {
 func isInvalid(t *testing.T, u *unstructured.Unstructured) bool {
 	t.Helper()
 	objects := []manifest.Object{{Unstructured: u, Written: u}}
-	checker, problems := verdict.New(gatehouse.All(), kubernetes(t), objects)
+	checker, problems := verdict.New(nil, gatehouse.All(), kubernetes(t), objects)
 	_, invalid := checker.Objects(objects)
 	return u.GetKind() != "Secret" && manifest.HasErrors(append(problems, invalid...)) // which must not be in git
 }

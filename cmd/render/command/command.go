@@ -11,7 +11,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/memo"
 )
 
 // The exit codes are those of `kubectl diff` and `diff`.
@@ -32,7 +32,7 @@ type flags struct {
 	strict bool
 	watch  bool
 	output string
-	parts  *kustomize.Cache // see render.Repository
+	memo   *memo.Memo // see render.Repository
 }
 
 // newCommand returns the program for kinds. Args are the command line before it is parsed.
@@ -117,7 +117,7 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		signal.Ignore(syscall.SIGPIPE) // a reader of the report that goes away must not interrupt the writes
 	}
 	return inRepository(cmd, kinds, f.root, lock, func(repository *render.Repository, p *progress) error {
-		repository.Look, repository.Parts = look, f.parts
+		repository.Look, repository.Memo = look, f.memo
 		return updateRendered(cmd, repository, f, p)
 	})
 }

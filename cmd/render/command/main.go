@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	_ "time/tzdata" // for rules that name a time zone, where the machine has none
 
@@ -28,8 +30,17 @@ func Main(kinds ...kind.Kind) {
 func tuneCollector() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(300)
-		debug.SetMemoryLimit(1 << 30)
+		limitMemory()
 	}
+}
+
+// limitMemory sets the limit by what is in use, now and after each collection.
+func limitMemory() {
+	const least, most = 512 << 20, 1 << 30
+	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(inUse)
+	debug.SetMemoryLimit(max(least, min(4*int64(inUse[0].Value.Uint64()), most)))
+	runtime.AddCleanup(&struct{ *int }{}, func(struct{}) { limitMemory() }, struct{}{})
 }
 
 func run(all []kind.Kind) int {

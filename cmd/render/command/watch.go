@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/verbs/watch"
 )
 
@@ -26,7 +27,7 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	if err != nil {
 		return err
 	}
-	f.root, f.parts = repository.Dir(), &kustomize.Cache{}
+	f.root, f.memo = repository.Dir(), &memo.Memo{}
 	repository.Close()
 	for isFirst := true; ; isFirst = false {
 		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {
@@ -61,5 +62,6 @@ func renderAndWait(cmd *cobra.Command, kinds *registry.Kinds, f flags, isFirst b
 	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s %s; waiting for changes, Ctrl-C ends\n", time.Now().Format(time.TimeOnly), state); err != nil {
 		return err
 	}
+	runtime.GC() // while nobody waits
 	return watcher.Wait(cmd.Context())
 }

@@ -43,7 +43,7 @@ func (w *world) checker() *verdict.Checker {
 		}
 	}
 	kubernetes, _ := apiserver.ParseVersion(w.For) // zero where none is said
-	checker, _ := verdict.New(w.Kinds, kubernetes, definitions)
+	checker, _ := verdict.New(nil, w.Kinds, kubernetes, definitions)
 	return checker
 }
 

@@ -114,7 +114,7 @@ func read(t *testing.T, file string) (objects []manifest.Object) {
 
 func renderVerdicts(t *testing.T, objects []manifest.Object) []answer {
 	t.Helper()
-	checker, problems := verdict.New(gatehouse.All(), version(t), objects)
+	checker, problems := verdict.New(nil, gatehouse.All(), version(t), objects)
 	_, invalid := checker.Objects(objects)
 	for _, p := range append(problems, invalid...) {
 		t.Fatal(p)
