@@ -83,7 +83,7 @@ func (s *stages) layOut() (files []tree.File, problems []manifest.Problem) {
 // writtenOut is what the YAML of an object is made from.
 type writtenOut struct{ *unstructured.Unstructured }
 
-// yaml returns the YAML of an object, unless it was rendered from the memo's.
+// yaml returns the YAML of an object. The memo keeps that of the objects that people wrote.
 func (e *environment) yaml(o manifest.Object) ([]byte, error) {
 	if o.IsRendered() { // anew each time
 		return o.YAML()

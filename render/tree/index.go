@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/regular"
 )
 
@@ -118,11 +117,11 @@ func Read(root *os.Root, environment string) ([]File, error) {
 		return nil, err
 	}
 	names := Listed(index)
-	files, errs := make([]File, len(names)), make([]error, len(names))
-	parallel.For(len(names), func(i int) {
-		files[i].Path = names[i]
-		files[i].Content, errs[i] = folder.read(names[i])
-	})
+	contents, errs := folder.readAll(names)
+	files := make([]File, len(names))
+	for i, name := range names {
+		files[i] = File{name, contents[i]}
+	}
 	return slices.DeleteFunc(files, func(file File) bool { return file.Content == nil }), errors.Join(errs...)
 }
 

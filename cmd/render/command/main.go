@@ -39,7 +39,7 @@ func limitMemory() {
 	const least, most = 512 << 20, 1 << 30
 	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(inUse)
-	debug.SetMemoryLimit(max(least, min(4*int64(inUse[0].Value.Uint64()), most)))
+	debug.SetMemoryLimit(int64(max(least, min(4*inUse[0].Value.Uint64(), most))))
 	runtime.AddCleanup(&struct{ *int }{}, func(struct{}) { limitMemory() }, struct{}{})
 }
 
