@@ -3,6 +3,7 @@ package kustomize
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
@@ -18,6 +19,12 @@ type referents struct {
 	named map[string][]*node   // by every name that an object has while it is built
 	in    map[identity][]*node // the same, in the namespaces that it ends in
 	names map[*node][]string
+
+	// writtenIn has nodes that are written in a namespace into which others are moved, one for each
+	// list of folders. Where there is one, a reference with that namespace means objects that are
+	// written there, and otherwise those that are there now: filterMapCandidatesByNamespace of
+	// api/filters/nameref/nameref.go.
+	writtenIn map[string][]*node
 }
 
 // scope is where an object may refer to others.
@@ -44,6 +51,28 @@ func (d *division) findReferents() {
 			r.add(n, identity{id.name, way.lastIdentity().namespace})
 		}
 	}
+	d.findWrittenIn()
+}
+
+// findWrittenIn finds referents.writtenIn.
+func (d *division) findWrittenIn() {
+	writtenIn := map[string][]*node{}
+	isMovedInto, isThere := map[string]bool{}, map[string]bool{}
+	for i := range d.All {
+		if first, last := d.All[i].stages[0][0].namespace, d.All[i].lastIdentity().namespace; first != last {
+			isMovedInto[last] = true
+		}
+	}
+	for i := range d.All {
+		way := &d.All[i]
+		namespace := way.stages[0][0].namespace
+		key := strings.Join(slices.Concat(way.Folders, []string{namespace}), "\n")
+		if isMovedInto[namespace] && !isThere[key] {
+			isThere[key] = true
+			writtenIn[namespace] = append(writtenIn[namespace], d.nodeOf[way.Document.Node])
+		}
+	}
+	d.referents.writtenIn = writtenIn
 }
 
 func (r *referents) add(n *node, id identity) {
@@ -123,15 +152,18 @@ func (s *scope) addSubjects(kind string, values []string) {
 	}
 }
 
-// matters reports whether a value of an object of a kind is a name, or may be a namespace of subjects.
+// matters reports whether a value of an object of a kind is known, or may be a namespace of subjects.
 func (r *referents) matters(value, kind string) bool {
-	return len(r.named[value]) > 0 || kind == "RoleBinding"
+	return r.isKnown(value) || kind == "RoleBinding"
 }
 
-// known returns the values that are names.
-func (r *referents) known(values []string) []string {
-	return filter(values, func(value string) bool { return len(r.named[value]) > 0 })
+// isKnown reports whether a value is a name, or a namespace of writtenIn.
+func (r *referents) isKnown(value string) bool {
+	return len(r.named[value]) > 0 || len(r.writtenIn[value]) > 0
 }
+
+// known returns the values that are known.
+func (r *referents) known(values []string) []string { return filter(values, r.isKnown) }
 
 // find returns the nodes that have one of some names in a scope, and all that have a name in common
 // with one of these: kustomize may take the new name that it gives a reference for the old one of
@@ -140,6 +172,7 @@ func (r *referents) find(s scope, names []string) (found []*node) {
 	if names = r.known(names); len(names) == 0 {
 		return nil
 	}
+	given := names
 	isFound, isAsked := map[*node]bool{}, map[string]bool{}
 	for len(names) > 0 {
 		name := names[len(names)-1]
@@ -152,6 +185,14 @@ func (r *referents) find(s scope, names []string) (found []*node) {
 			if !isFound[n] {
 				isFound[n] = true
 				found, names = append(found, n), append(names, r.names[n]...)
+			}
+		}
+	}
+	for _, value := range given {
+		for _, n := range r.writtenIn[value] {
+			if len(found) > 0 && !isFound[n] {
+				isFound[n] = true
+				found = append(found, n)
 			}
 		}
 	}
