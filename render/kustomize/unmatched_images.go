@@ -22,7 +22,12 @@ import (
 // that comes through their kustomization has such an image, as it is written, patched or renamed by
 // another entry, or by default. The overrides are those in a folder, empty where there are none.
 func (w *Ways) UnmatchedImages(overrides string, built, rendered []manifest.Object, defaultOf func(kind schema.GroupKind, field []string) string) (warnings []manifest.Problem) {
-	all, specs := w.sources.Kustomizations, w.imageSpecs()
+	all := w.sources.Kustomizations
+	newNames, isAny := newImageNames(all)
+	if !isAny {
+		return nil
+	}
+	specs, isImage := w.imageSpecs(), imageMatcher()
 	var shared []string
 	for _, k := range all {
 		shared = append(shared, w.patchedImages(k)...)
@@ -30,6 +35,8 @@ func (w *Ways) UnmatchedImages(overrides string, built, rendered []manifest.Obje
 	if slices.ContainsFunc(slices.Collect(maps.Values(all)), makesAny) {
 		shared = append(shared, builtImages(built, specs)...)
 	}
+	slices.Sort(shared)
+	shared = slices.Compact(shared)
 	for _, folder := range slices.Sorted(maps.Keys(all)) {
 		k := all[folder]
 		if len(k.Images) == 0 || k.Kind == types.ComponentKind && !isBelow(folder, w.folder) {
@@ -40,7 +47,10 @@ func (w *Ways) UnmatchedImages(overrides string, built, rendered []manifest.Obje
 			found = slices.Concat(shared, builtImages(rendered, specs))
 		}
 		for i, entry := range k.Images {
-			if w.isRenamed(folder, i, entry.Name) || slices.ContainsFunc(found, func(image string) bool { return isImage(image, entry.Name) }) {
+			isRenamed := func(name string) bool {
+				return (newNames[name] > 1 || name != entry.NewName) && isImage(name, entry.Name)
+			}
+			if slices.ContainsFunc(slices.Collect(maps.Keys(newNames)), isRenamed) || slices.ContainsFunc(found, func(image string) bool { return isImage(image, entry.Name) }) {
 				continue
 			}
 			field := fmt.Sprintf("images[%d].name", i)
@@ -61,22 +71,35 @@ func makesAny(k *source.Kustomization) bool {
 	return len(k.Replacements)+len(k.Vars)+len(k.Transformers)+len(k.Generators) > 0
 }
 
-// isImage reports whether an entry of images: with a name changes an image.
-func isImage(image, name string) bool {
+// imageMatcher returns a function that reports whether an entry of images: with a name changes an image.
+// It asks kustomize once for each pair, as many objects have one image.
+func imageMatcher() func(image, name string) bool {
 	const other = "gatehouse.example.com/other"
-	return changeImage(image, types.Image{Name: name, NewName: other, NewTag: "x"}) != image
+	known := map[[2]string]bool{}
+	return func(image, name string) bool {
+		pair := [2]string{image, name}
+		is, isKnown := known[pair]
+		if !isKnown {
+			is = changeImage(image, types.Image{Name: name, NewName: other, NewTag: "x"}) != image
+			known[pair] = is
+		}
+		return is
+	}
 }
 
-// isRenamed reports whether another entry makes an image what an entry changes.
-func (w *Ways) isRenamed(folder string, index int, name string) bool {
-	for _, k := range w.sources.Kustomizations {
-		for i, other := range k.Images {
-			if (k.Folder != folder || i != index) && other.NewName != "" && isImage(other.NewName, name) {
-				return true
+// newImageNames returns the names that entries of images: give images, each with how many entries do, and
+// whether there are any entries.
+func newImageNames(all map[string]*source.Kustomization) (names map[string]int, isAny bool) {
+	names = map[string]int{}
+	for _, k := range all {
+		for _, entry := range k.Images {
+			isAny = true
+			if entry.NewName != "" {
+				names[entry.NewName]++
 			}
 		}
 	}
-	return false
+	return names, isAny
 }
 
 // writtenImages returns the images of the objects that come through a folder, as they are written, and
