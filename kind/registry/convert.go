@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Convert returns a valid, defaulted object in the version that is rendered in its place; nil
@@ -36,7 +37,7 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 		return nil, titled(from.GVK().Kind+" "+object.GetName(), err)
 	}
 	delete(content, "status")
-	content["metadata"] = object.DeepCopy().Object["metadata"]
+	content["metadata"] = runtime.DeepCopyJSONValue(object.Object["metadata"])
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(to.GVK())
 	return u, nil

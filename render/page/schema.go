@@ -51,7 +51,8 @@ func versionSchemas(definition *unstructured.Unstructured) (schemas []any) {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, v := range versions {
 		version, _ := v.(map[string]any)
-		schema, ok, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+		found, _, _ := unstructured.NestedFieldNoCopy(version, "schema", "openAPIV3Schema")
+		schema, ok := found.(jsonSchema)
 		if !ok {
 			continue
 		}

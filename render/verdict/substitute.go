@@ -37,12 +37,9 @@ type Substitution struct {
 
 // judgeSubstituted judges an object as Flux applies it. The problems are those of the object itself.
 func (c *Checker) judgeSubstituted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
-	if !hasVariables(o.Object) {
-		return c.judgeOnce(o)
-	}
-	if !c.isSubstituted(o) {
-		stored, problems := c.judge(o)
-		return stored, c.explainVariables(o, problems)
+	if !c.isSubstituted(o) || !hasVariables(o.Object) {
+		stored, problems := c.judgeOnce(o)
+		return stored, c.explainVariables(o, slices.Clone(problems)) // which the memo keeps
 	}
 	applied, problems := c.applied(o)
 	if !manifest.HasErrors(problems) {
@@ -112,9 +109,12 @@ func (c *Checker) applied(o manifest.Object) (applied manifest.Object, problems 
 
 // allApplied returns valid objects as Flux applies them, and where a problem with one of these is found.
 func (c *Checker) allApplied(objects []manifest.Object, position func(manifest.Problem) string) ([]manifest.Object, func(manifest.Problem) string) {
+	if c.Substitution == nil {
+		return objects, position
+	}
 	all, written := slices.Clone(objects), map[*unstructured.Unstructured]manifest.Object{}
 	for i, o := range objects {
-		if hasVariables(o.Object) && c.isSubstituted(o) {
+		if c.isSubstituted(o) && hasVariables(o.Object) {
 			all[i], _ = c.applied(o)
 			written[all[i].Unstructured] = o
 		}
@@ -129,9 +129,12 @@ func (c *Checker) allApplied(objects []manifest.Object, position func(manifest.P
 
 // Unjudged returns the names of objects some of whose values are not judged, as they are not known.
 func (c *Checker) Unjudged(objects []manifest.Object) (names []string) {
+	if c.Substitution == nil || c.Substitution.Values != nil {
+		return nil
+	}
 	defer c.kubernetes.Enter()()
 	for _, o := range objects {
-		if hasVariables(o.Object) && c.isSubstituted(o) && c.Substitution.Values == nil && !reflect.DeepEqual(c.withoutUnknown(o).Object, o.Object) {
+		if c.isSubstituted(o) && hasVariables(o.Object) && !reflect.DeepEqual(c.withoutUnknown(o).Object, o.Object) {
 			names = append(names, o.String())
 		}
 	}
