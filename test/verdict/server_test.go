@@ -28,6 +28,9 @@ type answer struct {
 	// isPartial reports whether there may be more fields than those, and that their indexes
 	// may be missing: decoding ends at the first value that it cannot decode.
 	isPartial bool
+	// skipsRules reports whether the validation rules of a kind were not checked, as fields have
+	// the wrong type. render checks the rule for time zones then too.
+	skipsRules bool
 	// ofOthers are those fields that are wrong for a server-side apply alone, or for what is
 	// rendered from the object.
 	ofOthers []string
@@ -164,6 +167,7 @@ func refusal(err error) answer {
 		v.isUnknown = apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || meta.IsNoMatchError(err)
 	}
 	v.fields = set(v.fields)
+	v.skipsRules = strings.Contains(err.Error(), "some validation rules were not checked")
 	return v
 }
 

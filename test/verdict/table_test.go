@@ -142,7 +142,7 @@ func sameFields(server, render answer) bool {
 	}
 	if !server.isPartial {
 		isMore := func(field string) bool {
-			return slices.Contains(render.ofOthers, field) && !slices.Contains(server.fields, field)
+			return (server.skipsRules || slices.Contains(render.ofOthers, field)) && !slices.Contains(server.fields, field)
 		}
 		return slices.Equal(server.fields, slices.DeleteFunc(slices.Clone(render.fields), isMore)) || len(render.fields) == 0 && render.mentions(server.fields)
 	}
