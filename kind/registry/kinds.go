@@ -75,8 +75,12 @@ func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
 
 // RenderedFrom returns the kind whose label an object carries, nil where it carries none.
 func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
-	labels := object.GetLabels()
-	return k.first(func(one *kind.Kind) bool { return !one.IsConverted() && labels[one.Label()] != "" })
+	labels, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "labels")
+	values, _ := labels.(map[string]any)
+	return k.first(func(one *kind.Kind) bool {
+		text, _ := values[one.Label()].(string)
+		return !one.IsConverted() && text != ""
+	})
 }
 
 // FindRendered returns the kind of a group and name that is rendered, whichever its version; nil

@@ -188,53 +188,73 @@ type resolution struct {
 func (d *disk) resolve(name string) (string, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	r := d.resolveLocked(name)
+	return r.path, r.isDir, r.err
+}
+
+func (d *disk) resolveLocked(name string) resolution {
 	r, ok := d.resolved[name]
 	if !ok {
 		if d.look != nil {
 			d.look(name)
 		}
-		r.path, r.isDir, r.err = d.follow(name)
+		r = d.follow(name)
 		d.resolved[name] = r
 	}
-	return r.path, r.isDir, r.err
+	return r
 }
 
-// follow follows the links of a path.
-func (d *disk) follow(name string) (resolved string, isDir bool, err error) {
-	target, err := filepath.EvalSymlinks(filepath.Join(d.dir, name))
-	if err != nil {
-		return "", false, d.followError(name, err)
+// follow follows the links of a path. The error wraps fs.ErrNotExist only if nothing is there: a link
+// to nothing is something.
+func (d *disk) follow(name string) resolution {
+	if name == "/" {
+		return resolution{path: name, isDir: true}
+	}
+	folder := d.resolveLocked(path.Dir(name))
+	resolved := path.Join(folder.path, path.Base(name))
+	info, err := os.Lstat(d.onDisk(resolved))
+	switch {
+	case errors.Is(folder.err, fs.ErrNotExist), folder.err == nil && !folder.isDir, folder.err == nil && errors.Is(err, fs.ErrNotExist):
+		return resolution{err: &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}}
+	case folder.err != nil:
+		return resolution{err: folder.err}
+	case err != nil:
+		return resolution{err: readError(name, err)}
+	case info.Mode()&fs.ModeSymlink == 0:
+		return resolution{path: resolved, isDir: info.IsDir()}
+	}
+	return d.followLink(name, resolved)
+}
+
+// followLink follows a link that no link leads to.
+func (d *disk) followLink(name, resolved string) resolution {
+	target, err := filepath.EvalSymlinks(d.onDisk(resolved))
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return resolution{err: fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))}
+	case err != nil:
+		return resolution{err: readError(name, err)}
 	}
 	inside, err := filepath.Rel(d.dir, target)
 	if err != nil || !filepath.IsLocal(inside) {
-		return "", false, fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))
+		return resolution{err: fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))}
 	}
 	info, err := d.root.Stat(inside)
 	if err != nil {
-		return "", false, err
+		return resolution{err: err}
 	}
-	return path.Clean("/" + filepath.ToSlash(inside)), info.IsDir(), nil
+	return resolution{path: path.Clean("/" + filepath.ToSlash(inside)), isDir: info.IsDir()}
 }
 
-// followError returns why a path leads nowhere. The error wraps fs.ErrNotExist only if
-// nothing is there: a link to nothing is something.
-func (d *disk) followError(name string, err error) error {
+func (d *disk) onDisk(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+
+// readError returns the error of a path that cannot be read, which names it below the root.
+func readError(name string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
 		err = cause.Err
 	}
-	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return fmt.Errorf("read %s: %w", Relative(name), err)
-	}
-	if parent := path.Dir(name); parent != name {
-		if _, _, err := d.follow(parent); err != nil {
-			return err
-		}
-	}
-	if _, err := os.Lstat(filepath.Join(d.dir, name)); err == nil {
-		return fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))
-	}
-	return &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
+	return fmt.Errorf("read %s: %w", Relative(name), err)
 }
 
 // read returns the content of a file whose path has no links.

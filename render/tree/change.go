@@ -109,19 +109,12 @@ func (f *folder) removeMade() {
 	}
 }
 
-// clean removes the temporary files of runs that were killed. It skips a folder that it cannot
-// read, as that is somebody else's. The caller holds the lock, so nobody else is writing.
+// clean removes the temporary files of runs that were killed. The caller holds the lock since before
+// the folder was opened, so nobody else is writing.
 func (f *folder) clean() {
-	if f.dir == nil {
-		return
-	}
-	for _, pattern := range []string{".render-*", "*/.render-*"} {
-		names, _ := fs.Glob(f.dir.FS(), pattern)
-		for _, name := range names {
-			info, _ := lstat(f.dir, f.path, name)
-			if info != nil && info.Mode().IsRegular() && temporary.MatchString(path.Base(name)) {
-				_ = f.remove(name)
-			}
+	for _, found := range f.found {
+		if found.isRegular && temporary.MatchString(path.Base(found.path)) {
+			_ = f.remove(found.path)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/regular"
@@ -18,6 +19,9 @@ type folder struct {
 	path string   // rendered/<environment>, with slashes
 	dir  *os.Root // the folder itself; nil while there is none
 	made []string // the folders that were made, each after the one that holds it
+
+	found     []found         // what list found
+	isRegular map[string]bool // the regular files of these, by path
 }
 
 // openFolder opens the folder of an environment, if there is one.
@@ -25,6 +29,17 @@ func openFolder(root *os.Root, environment string) (f *folder, err error) {
 	f = &folder{root: root, path: path.Join(Folder, environment)}
 	f.dir, err = openReal(root, f.path)
 	return f, err
+}
+
+// list finds what is in the folder, so that read need not ask for each file.
+func (f *folder) list() {
+	if f.dir == nil {
+		return
+	}
+	f.found, f.isRegular = findAll(f.dir.FS()), map[string]bool{}
+	for _, found := range f.found {
+		f.isRegular[found.path] = found.isRegular
+	}
 }
 
 func (f *folder) close() {
@@ -71,47 +86,89 @@ func lstat(dir *os.Root, dirPath, name string) (info fs.FileInfo, err error) {
 }
 
 // read returns the content of a file of the folder, nil if there is none.
-func (f *folder) read(name string) ([]byte, error) {
-	if f.dir == nil {
+func (f *folder) read(name string) ([]byte, error) { return f.readFrom(f.dir, name, name) }
+
+// readFrom returns the content of a file of the folder that has another name in the folder dir.
+func (f *folder) readFrom(dir *os.Root, base, name string) ([]byte, error) {
+	if dir == nil {
 		return nil, nil
 	}
-	info, err := lstat(f.dir, f.path, name)
-	switch {
-	case info == nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a file: move it away", f.full(name))
+	if !f.isRegular[name] { // list did not find it: maybe the file system takes Z for z
+		info, err := lstat(dir, f.full(path.Dir(name)), base)
+		switch {
+		case info == nil:
+			return nil, err
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is not a file: move it away", f.full(name))
+		}
 	}
-	content, err := regular.ReadFile(f.dir, name)
+	content, err := regular.ReadFile(dir, base)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+		return nil, fmt.Errorf("%s: %w", f.full(path.Dir(name)), err)
 	}
 	return content, nil
 }
 
-// readAll returns the contents of files of the folder, nil where there is none. It reads several at a
-// time, and looks once for the folder that holds some of them.
+// readAll returns the contents of files of the folder, nil where there is none. It opens each folder
+// that holds some of them once.
 func (f *folder) readAll(names []string) (contents [][]byte, errs []error) {
-	const most = 64
 	contents, errs = make([][]byte, len(names)), make([]error, len(names))
-	byFolder := map[string][]int{}
+	held := map[string][]int{}
 	for i, name := range names {
-		byFolder[path.Dir(name)] = append(byFolder[path.Dir(name)], i)
+		held[path.Dir(name)] = append(held[path.Dir(name)], i)
 	}
 	var chunks [][]int
-	for _, all := range byFolder {
-		chunks = slices.AppendSeq(chunks, slices.Chunk(all, most))
+	for _, in := range held {
+		chunks = slices.AppendSeq(chunks, slices.Chunk(in, 64))
 	}
 	parallel.For(len(chunks), func(i int) {
-		holder := &folder{root: f.root, path: f.full(path.Dir(names[chunks[i][0]]))}
-		var err error
-		holder.dir, err = openReal(f.root, holder.path)
-		defer holder.close()
+		holder, err := openReal(f.root, f.full(path.Dir(names[chunks[i][0]])))
+		if holder != nil {
+			defer holder.Close()
+		}
 		for _, at := range chunks[i] {
 			if errs[at] = err; err == nil {
-				contents[at], errs[at] = holder.read(path.Base(names[at]))
+				contents[at], errs[at] = f.readFrom(holder, path.Base(names[at]), names[at])
 			}
 		}
 	})
 	return contents, errs
+}
+
+// found is a file in a folder, or a folder that cannot be read.
+type found struct {
+	path      string
+	isRegular bool
+	isOrphan  bool // unless an index lists it
+}
+
+// findAll returns what is in a folder, in the order of paths, as find does.
+func findAll(folder fs.FS) []found {
+	entries, err := fs.ReadDir(folder, ".")
+	if err != nil {
+		return []found{{path: ".", isOrphan: true}}
+	}
+	all := make([][]found, len(entries))
+	parallel.For(len(entries), func(i int) { all[i] = find(folder, entries[i].Name()) })
+	return slices.Concat(all...)
+}
+
+// find returns what is at a path: a file, or what is in a folder and those below. It leaves hidden
+// folders out.
+func find(in fs.FS, at string) (all []found) {
+	_ = fs.WalkDir(in, at, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fs.SkipDir
+		case err != nil:
+			all = append(all, found{path: name, isOrphan: true})
+			return fs.SkipDir
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case !entry.IsDir():
+			all = append(all, found{name, entry.Type().IsRegular(), isOrphan(entry.Name())})
+		}
+		return nil
+	})
+	return all
 }

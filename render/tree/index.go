@@ -116,6 +116,7 @@ func Read(root *os.Root, environment string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	folder.list()
 	names := Listed(index)
 	contents, errs := folder.readAll(names)
 	files := make([]File, len(names))

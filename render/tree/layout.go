@@ -34,24 +34,29 @@ type Placed struct {
 // Layout gives each object its file. The result is in the order in which kustomize
 // applies kinds.
 func Layout(objects []manifest.Object, scope Scope) []Placed {
-	placed := make([]Placed, len(objects))
+	placed, sorted := make([]Placed, len(objects)), make([]*Placed, len(objects))
 	parallel.For(len(objects), func(i int) {
 		placed[i] = Placed{Object: objects[i], id: objects[i].ID(), gvk: objects[i].GroupVersionKind()}
+		sorted[i] = &placed[i]
 	})
-	slices.SortStableFunc(placed, comparePlaced)
 	shared := sharedKinds(placed)
-	owners := make(map[string]*manifest.Object, len(objects))
-	for i := range placed {
+	parallel.For(len(placed), func(i int) {
 		p := &placed[i]
 		p.Path = path.Join(folderOf(p, scope), baseName(p.id, shared[strings.ToLower(p.id.Kind)]))
-		if p.Taken = owners[p.Path]; p.Taken == nil {
+	})
+	slices.SortStableFunc(sorted, comparePlaced)
+	owners := make(map[string]*manifest.Object, len(objects))
+	inOrder := make([]Placed, len(objects))
+	for i, p := range sorted {
+		inOrder[i] = *p
+		if inOrder[i].Taken = owners[p.Path]; inOrder[i].Taken == nil {
 			owners[p.Path] = &p.Object
 		}
 	}
-	return placed
+	return inOrder
 }
 
-func comparePlaced(a, b Placed) int {
+func comparePlaced(a, b *Placed) int {
 	if a.id.Kind != b.id.Kind || a.id.Group != b.id.Group {
 		first := resid.Gvk{Group: a.id.Group, Kind: a.id.Kind}
 		second := resid.Gvk{Group: b.id.Group, Kind: b.id.Kind}

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -48,9 +47,9 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 	if p.index.after == nil {
 		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
 	}
-	for _, name := range files(p.folder.root, p.folder.path) {
-		if !kept[strings.TrimPrefix(name, p.folder.path+"/")] {
-			problems = append(problems, manifest.Problem{File: name, Message: message, Warning: true})
+	for _, f := range p.folder.found {
+		if f.isOrphan && !kept[f.path] {
+			problems = append(problems, manifest.Problem{File: p.folder.full(f.path), Message: message, Warning: true})
 		}
 	}
 	return problems
@@ -58,10 +57,11 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 
 // Orphans returns a warning for each file and folder in rendered/ of no environment.
 func Orphans(root *os.Root, environments []string) (problems []manifest.Problem) {
+	isOrphan := func(f found) bool { return f.isOrphan }
 	entries, _ := fs.ReadDir(root.FS(), Folder)
 	for _, entry := range entries {
 		name := path.Join(Folder, entry.Name())
-		if slices.Contains(environments, entry.Name()) || len(files(root, name)) == 0 {
+		if slices.Contains(environments, entry.Name()) || !slices.ContainsFunc(find(root.FS(), name), isOrphan) {
 			continue
 		}
 		what, it := "a file", "it"
@@ -72,24 +72,4 @@ func Orphans(root *os.Root, environments []string) (problems []manifest.Problem)
 		problems = append(problems, manifest.Problem{File: name, Message: message, Warning: true})
 	}
 	return problems
-}
-
-// files returns the files in a folder, or the file that it is, that would be orphans if no index
-// listed them. What cannot be read is one of them. Files in hidden folders are not.
-func files(root *os.Root, folder string) (names []string) {
-	_ = fs.WalkDir(root.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return fs.SkipDir
-		case err != nil:
-			names = append(names, name)
-			return fs.SkipDir
-		case entry.IsDir() && strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		case !entry.IsDir() && isOrphan(entry.Name()):
-			names = append(names, name)
-		}
-		return nil
-	})
-	return names
 }

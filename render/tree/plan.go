@@ -57,6 +57,7 @@ func NewPlan(root *os.Root, environment string, files, beside []File, index Inde
 	folder, err := openFolder(root, environment)
 	p := &Plan{folder: folder, index: planned{name: IndexFile}}
 	if err == nil {
+		folder.list()
 		p.index.before, err = folder.read(IndexFile)
 	}
 	if err == nil && p.index.before != nil && !isIndex(p.index.before) {

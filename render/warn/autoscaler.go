@@ -11,13 +11,20 @@ import (
 // each sync takes back what the autoscaler did. The warning is at the number where somebody wrote
 // it, and otherwise at the autoscaler. A workload with the number 0 is one that nothing scales.
 func scaledTwice(e Environment) (warnings []manifest.Problem) {
-	workloads := map[pod.Workload]manifest.Object{}
+	autoscalers := map[pod.Workload][]manifest.Object{}
 	for _, o := range e.Objects {
-		workloads[pod.WorkloadOf(o.Unstructured)] = o
+		if a, scales := pod.ReadAutoscaler(o.Unstructured); scales {
+			autoscalers[a.Target] = append(autoscalers[a.Target], o)
+		}
 	}
-	for _, autoscaler := range e.Objects {
-		a, scales := pod.ReadAutoscaler(autoscaler.Unstructured)
-		if o, ok := workloads[a.Target]; scales && ok && pod.Number(o.Unstructured, 0, "spec", "replicas") > 0 {
+	if len(autoscalers) == 0 {
+		return nil
+	}
+	for _, o := range e.Objects {
+		if pod.Number(o.Unstructured, 0, "spec", "replicas") == 0 {
+			continue
+		}
+		for _, autoscaler := range autoscalers[pod.WorkloadOf(o.Unstructured)] {
 			warnings = append(warnings, scaledBy(autoscaler, o))
 		}
 	}

@@ -25,7 +25,7 @@ func missingController(e Environment) []manifest.Problem {
 		return k != nil && k.Gate() != ""
 	}
 	gated := slices.IndexFunc(e.Objects, isGated)
-	if gated < 0 || slices.ContainsFunc(e.Objects, IsController) || e.isElsewhere(controllerID) {
+	if gated < 0 || len(e.controllers) > 0 || e.isElsewhere(controllerID) {
 		return nil
 	}
 	o := e.Objects[gated]
@@ -42,11 +42,10 @@ func missingGatePolicy(e Environment) []manifest.Problem {
 	isIt := func(o manifest.Object) bool {
 		return o.GetKind() == gatePolicyID.Kind && strings.Contains(o.GetName(), gatePolicyID.Name)
 	}
-	controller := slices.IndexFunc(e.Objects, IsController)
-	if controller < 0 || len(e.Kinds.Gates()) == 0 || slices.ContainsFunc(e.Objects, isIt) || e.isElsewhere(gatePolicyID) {
+	if len(e.controllers) == 0 || len(e.Kinds.Gates()) == 0 || slices.ContainsFunc(e.Objects, isIt) || e.isElsewhere(gatePolicyID) {
 		return nil
 	}
-	return []manifest.Problem{warning(e.Objects[controller], "", nil,
+	return []manifest.Problem{warning(e.controllers[0], "", nil,
 		"no %s in the environment: without it all who may change Pods open gates: add environments/base/gatehouse/gate-policy.yaml or, where something else brings it, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
 }
 
@@ -65,10 +64,7 @@ func unpinnedController(e Environment) (warnings []manifest.Problem) {
 	if len(e.Kinds.Gates()) == 0 {
 		return nil
 	}
-	for _, o := range e.Objects {
-		if !IsController(o) {
-			continue
-		}
+	for _, o := range e.controllers {
 		i, image := controllerContainer(o)
 		if image == "" || isLocal(image) || strings.Contains(image, "@sha256:") {
 			continue

@@ -38,11 +38,18 @@ type Environment struct {
 	Elsewhere []string
 	// Now is when the environment is rendered; zero for no warnings that depend on it.
 	Now time.Time
+
+	controllers []manifest.Object // those of Objects for which IsController is true
 }
 
 // Warnings returns the warnings of all rules, without files and lines, and an error for each kind
 // whose own rule panics.
 func (e Environment) Warnings() (warnings []manifest.Problem) {
+	for _, o := range e.Objects {
+		if IsController(o) {
+			e.controllers = append(e.controllers, o)
+		}
+	}
 	rules := []func(Environment) []manifest.Problem{
 		missingNamespaces, definitionsOfCharts, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
 	}
@@ -59,7 +66,9 @@ func ofKinds(e Environment) (warnings []manifest.Problem) {
 	}
 	written := map[manifest.ID]manifest.Object{}
 	for _, o := range e.Objects {
-		written[o.ID()] = o
+		if e.Kinds.Find(o.GroupVersionKind()) != nil {
+			written[o.ID()] = o
+		}
 	}
 	for _, v := range e.Kinds.Views(kind.Environment{All: untyped(e.Objects), Now: e.Now}, untyped(e.Local)) {
 		found, err := v.Warnings()
