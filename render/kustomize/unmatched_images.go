@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -189,9 +188,8 @@ func (w *Ways) imageSpecs() []types.FieldSpec {
 	all := slices.Clone(w.sources.ImageFields())
 	for _, k := range w.loaded {
 		for _, entry := range ownConfigurations(k) {
-			var specs fieldSpecs
-			if content, err := w.sources.FS.ReadFile(k.Paths[entry]); err == nil && sigsyaml.Unmarshal(content, &specs) == nil {
-				all = append(all, specs.Images...)
+			if c, err := w.sources.ReadConfiguration(k.Paths[entry]); err == nil {
+				all = append(all, c.Images...)
 			}
 		}
 	}
