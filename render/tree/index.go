@@ -187,18 +187,18 @@ const (
 
 var besideHeaders = map[string]string{PageFile: PageHeader, SchemaFile: SchemaHeader}
 
-// isOther reports whether there is a file of a name beside the index, or anything else in its place,
-// that render did not write.
-func (p *Plan) isOther(name string) (bool, error) {
+// readBeside returns the content of a file beside the index, nil if there is none, and reports whether
+// that file, or anything else in its place, is one that render did not write.
+func (p *Plan) readBeside(name string) (content []byte, isOther bool, err error) {
 	if p.folder.dir == nil {
-		return false, nil
+		return nil, false, nil
 	}
 	info, err := p.folder.dir.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		return true, nil
+		return nil, true, nil
 	}
-	content, err := p.folder.read(name)
-	return content != nil && !startsWith(content, besideHeaders[name]), err
+	content, err = p.folder.read(name)
+	return content, content != nil && !startsWith(content, besideHeaders[name]), err
 }
 
 // otherFile returns the warning about a file beside the index that render did not write.
