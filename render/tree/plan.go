@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -227,10 +228,7 @@ func (p *Plan) Stage(ctx context.Context) error {
 			errs = append(errs, p.folder.try(name))
 		}
 	}
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i] // on a full disk, all fail
-	}
-	return nil
+	return cmp.Or(errs...) // on a full disk, all fail
 }
 
 // inOrder returns the files to change in the order of the changes, and those among them to
