@@ -107,17 +107,12 @@ func readIndex(content []byte) map[string]bool {
 
 // Read returns the rendered files of an environment below root, none if it was not rendered.
 func Read(root *os.Root, environment string) ([]File, error) {
-	folder, err := openFolder(root, environment)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.close()
-	index, err := folder.read(IndexFile)
+	index, err := ReadIndex(root, environment)
 	if err != nil {
 		return nil, err
 	}
 	names := Listed(index)
-	contents, errs := folder.readAll(names)
+	contents, errs := (&folder{root: root, path: path.Join(Folder, environment)}).readAll(names)
 	files := make([]File, len(names))
 	for i, name := range names {
 		files[i] = File{name, contents[i]}
