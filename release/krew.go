@@ -35,17 +35,14 @@ const krewPlatform = `  - selector:
     bin: %s
 `
 
-// writeKrew writes the manifest for krew of the archives in a release.
-func (r *release) writeKrew(programs []program) error {
+// writeKrew writes the manifest for krew of the archives in a release, and adds its sum to theirs.
+func (r *release) writeKrew(programs []program, sums map[string][sha256.Size]byte) error {
 	var manifest strings.Builder
 	fmt.Fprintf(&manifest, krewHead, r.version, r.repository)
 	for _, p := range programs {
 		archive := r.archive(p)
-		content, err := os.ReadFile(filepath.Join(r.out, archive))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&manifest, krewPlatform, p.platform.OS, p.platform.Architecture, r.repository, r.version, archive, sha256.Sum256(content), p.executable())
+		fmt.Fprintf(&manifest, krewPlatform, p.platform.OS, p.platform.Architecture, r.repository, r.version, archive, sums[archive], p.executable())
 	}
+	sums[krewFile] = sha256.Sum256([]byte(manifest.String()))
 	return os.WriteFile(filepath.Join(r.out, krewFile), []byte(manifest.String()), 0o644)
 }

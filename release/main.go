@@ -10,11 +10,13 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -153,18 +155,13 @@ func (r *release) write(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.repository != "" {
-		if err := r.writeKrew(renders); err != nil {
-			return err
-		}
-	}
 	for _, p := range append(controllers, renders...) {
 		if err := writeBOM(filepath.Join(r.out, r.fileName(p)+".cdx.json"), p, r.version); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintf(os.Stderr, "the controller's image is %s\n", image)
-	return writeChecksums(r.out)
+	return r.writeChecksums(renders)
 }
 
 // writeArchive writes the image of the controller for the architecture of this machine.
@@ -207,24 +204,32 @@ func (r *release) fileName(p program) string {
 	return strings.Join([]string{p.name, r.version, p.platform.OS, p.platform.Architecture}, "_")
 }
 
-// writeChecksums writes SHA256SUMS of all files in a folder, in the format of sha256sum.
-func writeChecksums(folder string) error {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	var sums strings.Builder
-	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+// checksums returns the SHA-256 sums of all files in a folder by their paths.
+func checksums(folder string) (map[string][sha256.Size]byte, error) {
+	sums, files := map[string][sha256.Size]byte{}, os.DirFS(folder)
+	return sums, fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := root.ReadFile(name)
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), name)
+		content, err := fs.ReadFile(files, name)
+		sums[name] = sha256.Sum256(content)
 		return err
 	})
+}
+
+// writeChecksums writes SHA256SUMS in the format of sha256sum, after the manifest for krew, which has the
+// sums of the archives of programs.
+func (r *release) writeChecksums(programs []program) error {
+	sums, err := checksums(r.out)
+	if err == nil && r.repository != "" {
+		err = r.writeKrew(programs, sums)
+	}
 	if err != nil {
 		return err
 	}
-	return root.WriteFile("SHA256SUMS", []byte(sums.String()), 0o644)
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&lines, "%x  %s\n", sums[name], name)
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(lines.String()), 0o644)
 }

@@ -144,7 +144,8 @@ func TestSameProgramsMakeSameBytes(t *testing.T) {
 		if _, err := r.writeLayout([]program{built("controller", "linux", "amd64"), built("controller", "linux", "arm64")}); err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range []program{built("render", "linux", "amd64"), built("render", "windows", "arm64")} {
+		renders := []program{built("render", "linux", "amd64"), built("render", "windows", "arm64")}
+		for _, p := range renders {
 			if err := r.pack(p); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +153,7 @@ func TestSameProgramsMakeSameBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := writeChecksums(r.out); err != nil {
+		if err := r.writeChecksums(renders); err != nil {
 			t.Fatal(err)
 		}
 		got := files(t, r.out)
@@ -265,10 +266,15 @@ func TestKrewManifestHasEveryArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.writeKrew(programs); err != nil {
+	if err := r.writeChecksums(programs); err != nil {
 		t.Fatal(err)
 	}
 	content := files(t, r.out)
+	for name, text := range content {
+		if line := fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(text)), name); name != "SHA256SUMS" && !strings.Contains(content["SHA256SUMS"], line) {
+			t.Errorf("no %s in\n%s", line, content["SHA256SUMS"])
+		}
+	}
 	for _, want := range []string{
 		"uri: https://github.com/acme/gatehouse/releases/download/v1.2.3/render_v1.2.3_linux_amd64.tar.gz\n    sha256: " + fmt.Sprintf("%x", sha256.Sum256([]byte(content["render_v1.2.3_linux_amd64.tar.gz"]))) + "\n    bin: render\n",
 		"uri: https://github.com/acme/gatehouse/releases/download/v1.2.3/render_v1.2.3_windows_arm64.zip\n    sha256: " + fmt.Sprintf("%x", sha256.Sum256([]byte(content["render_v1.2.3_windows_arm64.zip"]))) + "\n    bin: render.exe\n",

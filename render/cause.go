@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -110,13 +109,7 @@ func (s specs) isGone(p manifest.Problem, content map[string]any) bool {
 
 // without returns a copy of content without the value at a path, or with an empty item of a list.
 func without(content map[string]any, path []string) map[string]any {
-	rest, last := runtime.DeepCopyJSON(content), len(path)-1
-	switch parent := decoding.At(rest, path[:last]).(type) {
-	case map[string]any:
-		delete(parent, path[last])
-	case []any:
-		index, _ := strconv.Atoi(strings.Trim(path[last], "[]"))
-		parent[index] = nil
-	}
+	rest := runtime.DeepCopyJSON(content)
+	decoding.Replace(rest, path, nil)
 	return rest
 }

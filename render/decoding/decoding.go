@@ -164,6 +164,21 @@ func refusal(scalar any, t reflect.Type) (wants []string, form string) {
 	return nil, cmp.Or(forms[t], err.Error())
 }
 
+// Replace puts a value in the place of the one at a path in content. Nil removes that one from a
+// mapping, and leaves an empty item in a list.
+func Replace(content any, path []string, value any) {
+	last := len(path) - 1
+	switch parent := At(content, path[:last]).(type) {
+	case map[string]any:
+		if parent[path[last]] = value; value == nil {
+			delete(parent, path[last])
+		}
+	case []any:
+		index, _ := strconv.Atoi(strings.Trim(path[last], "[]"))
+		parent[index] = value
+	}
+}
+
 // At returns the value at a path in content; nil where there is none.
 func At(content any, path []string) any {
 	for _, key := range path {

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -149,8 +150,8 @@ func buildConcurrently(n int, build func(i int) ([]manifest.Object, error)) ([]m
 	defer mute()()
 	built, errs := make([][]manifest.Object, n), make([]error, n)
 	parallel.For(n, func(i int) { built[i], errs[i] = build(i) })
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return nil, errs[i]
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	return slices.Concat(built...), nil
 }

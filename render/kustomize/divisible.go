@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/utils"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/source"
 )
@@ -133,37 +132,16 @@ func (w *Ways) otherFiles(k *source.Kustomization) (files []string) {
 	return files
 }
 
-// fieldSpecs is what a configuration of kustomize says of fields.
-type fieldSpecs struct {
-	NamePrefix    types.FsSlice `json:"namePrefix"`
-	NameSuffix    types.FsSlice `json:"nameSuffix"`
-	NameReference []struct {
-		resid.Gvk `json:",inline"`
-		Referrers types.FsSlice `json:"fieldSpecs"`
-	} `json:"nameReference"`
-
-	Namespace         types.FsSlice `json:"namespace"`
-	Labels            types.FsSlice `json:"labels"`
-	CommonLabels      types.FsSlice `json:"commonLabels"`
-	TemplateLabels    types.FsSlice `json:"templateLabels"`
-	CommonAnnotations types.FsSlice `json:"commonAnnotations"`
-	Images            types.FsSlice `json:"images"`
-	Replicas          types.FsSlice `json:"replicas"`
-}
-
 // ownConfigurations returns the configurations that people wrote.
 func ownConfigurations(k *source.Kustomization) []string {
 	return filter(k.Configurations, func(entry string) bool { return entry != source.ConfigurationFile })
 }
 
-// areConfigurationsPlain reports whether the configurations of a build leave alone what tells an
-// object from others, and what is generated.
+// areConfigurationsPlain reports whether the configurations of a build can be read and are plain.
 func (w *Ways) areConfigurationsPlain() bool {
 	for _, k := range w.loaded {
 		for _, entry := range ownConfigurations(k) {
-			content, err := w.sources.FS.ReadFile(k.Paths[entry])
-			var specs fieldSpecs
-			if err != nil || sigsyaml.Unmarshal(content, &specs) != nil || !specs.isPlain() {
+			if c, err := w.sources.ReadConfiguration(k.Paths[entry]); err != nil || !isPlainConfiguration(c) {
 				return false
 			}
 		}
@@ -171,17 +149,19 @@ func (w *Ways) areConfigurationsPlain() bool {
 	return true
 }
 
-func (f fieldSpecs) isPlain() bool {
-	fields := slices.Concat(f.Namespace, f.Labels, f.CommonLabels, f.TemplateLabels, f.CommonAnnotations, f.Images, f.Replicas)
-	for _, reference := range f.NameReference {
-		if slices.ContainsFunc(reference.Referrers, func(referrer types.FieldSpec) bool {
+// isPlainConfiguration reports whether a configuration leaves alone what tells an object from others,
+// and what is generated.
+func isPlainConfiguration(c source.Configuration) bool {
+	fields := slices.Concat(c.Namespace, c.Labels, c.CommonLabels, c.TemplateLabels, c.CommonAnnotations, c.Images, c.Replicas)
+	for _, reference := range c.NameReference {
+		if slices.ContainsFunc(reference.FieldSpecs, func(referrer types.FieldSpec) bool {
 			return referrer.Path == types.MetadataNamespacePath || selectsData(referrer.Gvk)
 		}) {
 			return false
 		}
-		fields = append(fields, reference.Referrers...)
+		fields = append(fields, reference.FieldSpecs...)
 	}
-	return len(f.NamePrefix)+len(f.NameSuffix) == 0 && !slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
+	return len(c.NamePrefix)+len(c.NameSuffix) == 0 && !slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
 		return field.Path != types.MetadataNamespacePath && isOfIdentity(strings.Split(field.Path, "/"))
 	})
 }

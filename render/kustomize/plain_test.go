@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/source"
 )
 
 // reference is a field that holds the names of objects of a kind, by the configuration of kustomize.
@@ -32,12 +34,12 @@ func readReferences(t *testing.T) (all []reference) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var configuration fieldSpecs
+	var configuration source.Configuration
 	if err := yaml.Unmarshal([]byte(strings.Split(string(content), "`")[1]), &configuration); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range configuration.NameReference {
-		for _, from := range r.Referrers {
+		for _, from := range r.FieldSpecs {
 			all = append(all, reference{r.Gvk, from})
 		}
 	}

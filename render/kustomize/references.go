@@ -222,11 +222,14 @@ func (d *division) missing(p *part, objects []manifest.Object) (missing []*node)
 		var s scope
 		s.add(gvk, newIdentity(gvk, "", o.GetNamespace()).namespace)
 		var values []string
-		eachText(o.Object, func(value string) {
-			if d.referents.matters(value, gvk.Kind) {
-				values = append(values, value)
+		for key, value := range manifest.Values(o.Object) {
+			text, _ := value.(string)
+			for _, name := range [...]string{key, text} {
+				if name != "" && d.referents.matters(name, gvk.Kind) {
+					values = append(values, name)
+				}
 			}
-		})
+		}
 		s.addSubjects(gvk.Kind, values)
 		for _, n := range d.referents.find(s, values) {
 			if _, isThere := p.nodes[n]; !isThere {
@@ -235,21 +238,4 @@ func (d *division) missing(p *part, objects []manifest.Object) (missing []*node)
 		}
 	}
 	return missing
-}
-
-// eachText calls use with every text in the content of an object, keys included.
-func eachText(content any, use func(text string)) {
-	switch content := content.(type) {
-	case string:
-		use(content)
-	case map[string]any:
-		for key, value := range content {
-			use(key)
-			eachText(value, use)
-		}
-	case []any:
-		for _, item := range content {
-			eachText(item, use)
-		}
-	}
 }

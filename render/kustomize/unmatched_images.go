@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -133,15 +132,20 @@ func builtImages(objects []manifest.Object, specs []types.FieldSpec) (images []s
 
 // patchedImages returns the images that the patches of a kustomization may give objects.
 func (w *Ways) patchedImages(k *source.Kustomization) (images []string) {
+	names := []string{"image", "reference"}
 	for _, p := range w.patches[k.Folder] {
 		for _, d := range p.documents {
 			var content any
 			if d.Node.Decode(&content) != nil {
 				continue
 			}
-			eachNamed(content, []string{"image", "reference"}, func(value any) { images = appendText(images, value) })
+			for key, value := range manifest.Values(content) {
+				if slices.Contains(names, key) {
+					images = appendText(images, value)
+				}
+			}
 			for _, operation := range d.Node.Content {
-				if node := source.Field(operation, "path"); d.Node.Kind == yaml.SequenceNode && node != nil && slices.Contains([]string{"image", "reference"}, path.Base(node.Value)) {
+				if node := source.Field(operation, "path"); d.Node.Kind == yaml.SequenceNode && node != nil && slices.Contains(names, path.Base(node.Value)) {
 					if value := source.Field(operation, "value"); value != nil {
 						images = append(images, value.Value)
 					}
@@ -155,19 +159,25 @@ func (w *Ways) patchedImages(k *source.Kustomization) (images []string) {
 // imagesIn returns the images in the content of an object that kustomize changes: of containers
 // anywhere, of volumes, and in the fields that a configuration names.
 func imagesIn(content any, gvk resid.Gvk, specs []types.FieldSpec) (images []string) {
-	add := func(value any) { images = appendText(images, value) }
-	eachNamed(content, []string{"containers", "initContainers", "volumes"}, func(list any) {
-		items, _ := list.([]any)
-		for _, item := range items {
-			fields, _ := item.(map[string]any)
-			add(fields["image"])
-			volume, _ := fields["image"].(map[string]any)
-			add(volume["reference"])
-		}
-	})
+	var names []string
 	for _, spec := range specs {
 		if gvk.IsSelected(&spec.Gvk) {
-			eachNamed(content, []string{path.Base(spec.Path)}, add)
+			names = append(names, path.Base(spec.Path))
+		}
+	}
+	for key, value := range manifest.Values(content) {
+		if slices.Contains(names, key) {
+			images = appendText(images, value)
+		}
+		if !slices.Contains([]string{"containers", "initContainers", "volumes"}, key) {
+			continue
+		}
+		items, _ := value.([]any)
+		for _, item := range items {
+			fields, _ := item.(map[string]any)
+			images = appendText(images, fields["image"])
+			volume, _ := fields["image"].(map[string]any)
+			images = appendText(images, volume["reference"])
 		}
 	}
 	return images
@@ -178,30 +188,12 @@ func (w *Ways) imageSpecs() []types.FieldSpec {
 	all := slices.Clone(w.sources.ImageFields())
 	for _, k := range w.loaded {
 		for _, entry := range ownConfigurations(k) {
-			var specs fieldSpecs
-			if content, err := w.sources.FS.ReadFile(k.Paths[entry]); err == nil && sigsyaml.Unmarshal(content, &specs) == nil {
-				all = append(all, specs.Images...)
+			if c, err := w.sources.ReadConfiguration(k.Paths[entry]); err == nil {
+				all = append(all, c.Images...)
 			}
 		}
 	}
 	return all
-}
-
-// eachNamed calls use with every value in content that has one of some keys.
-func eachNamed(content any, keys []string, use func(value any)) {
-	switch content := content.(type) {
-	case map[string]any:
-		for key, value := range content {
-			if slices.Contains(keys, key) {
-				use(value)
-			}
-			eachNamed(value, keys, use)
-		}
-	case []any:
-		for _, item := range content {
-			eachNamed(item, keys, use)
-		}
-	}
 }
 
 func appendText(texts []string, value any) []string {

@@ -13,39 +13,42 @@ import (
 // Kinds. It is never read from disk.
 const ConfigurationFile = ".gatehouse-kustomizeconfig.yaml"
 
-// configuration tells kustomize about fields of kinds that it does not know.
-type configuration struct {
-	Images        []types.FieldSpec `json:"images"`
-	Replicas      []types.FieldSpec `json:"replicas"`
-	NameReference []nameReference   `json:"nameReference"`
+// Configuration is a file of `configurations:`, which tells kustomize about fields of kinds that it
+// does not know: TransformerConfig of its api/internal/plugins/builtinconfig.
+type Configuration struct {
+	NamePrefix                types.FsSlice `json:"namePrefix,omitempty"`
+	NameSuffix                types.FsSlice `json:"nameSuffix,omitempty"`
+	Namespace                 types.FsSlice `json:"namespace,omitempty"`
+	CommonLabels              types.FsSlice `json:"commonLabels,omitempty"`
+	Labels                    types.FsSlice `json:"labels,omitempty"`
+	TemplateLabels            types.FsSlice `json:"templateLabels,omitempty"`
+	VolumeClaimTemplateLabels types.FsSlice `json:"volumeClaimTemplateLabels,omitempty"`
+	CommonAnnotations         types.FsSlice `json:"commonAnnotations,omitempty"`
+	VarReference              types.FsSlice `json:"varReference,omitempty"`
+	Images                    types.FsSlice `json:"images,omitempty"`
+	Replicas                  types.FsSlice `json:"replicas,omitempty"`
+
+	// NameReference lists the fields that hold the name of an object of a kind.
+	NameReference []struct {
+		resid.Gvk  `json:",inline"`
+		FieldSpecs types.FsSlice `json:"fieldSpecs"`
+	} `json:"nameReference,omitempty"`
 }
 
-// anyConfiguration is a file of `configurations:`, with all that kustomize reads in one.
-type anyConfiguration struct {
-	configuration `json:",inline"`
-
-	NamePrefix                []types.FieldSpec `json:"namePrefix"`
-	NameSuffix                []types.FieldSpec `json:"nameSuffix"`
-	Namespace                 []types.FieldSpec `json:"namespace"`
-	CommonLabels              []types.FieldSpec `json:"commonLabels"`
-	Labels                    []types.FieldSpec `json:"labels"`
-	TemplateLabels            []types.FieldSpec `json:"templateLabels"`
-	VolumeClaimTemplateLabels []types.FieldSpec `json:"volumeClaimTemplateLabels"`
-	CommonAnnotations         []types.FieldSpec `json:"commonAnnotations"`
-	VarReference              []types.FieldSpec `json:"varReference"`
-}
-
-// nameReference lists the fields that hold the name of an object of a kind.
-type nameReference struct {
-	resid.Gvk  `json:",inline"`
-	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
+// ReadConfiguration reads a file of `configurations:`.
+func (s *Sources) ReadConfiguration(file string) (c Configuration, err error) {
+	content, err := s.FS.ReadFile(file)
+	if err == nil {
+		err = yaml.Unmarshal(content, &c)
+	}
+	return c, err
 }
 
 // ImageFields returns the fields of the Kinds that `images:` of a kustomization changes.
-func (s *Sources) ImageFields() []types.FieldSpec { return s.fields.Images }
+func (s *Sources) ImageFields() types.FsSlice { return s.fields.Images }
 
 // scaleFields returns the fields that `replicas:` of a kustomization may set, like spec.size.
-func (c configuration) scaleFields() []string {
+func (c Configuration) scaleFields() []string {
 	fields := make([]string, len(c.Replicas))
 	for i, spec := range c.Replicas {
 		fields[i] = strings.ReplaceAll(spec.Path, "/", ".")
@@ -69,8 +72,8 @@ func (s *Sources) configure(k *Kustomization) {
 
 // yieldTo drops what a configuration of the repository says about the same fields.
 func (s *Sources) yieldTo(file string) {
-	var theirs configuration
-	if content, err := s.FS.ReadFile(file); err != nil || yaml.Unmarshal(content, &theirs) != nil {
+	theirs, err := s.ReadConfiguration(file)
+	if err != nil {
 		return // kustomize reports it
 	}
 	ours := &s.configuration
@@ -87,7 +90,7 @@ func (s *Sources) yieldTo(file string) {
 
 // yield returns our fields that theirs leave: kustomize refuses two answers to whether a field
 // is created, and drops a field of more kinds beside one of a single kind.
-func yield(ours, theirs []types.FieldSpec) (left []types.FieldSpec) {
+func yield(ours, theirs types.FsSlice) (left types.FsSlice) {
 	for _, our := range ours {
 		covered := false
 		for _, their := range theirs {

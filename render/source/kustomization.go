@@ -6,6 +6,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -115,6 +116,16 @@ func (s *Sources) checkItems(file string, node *yaml.Node, field string) {
 				s.report(file, child.Line, "%s: is empty: remove it, or write what it is to be", item)
 			}
 			s.checkItems(file, child, item)
+		}
+	}
+}
+
+// checkTargets reports targets in patchesJson6902 without a name, which kustomize takes only under
+// patches.
+func (s *Sources) checkTargets(k *Kustomization) {
+	for i, p := range k.PatchesJson6902 {
+		if p.Target != nil && p.Target.Name == "" {
+			s.report(k.File, lineAt(k.root, []string{"patchesJson6902", strconv.Itoa(i), "target"}), "a target in patchesJson6902 needs a name: write one, or list the patch under patches, where a target may select by less, or everything")
 		}
 	}
 }

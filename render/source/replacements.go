@@ -16,11 +16,11 @@ import (
 // maxReplaced is how many copies of one value the replacements of a kustomization may make.
 const maxReplaced = 1_000
 
-// checkReplacements reports replacements that copy what others of them have copied, each of
-// which may double it.
+// checkReplacements reports incomplete replacements, and those that copy what others of them have
+// copied, each of which may double it.
 func (s *Sources) checkReplacements(k *Kustomization) {
 	replacements := s.replacements(k)
-	s.checkTargets(k, replacements)
+	s.reportIncomplete(replacements)
 	copies := make([]int, len(replacements))
 	for i, r := range replacements {
 		copies[i] = 1
@@ -88,14 +88,9 @@ func (s *Sources) FindReplacement(message string) (file string, line int) {
 	return "", 0
 }
 
-// checkTargets reports replacements from nothing or to nothing, and targets that kustomize does not take.
-// An empty mapping selects everything, but not in patchesJson6902.
-func (s *Sources) checkTargets(k *Kustomization, replacements []replacement) {
-	for i, p := range k.PatchesJson6902 {
-		if p.Target != nil && p.Target.Name == "" {
-			s.report(k.File, lineAt(k.root, []string{"patchesJson6902", strconv.Itoa(i), "target"}), "a target in patchesJson6902 needs a name: write one, or list the patch under patches, where a target may select by less, or everything")
-		}
-	}
+// reportIncomplete reports replacements from nothing or to nothing, and their targets that select
+// nothing. An empty mapping selects everything.
+func (s *Sources) reportIncomplete(replacements []replacement) {
 	for _, r := range replacements {
 		isEmpty := r.node != nil && r.node.ShortTag() == "!!null" // which checkItems reports
 		if !isEmpty && (r.Source == nil && r.SourceValue == nil || r.Targets == nil) {

@@ -29,8 +29,8 @@ type Sources struct {
 	// Problems are why kustomize could not build what was read, or not as it was meant.
 	Problems []manifest.Problem
 
-	fields        configuration         // those of the kinds
-	configuration configuration         // what kustomizations are told of them, see yieldTo
+	fields        Configuration         // those of the kinds
+	configuration Configuration         // what kustomizations are told of them, see yieldTo
 	root          string                // the folder of the outermost kustomization
 	standIns      map[string][]byte     // for kustomizations, while they are walked
 	documents     map[string][]Document // of manifests, and the generators of kustomizations
@@ -89,6 +89,7 @@ func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, folder str
 	s.files = slices.Sorted(maps.Keys(s.documents))
 	s.checkConfigs()
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		s.checkTargets(s.Kustomizations[folder])
 		s.checkReplacements(s.Kustomizations[folder])
 	}
 	if len(s.Problems) == 0 {

@@ -142,7 +142,7 @@ func (s *Sources) walkValue(k *Kustomization, l loads, value, target *yaml.Node)
 		documents := s.readYAML(resolved, splitDocuments(content), l)
 		k.Documents[value.Value] = documents
 		if l.field == "configurations" && len(documents) == 1 {
-			s.checkFields(resolved, documents[0].Node, content, reflect.TypeFor[anyConfiguration]())
+			s.checkFields(resolved, documents[0].Node, content, reflect.TypeFor[Configuration]())
 		}
 		if l.is != loadYAML {
 			s.addPatches(k, value, target, documents)

@@ -107,18 +107,13 @@ func readIndex(content []byte) map[string]bool {
 
 // Read returns the rendered files of an environment below root, none if it was not rendered.
 func Read(root *os.Root, environment string) ([]File, error) {
-	folder, err := openFolder(root, environment)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.close()
-	index, err := folder.read(IndexFile)
+	index, err := ReadIndex(root, environment)
 	if err != nil {
 		return nil, err
 	}
 	folder.list()
 	names := Listed(index)
-	contents, errs := folder.readAll(names)
+	contents, errs := (&folder{root: root, path: path.Join(Folder, environment)}).readAll(names)
 	files := make([]File, len(names))
 	for i, name := range names {
 		files[i] = File{name, contents[i]}
@@ -188,18 +183,18 @@ const (
 
 var besideHeaders = map[string]string{PageFile: PageHeader, SchemaFile: SchemaHeader}
 
-// isOther reports whether there is a file of a name beside the index, or anything else in its place,
-// that render did not write.
-func (p *Plan) isOther(name string) (bool, error) {
+// readBeside returns the content of a file beside the index, nil if there is none, and reports whether
+// that file, or anything else in its place, is one that render did not write.
+func (p *Plan) readBeside(name string) (content []byte, isOther bool, err error) {
 	if p.folder.dir == nil {
-		return false, nil
+		return nil, false, nil
 	}
 	info, err := p.folder.dir.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		return true, nil
+		return nil, true, nil
 	}
-	content, err := p.folder.read(name)
-	return content != nil && !startsWith(content, besideHeaders[name]), err
+	content, err = p.folder.read(name)
+	return content, content != nil && !startsWith(content, besideHeaders[name]), err
 }
 
 // otherFile returns the warning about a file beside the index that render did not write.

@@ -1,10 +1,15 @@
 package tree
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
 )
 
 const (
@@ -130,5 +135,28 @@ func TestPageWithoutAnIndex(t *testing.T) {
 	run(t, root, nil, -1)
 	if files := readFiles(t, root); len(files) != 1 || string(files[pagePath]) != "mine" {
 		t.Errorf("left %q", files)
+	}
+}
+
+// A page that cannot be read is one problem beside all others, and nothing is written.
+func TestPageThatCannotBeRead(t *testing.T) {
+	root := newRoot(t)
+	put(t, root, pagePath)
+	file, err := root.Create(pagePath)
+	if err == nil {
+		err = errors.Join(file.Truncate(regular.MaxSize+1), file.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "rendered/prod/"+before[0].Path)
+	p, problems := NewPlan(root, "prod", before, besideOf(before), Index{})
+	defer p.Close()
+	var text strings.Builder
+	for _, problem := range problems {
+		fmt.Fprintln(&text, problem)
+	}
+	if !strings.Contains(text.String(), PageFile+" is over 64 MiB") || !strings.Contains(text.String(), before[0].Path+" was not written by render") || !manifest.HasErrors(problems) {
+		t.Errorf("problems %s", &text)
 	}
 }

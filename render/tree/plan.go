@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -52,7 +53,8 @@ func (f planned) isUnchanged() bool {
 }
 
 // NewPlan compares rendered/<environment> below root with its new files, in apply order, and with
-// those beside its index, of which one without content must not be there. The problems are what is in the way. Close the plan after use.
+// those beside its index, of which one without content must not be there. The problems are what is in
+// the way. Close the plan after use.
 func NewPlan(root *os.Root, environment string, files, beside []File, index Index) (*Plan, []manifest.Problem) {
 	folder, err := openFolder(root, environment)
 	p := &Plan{folder: folder, index: planned{name: IndexFile}}
@@ -68,33 +70,31 @@ func NewPlan(root *os.Root, environment string, files, beside []File, index Inde
 	}
 	owned := readIndex(p.index.before)
 	names := pathsOf(files)
-	all := withGone(files, owned)
 	if len(files) > 0 {
 		p.index.after = index.list(names)
 	} else {
 		beside = []File{{Path: PageFile}, {Path: SchemaFile}}
 	}
-	var warnings []manifest.Problem
-	for _, file := range beside {
-		isOther, err := p.isOther(file.Path)
-		switch {
-		case err != nil:
-			return p, problemsOf([]error{err})
-		case !isOther:
-			all, owned[file.Path] = append(all, file), true
-		case file.Content != nil:
-			warnings = append(warnings, p.otherFile(file.Path))
-		}
-	}
-	problems := problemsOf(p.compare(all, owned))
+	problems := problemsOf(p.compare(withGone(files, owned), owned))
 	for _, f := range p.files {
-		if f.isPruned() && besideHeaders[f.name] == "" {
+		if f.isPruned() {
 			names = append(names, f.name)
 		}
 	}
 	p.interim = index.list(names)
+	for _, file := range beside {
+		before, isOther, err := p.readBeside(file.Path)
+		switch {
+		case err != nil:
+			problems = append(problems, manifest.Problem{Message: err.Error()})
+		case isOther && file.Content != nil:
+			problems = append(problems, p.otherFile(file.Path))
+		case !isOther && (before != nil || file.Content != nil):
+			p.files = append(p.files, planned{file.Path, before, file.Content})
+		}
+	}
 	p.files = append(p.files, p.index)
-	return p, append(problems, warnings...)
+	return p, problems
 }
 
 func pathsOf(files []File) []string {
@@ -229,10 +229,7 @@ func (p *Plan) Stage(ctx context.Context) error {
 			errs = append(errs, p.folder.try(name))
 		}
 	}
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i] // on a full disk, all fail
-	}
-	return nil
+	return cmp.Or(errs...) // on a full disk, all fail
 }
 
 // inOrder returns the files to change in the order of the changes, and those among them to

@@ -212,22 +212,15 @@ func (c *Checker) HasNothing(o manifest.Object) bool {
 	for range emptyMetadata(o) {
 		return true
 	}
-	_, isCustom := c.kinds[o.GroupVersionKind()]
-	return isCustom && hasNull(o.Object)
-}
-
-func hasNull(content any) bool {
-	switch content := content.(type) {
-	case map[string]any:
-		for _, value := range content {
-			if hasNull(value) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(content, hasNull)
+	if _, isCustom := c.kinds[o.GroupVersionKind()]; !isCustom {
+		return false
 	}
-	return content == nil
+	for _, value := range manifest.Values(o.Object) {
+		if value == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // emptyMetadata yields the metadata that have labels or annotations without a key, and the name of

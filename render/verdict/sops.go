@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // What SOPS encrypted has metadata with a MAC, and not one value beside it that can be
@@ -41,22 +41,14 @@ func isSOPSMetadata(values map[string]any) bool {
 // isEncrypted reports whether each text in a value is encrypted or empty, and nothing else is in
 // it but nulls.
 func isEncrypted(value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case string:
-		return value == "" || encrypted.MatchString(value)
-	case []any:
-		return areEncrypted(slices.Values(value))
-	case map[string]any:
-		return areEncrypted(maps.Values(value))
-	}
-	return false
-}
-
-func areEncrypted(values iter.Seq[any]) bool {
-	for value := range values {
-		if !isEncrypted(value) {
+	for _, inner := range manifest.Values(value) {
+		switch inner := inner.(type) {
+		case nil, map[string]any, []any:
+		case string:
+			if inner != "" && !encrypted.MatchString(inner) {
+				return false
+			}
+		default:
 			return false
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
@@ -170,7 +169,8 @@ func (c *Checker) withoutUnknown(o manifest.Object) *unstructured.Unstructured {
 			break
 		}
 		for _, p := range problems {
-			removeVariables(rest.Object, manifest.SplitField(p.Field))
+			path := manifest.SplitField(p.Field)
+			decoding.Replace(rest.Object, path, withoutVariables(decoding.At(rest.Object, path)))
 		}
 	}
 	return rest.Unstructured
@@ -178,21 +178,6 @@ func (c *Checker) withoutUnknown(o manifest.Object) *unstructured.Unstructured {
 
 // mostRemovals bounds how often an object is judged to find the values that would be refused.
 const mostRemovals = 10
-
-// removeVariables removes the values with variables at a path.
-func removeVariables(content map[string]any, path []string) {
-	last := len(path) - 1
-	rest := withoutVariables(decoding.At(content, path))
-	switch parent := decoding.At(content, path[:last]).(type) {
-	case map[string]any:
-		if parent[path[last]] = rest; rest == nil {
-			delete(parent, path[last])
-		}
-	case []any:
-		index, _ := strconv.Atoi(strings.Trim(path[last], "[]"))
-		parent[index] = rest
-	}
-}
 
 // withoutVariables returns content without the texts and keys in it that have variables, nil for one.
 func withoutVariables(content any) any {

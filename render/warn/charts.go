@@ -1,7 +1,6 @@
 package warn
 
 import (
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,7 +49,7 @@ func isChart(o manifest.Object) bool {
 	case "helm.cattle.io":
 		return gvk.Kind == "HelmChart"
 	case "argoproj.io":
-		return strings.HasPrefix(gvk.Kind, "Application") && hasKey(o.Object["spec"], "chart")
+		return strings.HasPrefix(gvk.Kind, "Application") && manifest.Contains(o.Object["spec"], func(key string, _ any) bool { return key == "chart" })
 	}
 	return false
 }
@@ -58,19 +57,4 @@ func isChart(o manifest.Object) bool {
 // isOfTool reports whether a group is of a tool that installs charts, and so there before them.
 func isOfTool(group string) bool {
 	return strings.HasSuffix(group, ".toolkit.fluxcd.io") || group == "argoproj.io" || group == "helm.cattle.io"
-}
-
-// hasKey reports whether a mapping in a value has a key.
-func hasKey(value any, key string) bool {
-	switch value := value.(type) {
-	case []any:
-		return slices.ContainsFunc(value, func(item any) bool { return hasKey(item, key) })
-	case map[string]any:
-		for name, item := range value {
-			if name == key || hasKey(item, key) {
-				return true
-			}
-		}
-	}
-	return false
 }

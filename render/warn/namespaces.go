@@ -72,23 +72,6 @@ func (e Environment) mayMakeNamespace(name string) bool {
 	return slices.ContainsFunc(e.Objects, func(o manifest.Object) bool {
 		gvk := o.GroupVersionKind()
 		return e.Kinds.Find(gvk) == nil && !scheme.Scheme.IsGroupRegistered(gvk.Group) && gvk.Group != "apiextensions.k8s.io" &&
-			(o.GetName() == name || mentions(o.Object["spec"], name))
+			(o.GetName() == name || manifest.Contains(o.Object["spec"], func(_ string, value any) bool { return value == name }))
 	})
-}
-
-// mentions reports whether a text is in a value.
-func mentions(value any, text string) bool {
-	switch value := value.(type) {
-	case string:
-		return value == text
-	case []any:
-		return slices.ContainsFunc(value, func(item any) bool { return mentions(item, text) })
-	case map[string]any:
-		for _, item := range value {
-			if mentions(item, text) {
-				return true
-			}
-		}
-	}
-	return false
 }

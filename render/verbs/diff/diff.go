@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -203,14 +202,9 @@ func typed(o *unstructured.Unstructured) any {
 	return versioned
 }
 
-func hasHugeQuantity(value any) bool {
-	switch value := value.(type) {
-	case string:
-		return decoding.IsHugeQuantity(value)
-	case []any:
-		return slices.ContainsFunc(value, hasHugeQuantity)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(value)), hasHugeQuantity)
-	}
-	return false
+func hasHugeQuantity(content any) bool {
+	return manifest.Contains(content, func(_ string, value any) bool {
+		text, _ := value.(string)
+		return decoding.IsHugeQuantity(text)
+	})
 }

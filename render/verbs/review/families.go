@@ -74,15 +74,14 @@ func (w *world) reviewFamily(f *family, now time.Time) []kind.Effect {
 	if !k.HasReview() {
 		return reviewCounts(f)
 	}
-	effects, err := w.Kinds.Review(k, f.before, f.after, f.children, now)
-	if err != nil {
-		return untold(err)
-	}
-	return effects
+	return orUntold(w.Kinds.Review(k, f.before, f.after, f.children, now))
 }
 
-// untold returns the effect of a change whose kind cannot tell what it does.
-func untold(err error) []kind.Effect {
+// orUntold returns effects, or that of a change whose kind cannot tell what it does.
+func orUntold(effects []kind.Effect, err error) []kind.Effect {
+	if err == nil {
+		return effects
+	}
 	return []kind.Effect{{Type: ObjectChanged, What: "changes", Risk: kind.Say("nobody can tell what that does: %s", err.Error())}}
 }
 

@@ -174,11 +174,7 @@ func reviewDefinition(w *world, c diff.Change) []kind.Effect {
 	if c.Before == nil || k == nil {
 		return nil
 	}
-	effects, err := registry.ReviewCRD(k, c.Before, c.After)
-	if err != nil {
-		return untold(err)
-	}
-	return effects
+	return orUntold(registry.ReviewCRD(k, c.Before, c.After))
 }
 
 // reviewAutoscaler returns the effect on what decides how many Pods a workload has.

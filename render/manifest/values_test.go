@@ -1,0 +1,48 @@
+package manifest
+
+import (
+	"maps"
+	"testing"
+)
+
+func TestValuesYieldsEachWithItsKey(t *testing.T) {
+	content := map[string]any{"a": map[string]any{"b": "text"}, "list": []any{nil, []any{int64(1)}, map[string]any{"c": true}}}
+	keys := map[string]int{}
+	scalars := map[any]string{}
+	for key, value := range Values(content) {
+		keys[key]++
+		if isScalar(value) {
+			scalars[value] = key
+		}
+	}
+	if want := map[string]int{"": 5, "a": 1, "b": 1, "list": 1, "c": 1}; !maps.Equal(keys, want) {
+		t.Errorf("keys %v, not %v", keys, want)
+	}
+	if want := map[any]string{"text": "b", nil: "", int64(1): "", true: "c"}; !maps.Equal(scalars, want) {
+		t.Errorf("scalars %v, not %v", scalars, want)
+	}
+}
+
+func TestValuesStops(t *testing.T) {
+	inner := []any{"x", "y"}
+	for _, content := range []any{inner, map[string]any{"a": inner}, []any{inner, inner}, map[string]any{"a": map[string]any{"b": inner}, "c": inner}} {
+		var all []any
+		for _, value := range Values(content) {
+			all = append(all, value)
+		}
+		for most := range all {
+			n := 0
+			for range Values(content) {
+				if n++; n > most {
+					break
+				}
+			}
+			if n != most+1 {
+				t.Errorf("%v: %d values, not %d", content, n, most+1)
+			}
+		}
+		if last := func(_ string, value any) bool { return value == "y" }; !Contains(content, last) || Contains([]any{"x"}, last) {
+			t.Errorf("Contains does not find the last of %v, or finds it in nothing", content)
+		}
+	}
+}
