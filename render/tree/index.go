@@ -111,7 +111,6 @@ func Read(root *os.Root, environment string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder.list()
 	names := Listed(index)
 	contents, errs := (&folder{root: root, path: path.Join(Folder, environment)}).readAll(names)
 	files := make([]File, len(names))
