@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
+	"sync/atomic"
 	_ "time/tzdata" // for rules that name a time zone, where the machine has none
 
 	"github.com/spf13/cobra"
@@ -30,16 +31,23 @@ func Main(kinds ...kind.Kind) {
 func tuneCollector() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(300)
+		leastMemory.Store(360 << 20)
 		limitMemory()
 	}
 }
 
-// limitMemory sets the limit by what is in use, now and after each collection.
+const mostMemory = 1 << 30
+
+// leastMemory is the limit while little is in use, in bytes.
+var leastMemory atomic.Int64
+
+// limitMemory sets the limit by what is in use, now and after each collection. It grows faster than that:
+// collecting garbage costs more where more is in use.
 func limitMemory() {
-	const least, most = 512 << 20, 1 << 30
 	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(inUse)
-	debug.SetMemoryLimit(int64(max(least, min(4*inUse[0].Value.Uint64(), most))))
+	limit := 3*int64(inUse[0].Value.Uint64()) - 256<<20
+	debug.SetMemoryLimit(min(max(limit, leastMemory.Load()), mostMemory))
 	runtime.AddCleanup(&struct{ *int }{}, func(struct{}) { limitMemory() }, struct{}{})
 }
 

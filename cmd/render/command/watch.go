@@ -29,6 +29,7 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	}
 	f.root, f.memo = repository.Dir(), &memo.Memo{}
 	repository.Close()
+	leastMemory.Store(mostMemory) // somebody waits for each run, and its garbage is collected afterwards
 	for isFirst := true; ; isFirst = false {
 		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {
 			return err
