@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
@@ -93,21 +94,26 @@ func (u *Update) problems() []manifest.Problem {
 	return problems
 }
 
-// plan renders the environment, which has to be there if it was asked for, and
-// compares it with what was rendered before.
+// plan renders the environment, which has to be there if it was asked for, and compares it with what
+// was rendered before, which it reads meanwhile.
 func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
+	var plan *tree.Plan
+	var reading sync.WaitGroup
+	reading.Go(func() { plan = tree.NewPlan(repository.root, e.Name) })
 	var rendering *Rendering
 	rendering, e.Problems = repository.RenderOrGone(e.Name, askedFor, progress)
+	reading.Wait()
 	if rendering == nil {
+		plan.Close()
 		return
 	}
 	progress("comparing")
-	e.Objects, e.Sources = len(rendering.Objects), rendering.Sources
-	plan, problems := tree.NewPlan(repository.root, e.Name, rendering.Files, rendering.Beside, rendering.Index)
+	e.Plan, e.Objects, e.Sources = plan, len(rendering.Objects), rendering.Sources
+	problems := plan.Compare(rendering.Files, rendering.Beside, rendering.Index)
 	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}
-	e.Plan, e.Problems = plan, slices.Concat(problems, e.Problems)
+	e.Problems = slices.Concat(problems, e.Problems)
 }
 
 // RenderOrGone renders an environment. One that is gone, and was not asked for, is rendered to

@@ -22,6 +22,7 @@ type folder struct {
 
 	found     []found         // what list found
 	isRegular map[string]bool // the regular files of these, by path
+	kept      map[string][]byte
 }
 
 // openFolder opens the folder of an environment, if there is one.
@@ -109,14 +110,29 @@ func (f *folder) readFrom(dir *os.Root, base, name string) ([]byte, error) {
 	return content, nil
 }
 
+// keep reads files of the folder for the next call of readAll.
+func (f *folder) keep(names []string) {
+	contents, errs := f.readAll(names)
+	f.kept = map[string][]byte{}
+	for i, name := range names {
+		if errs[i] == nil {
+			f.kept[name] = contents[i]
+		}
+	}
+}
+
 // readAll returns the contents of files of the folder, nil where there is none. It opens each folder
 // that holds some of them once.
 func (f *folder) readAll(names []string) (contents [][]byte, errs []error) {
 	contents, errs = make([][]byte, len(names)), make([]error, len(names))
 	held := map[string][]int{}
 	for i, name := range names {
-		held[path.Dir(name)] = append(held[path.Dir(name)], i)
+		content, isKept := f.kept[name]
+		if contents[i] = content; !isKept {
+			held[path.Dir(name)] = append(held[path.Dir(name)], i)
+		}
 	}
+	f.kept = nil
 	var chunks [][]int
 	for _, in := range held {
 		chunks = slices.AppendSeq(chunks, slices.Chunk(in, 64))

@@ -33,12 +33,14 @@ func TestOtherKustomization(t *testing.T) {
 		if err := root.WriteFile("rendered/prod/"+name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		p, problems := NewPlan(root, "prod", after, besideOf(after), Index{})
+		p := NewPlan(root, "prod")
+		problems := p.Compare(after, besideOf(after), Index{})
 		p.Close()
 		if len(problems) != 1 || problems[0].Message != "rendered/prod/"+name+" was not written by render: move it away" {
 			t.Errorf("%s: %v", name, problems)
 		}
-		p, problems = NewPlan(root, "prod", nil, besideOf(nil), Index{})
+		p = NewPlan(root, "prod")
+		problems = p.Compare(nil, besideOf(nil), Index{})
 		p.Close()
 		if len(problems) > 0 {
 			t.Errorf("%s, beside nothing: %v", name, problems)

@@ -31,7 +31,8 @@ func TestPage(t *testing.T) {
 		{nil, false, false, true},
 		{nil, false, false, false},
 	} {
-		p, problems := NewPlan(root, "prod", step.files, besideOf(step.files), Index{})
+		p := NewPlan(root, "prod")
+		problems := p.Compare(step.files, besideOf(step.files), Index{})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -100,7 +101,8 @@ func TestPageOfAPerson(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, files := range [][]File{before, after, nil} {
-				p, problems := NewPlan(root, "prod", files, besideOf(files), Index{})
+				p := NewPlan(root, "prod")
+				problems := p.Compare(files, besideOf(files), Index{})
 				switch {
 				case files == nil && len(problems) > 0:
 					t.Error(problems)
@@ -150,7 +152,8 @@ func TestPageThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, root, "rendered/prod/"+before[0].Path)
-	p, problems := NewPlan(root, "prod", before, besideOf(before), Index{})
+	p := NewPlan(root, "prod")
+	problems := p.Compare(before, besideOf(before), Index{})
 	defer p.Close()
 	var text strings.Builder
 	for _, problem := range problems {

@@ -33,7 +33,9 @@ type File struct {
 // Plan is what writing would change in the folder of an environment.
 type Plan struct {
 	folder    *folder
-	files     []planned // the index is the last
+	err       error           // why there can be no plan
+	owned     map[string]bool // the files that the index before lists
+	files     []planned       // the index is the last
 	index     planned
 	interim   []byte   // the index while files are written and pruned
 	changes   []change // what was staged, in the order in which it is committed
@@ -52,30 +54,38 @@ func (f planned) isUnchanged() bool {
 	return f.before != nil && f.after != nil && bytes.Equal(f.before, f.after)
 }
 
-// NewPlan compares rendered/<environment> below root with its new files, in apply order, and with
-// those beside its index, of which one without content must not be there. The problems are what is in
-// the way. Close the plan after use.
-func NewPlan(root *os.Root, environment string, files, beside []File, index Index) (*Plan, []manifest.Problem) {
+// NewPlan returns a plan that changes nothing, after it has read what render wrote before to
+// rendered/<environment> below root. Close it after use.
+func NewPlan(root *os.Root, environment string) *Plan {
 	folder, err := openFolder(root, environment)
-	p := &Plan{folder: folder, index: planned{name: IndexFile}}
+	p := &Plan{folder: folder, index: planned{name: IndexFile}, err: err}
 	if err == nil {
 		folder.list()
-		p.index.before, err = folder.read(IndexFile)
+		p.index.before, p.err = folder.read(IndexFile)
 	}
-	if err == nil && p.index.before != nil && !isIndex(p.index.before) {
-		err = p.foreign(IndexFile)
+	if p.err == nil && p.index.before != nil && !isIndex(p.index.before) {
+		p.err = p.foreign(IndexFile)
 	}
-	if err != nil {
-		return p, []manifest.Problem{{Message: err.Error()}}
+	if p.err == nil {
+		p.owned = readIndex(p.index.before)
+		folder.keep(slices.Collect(maps.Keys(p.owned)))
 	}
-	owned := readIndex(p.index.before)
+	return p
+}
+
+// Compare plans to replace what there is by files, in apply order, and by those beside its index, of
+// which one without content must not be there. The problems are what is in the way.
+func (p *Plan) Compare(files, beside []File, index Index) []manifest.Problem {
+	if p.err != nil {
+		return []manifest.Problem{{Message: p.err.Error()}}
+	}
 	names := pathsOf(files)
 	if len(files) > 0 {
 		p.index.after = index.list(names)
 	} else {
 		beside = []File{{Path: PageFile}, {Path: SchemaFile}}
 	}
-	problems := problemsOf(p.compare(withGone(files, owned), owned))
+	problems := problemsOf(p.compare(withGone(files, p.owned)))
 	for _, f := range p.files {
 		if f.isPruned() {
 			names = append(names, f.name)
@@ -94,7 +104,7 @@ func NewPlan(root *os.Root, environment string, files, beside []File, index Inde
 		}
 	}
 	p.files = append(p.files, p.index)
-	return p, problems
+	return problems
 }
 
 func pathsOf(files []File) []string {
@@ -145,7 +155,7 @@ func (p *Plan) Close() {
 
 // compare plans to write files, or to remove those without content, of which render owns some. It
 // reads several at a time. Another file in the place of one is an error.
-func (p *Plan) compare(files []File, owned map[string]bool) []error {
+func (p *Plan) compare(files []File) []error {
 	before, errs := p.folder.readAll(pathsOf(files))
 	parallel.For(len(files), func(i int) {
 		if before[i] != nil && bytes.Equal(before[i], files[i].Content) && files[i].Content != nil {
@@ -156,7 +166,7 @@ func (p *Plan) compare(files []File, owned map[string]bool) []error {
 		f := planned{file.Path, before[i], file.Content}
 		switch {
 		case errs[i] != nil:
-		case f.before != nil && !f.isUnchanged() && !owned[f.name]:
+		case f.before != nil && !f.isUnchanged() && !p.owned[f.name]:
 			errs[i] = p.foreign(f.name)
 		case f.before != nil || f.after != nil:
 			p.files = append(p.files, f)

@@ -75,7 +75,8 @@ func newRoot(t *testing.T) *os.Root {
 // run writes files; it dies after some changes, unless that is less than none.
 func run(t *testing.T, root *os.Root, files []File, alive int) {
 	t.Helper()
-	p, problems := NewPlan(root, "prod", files, besideOf(files), Index{})
+	p := NewPlan(root, "prod")
+	problems := p.Compare(files, besideOf(files), Index{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

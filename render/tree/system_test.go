@@ -57,7 +57,8 @@ func TestDiffOfNewFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	plan, problems := NewPlan(root, "prod", []File{{Path: "shop/a.yaml", Content: []byte("a: 1\n")}}, nil, Index{})
+	plan := NewPlan(root, "prod")
+	problems := plan.Compare([]File{{Path: "shop/a.yaml", Content: []byte("a: 1\n")}}, nil, Index{})
 	defer plan.Close()
 	if diff := plan.Diff(); len(problems) > 0 || !strings.HasPrefix(diff, "--- /dev/null\n+++ b/rendered/prod/shop/a.yaml\n") {
 		t.Errorf("problems %v: %s", problems, diff)

@@ -85,10 +85,10 @@ func IsController(o manifest.Object) bool {
 	if o.GroupVersionKind().Group != "apps" || o.IsRendered() {
 		return false
 	}
-	labels, _, _ := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "labels")
-	const name = "app.kubernetes.io/name"
-	if o.GetLabels()[name] == controllerName || labels[name] == controllerName {
-		return true
+	for _, labels := range [][]string{{"metadata", "labels"}, {"spec", "template", "metadata", "labels"}} {
+		if name, _, _ := unstructured.NestedString(o.Object, append(labels, "app.kubernetes.io/name")...); name == controllerName {
+			return true
+		}
 	}
 	_, image := controllerContainer(o)
 	return imageName(image) == controllerName
