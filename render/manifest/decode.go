@@ -38,7 +38,9 @@ func FromYAML(node *yaml.Node) (Object, error) {
 		return Object{}, err
 	}
 	u := &unstructured.Unstructured{Object: content}
-	return Object{Unstructured: u, Written: u}, nil
+	o := Object{Unstructured: u, Written: u}
+	o.gvk = o.GroupVersionKind()
+	return o, nil
 }
 
 // jsonValue returns a decoded value as unstructured objects have it after a round trip through

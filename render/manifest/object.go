@@ -26,6 +26,8 @@ type Object struct {
 	// File is the file in rendered/ that holds the object, relative to the root, with slashes;
 	// empty until the object is laid out.
 	File string
+
+	gvk schema.GroupVersionKind // as it was read, empty where it was not
 }
 
 // IsRendered reports whether the object was rendered from another.
@@ -51,6 +53,9 @@ func (o Object) Copy() Object {
 // GroupVersionKind returns that of the object, which every stage asks for, without the walk through
 // fields of Unstructured.
 func (o Object) GroupVersionKind() schema.GroupVersionKind {
+	if o.gvk.Kind != "" {
+		return o.gvk
+	}
 	apiVersion, _ := o.Object["apiVersion"].(string)
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -61,6 +66,9 @@ func (o Object) GroupVersionKind() schema.GroupVersionKind {
 
 // GetKind returns the kind of the object, as GroupVersionKind does.
 func (o Object) GetKind() string {
+	if o.gvk.Kind != "" {
+		return o.gvk.Kind
+	}
 	kind, _ := o.Object["kind"].(string)
 	return kind
 }
