@@ -46,7 +46,7 @@ var leastMemory atomic.Int64
 func limitMemory() {
 	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(inUse)
-	limit := 3*int64(inUse[0].Value.Uint64()) - 256<<20
+	limit := int64(min(3*inUse[0].Value.Uint64(), 2*mostMemory)) - 256<<20
 	debug.SetMemoryLimit(min(max(limit, leastMemory.Load()), mostMemory))
 	runtime.AddCleanup(&struct{ *int }{}, func(struct{}) { limitMemory() }, struct{}{})
 }
