@@ -210,14 +210,19 @@ func (d *disk) follow(name string) resolution {
 	if name == "/" {
 		return resolution{path: name, isDir: true}
 	}
+	nothing := resolution{err: &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}}
 	folder := d.resolveLocked(path.Dir(name))
+	switch {
+	case errors.Is(folder.err, fs.ErrNotExist), folder.err == nil && !folder.isDir:
+		return nothing
+	case folder.err != nil:
+		return folder
+	}
 	resolved := path.Join(folder.path, path.Base(name))
 	info, err := os.Lstat(d.onDisk(resolved))
 	switch {
-	case errors.Is(folder.err, fs.ErrNotExist), folder.err == nil && !folder.isDir, folder.err == nil && errors.Is(err, fs.ErrNotExist):
-		return resolution{err: &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}}
-	case folder.err != nil:
-		return resolution{err: folder.err}
+	case errors.Is(err, fs.ErrNotExist):
+		return nothing
 	case err != nil:
 		return resolution{err: readError(name, err)}
 	case info.Mode()&fs.ModeSymlink == 0:

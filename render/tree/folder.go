@@ -20,9 +20,9 @@ type folder struct {
 	dir  *os.Root // the folder itself; nil while there is none
 	made []string // the folders that were made, each after the one that holds it
 
-	found     []found         // what list found
-	isRegular map[string]bool // the regular files of these, by path
-	kept      map[string][]byte
+	found     []found           // what list found
+	isRegular map[string]bool   // the regular files of these, by path
+	kept      map[string][]byte // what keep read
 }
 
 // openFolder opens the folder of an environment, if there is one.

@@ -212,15 +212,8 @@ func (c *Checker) HasNothing(o manifest.Object) bool {
 	for range emptyMetadata(o) {
 		return true
 	}
-	if _, isCustom := c.kinds[o.GroupVersionKind()]; !isCustom {
-		return false
-	}
-	for _, value := range manifest.Values(o.Object) {
-		if value == nil {
-			return true
-		}
-	}
-	return false
+	_, isCustom := c.kinds[o.GroupVersionKind()]
+	return isCustom && manifest.Contains(o.Object, func(_ string, value any) bool { return value == nil })
 }
 
 // emptyMetadata yields the metadata that have labels or annotations without a key, and the name of

@@ -41,18 +41,15 @@ func isSOPSMetadata(values map[string]any) bool {
 // isEncrypted reports whether each text in a value is encrypted or empty, and nothing else is in
 // it but nulls.
 func isEncrypted(value any) bool {
-	for _, inner := range manifest.Values(value) {
+	return !manifest.Contains(value, func(_ string, inner any) bool {
 		switch inner := inner.(type) {
 		case nil, map[string]any, []any:
-		case string:
-			if inner != "" && !encrypted.MatchString(inner) {
-				return false
-			}
-		default:
 			return false
+		case string:
+			return inner != "" && !encrypted.MatchString(inner)
 		}
-	}
-	return true
+		return true
+	})
 }
 
 // sopsFormat is a format in which SOPS writes files.

@@ -21,7 +21,7 @@ func scaledTwice(e Environment) (warnings []manifest.Problem) {
 		return nil
 	}
 	for _, o := range e.Objects {
-		if pod.Number(o.Unstructured, 0, "spec", "replicas") == 0 {
+		if pod.Number(o.Unstructured, 0, "spec", "replicas") <= 0 {
 			continue
 		}
 		for _, autoscaler := range autoscalers[pod.WorkloadOf(o.Unstructured)] {

@@ -36,6 +36,7 @@ func tuneCollector() {
 	}
 }
 
+// mostMemory is the limit while much is in use, in bytes.
 const mostMemory = 1 << 30
 
 // leastMemory is the limit while little is in use, in bytes.
