@@ -45,7 +45,7 @@ func TestStageThatFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		obstacle, want string
 	}{
-		"a new folder":             {"rendered/prod/v2", "nothing was changed: write rendered/prod/v2/configmap-only-v2.yaml: "},
+		"a new folder":             {"rendered/prod/v2", "nothing was changed: rendered/prod/v2 is not a folder: move it away"},
 		"the first of the folders": {"rendered", "nothing was changed: write rendered/dev/"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -20,26 +21,32 @@ type change struct {
 // temporary matches the names of staged files.
 var temporary = regexp.MustCompile(`^\.render-[A-Z2-7]{26}$`)
 
-// stage writes the new content of a file to a temporary file beside it, so that an error shows
-// before any file is replaced.
-func (f *folder) stage(file File) (change, error) {
-	staged, err := f.writeTemporary(file)
-	return change{file, staged}, f.failure("write", file.Path, err)
+// stage writes the new content of a file to a temporary file beside it, in the folder that holds it, so
+// that an error shows before any file is replaced.
+func (f *folder) stage(holder *os.Root, file File) (change, error) {
+	name, err := writeTemporary(holder, file.Content)
+	if err != nil {
+		return change{File: file}, f.failure("write", file.Path, err)
+	}
+	return change{file, path.Join(path.Dir(file.Path), name)}, nil
 }
 
-// try returns an error if files in the folder of a file cannot be removed.
-func (f *folder) try(name string) error {
-	staged, err := f.writeTemporary(File{Path: name})
+// try returns an error if a file cannot be removed from the folder that holds it.
+func (f *folder) try(holder *os.Root, name string) error {
+	temporary, err := writeTemporary(holder, nil)
 	if err == nil {
-		err = f.dir.Remove(staged)
+		err = holder.Remove(temporary)
 	}
 	return f.failure("remove", name, err)
 }
 
-func (f *folder) writeTemporary(file File) (name string, err error) {
-	name = path.Join(path.Dir(file.Path), ".render-"+rand.Text())
-	if err = f.dir.WriteFile(name, file.Content, 0o644); err != nil {
-		_ = f.dir.Remove(name)
+func writeTemporary(holder *os.Root, content []byte) (name string, err error) {
+	if holder == nil {
+		return "", fs.ErrNotExist
+	}
+	name = ".render-" + rand.Text()
+	if err = holder.WriteFile(name, content, 0o644); err != nil {
+		_ = holder.Remove(name)
 	}
 	return name, err
 }
@@ -114,7 +121,8 @@ func (f *folder) removeMade() {
 func (f *folder) clean() {
 	for _, found := range f.found {
 		if found.isRegular && temporary.MatchString(path.Base(found.path)) {
-			_ = f.remove(found.path)
+			_ = f.dir.Remove(found.path)
+			_ = f.dir.Remove(path.Dir(found.path)) // if it is empty, and not the folder itself
 		}
 	}
 }

@@ -20,9 +20,7 @@ type folder struct {
 	dir  *os.Root // the folder itself; nil while there is none
 	made []string // the folders that were made, each after the one that holds it
 
-	found     []found           // what list found
-	isRegular map[string]bool   // the regular files of these, by path
-	kept      map[string][]byte // what keep read
+	found map[string]found // what list found, by path
 }
 
 // openFolder opens the folder of an environment, if there is one.
@@ -37,9 +35,9 @@ func (f *folder) list() {
 	if f.dir == nil {
 		return
 	}
-	f.found, f.isRegular = findAll(f.dir.FS()), map[string]bool{}
-	for _, found := range f.found {
-		f.isRegular[found.path] = found.isRegular
+	f.found = map[string]found{}
+	for _, found := range findAll(f.dir.FS()) {
+		f.found[found.path] = found
 	}
 }
 
@@ -94,7 +92,7 @@ func (f *folder) readFrom(dir *os.Root, base, name string) ([]byte, error) {
 	if dir == nil {
 		return nil, nil
 	}
-	if !f.isRegular[name] { // list did not find it: maybe the file system takes Z for z
+	if !f.found[name].isRegular { // list did not find it: maybe the file system takes Z for z
 		info, err := lstat(dir, f.full(path.Dir(name)), base)
 		switch {
 		case info == nil:
@@ -110,33 +108,39 @@ func (f *folder) readFrom(dir *os.Root, base, name string) ([]byte, error) {
 	return content, nil
 }
 
-// keep reads files of the folder for the next call of readAll.
-func (f *folder) keep(names []string) {
-	contents, errs := f.readAll(names)
-	f.kept = map[string][]byte{}
-	for i, name := range names {
-		if errs[i] == nil {
-			f.kept[name] = contents[i]
-		}
-	}
+// content is the content of a file, nil if there is none, or why it cannot be read.
+type content struct {
+	bytes []byte
+	err   error
 }
 
-// readAll returns the contents of files of the folder, nil where there is none. It opens each folder
-// that holds some of them once.
-func (f *folder) readAll(names []string) (contents [][]byte, errs []error) {
-	contents, errs = make([][]byte, len(names)), make([]error, len(names))
+// readAll returns the contents of files of the folder, by name.
+func (f *folder) readAll(names []string) map[string]content {
+	contents := make([][]byte, len(names))
+	errs := f.forEach(names, func(holder *os.Root, i int) (err error) {
+		contents[i], err = f.readFrom(holder, path.Base(names[i]), names[i])
+		return err
+	})
+	all := make(map[string]content, len(names))
+	for i, name := range names {
+		all[name] = content{contents[i], errs[i]}
+	}
+	return all
+}
+
+// forEach calls do for each of some files, by its position, with the folder that holds it, nil if there
+// is none, and returns an error for each. It takes several folders at a time, and the files of one after
+// one another: file systems are slow where files are created now in one folder, now in another.
+func (f *folder) forEach(names []string, do func(holder *os.Root, i int) error) []error {
 	held := map[string][]int{}
 	for i, name := range names {
-		content, isKept := f.kept[name]
-		if contents[i] = content; !isKept {
-			held[path.Dir(name)] = append(held[path.Dir(name)], i)
-		}
+		held[path.Dir(name)] = append(held[path.Dir(name)], i)
 	}
-	f.kept = nil
 	var chunks [][]int
 	for _, in := range held {
 		chunks = slices.AppendSeq(chunks, slices.Chunk(in, 64))
 	}
+	errs := make([]error, len(names))
 	parallel.For(len(chunks), func(i int) {
 		holder, err := openReal(f.root, f.full(path.Dir(names[chunks[i][0]])))
 		if holder != nil {
@@ -144,11 +148,11 @@ func (f *folder) readAll(names []string) (contents [][]byte, errs []error) {
 		}
 		for _, at := range chunks[i] {
 			if errs[at] = err; err == nil {
-				contents[at], errs[at] = f.readFrom(holder, path.Base(names[at]), names[at])
+				errs[at] = do(holder, at)
 			}
 		}
 	})
-	return contents, errs
+	return errs
 }
 
 // found is a file in a folder, or a folder that cannot be read.

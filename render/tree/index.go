@@ -112,12 +112,16 @@ func Read(root *os.Root, environment string) ([]File, error) {
 		return nil, err
 	}
 	names := Listed(index)
-	contents, errs := (&folder{root: root, path: path.Join(Folder, environment)}).readAll(names)
-	files := make([]File, len(names))
-	for i, name := range names {
-		files[i] = File{name, contents[i]}
+	contents := (&folder{root: root, path: path.Join(Folder, environment)}).readAll(names)
+	files, errs := make([]File, 0, len(names)), []error(nil)
+	for _, name := range names {
+		if read := contents[name]; read.bytes != nil {
+			files = append(files, File{name, read.bytes})
+		} else {
+			errs = append(errs, read.err)
+		}
 	}
-	return slices.DeleteFunc(files, func(file File) bool { return file.Content == nil }), errors.Join(errs...)
+	return files, errors.Join(errs...)
 }
 
 // ReadIndex returns the content of the index of an environment below root, nil if it was not

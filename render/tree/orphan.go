@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -47,9 +48,9 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 	if p.index.after == nil {
 		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
 	}
-	for _, f := range p.folder.found {
-		if f.isOrphan && !kept[f.path] {
-			problems = append(problems, manifest.Problem{File: p.folder.full(f.path), Message: message, Warning: true})
+	for _, name := range slices.Sorted(maps.Keys(p.folder.found)) {
+		if p.folder.found[name].isOrphan && !kept[name] {
+			problems = append(problems, manifest.Problem{File: p.folder.full(name), Message: message, Warning: true})
 		}
 	}
 	return problems

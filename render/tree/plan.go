@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/parallel"
 )
 
 // The folders at the root.
@@ -33,9 +32,9 @@ type File struct {
 // Plan is what writing would change in the folder of an environment.
 type Plan struct {
 	folder    *folder
-	err       error           // why there can be no plan
-	owned     map[string]bool // the files that the index before lists
-	files     []planned       // the index is the last
+	err       error              // why there can be no plan
+	owned     map[string]content // the files that the index before lists
+	files     []planned          // the index is the last
 	index     planned
 	interim   []byte   // the index while files are written and pruned
 	changes   []change // what was staged, in the order in which it is committed
@@ -67,8 +66,7 @@ func NewPlan(root *os.Root, environment string) *Plan {
 		p.err = p.foreign(IndexFile)
 	}
 	if p.err == nil {
-		p.owned = readIndex(p.index.before)
-		folder.keep(slices.Collect(maps.Keys(p.owned)))
+		p.owned = folder.readAll(slices.Collect(maps.Keys(readIndex(p.index.before))))
 	}
 	return p
 }
@@ -85,7 +83,7 @@ func (p *Plan) Compare(files, beside []File, index Index) []manifest.Problem {
 	} else {
 		beside = []File{{Path: PageFile}, {Path: SchemaFile}}
 	}
-	problems := problemsOf(p.compare(withGone(files, p.owned)))
+	problems := p.compare(p.withGone(files))
 	for _, f := range p.files {
 		if f.isPruned() {
 			names = append(names, f.name)
@@ -117,8 +115,8 @@ func pathsOf(files []File) []string {
 
 // withGone returns the files of an environment followed by those that must not be there, without
 // content: the owned ones that it has no more, and other kustomizations.
-func withGone(files []File, owned map[string]bool) []File {
-	gone := maps.Clone(owned)
+func (p *Plan) withGone(files []File) []File {
+	gone := maps.Clone(p.owned)
 	for _, file := range files {
 		delete(gone, file.Path)
 	}
@@ -135,15 +133,6 @@ func withGone(files []File, owned map[string]bool) []File {
 	return all
 }
 
-func problemsOf(errs []error) (problems []manifest.Problem) {
-	for _, err := range errs {
-		if err != nil {
-			problems = append(problems, manifest.Problem{Message: err.Error()})
-		}
-	}
-	return problems
-}
-
 // Close discards what was staged and not committed.
 func (p *Plan) Close() {
 	for _, c := range p.changes[p.committed:] {
@@ -153,26 +142,33 @@ func (p *Plan) Close() {
 	p.folder.close()
 }
 
-// compare plans to write files, or to remove those without content, of which render owns some. It
-// reads several at a time. Another file in the place of one is an error.
-func (p *Plan) compare(files []File) []error {
-	before, errs := p.folder.readAll(pathsOf(files))
-	parallel.For(len(files), func(i int) {
-		if before[i] != nil && bytes.Equal(before[i], files[i].Content) && files[i].Content != nil {
-			before[i] = files[i].Content // so as not to keep both
+// compare plans to write files, or to remove those without content, of which render owns some. Another
+// file in the place of one is a problem.
+func (p *Plan) compare(files []File) (problems []manifest.Problem) {
+	isOwned := func(name string) bool { _, is := p.owned[name]; return is }
+	others := p.folder.readAll(slices.DeleteFunc(pathsOf(files), isOwned))
+	for _, file := range files {
+		before, owned := p.owned[file.Path]
+		if !owned {
+			before = others[file.Path]
 		}
-	})
-	for i, file := range files {
-		f := planned{file.Path, before[i], file.Content}
+		f := planned{file.Path, before.bytes, file.Content}
+		err := before.err
 		switch {
-		case errs[i] != nil:
-		case f.before != nil && !f.isUnchanged() && !p.owned[f.name]:
-			errs[i] = p.foreign(f.name)
-		case f.before != nil || f.after != nil:
+		case err != nil:
+		case f.isUnchanged():
+			f.before = f.after // so as not to keep both
+		case f.before != nil && !owned:
+			err = p.foreign(f.name)
+		}
+		if err != nil {
+			problems = append(problems, manifest.Problem{Message: err.Error()})
+		} else if f.before != nil || f.after != nil {
 			p.files = append(p.files, f)
 		}
 	}
-	return errs
+	p.owned = nil
+	return problems
 }
 
 // foreign returns the error of a file that render does not own.
@@ -227,18 +223,15 @@ func (p *Plan) Stage(ctx context.Context) error {
 		return err
 	}
 	p.changes = make([]change, len(files))
-	errs := make([]error, len(files))
-	parallel.For(len(files), func(i int) {
+	errs := p.folder.forEach(pathsOf(files), func(holder *os.Root, i int) (err error) {
 		p.changes[i].File = files[i]
-		if errs[i] = ctx.Err(); errs[i] == nil && files[i].Content != nil {
-			p.changes[i], errs[i] = p.folder.stage(files[i])
+		if err = ctx.Err(); err == nil && files[i].Content != nil {
+			p.changes[i], err = p.folder.stage(holder, files[i])
 		}
+		return err
 	})
-	for i, name := range pruned {
-		if i == 0 || path.Dir(name) != path.Dir(pruned[i-1]) {
-			errs = append(errs, p.folder.try(name))
-		}
-	}
+	pruned = slices.CompactFunc(pruned, func(a, b string) bool { return path.Dir(a) == path.Dir(b) })
+	errs = append(errs, p.folder.forEach(pruned, func(holder *os.Root, i int) error { return p.folder.try(holder, pruned[i]) })...)
 	return cmp.Or(errs...) // on a full disk, all fail
 }
 
