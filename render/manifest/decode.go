@@ -38,9 +38,7 @@ func FromYAML(node *yaml.Node) (Object, error) {
 		return Object{}, err
 	}
 	u := &unstructured.Unstructured{Object: content}
-	o := Object{Unstructured: u, Written: u}
-	o.gvk = o.GroupVersionKind()
-	return o, nil
+	return Object{Unstructured: u, Written: u}, nil
 }
 
 // jsonValue returns a decoded value as unstructured objects have it after a round trip through

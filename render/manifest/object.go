@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Object is one object of an environment.
@@ -26,8 +25,6 @@ type Object struct {
 	// File is the file in rendered/ that holds the object, relative to the root, with slashes;
 	// empty until the object is laid out.
 	File string
-
-	gvk schema.GroupVersionKind // as it was read, empty where it was not
 }
 
 // IsRendered reports whether the object was rendered from another.
@@ -48,29 +45,6 @@ func (o Object) Copy() Object {
 		o.Written = o.Unstructured
 	}
 	return o
-}
-
-// GroupVersionKind returns that of the object, which every stage asks for, without the walk through
-// fields of Unstructured.
-func (o Object) GroupVersionKind() schema.GroupVersionKind {
-	if o.gvk.Kind != "" {
-		return o.gvk
-	}
-	apiVersion, _ := o.Object["apiVersion"].(string)
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return schema.GroupVersionKind{}
-	}
-	return gv.WithKind(o.GetKind())
-}
-
-// GetKind returns the kind of the object, as GroupVersionKind does.
-func (o Object) GetKind() string {
-	if o.gvk.Kind != "" {
-		return o.gvk.Kind
-	}
-	kind, _ := o.Object["kind"].(string)
-	return kind
 }
 
 // NamespaceOrDefault returns the namespace that an object of a namespaced kind will be in.
