@@ -51,10 +51,12 @@ type node struct {
 	group *group
 	// needs are entries that may change its objects, or what an entry copies from.
 	needs []*node
-	// refersTo are documents whose names its objects may hold.
+	// names are those that its objects have while they are built, and refersTo the documents whose names
+	// they may hold.
+	names    []string
 	refersTo []*node
-	// given are the values that an entry may give to objects, and loads the files that it loads.
-	given, loads []string
+	// loads are the files that an entry loads.
+	loads []string
 }
 
 // position is where a node is written.

@@ -57,7 +57,6 @@ func (d *division) newEntries(k *source.Kustomization) *entries {
 	for _, p := range d.patches[k.Folder] {
 		n := add(p.field, p.index, p.Path)
 		for _, document := range p.documents {
-			document.Values(func(value string) { n.given = append(n.given, value) })
 			if p.target == nil {
 				name(n, documentGVK(document), document.Name, document.Namespace)
 			}

@@ -74,13 +74,14 @@ func (p patch) renames() bool {
 	if p.Options != nil && (p.Options.AllowNameChange || p.Options.AllowKindChange) {
 		return true
 	}
-	return slices.ContainsFunc(p.documents, func(d source.Document) bool {
-		asks := false
-		d.Values(func(value string) {
-			asks = asks || isForKustomize(value)
-		})
-		return asks
-	}) || p.changes(isOfIdentity)
+	for _, d := range p.documents {
+		for value := range d.Values() {
+			if isForKustomize(value) {
+				return true
+			}
+		}
+	}
+	return p.changes(isOfIdentity)
 }
 
 // isOfIdentity reports whether a field, by its keys, tells an object from others, or has

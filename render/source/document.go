@@ -2,6 +2,7 @@ package source
 
 import (
 	"go.yaml.in/yaml/v3"
+	"iter"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -69,18 +70,23 @@ func (d Document) metadata(field string) map[string]string {
 	return values
 }
 
-// Values calls use with every scalar of the document.
-func (d Document) Values(use func(value string)) { values(d.Node, use) }
+// Values yields the scalars in the document, keys among them.
+func (d Document) Values() iter.Seq[string] {
+	return func(yield func(string) bool) { yieldValues(d.Node, yield) }
+}
 
-func values(node *yaml.Node, use func(string)) {
+// yieldValues yields the scalars in a node, and reports whether yield took all of them.
+func yieldValues(node *yaml.Node, yield func(string) bool) bool {
 	if node == nil {
-		return
+		return true
 	}
-	if node.Kind == yaml.ScalarNode {
-		use(node.Value)
+	if node.Kind == yaml.ScalarNode && !yield(node.Value) || !yieldValues(node.Alias, yield) {
+		return false
 	}
-	values(node.Alias, use)
 	for _, child := range node.Content {
-		values(child, use)
+		if !yieldValues(child, yield) {
+			return false
+		}
 	}
+	return true
 }
