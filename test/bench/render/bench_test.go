@@ -5,6 +5,7 @@
 package render
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +27,7 @@ const limit = time.Minute
 const repository = "../../.."
 
 // BenchmarkRender builds each input with kustomize, then renders it twice: render writes every
-// file, and render_again finds nothing to write.
+// file, and render_again finds nothing to write. Some inputs are then watched, and edited.
 func BenchmarkRender(b *testing.B) {
 	// One folder holds all inputs until the end: for half a minute after many files were
 	// removed, ext4 is slow to create others.
@@ -45,6 +47,10 @@ func BenchmarkRender(b *testing.B) {
 				run(b, kustomize, func() error { return moveRendered(b, root, dir) }, render...)
 			})
 			b.Run("render_again", func(b *testing.B) { run(b, kustomize, nil, render...) })
+			if in.edit != nil {
+				edit := func() (string, string, error) { return in.edit(root) }
+				b.Run("render_watch", func(b *testing.B) { watch(b, kustomize, edit, append(render, "--watch")...) })
+			}
 		})
 	}
 }
@@ -89,6 +95,53 @@ func run(b *testing.B, peer float64, prepare func() error, command ...string) (s
 			return 0
 		}
 	}
+	return report(b, memory, peer)
+}
+
+// watch measures how long after an edit a command, which watches, has written what is rendered from it.
+func watch(b *testing.B, peer float64, edit func() (file, content string, err error), command ...string) {
+	b.Helper()
+	b.StopTimer()
+	cmd := exec.CommandContext(b.Context(), command[0], command[1:]...)
+	stderr, err := cmd.StderrPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		b.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for range b.N {
+		for lines.Scan() && !strings.Contains(lines.Text(), "waiting for changes") {
+			continue
+		}
+		b.StartTimer()
+		file, content, err := edit()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := await(file, content); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	report(b, peakMemory(cmd), peer)
+}
+
+// await waits until a file has a content, at most until the limit.
+func await(file, content string) error {
+	for start := time.Now(); time.Since(start) < limit; time.Sleep(time.Millisecond) {
+		written, err := os.ReadFile(file)
+		if err != nil || strings.Contains(string(written), content) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s does not contain %q after %s", file, content, limit)
+}
+
+// report reports the seconds that a run took, which it returns, also as a share of peer, unless that is
+// 0, and the memory in MiB.
+func report(b *testing.B, memory, peer float64) (seconds float64) {
+	b.Helper()
 	seconds = b.Elapsed().Seconds() / float64(b.N)
 	b.ReportMetric(seconds, "sec/op")
 	b.ReportMetric(memory, "MiB")
@@ -111,8 +164,13 @@ func measure(ctx context.Context, limit time.Duration, command ...string) (memor
 	if cmd.ProcessState == nil || err != nil && !killed {
 		return 0, false, fmt.Errorf("run %s: %w: %s", cmd, err, bytes.TrimSpace(stderr.Bytes()))
 	}
+	return peakMemory(cmd), killed, nil
+}
+
+// peakMemory returns the peak memory of a command that ended, in MiB.
+func peakMemory(cmd *exec.Cmd) float64 {
 	const kib = 1024
-	return float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / kib, killed, nil
+	return float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / kib
 }
 
 func TestMeasureKillsAtLimit(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"example.com/gatehouse/kind/gatehouse"
 )
@@ -15,29 +16,33 @@ import (
 type input struct {
 	name  string
 	write func(root string) error
+	// edit changes what a file is rendered from, if the input is one to be watched. It returns the path
+	// of that file, and what it will contain.
+	edit func(root string) (file, content string, err error)
 }
 
 var inputs = []input{
-	{"prod_of_this_repository", writeRepository},
-	{"4,000_CRs_in_one_patched_file", writePatched},
-	{"1,000_CRs_in_50_folders", writePlain(1000)},
-	{"2,000_CRs_in_100_folders", writePlain(2000)},
-	{"4,000_CRs_in_200_folders", writePlain(4000)},
-	{"8,000_CRs_in_400_folders", writePlain(8000)},
-	{"20,000_CRs_in_1,000_folders", writePlain(20000)},
-	{"4,000_CRs_with_overridden_Deployments", writeOverridden},
-	{"4,000_Ats_that_refer_to_ConfigMaps", writeReferences},
-	{"1,000_plain_objects_in_25_folders", writeObjects(1000)},
-	{"2,000_plain_objects_in_50_folders", writeObjects(2000)},
-	{"4,000_plain_objects_in_100_folders", writeObjects(4000)},
-	{"8,000_plain_objects_in_200_folders", writeObjects(8000)},
-	{"20,000_plain_objects_in_500_folders", writeObjects(20000)},
-	{"5,000_ConfigMaps_in_one_file", writeConfigMaps},
-	{"4,000_Deployments_that_refer_to_ConfigMaps_and_a_Secret", writeDeployments},
+	{name: "prod_of_this_repository", write: writeRepository},
+	{name: "4,000_CRs_in_one_patched_file", write: writePatched},
+	{name: "1,000_CRs_in_25_folders", write: writeFolders(1000, mixed)},
+	{name: "2,000_CRs_in_50_folders", write: writeFolders(2000, mixed)},
+	{name: "4,000_CRs_in_100_folders", write: writeFolders(4000, mixed)},
+	{name: "8,000_CRs_in_200_folders", write: writeFolders(8000, mixed)},
+	{name: "20,000_CRs_in_500_folders", write: writeFolders(20000, mixed)},
+	{name: "4,000_CRs_with_overridden_Deployments", write: writeOverridden},
+	{name: "4,000_Ats_that_refer_to_ConfigMaps", write: writeReferences},
+	{name: "1,000_plain_objects_in_25_folders", write: writeFolders(1000, plain)},
+	{name: "2,000_plain_objects_in_50_folders", write: writeFolders(2000, plain)},
+	{name: "4,000_plain_objects_in_100_folders", write: writeFolders(4000, plain)},
+	{name: "8,000_plain_objects_in_200_folders", write: writeFolders(8000, plain)},
+	{name: "20,000_plain_objects_in_500_folders", write: writeFolders(20000, plain), edit: editConfigMap},
+	{name: "5,000_ConfigMaps_in_one_file", write: writeConfigMaps},
+	{name: "4,000_Deployments_that_refer_to_ConfigMaps_and_a_Secret", write: writeDeployments},
+	{name: "12_MB_of_CustomResourceDefinitions", write: writeDefinitions},
 }
 
-// perFolder is how many CRs a folder has.
-const perFolder = 20
+// perFolder is how many objects a folder has.
+const perFolder = 40
 
 // writeRepository copies the files that the environments of this repository are built from.
 func writeRepository(root string) error {
@@ -75,14 +80,7 @@ resources: [all.yaml]
 	return copyConfiguration(root)
 }
 
-// writePlain writes n CRs in folders that only list them.
-func writePlain(n int) func(root string) error {
-	return func(root string) error {
-		return writeFolders(root, n, "", func(string) string { return "resources: [all.yaml]\n" }, mixed)
-	}
-}
-
-// writeOverridden writes 4,000 CRs in 200 folders, and a patch of the Deployments that they are
+// writeOverridden writes 4,000 CRs in folders, and a patch of the Deployments that they are
 // rendered to. kustomize sees no Deployments yet, so the patch costs it nothing.
 func writeOverridden(root string) error {
 	const component = `apiVersion: kustomize.config.k8s.io/v1alpha1
@@ -91,13 +89,13 @@ patches:
 - target: {kind: Deployment}
   patch: '[{"op": "add", "path": "/spec/template/spec/priorityClassName", "value": "high"}]'
 `
-	if err := writePlain(4000)(root); err != nil {
+	if err := writeFolders(4000, mixed)(root); err != nil {
 		return err
 	}
 	return writeFile(filepath.Join(prod(root), "overrides"), "kustomization.yaml", component)
 }
 
-// writeReferences writes 4,000 Ats in 200 folders, each a namespace whose Ats refer to a ConfigMap
+// writeReferences writes 4,000 Ats in folders, each a namespace whose Ats refer to a ConfigMap
 // that its kustomization generates.
 func writeReferences(root string) error {
 	kustomization := func(folder string) string {
@@ -111,18 +109,25 @@ resources: [all.yaml]
 	if err := copyConfiguration(root); err != nil {
 		return err
 	}
-	return writeFolders(root, 4000, "configurations: [config.yaml]\n", kustomization, referring)
+	return writeOverlay(root, 4000, "configurations: [config.yaml]\n", kustomization, referring)
 }
 
-// writeObjects writes n Deployments, Services and ConfigMaps in folders of 40, each of which has a
-// namespace and labels.
-func writeObjects(n int) func(root string) error {
+// writeFolders writes n objects in folders, each of which has a namespace and labels.
+func writeFolders(n int, manifest func(i int) string) func(root string) error {
 	return func(root string) error {
 		kustomization := func(folder string) string {
 			return fmt.Sprintf("namespace: %s\nlabels: [{pairs: {team: %[1]s}, includeSelectors: true}]\nresources: [all.yaml]\n", folder)
 		}
-		return writeFoldersOf(root, n, 2*perFolder, "", kustomization, plain)
+		return writeOverlay(root, n, "", kustomization, manifest)
 	}
+}
+
+// editConfigMap changes the first ConfigMap of writeFolders.
+func editConfigMap(root string) (file, content string, err error) {
+	content = "hello at " + time.Now().Format(time.RFC3339Nano)
+	all := strings.Replace(manifests(0, perFolder, plain), "hello 2", content, 1)
+	file = filepath.Join(root, "rendered/prod/team-0/configmap-settings-2.yaml")
+	return file, content, writeFile(filepath.Join(prod(root), "team-0"), "all.yaml", all)
 }
 
 // writeConfigMaps writes 5,000 ConfigMaps in one file.
@@ -151,13 +156,51 @@ func writeDeployments(root string) error {
 	return writeFile(prod(root), "kustomization.yaml", overlay.String())
 }
 
-// writeFolders writes n CRs in folders, each with a kustomization, and an overlay that lists the
-// folders.
-func writeFolders(root string, n int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
-	return writeFoldersOf(root, n, perFolder, overlay, kustomization, manifest)
+// writeDefinitions writes six CustomResourceDefinitions of 11,111 fields each.
+func writeDefinitions(root string) error {
+	const definition = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things%[1]d.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing%[1]d, listKind: Thing%[1]dList, plural: things%[1]d, singular: thing%[1]d}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+%[2]s`
+	spec := schema("            ", 4)
+	all := manifests(0, 6, func(i int) string { return fmt.Sprintf(definition, i, spec) })
+	if err := writeFile(prod(root), "all.yaml", all); err != nil {
+		return err
+	}
+	return writeFile(prod(root), "kustomization.yaml", "resources: [all.yaml]\n")
 }
 
-func writeFoldersOf(root string, n, perFolder int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
+// schema returns the schema of a field, with ten fields in it unless depth is 0.
+func schema(indent string, depth int) string {
+	text := indent + "description: Kubernetes describes each field, in one sentence or in more.\n"
+	if depth == 0 {
+		return text + indent + "type: string\n"
+	}
+	var b strings.Builder
+	b.WriteString(text + indent + "type: object\n" + indent + "properties:\n")
+	for i := range 10 {
+		fmt.Fprintf(&b, "%s  field%d:\n%s", indent, i, schema(indent+"    ", depth-1))
+	}
+	return b.String()
+}
+
+// writeOverlay writes n objects in folders, each with a kustomization, and an overlay that lists the
+// folders.
+func writeOverlay(root string, n int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
 	var list strings.Builder
 	list.WriteString(overlay + "resources:\n")
 	for i := range n / perFolder {
@@ -186,7 +229,7 @@ func writeFile(dir, name, content string) error {
 	return os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)
 }
 
-// manifests returns a file of n CRs, numbered from first.
+// manifests returns a file of n objects, numbered from first.
 func manifests(first, n int, manifest func(i int) string) string {
 	var b strings.Builder
 	for i := range n {
