@@ -197,17 +197,19 @@ func (d *division) joinSame() {
 	}
 }
 
-// distribute puts every node into the part that its objects are taken from.
+// distribute puts every node into the part that its objects are taken from. A part may grow by half to end
+// where a folder does: kustomize reads the kustomization of each folder for each part.
 func (d *division) distribute(partSize int) {
-	size := partSize
+	size, folder := 2*partSize, ""
 	for _, n := range d.nodes {
 		if n.group.isDone {
 			continue
 		}
-		if size >= partSize {
+		if size >= partSize && n.outward[0][0] != folder || size >= partSize+partSize/2 {
 			d.parts = append(d.parts, &part{nodes: map[*node]bool{}})
 			size = 0
 		}
+		folder = n.outward[0][0]
 		n.group.isDone = true
 		for _, member := range n.group.nodes {
 			d.parts[len(d.parts)-1].nodes[member] = true
