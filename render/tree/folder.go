@@ -36,8 +36,8 @@ func (f *folder) list() {
 		return
 	}
 	f.found = map[string]found{}
-	for _, found := range findAll(f.dir.FS()) {
-		f.found[found.path] = found
+	for _, one := range findAll(f.dir.FS()) {
+		f.found[one.path] = one
 	}
 }
 
@@ -129,8 +129,8 @@ func (f *folder) readAll(names []string) map[string]content {
 }
 
 // forEach calls do for each of some files, by its position, with the folder that holds it, nil if there
-// is none, and returns an error for each. It takes several folders at a time, and the files of one after
-// one another: file systems are slow where files are created now in one folder, now in another.
+// is none, and returns an error for each. It takes several folders at a time, each with its files: file
+// systems are slow where files are created now in one folder, now in another.
 func (f *folder) forEach(names []string, do func(holder *os.Root, i int) error) []error {
 	held := map[string][]int{}
 	for i, name := range names {
