@@ -1,8 +1,9 @@
 package source
 
 import (
-	"go.yaml.in/yaml/v3"
 	"iter"
+
+	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/manifest"
 )
