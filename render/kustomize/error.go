@@ -31,6 +31,9 @@ var (
 	// unscaled is the error of an entry of replicas: for what is not there.
 	unscaled = regexp.MustCompile(`resource with name (\S+) does not match a config`)
 
+	// quotedPatch is how kustomize says which entry of patches: it is about.
+	quotedPatch = regexp.MustCompile(`\[(?:path|patch): "(?:[^"\\]|\\.)*"\]`)
+
 	// considered is how kustomize says which field of which object it cannot change.
 	considered = regexp.MustCompile(`(?s)^.*considering field '([^']*)' of object (\S+): (.*)$`)
 
@@ -63,7 +66,16 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	}
 	if match := unscaled.FindStringSubmatch(text); match != nil {
 		p.Message = "replicas: nothing that has replicas is named " + match[1] + ": correct the name, or remove the entry"
-		p.File, p.Line = s.FindReplicas(match[1], p.File)
+		if file, line := s.FindReplicas(match[1]); file != "" {
+			p.File, p.Line = file, line
+		}
+		return p
+	}
+	if file, line := s.FindPatch(text); file != "" {
+		p.File, p.Line, p.Message = file, line, "patches: kustomize: "+readable(quotedPatch.ReplaceAllString(text, "this"))
+		if strings.Contains(text, "unable to parse") {
+			p.Message = "patches: this is neither an object to merge nor a list of JSON 6902 operations, which is JSON if it begins with [: write the operations as - op: ..., or as JSON"
+		}
 		return p
 	}
 	if match := considered.FindStringSubmatch(text); match != nil && resID.MatchString(match[2]) {
@@ -78,12 +90,14 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if isDuplicate.MatchString(message) {
 		return duplicate(s, p, id)
 	}
-	if found := s.Find(id); len(found) > 0 {
+	found := s.Find(id)
+	if strings.Contains(message, "no matches for Id") { // of a patch
+		found = slices.Concat(s.Patches(id), found)
+		p.Message += " (overrides/kustomization.yaml patches what is rendered)"
+	}
+	if len(found) > 0 {
 		p.Object = found[0].String()
 		p.File, p.Line = found[0].Position()
-	}
-	if strings.Contains(message, "no matches for Id") {
-		p.Message += " (overrides/kustomization.yaml patches what is rendered)"
 	}
 	return p
 }

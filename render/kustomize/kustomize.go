@@ -9,6 +9,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -127,9 +128,16 @@ func isolate(s *source.Sources, build func()) {
 // names that people wrote.
 type remarks struct{}
 
+// unused is how kustomize begins a list of names, which it has in any order.
+const unused = "well-defined vars that were never replaced: "
+
 // Write implements io.Writer.
 func (remarks) Write(remark []byte) (int, error) {
-	fmt.Fprintln(os.Stderr, manifest.Problem{Message: strings.TrimSuffix(string(remark), "\n")})
+	text := strings.TrimSuffix(string(remark), "\n")
+	if names, is := strings.CutPrefix(text, unused); is {
+		text = unused + strings.Join(slices.Sorted(strings.SplitSeq(names, ",")), ",")
+	}
+	fmt.Fprintln(os.Stderr, manifest.Problem{Message: text})
 	return len(remark), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -271,15 +272,29 @@ func (s *Sources) Line(file string, keys ...string) int {
 	return lineAt(s.Kustomizations[path.Dir(file)].root, keys)
 }
 
-// FindReplicas returns where an entry of replicas: has a name, or a file and no line.
-func (s *Sources) FindReplicas(name, otherwise string) (file string, line int) {
+// FindReplicas returns where an entry of replicas: has a name, or "".
+func (s *Sources) FindReplicas(name string) (file string, line int) {
+	return s.findEntry("replicas", func(k *Kustomization) int {
+		return slices.IndexFunc(k.Replicas, func(r types.Replica) bool { return r.Name == name })
+	})
+}
+
+// FindPatch returns where the entry of patches: is that an error of kustomize quotes, or "".
+func (s *Sources) FindPatch(message string) (file string, line int) {
+	return s.findEntry("patches", func(k *Kustomization) int {
+		return slices.IndexFunc(k.Patches, func(p types.Patch) bool {
+			return strings.Contains(message, fmt.Sprintf("[patch: %q]", p.Patch)) || strings.Contains(message, fmt.Sprintf("[path: %q]", p.Path))
+		})
+	})
+}
+
+// findEntry returns where the first entry of a field is whose index in its kustomization is not negative.
+func (s *Sources) findEntry(field string, index func(k *Kustomization) int) (file string, line int) {
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		k := s.Kustomizations[folder]
-		for i, r := range k.Replicas {
-			if r.Name == name {
-				return Relative(k.File), s.Line(k.File, "replicas", strconv.Itoa(i), "name")
-			}
+		if i := index(k); i >= 0 {
+			return Relative(k.File), s.Line(k.File, field, strconv.Itoa(i))
 		}
 	}
-	return otherwise, 0
+	return "", 0
 }

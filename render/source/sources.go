@@ -114,9 +114,14 @@ func (s *Sources) Written(id manifest.ID) []Document {
 
 // Find returns what Written does, and patches, the closest first.
 func (s *Sources) Find(id manifest.ID) []Document {
-	all := s.Written(id)
-	for _, p := range s.patches {
-		all = append(all, p.Document)
+	return closest(id, append(s.Written(id), s.Patches(id)...))
+}
+
+// Patches returns the patches of an object, the closest first.
+func (s *Sources) Patches(id manifest.ID) []Document {
+	all := make([]Document, len(s.patches))
+	for i, p := range s.patches {
+		all[i] = p.Document
 	}
 	return closest(id, all)
 }

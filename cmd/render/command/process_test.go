@@ -200,12 +200,15 @@ func TestCheckWaits(t *testing.T) {
 	}
 }
 
-// What kustomize remarks on is on a line of its own, without the time.
+// What kustomize remarks on is on a line of its own, without the time, and the same in each run.
 func TestRemarks(t *testing.T) {
 	root := repository(t)
 	writeFile(t, root, "kustomization.yaml", `
 resources: [a.yaml]
-vars: [{name: "a\e[31m\n::error::b", objref: {apiVersion: v1, kind: ConfigMap, name: a}}]
+vars:
+- {name: z, objref: {apiVersion: v1, kind: ConfigMap, name: a}}
+- {name: m, objref: {apiVersion: v1, kind: ConfigMap, name: a}}
+- {name: "a\e[31m\n::error::b", objref: {apiVersion: v1, kind: ConfigMap, name: a}}
 `)
 	var stderr bytes.Buffer
 	cmd := process(t, "", "--all", "--root", root)
@@ -213,7 +216,7 @@ vars: [{name: "a\e[31m\n::error::b", objref: {apiVersion: v1, kind: ConfigMap, n
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	if want := `well-defined vars that were never replaced: a\x1b[31m\n::error::b` + "\n"; !strings.HasSuffix(stderr.String(), "\n"+want) {
+	if want := `well-defined vars that were never replaced: a\x1b[31m\n::error::b,m,z` + "\n"; !strings.HasSuffix(stderr.String(), "\n"+want) {
 		t.Errorf("%q, want %q at its end", &stderr, want)
 	}
 }
