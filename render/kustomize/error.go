@@ -40,7 +40,7 @@ var (
 	// component is how it quotes an error in a component, and recursed how it leads to a folder that
 	// an error is in, and says before it why the folder is no file.
 	component = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
-	recursed  = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '[^']*': `)
+	recursed  = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '([^']*)': `)
 )
 
 // kustomizeProblem returns an error of kustomize as a problem in kustomize's words, with the file
@@ -54,7 +54,10 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if errors.As(err, &unreadable) && errors.As(err, &inexact) {
 		return s.LocateWritten(inexact.Problem(unreadable.ID), unreadable.ID, kustomization)
 	}
-	text := rootText(err)
+	text, folder := rootText(err)
+	if k := s.Kustomizations[folder]; k != nil {
+		kustomization = k.File
+	}
 	message := readable(text)
 	p := manifest.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if match := referrals.FindStringSubmatch(text); match != nil {
@@ -230,11 +233,15 @@ func readable(message string) string {
 	return strings.TrimPrefix(strings.Join(strings.Fields(message), " "), "/")
 }
 
-// rootText returns the text of an error of kustomize, without the folders on the way to it.
-func rootText(err error) string {
-	text := err.Error()
+// rootText returns the text of an error of kustomize, without the folders on the way to it, and the last
+// of these.
+func rootText(err error) (text, folder string) {
+	text = err.Error()
 	for match := component.FindStringSubmatch(text); match != nil; match = component.FindStringSubmatch(text) {
 		text, _ = strconv.Unquote(match[1]) // as kustomize has quoted it
 	}
-	return recursed.ReplaceAllString(text, "")
+	if match := recursed.FindStringSubmatch(text); match != nil {
+		return text[len(match[0]):], match[1]
+	}
+	return text, ""
 }
