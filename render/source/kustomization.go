@@ -120,12 +120,22 @@ func (s *Sources) checkItems(file string, node *yaml.Node, field string) {
 	}
 }
 
-// checkTargets reports targets in patchesJson6902 without a name, which kustomize takes only under
-// patches.
-func (s *Sources) checkTargets(k *Kustomization) {
+// checkPatches reports targets in patchesJson6902 without a name, which kustomize takes only under
+// patches, and patches that are nowhere, or in two places.
+func (s *Sources) checkPatches(k *Kustomization) {
 	for i, p := range k.PatchesJson6902 {
 		if p.Target != nil && p.Target.Name == "" {
 			s.report(k.File, lineAt(k.root, []string{"patchesJson6902", strconv.Itoa(i), "target"}), "a target in patchesJson6902 needs a name: write one, or list the patch under patches, where a target may select by less, or everything")
+		}
+	}
+	for field, patches := range map[string][]types.Patch{"patches": k.Patches, "patchesJson6902": k.PatchesJson6902} {
+		for i, p := range patches {
+			keys := []string{field, strconv.Itoa(i)}
+			node := nodeAt(k.root, keys, nil)
+			isEmpty := node == nil || node.ShortTag() == "!!null" // which checkItems reports
+			if !isEmpty && (p.Path == "") == (p.Patch == "") {
+				s.report(k.File, lineAt(k.root, keys), "%s[%d]: has to have either path, of a file with the patch, or patch, the patch itself", field, i)
+			}
 		}
 	}
 }

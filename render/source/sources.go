@@ -89,7 +89,7 @@ func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, folder str
 	s.files = slices.Sorted(maps.Keys(s.documents))
 	s.checkConfigs()
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
-		s.checkTargets(s.Kustomizations[folder])
+		s.checkPatches(s.Kustomizations[folder])
 		s.checkReplacements(s.Kustomizations[folder])
 	}
 	if len(s.Problems) == 0 {
