@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -356,10 +357,19 @@ func libraryObjects(folder string) (objects [][]string, err error) {
 	return objects, nil
 }
 
-// canonical is JSON with its keys sorted and its numbers as most programs read them.
+// canonical is JSON with its keys sorted, its numbers as most programs read them, and without labels and
+// annotations that have no key, which the API server takes for nothing and render leaves out.
 func canonical(content []byte) string {
 	var value any
 	err := json.Unmarshal(content, &value)
+	for key, inner := range manifest.Values(value) {
+		metadata, _ := inner.(map[string]any)
+		for _, field := range []string{"labels", "annotations"} {
+			if pairs, is := metadata[field].(map[string]any); is && key == "metadata" && len(pairs) == 0 {
+				delete(metadata, field)
+			}
+		}
+	}
 	if err == nil {
 		content, err = json.Marshal(value)
 	}
