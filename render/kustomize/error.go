@@ -44,7 +44,7 @@ var (
 )
 
 // kustomizeProblem returns an error of kustomize as a problem in kustomize's words, with the file
-// and line that it is about.
+// and line that it is about: those of a kustomization, unless the error names another.
 func kustomizeProblem(s *source.Sources, kustomization string, err error) manifest.Problem {
 	if tooLarge := s.FS.TooLarge(); len(tooLarge) > 0 {
 		return tooLarge[0]
@@ -86,15 +86,19 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		p.Field, p.Message = field, field+": kustomize cannot change this: "+readable(match[3])
 		return s.LocateWritten(p, manifest.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, kustomization)
 	}
-	id, ok := idIn(message)
-	if !ok {
-		return p
+	if id, ok := idIn(message); ok {
+		return objectProblem(s, p, id)
 	}
-	if isDuplicate.MatchString(message) {
+	return p
+}
+
+// objectProblem returns a problem with the object of an ID, where that is written or patched.
+func objectProblem(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.Problem {
+	if isDuplicate.MatchString(p.Message) {
 		return duplicate(s, p, id)
 	}
 	found := s.Find(id)
-	if strings.Contains(message, "no matches for Id") { // of a patch
+	if strings.Contains(p.Message, "no matches for Id") { // of a patch
 		found = slices.Concat(s.Patches(id), found)
 		p.Message += " (overrides/kustomization.yaml patches what is rendered)"
 	}
