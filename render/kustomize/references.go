@@ -124,7 +124,7 @@ func texts(content map[string]any) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for key, value := range manifest.Values(content) {
 			text, _ := value.(string)
-			if !yield(key) || !yield(text) {
+			if key != "" && !yield(key) || text != "" && !yield(text) {
 				return
 			}
 		}

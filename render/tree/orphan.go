@@ -3,7 +3,6 @@ package tree
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -48,10 +47,15 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 	if p.index.after == nil {
 		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.folder.found)) {
-		if p.folder.found[name].isOrphan && !kept[name] {
-			problems = append(problems, manifest.Problem{File: p.folder.full(name), Message: message, Warning: true})
+	var names []string
+	for name, f := range p.folder.found {
+		if f.isOrphan && !kept[name] {
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		problems = append(problems, manifest.Problem{File: p.folder.full(name), Message: message, Warning: true})
 	}
 	return problems
 }

@@ -78,7 +78,7 @@ func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Proble
 // applied returns an object as Flux applies it, as far as that is known: without the values whose
 // variables are not known and that would be refused as they are.
 func (c *Checker) applied(o manifest.Object) (applied manifest.Object, problems []manifest.Problem) {
-	applied = manifest.Object{Written: o.Written, Origin: o.Origin, File: o.File} // of a kind that may have a variable
+	applied = o
 	text, err := yaml.Marshal(o.Object)
 	if err != nil {
 		return o, []manifest.Problem{invalid(o, err.Error())}

@@ -71,10 +71,7 @@ patches:
 configurations: [config.yaml]
 resources: [all.yaml]
 `
-	if err := writeFile(prod(root), "all.yaml", manifests(0, 4000, mixed)); err != nil {
-		return err
-	}
-	if err := writeFile(prod(root), "kustomization.yaml", overlay); err != nil {
+	if err := writeFolder(prod(root), manifests(0, 4000, mixed), overlay); err != nil {
 		return err
 	}
 	return copyConfiguration(root)
@@ -133,10 +130,7 @@ func editConfigMap(root string) (file, content string, err error) {
 // writeConfigMaps writes 5,000 ConfigMaps in one file.
 func writeConfigMaps(root string) error {
 	configMap := func(i int) string { return plain(3*i + 2) }
-	if err := writeFile(prod(root), "all.yaml", manifests(0, 5000, configMap)); err != nil {
-		return err
-	}
-	return writeFile(prod(root), "kustomization.yaml", "namespace: shop\nresources: [all.yaml]\n")
+	return writeFolder(prod(root), manifests(0, 5000, configMap), "namespace: shop\nresources: [all.yaml]\n")
 }
 
 // writeDeployments writes 4,000 Deployments that each refer to one of 400 generated ConfigMaps, and
@@ -150,10 +144,7 @@ func writeDeployments(root string) error {
 	referring := func(i int) string {
 		return deployment(i, fmt.Sprintf(", envFrom: [{configMapRef: {name: settings-%d}}, {secretRef: {name: token}}]", i%400))
 	}
-	if err := writeFile(prod(root), "all.yaml", manifests(0, 4000, referring)); err != nil {
-		return err
-	}
-	return writeFile(prod(root), "kustomization.yaml", overlay.String())
+	return writeFolder(prod(root), manifests(0, 4000, referring), overlay.String())
 }
 
 // writeDefinitions writes six CustomResourceDefinitions of 11,111 fields each.
@@ -178,10 +169,7 @@ spec:
 %[2]s`
 	spec := schema("            ", 4)
 	all := manifests(0, 6, func(i int) string { return fmt.Sprintf(definition, i, spec) })
-	if err := writeFile(prod(root), "all.yaml", all); err != nil {
-		return err
-	}
-	return writeFile(prod(root), "kustomization.yaml", "resources: [all.yaml]\n")
+	return writeFolder(prod(root), all, "resources: [all.yaml]\n")
 }
 
 // schema returns the schema of a field, with ten fields in it unless depth is 0.
@@ -205,11 +193,8 @@ func writeOverlay(root string, n int, overlay string, kustomization func(folder 
 	list.WriteString(overlay + "resources:\n")
 	for i := range n / perFolder {
 		folder := fmt.Sprintf("team-%d", i)
-		dir := filepath.Join(prod(root), folder)
-		if err := writeFile(dir, "all.yaml", manifests(i*perFolder, perFolder, manifest)); err != nil {
-			return err
-		}
-		if err := writeFile(dir, "kustomization.yaml", kustomization(folder)); err != nil {
+		all := manifests(i*perFolder, perFolder, manifest)
+		if err := writeFolder(filepath.Join(prod(root), folder), all, kustomization(folder)); err != nil {
 			return err
 		}
 		list.WriteString("- " + folder + "\n")
@@ -220,6 +205,14 @@ func writeOverlay(root string, n int, overlay string, kustomization func(folder 
 // copyConfiguration writes the file that tells kustomize about the fields of the kinds.
 func copyConfiguration(root string) error {
 	return writeFile(prod(root), "config.yaml", string(gatehouse.All().KustomizeConfig()))
+}
+
+// writeFolder writes a folder with a manifest, all.yaml, and a kustomization.
+func writeFolder(dir, all, kustomization string) error {
+	if err := writeFile(dir, "all.yaml", all); err != nil {
+		return err
+	}
+	return writeFile(dir, "kustomization.yaml", kustomization)
 }
 
 func writeFile(dir, name, content string) error {
