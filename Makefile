@@ -5,7 +5,7 @@ SHELL := bash
 
 ENV ?= prod
 
-# Builds the controller as its image has it, to run or measure it.
+# Builds the controller with the flags of its image, to run or measure it.
 controller = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(1) ./cmd/controller
 
 # The tools are pinned in test/tools; go builds them once and caches them.
@@ -34,7 +34,7 @@ check: bin/render ## Fail with a diff if rendered/ or generated files are out of
 	exit $$status
 
 .PHONY: api
-api: ## Agree on the Go API for kinds as it is, which make check compares with
+api: ## Accept the current Go API for kinds, with which make check compares
 	test/api.sh -w
 
 # Phony, because go decides what to rebuild.
@@ -45,7 +45,7 @@ bin/render:
 .PHONY: test
 test: ## Run the tests
 	go test ./...
-	@# The tests start the API server before go notes what they depend on, so nothing of this is cached.
+	@# go does not see that these tests depend on the API server: a cached result would be wrong.
 	TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/oldest/kube-apiserver go test -count 1 ./test/...
 	go test -C release ./...
 	go test -C examples/customcluster ./...
@@ -84,7 +84,7 @@ bench-render: bin/render ## Compare the cost of rendering with kustomize build
 	go test -run '^$$' -bench . -timeout 0 ./test/bench/render
 
 .PHONY: bench-controller
-bench-controller: ## Compare the cost of the controller with its peers, on the cluster of KUBECONFIG; BENCH has flags
+bench-controller: ## Compare the cost of the controller with its peers, on the cluster of KUBECONFIG; flags in BENCH
 	$(call controller,bin/controller)
 	go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./test/bench/controller -args $(BENCH)
 
@@ -96,12 +96,12 @@ generate: ## Generate code, CRDs and docs/reference.md from apis/, and RBAC from
 	$(TOOL) controller-gen object paths=./kind
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
 	$(TOOL) controller-gen object crd paths=./test/testkind output:crd:dir=test/testkind
-	@# Clients cannot decode an object with such a value, and a watch may then hide all others:
-	@# controller-gen's pattern of a quantity admits a fractional exponent, like 1E1.5.
+	@# controller-gen's pattern of a quantity admits a fractional exponent, like 1E1.5. Clients cannot
+	@# decode such a value, and a watch may then hide all other objects.
 	sed -i 's/(\[eE\](\\+|-)?((\[0-9\]+(\\.\[0-9\]\*)?)|(\\.\[0-9\]+)))/([eE](\\+|-)?[0-9]{1,2})/' apis/crds/*.yaml
 	@# The API server accepts some strings that are not times, like 2026-01-01T00:00:00x5Z.
 	sed -i '/format: date-time$$/{N;s/^\( *\)format: date-time\n *type: string$$/\1format: date-time\n\1pattern: $(TIME)\n\1type: string/}' apis/crds/*.yaml
-	@# Go does not say which release of the time zones it has, but how it got them.
+	@# Go does not name its release of the tz database, but its update script does.
 	release=$$(sed -n 's/^DATA=//p' "$$(go env GOROOT)/lib/time/update.bash") && rm -f render/verdict/zone/*.zip && cp "$$(go env GOROOT)/lib/time/zoneinfo.zip" "render/verdict/zone/$$release.zip"
 	@# The program that prints role.yaml embeds it: write the file only after it has run.
 	roles=$$(go run ./cmd/controller rbac) && echo "$$roles" >environments/base/gatehouse/role.yaml
@@ -118,7 +118,7 @@ run: ## Run the controller against the current kubeconfig, impersonating its Ser
 # The name of a release, which is also the tag of its image.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 
-# The repository on GitHub that a release is of, OWNER/NAME; empty where there is none.
+# The repository of a release on GitHub, OWNER/NAME; empty without one.
 REPOSITORY ?= $(shell git remote get-url origin 2>/dev/null | sed -n 's|^.*github\.com[:/]\(.*\)|\1|p' | sed 's|\.git$$||')
 
 .PHONY: release
@@ -136,8 +136,8 @@ demo: bin/render ## Show everything on the cluster of KUBECONFIG: kind, k3d, min
 	$(MAKE) image IMAGE=gatehouse-controller:demo
 	test/demo.sh
 
-# The programs that tests need are built once, unless KUBEBUILDER_ASSETS names a folder
-# that has them. Some tests run once more with the API server of the oldest Kubernetes.
+# The control plane for tests is built once, unless KUBEBUILDER_ASSETS names a folder with its
+# programs. Some tests run again with the API server of the oldest Kubernetes.
 .PHONY: controlplane
 controlplane: ## Build the control plane for tests: etcd, kube-apiserver and kubectl
 test: controlplane bin/oldest/kube-apiserver
@@ -164,6 +164,6 @@ e2e: bin/render image ## Run the end-to-end tests on the cluster of KUBECONFIG
 	go test -tags e2e -count 1 -timeout 20m -v ./test/e2e
 
 .PHONY: soak
-soak: bin/render ## Disturb the cluster of KUBECONFIG for SOAK (default: 10m), and count what runs; SOAKFLAGS has flags
+soak: bin/render ## Disturb the cluster of KUBECONFIG for SOAK (default: 10m), and count starts; flags in SOAKFLAGS
 	$(call controller,bin/controller)
 	go run ./test/soak -for $${SOAK:-10m} $(SOAKFLAGS)
