@@ -7,9 +7,9 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// scaledTwice warns of workloads that say how many Pods they have and that an autoscaler scales:
-// each sync takes back what the autoscaler did. The warning is at the number where somebody wrote
-// it, and otherwise at the autoscaler. A workload with the number 0 is one that nothing scales.
+// scaledTwice warns of workloads with both spec.replicas and an autoscaler: each sync undoes the
+// autoscaler's changes. The warning is at spec.replicas if that is in a source file, otherwise at
+// the autoscaler. Autoscalers ignore a workload with 0 replicas.
 func scaledTwice(e Environment) (warnings []manifest.Problem) {
 	autoscalers := map[pod.Workload][]manifest.Object{}
 	for _, o := range e.Objects {
@@ -31,7 +31,7 @@ func scaledTwice(e Environment) (warnings []manifest.Problem) {
 	return warnings
 }
 
-// scaledBy returns the warning of a workload with a number of Pods and its autoscaler.
+// scaledBy returns the warning about a workload with spec.replicas and its autoscaler.
 func scaledBy(autoscaler, workload manifest.Object) manifest.Problem {
 	replicas, _, _ := unstructured.NestedFieldNoCopy(workload.Object, "spec", "replicas")
 	if !workload.IsRendered() {

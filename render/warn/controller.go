@@ -10,15 +10,15 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// controllerName is the name of the controller's Deployment, as it comes, and of its image, and
-// its label app.kubernetes.io/name.
+// controllerName is the default name of the controller's Deployment, the name of its image, and the
+// value of its label app.kubernetes.io/name.
 const controllerName = "gatehouse-controller"
 
-// controllerID is the Deployment of the controller, as it comes.
+// controllerID is the Deployment of the controller in environments/base/gatehouse.
 var controllerID = manifest.ID{Group: "apps", Kind: "Deployment", Namespace: "gatehouse-system", Name: controllerName}
 
-// missingController warns, at the first object of a kind with a gate, of an environment without
-// the controller: nothing would open the gates of its Pods.
+// missingController warns, at the first object of a gated kind, if the environment has no controller
+// to open gates.
 func missingController(e Environment) []manifest.Problem {
 	isGated := func(o manifest.Object) bool {
 		k := e.Kinds.Find(o.GroupVersionKind())
@@ -30,36 +30,36 @@ func missingController(e Environment) []manifest.Problem {
 	}
 	o := e.Objects[gated]
 	return []manifest.Problem{warning(o, "", nil,
-		"no Gatehouse controller in the environment: without it no %s starts: add environments/base/gatehouse or, where something else brings it, annotate the kustomization with %s: %s", o.GetKind(), ElsewhereAnnotation, controllerID)}
+		"no Gatehouse controller in the environment: without it no %s starts: add environments/base/gatehouse, or, if it exists elsewhere, annotate the kustomization with %s: %s", o.GetKind(), ElsewhereAnnotation, controllerID)}
 }
 
-// gatePolicyID is the policy that keeps gates for the controller, as it comes.
+// gatePolicyID is the policy in environments/base/gatehouse that lets only the controller open gates.
 var gatePolicyID = manifest.ID{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: "gatehouse-gates"}
 
-// missingGatePolicy warns of a controller without the policy that keeps gates for it: everybody
-// who may change Pods could open them.
+// missingGatePolicy warns of a controller without the gate policy: anyone who may change Pods could
+// open gates.
 func missingGatePolicy(e Environment) []manifest.Problem {
-	isIt := func(o manifest.Object) bool {
+	isPolicy := func(o manifest.Object) bool {
 		return o.GetKind() == gatePolicyID.Kind && strings.Contains(o.GetName(), gatePolicyID.Name)
 	}
-	if len(e.controllers) == 0 || len(e.Kinds.Gates()) == 0 || slices.ContainsFunc(e.Objects, isIt) || e.isElsewhere(gatePolicyID) {
+	if len(e.controllers) == 0 || len(e.Kinds.Gates()) == 0 || slices.ContainsFunc(e.Objects, isPolicy) || e.isElsewhere(gatePolicyID) {
 		return nil
 	}
 	return []manifest.Problem{warning(e.controllers[0], "", nil,
-		"no %s in the environment: without it all who may change Pods open gates: add environments/base/gatehouse/gate-policy.yaml or, where something else brings it, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
+		"no %s in the environment: without it anyone who may change Pods can open gates: add environments/base/gatehouse/gate-policy.yaml, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
 }
 
-// LocalImage is the image of a controller that no release has: it is built here, see isLocal.
+// LocalImage is the controller's image if it is built from this repository. See isLocal.
 const LocalImage = controllerName + ":dev"
 
-// isLocal reports whether an image is of no registry, as one that is built here and loaded into the
-// nodes of a cluster: it has no digest to write.
+// isLocal reports whether an image is built locally and loaded into the nodes of a cluster. Without a
+// registry it has no digest.
 func isLocal(image string) bool {
 	return strings.HasSuffix(image, ":dev") && !strings.Contains(image, "/")
 }
 
-// unpinnedController warns of a controller whose image is not pinned to a digest: somebody may
-// replace the image that a tag names, and the other image could open any gate.
+// unpinnedController warns of a controller whose image is not pinned to a digest: an attacker who
+// moves the tag to another image could open any gate.
 func unpinnedController(e Environment) (warnings []manifest.Problem) {
 	if len(e.Kinds.Gates()) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func unpinnedController(e Environment) (warnings []manifest.Problem) {
 			continue
 		}
 		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image,
-			"%s is not pinned to a digest, so that others may replace what opens gates: write %s@sha256:..., as the registry has it, or give images: a digest", image, image))
+			"%s is not pinned to a digest, and another image of that name could open any gate: write %s@sha256:... with the digest in the registry, or give images: a digest", image, image))
 	}
 	return warnings
 }
@@ -94,12 +94,12 @@ func IsController(o manifest.Object) bool {
 	return imageName(image) == controllerName
 }
 
-// controllerContainer returns the index and image of the container that may run the controller:
-// the one with its image, or the one of the name controller, or the first.
+// controllerContainer returns the index and image of the container that runs the controller: by its
+// image, otherwise the container named controller, otherwise the first.
 func controllerContainer(o manifest.Object) (index int, image string) {
 	list, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "template", "spec", "containers")
 	containers, _ := list.([]any)
-	for _, isIt := range []func(name, image string) bool{
+	for _, matches := range []func(name, image string) bool{
 		func(_, image string) bool { return imageName(image) == controllerName },
 		func(name, _ string) bool { return name == "controller" },
 		func(string, string) bool { return true },
@@ -108,7 +108,7 @@ func controllerContainer(o manifest.Object) (index int, image string) {
 			container, _ := item.(map[string]any)
 			name, _ := container["name"].(string)
 			image, _ := container["image"].(string)
-			if isIt(name, image) {
+			if matches(name, image) {
 				return i, image
 			}
 		}
@@ -116,7 +116,7 @@ func controllerContainer(o manifest.Object) (index int, image string) {
 	return 0, ""
 }
 
-// imageName returns the last part of the name of an image, without registry, tag and digest.
+// imageName returns the last element of an image's name, without tag and digest.
 func imageName(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	image = image[strings.LastIndex(image, "/")+1:]

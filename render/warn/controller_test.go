@@ -14,8 +14,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// Who could open gates matters where a kind has one.
-func TestWarningsOfGates(t *testing.T) {
+func TestUnprotectedGatesOfGatedKindsAreReported(t *testing.T) {
 	const controller = `
 apiVersion: apps/v1
 kind: Deployment

@@ -1,77 +1,43 @@
 package warn
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"example.com/gatehouse/render/manifest"
 )
 
-// missingNamespaces warns of namespaces that the environment does not bring, where it brings
-// others: most are misspelled. It warns once of each, at the first object in it.
+// missingNamespaces warns once of each undefined namespace, at its first object, in an environment
+// that defines any: a cluster without the Namespace refuses the whole sync.
 func missingNamespaces(e Environment) (warnings []manifest.Problem) {
-	var brought []string
+	var defined []string
 	for _, o := range e.Objects {
 		if o.GroupVersionKind().Group == "" && o.GetKind() == "Namespace" {
-			brought = append(brought, o.GetName())
+			defined = append(defined, o.GetName())
 		}
 	}
-	if len(brought) == 0 {
-		return nil
-	}
-	missing, objects := e.withoutNamespace(brought)
-	for _, o := range missing {
+	known := slices.Clone(defined)
+	for _, o := range e.Objects {
 		id := manifest.ID{Kind: "Namespace", Name: o.GetNamespace()}
-		if e.isElsewhere(id) || e.mayMakeNamespace(id.Name) {
+		if len(defined) == 0 || id.Name == "" || o.IsRendered() || slices.Contains(known, id.Name) || isInEveryCluster(id.Name) || e.isElsewhere(id) {
 			continue
 		}
-		hint, how := manifest.DidYouMean(id.Name, brought), ""
-		if hint == "" {
-			hint = ":"
+		if namespaced, isKind := e.IsNamespaced(o.GroupVersionKind()); isKind && !namespaced {
+			continue
 		}
-		if n := objects[id.Name]; n > 1 {
-			how = fmt.Sprintf(" (%d objects need it)", n)
+		known = append(known, id.Name)
+		remedy := ": add it"
+		if hint := manifest.DidYouMean(id.Name, defined); hint != "" {
+			remedy = hint + " Otherwise add it"
 		}
 		warnings = append(warnings, warning(o, "metadata.namespace", id.Name,
-			"no %s in the environment, which brings others%s add it or, where something else brings it, annotate the kustomization with %s: %[1]s%[4]s", id, hint, ElsewhereAnnotation, how))
+			"%s is not defined here%s, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", id, remedy, ElsewhereAnnotation))
 	}
 	return warnings
 }
 
-// withoutNamespace returns the first object in each namespace that is not among those brought, and
-// how many objects each has.
-func (e Environment) withoutNamespace(brought []string) (first []manifest.Object, objects map[string]int) {
-	objects = map[string]int{}
-	for _, o := range e.Objects {
-		name := o.GetNamespace()
-		if name == "" || o.IsRendered() || slices.Contains(brought, name) || isInEveryCluster(name) {
-			continue
-		}
-		if namespaced, known := e.IsNamespaced(o.GroupVersionKind()); known && !namespaced {
-			continue
-		}
-		if objects[name]++; objects[name] == 1 {
-			first = append(first, o)
-		}
-	}
-	return first, objects
-}
-
-// isInEveryCluster reports whether a namespace is default, or one of Kubernetes itself, for
-// which the prefix kube- is reserved, or of OpenShift.
+// isInEveryCluster reports whether Kubernetes or OpenShift creates the namespace: default, or one
+// with a reserved prefix.
 func isInEveryCluster(namespace string) bool {
 	return namespace == "default" || strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift-")
-}
-
-// mayMakeNamespace reports whether an object of a kind that is not Kubernetes' own has a name or
-// mentions it, as an Application of Argo CD that creates its namespace does.
-func (e Environment) mayMakeNamespace(name string) bool {
-	return slices.ContainsFunc(e.Objects, func(o manifest.Object) bool {
-		gvk := o.GroupVersionKind()
-		return e.Kinds.Find(gvk) == nil && !scheme.Scheme.IsGroupRegistered(gvk.Group) && gvk.Group != "apiextensions.k8s.io" &&
-			(o.GetName() == name || manifest.Contains(o.Object["spec"], func(_ string, value any) bool { return value == name }))
-	})
 }

@@ -1,6 +1,6 @@
-// Package warn finds what the API server accepts and that may yet not be what was meant. Each
-// rule has a file, or is of a kind. A rule says nothing where it cannot be sure: people ignore
-// warnings that are often wrong.
+// Package warn finds objects that the API server accepts but that are probably mistakes. Each rule
+// has a file, or belongs to a kind. A rule is silent unless it is sure: people ignore warnings that
+// are often wrong.
 package warn
 
 import (
@@ -18,28 +18,28 @@ import (
 	"example.com/gatehouse/render/parallel"
 )
 
-// ElsewhereAnnotation is an annotation of kustomizations. Its value lists objects that an
-// environment needs and something else brings, as problems name them: "Namespace monitoring,
-// Deployment shop/web".
+// ElsewhereAnnotation is an annotation of kustomizations. It lists objects that the environment
+// needs and does not define, because they exist elsewhere: "Namespace monitoring, Deployment
+// shop/web".
 const ElsewhereAnnotation = "gatehouse.example.com/elsewhere"
 
 // Environment is a rendered environment.
 type Environment struct {
-	// Kinds are those that people may write.
+	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
-	// Objects are all objects: those that people wrote and what they are rendered to.
+	// Objects are all objects: source objects and rendered objects.
 	Objects []manifest.Object
-	// Local are CustomResourceDefinitions that are known and that something else brings.
+	// Local are CustomResourceDefinitions that are known here and applied from elsewhere.
 	Local []manifest.Object
-	// IsNamespaced reports whether objects of a kind are in a namespace, and whether the kind is
+	// IsNamespaced reports whether objects of a kind have a namespace, and whether the kind is
 	// known.
 	IsNamespaced func(schema.GroupVersionKind) (namespaced, known bool)
-	// Elsewhere are the values of ElsewhereAnnotation.
+	// Elsewhere holds the values of ElsewhereAnnotation.
 	Elsewhere []string
-	// Now is when the environment is rendered; zero for no warnings that depend on it.
+	// Now is the time of rendering. If it is zero, warnings do not depend on the time.
 	Now time.Time
 
-	controllers []manifest.Object // those of Objects for which IsController is true
+	controllers []manifest.Object // the Objects that IsController accepts
 }
 
 // Warnings returns the warnings of all rules, without files and lines, and an error for each kind
@@ -51,23 +51,22 @@ func (e Environment) Warnings() (warnings []manifest.Problem) {
 		}
 	}
 	rules := []func(Environment) []manifest.Problem{
-		missingNamespaces, definitionsOfCharts, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
+		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](e) })
 	return slices.Concat(found...)
 }
 
-// ofKinds returns the warnings of the kinds themselves.
+// ofKinds returns the warnings by the rules of the kinds.
 func ofKinds(e Environment) (warnings []manifest.Problem) {
-	hasOwn := func(k kind.Kind) bool { return k.HasWarnings() }
-	if !slices.ContainsFunc(e.Kinds.All, hasOwn) {
+	if !slices.ContainsFunc(e.Kinds.All, func(k kind.Kind) bool { return k.HasWarnings() }) {
 		return nil
 	}
-	written := map[manifest.ID]manifest.Object{}
+	sources := map[manifest.ID]manifest.Object{}
 	for _, o := range e.Objects {
 		if e.Kinds.Find(o.GroupVersionKind()) != nil {
-			written[o.ID()] = o
+			sources[o.ID()] = o
 		}
 	}
 	for _, v := range e.Kinds.Views(kind.Environment{All: untyped(e.Objects), Now: e.Now}, untyped(e.Local)) {
@@ -76,9 +75,9 @@ func ofKinds(e Environment) (warnings []manifest.Problem) {
 			warnings = append(warnings, manifest.Problem{Message: err.Error()})
 		}
 		for _, w := range found {
-			o, ok := written[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
+			o, ok := sources[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
 			if !ok {
-				continue // it is not of the environment
+				continue // the rule made the object up
 			}
 			value, _, _ := unstructured.NestedFieldNoCopy(o.Object, manifest.SplitField(w.Field)...)
 			warnings = append(warnings, warning(o, w.Field, value, "%s", w.Message))
@@ -95,7 +94,7 @@ func untyped(objects []manifest.Object) []*unstructured.Unstructured {
 	return all
 }
 
-// warning returns a warning about a field of an object that has a value.
+// warning returns a warning about a field of an object and its value.
 func warning(o manifest.Object, field string, value any, format string, args ...any) manifest.Problem {
 	message := fmt.Sprintf(format, args...)
 	if field != "" {
@@ -106,7 +105,7 @@ func warning(o manifest.Object, field string, value any, format string, args ...
 	return w
 }
 
-// isElsewhere reports whether an annotation says that something else brings an object.
+// isElsewhere reports whether ElsewhereAnnotation lists the object.
 func (e Environment) isElsewhere(id manifest.ID) bool {
 	for _, list := range e.Elsewhere {
 		for entry := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
