@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// FromYAML decodes an object from a YAML mapping, with the values that the API server would get.
-// The error is an InexactError where it would get one otherwise than it is written. FromYAML
-// changes the node.
+// FromYAML decodes an object from a YAML mapping, with the values that the API server receives. It
+// returns an InexactError if the API server would receive another value. FromYAML changes the node.
 func FromYAML(node *yaml.Node) (Object, error) {
 	var inexact *InexactError
 	EachScalar(node, nil, func(scalar *yaml.Node, keys []string, isKey bool) {
@@ -23,7 +22,7 @@ func FromYAML(node *yaml.Node) (Object, error) {
 		case reason != "" && inexact == nil:
 			inexact = &InexactError{Keys: slices.Clone(keys), Value: scalar.Value, Reason: reason}
 		case isKey, scalar.ShortTag() == "!!timestamp":
-			// JSON has neither times nor other keys than text: kubectl takes them as they are written.
+			// JSON has neither times nor keys other than text: kubectl keeps their literal text.
 			scalar.Tag = "!!str"
 		}
 	})
@@ -41,8 +40,8 @@ func FromYAML(node *yaml.Node) (Object, error) {
 	return Object{Unstructured: u, Written: u}, nil
 }
 
-// jsonValue returns a decoded value as unstructured objects have it after a round trip through
-// JSON: whole numbers are int64 where they fit, all others float64.
+// jsonValue converts a decoded value to the types of a round trip through JSON: whole numbers that
+// fit become int64, all other numbers float64.
 func jsonValue(value any) (_ any, err error) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -67,22 +66,21 @@ func jsonValue(value any) (_ any, err error) {
 		}
 	case nil, bool, int64, string:
 	default:
-		return nil, fmt.Errorf("%T is no value of JSON", value)
+		return nil, fmt.Errorf("%T has no JSON form", value)
 	}
 	return value, nil
 }
 
-// InexactError is a value that cannot be kept as it is written. Indexes among its keys are in
-// brackets.
+// InexactError is the error of a value that would change on its way to the API server. Indexes among
+// its keys are in brackets.
 type InexactError struct {
 	Keys          []string
 	Value, Reason string
 }
 
-// Error implements error.
 func (e *InexactError) Error() string { return e.Problem(ID{}).Message }
 
-// Problem returns the error as the problem of an object, or of a patch without a name.
+// Problem returns the error as a problem of an object, or of a patch, which may have no name.
 func (e *InexactError) Problem(id ID) Problem {
 	p, shown := Problem{Field: JoinField(e.Keys), Value: Value{Is: e.Value}}, e.Value
 	if id.Name != "" {
@@ -95,14 +93,14 @@ func (e *InexactError) Problem(id ID) Problem {
 	return p
 }
 
-// mayBeSecret reports whether a value may be that of a Secret. A patch need not have a kind.
+// mayBeSecret reports whether a value may be secret. A patch may have no kind.
 func mayBeSecret(kind string, keys []string) bool {
 	isData := len(keys) > 0 && (keys[0] == "data" || keys[0] == "stringData")
 	return kind == "Secret" || isData && kind != "ConfigMap"
 }
 
-// EachScalar calls visit with each scalar in a tree of nodes, as it is written, with the keys that
-// lead to it, and with each key. The keys are to be cloned where visit keeps them.
+// EachScalar calls visit with each scalar and each key in a tree of nodes, and with its path. visit
+// has to clone keys to keep them.
 func EachScalar(node *yaml.Node, keys []string, visit func(scalar *yaml.Node, keys []string, isKey bool)) {
 	switch node.Kind {
 	case yaml.ScalarNode:
@@ -117,7 +115,7 @@ func EachScalar(node *yaml.Node, keys []string, visit func(scalar *yaml.Node, ke
 			if key.Kind == yaml.AliasNode {
 				key = key.Alias
 			}
-			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" { // decoding says why the former is no key
+			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" { // decoding reports the former
 				EachScalar(value, keys, visit)
 				continue
 			}
@@ -127,9 +125,8 @@ func EachScalar(node *yaml.Node, keys []string, visit func(scalar *yaml.Node, ke
 	}
 }
 
-// isTextAnyway reports whether a key that is not text becomes the text that is written: 1 does,
-// 0x1 does not.
-func isTextAnyway(key *yaml.Node) bool {
+// keepsText reports whether a key of another type becomes its literal text: 1 does, 0x1 does not.
+func keepsText(key *yaml.Node) bool {
 	var value any
 	err := key.Decode(&value)
 	switch value.(type) {
@@ -141,13 +138,14 @@ func isTextAnyway(key *yaml.Node) bool {
 
 const tooLarge = "does not fit into a signed 64-bit integer and would be rounded: write a smaller number, or text in quotes"
 
-// Inexact returns why the API server would not get a scalar as it is written, "" if it would.
+// Inexact returns the reason why the API server would receive another value than the literal one, or
+// "" if it would not.
 func Inexact(scalar *yaml.Node, isKey bool) string {
 	tag := scalar.ShortTag()
 	switch {
 	case isKey && scalar.Value == "<<":
-		return "is a key that YAML tools take for a merge: rename it"
-	case isKey && tag != "!!str" && !isTextAnyway(scalar):
+		return "is a key that YAML tools treat as a merge: rename it"
+	case isKey && tag != "!!str" && !keepsText(scalar):
 		return "is a key, and keys are text: put it in quotes"
 	case isKey, tag == "!!str", tag == "!!timestamp":
 		return ""
@@ -158,7 +156,7 @@ func Inexact(scalar *yaml.Node, isKey bool) string {
 	}
 	var value any
 	if err := scalar.Decode(&value); err != nil {
-		return "is not what its tag says: write it without the tag, or text in quotes"
+		return "does not match its tag: write it without the tag, or text in quotes"
 	}
 	switch value := value.(type) {
 	case uint64:
@@ -167,7 +165,7 @@ func Inexact(scalar *yaml.Node, isKey bool) string {
 		return inexactFloat(value, strings.ReplaceAll(scalar.Value, "_", ""))
 	case string:
 		if !utf8.ValidString(value) {
-			return "is binary and no text, which JSON cannot hold: write base64 without the tag"
+			return "is binary, and JSON has only text: write base64 without the tag"
 		}
 	}
 	return ""
@@ -176,10 +174,10 @@ func Inexact(scalar *yaml.Node, isKey bool) string {
 func inexactFloat(value float64, literal string) string {
 	switch kept := strconv.FormatFloat(value, 'g', -1, 64); {
 	case math.IsInf(value, 0) || math.IsNaN(value):
-		return "is no number that JSON has: write a number, or text in quotes"
+		return "is not a JSON number: write a number, or text in quotes"
 	case isInteger(literal) && (value <= math.MinInt64 || value >= math.MaxInt64):
 		return tooLarge
-	case decimalOf(literal) != decimalOf(kept):
+	case significantDigits(literal) != significantDigits(kept): // kept is so close that no other difference is possible
 		return "has more digits than a 64-bit float and would be " + kept + ": write that, or text in quotes"
 	}
 	return ""
@@ -187,25 +185,8 @@ func inexactFloat(value float64, literal string) string {
 
 func isInteger(literal string) bool { return !strings.ContainsAny(literal, ".eExX") }
 
-// decimal is a decimal number: its sign, its digits without zeros at either end, and
-// the power of ten of the first.
-type decimal struct {
-	negative bool
-	digits   string
-	exponent int
-}
-
-// decimalOf reads a decimal literal.
-func decimalOf(literal string) (d decimal) {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(literal), "e")
-	d.exponent, _ = strconv.Atoi(exponent) // one too large is not of a finite number
-	d.negative = strings.HasPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(strings.TrimLeft(mantissa, "+-"), ".")
-	d.digits = strings.TrimLeft(whole+fraction, "0")
-	d.exponent += len(d.digits) - len(fraction)
-	d.digits = strings.TrimRight(d.digits, "0")
-	if d.digits == "" {
-		return decimal{}
-	}
-	return d
+// significantDigits returns the digits of a decimal literal without zeros at either end.
+func significantDigits(literal string) string {
+	mantissa, _, _ := strings.Cut(strings.ToLower(literal), "e")
+	return strings.Trim(strings.NewReplacer("-", "", "+", "", ".", "").Replace(mantissa), "0")
 }

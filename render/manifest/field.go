@@ -8,8 +8,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// SplitField splits the path of a field as the API server writes it,
-// spec.env[0].name or metadata.labels[a.b/c], into keys and indexes.
+// SplitField splits a field path of the API server, such as spec.env[0].name or
+// metadata.labels[a.b/c], into keys and indexes.
 func SplitField(field string) []string {
 	var keys []string
 	for field != "" {
@@ -30,8 +30,7 @@ func SplitField(field string) []string {
 	return keys
 }
 
-// JoinField joins keys, and indexes in brackets, to the path of a field as the API server writes
-// it.
+// JoinField joins keys, and indexes in brackets, to a field path of the API server.
 func JoinField(keys []string) string {
 	var field strings.Builder
 	for _, key := range keys {
@@ -50,7 +49,7 @@ func JoinField(keys []string) string {
 	return field.String()
 }
 
-// DidYouMean returns a hint at the known name that is nearest to a wrong one, "" if none is near.
+// DidYouMean returns a hint at the known name most similar to a wrong one, or "" if none is similar.
 func DidYouMean(name string, known []string) string {
 	best, distance := "", 3
 	for _, k := range slices.Sorted(slices.Values(known)) {
@@ -64,8 +63,8 @@ func DidYouMean(name string, known []string) string {
 	return fmt.Sprintf(": did you mean %q?", best)
 }
 
-// distanceOf returns how many letters of two names differ, whatever their case. It counts the
-// same letters in another order as one that differs.
+// distanceOf returns the edit distance of two names, ignoring case. Two names of the same letters
+// have distance 1.
 func distanceOf(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	d := levenshtein.Distance(a, b, nil)

@@ -10,18 +10,17 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// hostile are values that would be more than text to GitHub or GitLab.
+// hostile are values that GitHub or GitLab would render as more than text.
 var hostile = []string{
 	"@octocat", "#123", "!12", "GH-1", "https://example.com", "www.example.com", "a@example.com", ":smile:", "1234567890abcdef", "</code></td></table>", "<!--", "-->",
 	"[a](https://example.com)", "![a](https://example.com)", "`", "``", " ` ", "a`b``c", "|", `\|`, `\\|`, `\`, "a\nb", "\u202eabc", "\u200b", "\u3164", "a\ufe0f", "\u2800", "\x1b[31m", "$a$", "$`a`$", "**a**", "_a_", "~~a~~", "&lt;", "&#64;octocat", "/approve", "", " ",
 }
 
-// TestCodeSpan asks the parser of GitHub, where it is installed, what a value is to it: the
-// text of one element <code>, in one cell.
-func TestCodeSpan(t *testing.T) {
+// TestCodeSpanIsOneCodeElement runs GitHub's Markdown parser, if it is installed.
+func TestCodeSpanIsOneCodeElement(t *testing.T) {
 	program, err := exec.LookPath("cmark-gfm")
 	if err != nil {
-		t.Skip("there is no cmark-gfm")
+		t.Skip("cmark-gfm is not installed")
 	}
 	for _, value := range hostile {
 		cell := kind.Say("%s", value)

@@ -1,4 +1,4 @@
-// Package manifest has the objects of an environment, their YAML, and problems with them.
+// Package manifest holds the objects of an environment, their YAML, and their problems.
 package manifest
 
 import (
@@ -14,30 +14,29 @@ import (
 type Object struct {
 	*unstructured.Unstructured
 
-	// Written is what people wrote, as kustomize built it: the object itself, or the
-	// one that it was rendered from. It is nil where overrides added the object.
+	// Written is the source object as kustomize built it: the object itself, or the object
+	// that it was rendered from. It is nil if overrides added the object.
 	Written *unstructured.Unstructured
 
-	// Origin is the file that people wrote the object in, or the one that it was rendered
-	// from, relative to the root; empty where that is unknown.
+	// Origin is the source file, relative to the root; empty if unknown.
 	Origin string
 
-	// File is the file in rendered/ that holds the object, relative to the root, with slashes;
-	// empty until the object is laid out.
+	// File is the object's file in rendered/, relative to the root, with slashes; empty until
+	// the object is laid out.
 	File string
 }
 
-// IsRendered reports whether the object was rendered from another.
+// IsRendered reports whether the object was rendered from another object.
 func (o Object) IsRendered() bool {
 	return o.Written != nil && o.Written != o.Unstructured
 }
 
-// Source returns what people wrote: the object itself, or the one it was rendered from.
+// Source returns the source object, which may be o itself.
 func (o Object) Source() Object {
 	return Object{Unstructured: o.Written, Written: o.Written, Origin: o.Origin}
 }
 
-// Copy returns a copy of the object that may be changed.
+// Copy returns a deep copy of the object. A rendered object keeps its source object.
 func (o Object) Copy() Object {
 	isRendered := o.IsRendered()
 	o.Unstructured = o.DeepCopy()
@@ -47,21 +46,21 @@ func (o Object) Copy() Object {
 	return o
 }
 
-// NamespaceOrDefault returns the namespace that an object of a namespaced kind will be in.
+// NamespaceOrDefault returns the object's namespace in a cluster, if its kind is namespaced.
 func (o Object) NamespaceOrDefault() string {
 	return cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)
 }
 
-// IDInNamespace returns the ID of the object with the namespace that it will be in, if it has
-// one at all: an object that names the default namespace is the same object.
+// IDInNamespace returns the ID with NamespaceOrDefault, so that an object without a namespace and
+// the same object in the default namespace are equal.
 func (o Object) IDInNamespace() ID {
 	id := o.ID()
 	id.Namespace = o.NamespaceOrDefault()
 	return id
 }
 
-// As returns an object as a Go type: the zero value of the type where there is no object, or it
-// cannot be read.
+// As converts an object to a Go type. Without an object, or if it does not fit the type, As returns
+// the zero value.
 func As[T any](o *unstructured.Unstructured) (typed T) {
 	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &typed) != nil {
 		return *new(T)
@@ -69,7 +68,7 @@ func As[T any](o *unstructured.Unstructured) (typed T) {
 	return typed
 }
 
-// ID tells an object from all others of a cluster.
+// ID identifies an object in a cluster.
 type ID struct {
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind"`
@@ -77,13 +76,12 @@ type ID struct {
 	Name      string `json:"name"`
 }
 
-// ID returns the ID of the object as it is written: without a namespace where it
-// names none.
+// ID returns the object's ID, without a namespace if the object has no metadata.namespace.
 func (o Object) ID() ID {
 	return ID{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}
 }
 
-// String returns how people name the object, "" if there is none.
+// String returns "Kind namespace/name", or "" without an object.
 func (o Object) String() string {
 	if o.Unstructured == nil {
 		return ""
@@ -91,13 +89,17 @@ func (o Object) String() string {
 	return o.ID().String()
 }
 
-// String returns how people name the object: "Kind namespace/name".
+// String returns "Kind namespace/name".
 func (id ID) String() string {
 	if id.Namespace == "" {
 		return id.Kind + " " + id.Name
 	}
 	return id.Kind + " " + id.Namespace + "/" + id.Name
 }
+
+// IsListKind reports whether kustomize and kubectl treat an object of this kind as a list of objects,
+// if it has items: a List, or a kind such as ConfigMapList.
+func IsListKind(kind string) bool { return strings.HasSuffix(kind, "List") }
 
 // Group returns the group of an apiVersion; empty for the core group.
 func Group(apiVersion string) string {

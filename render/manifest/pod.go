@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// PodTemplatePath returns the path of the Pod template in objects of a built-in kind that has
-// one: that of a Pod is its root.
+// PodTemplatePath returns the path of the Pod template in objects of a built-in kind. For a Pod,
+// the path is empty.
 func PodTemplatePath(kind string) (path []string, ok bool) {
 	switch kind {
 	case "Pod":
@@ -22,8 +22,8 @@ func PodTemplatePath(kind string) (path []string, ok bool) {
 	return nil, false
 }
 
-// MakesPods reports whether an object is of a built-in kind that makes Pods, or a Pod.
+// MakesPods reports whether an object is a Pod, or of a built-in kind with a Pod template.
 func MakesPods(o *unstructured.Unstructured) bool {
 	_, ok := PodTemplatePath(o.GetKind())
-	return ok && !strings.Contains(o.GroupVersionKind().Group, ".") // kinds of others have such a group
+	return ok && !strings.Contains(o.GroupVersionKind().Group, ".") // groups of custom resources have a dot
 }

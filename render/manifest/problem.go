@@ -10,46 +10,43 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Problem is something wrong with an environment: an error, which keeps it from being
-// rendered, or a warning, which does not.
+// Problem is an error, which keeps an environment from being rendered, or a warning, which does not.
 type Problem struct {
 	// File is the file to change, relative to the root, with slashes.
 	File string `json:"file,omitempty"`
-	// Line is the line to change, from 1; 0 where it is not known.
+	// Line is the line to change, from 1; 0 if unknown.
 	Line int `json:"line,omitempty"`
-	// Object is what the problem is with: "Kind namespace/name".
+	// Object is the object with the problem: "Kind namespace/name".
 	Object string `json:"object,omitempty"`
-	// Field is the path of the field that is wrong, as the API server writes it:
-	// spec.env[0].name. It is empty where the object as a whole is.
+	// Field is the API server's path of the wrong field, such as spec.env[0].name; empty if the
+	// problem is with the whole object.
 	Field string `json:"field,omitempty"`
-	// Message says what is wrong and what to write instead.
+	// Message names the mistake and the remedy.
 	Message string `json:"message"`
-	// Warning reports whether the environment is rendered nevertheless.
+	// Warning reports whether the problem is only a warning.
 	Warning bool `json:"-"`
 
-	// Subject is the object, where it is one that was built.
+	// Subject is the built object, if there is one.
 	Subject Object `json:"-"`
-	// Value is what the field holds, by which its line is found.
+	// Value is the field's value, which helps to find its line.
 	Value Value `json:"-"`
 }
 
-// Value is what is known of the value of a field that is wrong. The zero Value is
-// that of any.
+// Value describes the value of a wrong field. The zero Value matches any.
 type Value struct {
-	// Is is the value itself, where it is a scalar.
+	// Is is the value itself, if it is a scalar.
 	Is any
-	// Type is the JSON type of the value, like string or object, where no more than
-	// that is known.
+	// Type is the JSON type of the value, such as string or object, if nothing more is known.
 	Type string
 }
 
-// NewProblem returns a problem with an object, to be located.
+// NewProblem returns a problem of an object, still without its file and line.
 func NewProblem(o Object, field string, value Value, message string) Problem {
 	return Problem{Object: o.String(), Field: field, Message: message, Subject: o, Value: value}
 }
 
-// String returns the problem on one line, like a compiler's. Characters that would break the
-// line, or control a terminal, are escaped: anybody may have written the names.
+// String formats the problem on one line, as compilers do. It escapes characters that would break
+// the line or control a terminal.
 func (p Problem) String() string {
 	var parts []string
 	if p.File != "" {
@@ -64,10 +61,10 @@ func (p Problem) String() string {
 	return kind.Visible(strings.Join(append(parts, p.Message), ": "))
 }
 
-// IsError reports whether the problem keeps an environment from being rendered.
+// IsError reports whether the problem is not only a warning.
 func (p Problem) IsError() bool { return !p.Warning }
 
-// Position returns the file and line of the problem, like a compiler's.
+// Position returns "file:line", or the file alone if the line is unknown.
 func (p Problem) Position() string {
 	if p.Line == 0 {
 		return p.File
@@ -75,7 +72,7 @@ func (p Problem) Position() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// FirstOf lists names, and counts those after the first few: "a, b, 3 more".
+// FirstOf lists the first names and counts the rest: "a, b, 3 more".
 func FirstOf(most int, names []string) string {
 	if more := len(names) - most; more > 0 {
 		names = append(slices.Clip(names[:most]), fmt.Sprintf("%d more", more))
@@ -88,7 +85,7 @@ func HasErrors(problems []Problem) bool {
 	return slices.ContainsFunc(problems, Problem.IsError)
 }
 
-// SplitProblems returns errors and warnings apart, neither of them nil.
+// SplitProblems separates errors from warnings. Neither result is nil.
 func SplitProblems(problems []Problem) (errors, warnings []Problem) {
 	errors, warnings = []Problem{}, []Problem{}
 	for _, p := range problems {
@@ -101,7 +98,7 @@ func SplitProblems(problems []Problem) (errors, warnings []Problem) {
 	return errors, warnings
 }
 
-// SortProblems puts problems in the order of their files and lines, each once and on one line.
+// SortProblems sorts problems by file and line, removes duplicates, and joins each message's lines.
 func SortProblems(problems []Problem) []Problem {
 	for i, p := range problems {
 		problems[i].Message = lineBreaks.ReplaceAllString(drawings.ReplaceAllString(strings.TrimSpace(p.Message), ""), "; ")
@@ -114,14 +111,14 @@ func SortProblems(problems []Problem) []Problem {
 	return slices.CompactFunc(problems, func(a, b Problem) bool { return a.String() == b.String() })
 }
 
-// A library may write a message on several lines. CEL draws a piece of the expression below it, and
-// an arrow at the position that the message names.
+// A library may write a message on several lines. CEL draws part of the expression below it, with an
+// arrow at the position in the message.
 var (
 	drawings   = regexp.MustCompile(`(?m)\n \| .*$`)
 	lineBreaks = regexp.MustCompile(`:?\s*\n\s*`)
 )
 
-// Duplicate returns the problem of an object that is at another position as well.
+// Duplicate returns the problem of an object that is also at another position.
 func Duplicate(position string) Problem {
 	return Problem{Message: fmt.Sprintf("duplicate object: it is in %s as well; remove or rename one", position)}
 }

@@ -16,7 +16,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// readers are those whom what is written is for, and us.
+// readers are the YAML readers of rendered files: other tools and Gatehouse itself.
 var readers = map[string]func(text []byte) (any, error){
 	"kubectl": func(text []byte) (any, error) {
 		b, err := sigsyaml.YAMLToJSONStrict(text)
@@ -47,7 +47,7 @@ func fromJSON(b []byte) (content any, err error) {
 	return content, err
 }
 
-// asJSON tells values apart, but no number from another of the same value.
+// asJSON makes values comparable. Numbers of the same value are equal.
 func asJSON(content any) string {
 	b, err := json.Marshal(content)
 	if err != nil {
@@ -56,8 +56,8 @@ func asJSON(content any) string {
 	return string(b)
 }
 
-// strangeText has what YAML has rules for: spaces and breaks at either end, breaks and
-// marks of Unicode, control characters, indicators, long lines.
+// strangeText generates text with special meanings in YAML: surrounding spaces and line breaks,
+// Unicode breaks and marks, control characters, indicators, long lines.
 func strangeText() *rapid.Generator[string] {
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -87,8 +87,7 @@ func strangeObject() *rapid.Generator[map[string]any] {
 	return mapping
 }
 
-// Every reader reads what was written.
-func TestReaders(t *testing.T) {
+func TestEveryReaderReadsTheWrittenObject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := strangeObject().Draw(t, "object")
 		written, err := Object{Unstructured: &unstructured.Unstructured{Object: content}}.YAML()
@@ -104,13 +103,13 @@ func TestReaders(t *testing.T) {
 	})
 }
 
-// keyPieces make keys whose order the library cannot decide.
+// keyPieces make keys without a consistent order in the YAML library.
 var keyPieces = rapid.SliceOfN(rapid.SampledFrom([]string{"1", "12", "0", "00", "9", "a", "B", "_", ":", "-", ".", "/", "Gi", "X", "٣", "é", ""}), 1, 5)
 
-// What is written depends on no chance: not on the order in which a map gives its keys.
-func TestKeysHaveOneOrder(t *testing.T) {
+// The order of the keys must not depend on the random iteration of maps.
+func TestKeyOrderIsDeterministic(t *testing.T) {
 	if compareKeys("1Gi", "6X_C") >= 0 || compareKeys("6X_C", "12:30:45") >= 0 || compareKeys("12:30:45", "1Gi") >= 0 {
-		t.Error("these have an order: sortedKeys may be simpler")
+		t.Error("the library's order of these is transitive: simplify sortedKeys")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		content := map[string]any{}
@@ -126,8 +125,8 @@ func TestKeysHaveOneOrder(t *testing.T) {
 	})
 }
 
-// Of two keys, the order is the library's, and so is it of all that it has one order of.
-func TestOrderIsTheLibrarys(t *testing.T) {
+// Pairs of keys, and keys with a consistent order, are in the library's order.
+func TestKeyOrderIsTheLibrarys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := strings.Join(keyPieces.Draw(t, "a"), ""), strings.Join(keyPieces.Draw(t, "b"), "")
 		if a == b {

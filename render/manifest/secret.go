@@ -9,8 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// IsEncrypted reports whether SOPS encrypted an object, or a file that a Secret was generated
-// from.
+// IsEncrypted reports whether SOPS encrypted an object, or a file in a generated Secret.
 func IsEncrypted(u *unstructured.Unstructured) bool {
 	if u.Object["sops"] != nil {
 		return true
@@ -29,10 +28,10 @@ func IsEncrypted(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// applied matches the name of an annotation in which a tool keeps the object that it applied.
+// applied matches annotations that hold a tool's last applied version of the object.
 var applied = regexp.MustCompile(`last-applied|/(?:applied|original)$`)
 
-// MayHoldSecret reports whether an annotation of a Secret may hold the values of a Secret.
+// MayHoldSecret reports whether an annotation of a Secret may hold values of a Secret.
 func MayHoldSecret(key, value string) bool {
 	if value == "" {
 		return false

@@ -2,24 +2,27 @@ package manifest
 
 import "iter"
 
-// Values yields content and every value in it, each after the one that holds it, with its key in a
-// mapping. The key is empty for content and for the items of a list.
+// Values yields content and every value inside it, parents first, each with its key in a mapping.
+// The key of content itself, and of an item in a list, is empty.
 func Values(content any) iter.Seq2[string, any] {
-	return func(yield func(key string, value any) bool) { _ = yield("", content) && yieldInner(content, yield) }
+	return func(yield func(key string, value any) bool) { yieldAll("", content, yield) }
 }
 
-// yieldInner yields the values in content, and reports whether yield took all of them.
-func yieldInner(content any, yield func(key string, value any) bool) bool {
-	switch content := content.(type) {
+// yieldAll reports whether yield accepted value and all values inside it.
+func yieldAll(key string, value any, yield func(key string, value any) bool) bool {
+	if !yield(key, value) {
+		return false
+	}
+	switch value := value.(type) {
 	case map[string]any:
-		for key, value := range content {
-			if !yield(key, value) || !isScalar(value) && !yieldInner(value, yield) {
+		for key, item := range value {
+			if !yieldAll(key, item, yield) {
 				return false
 			}
 		}
 	case []any:
-		for _, item := range content {
-			if !yield("", item) || !isScalar(item) && !yieldInner(item, yield) {
+		for _, item := range value {
+			if !yieldAll("", item, yield) {
 				return false
 			}
 		}
@@ -27,19 +30,10 @@ func yieldInner(content any, yield func(key string, value any) bool) bool {
 	return true
 }
 
-// isScalar reports whether a value holds no others.
-func isScalar(value any) bool {
-	switch value.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return true
-}
-
-// Contains reports whether one of the Values of content is as wanted.
-func Contains(content any, isWanted func(key string, value any) bool) bool {
+// Contains reports whether any of the Values of content matches.
+func Contains(content any, matches func(key string, value any) bool) bool {
 	for key, value := range Values(content) {
-		if isWanted(key, value) {
+		if matches(key, value) {
 			return true
 		}
 	}

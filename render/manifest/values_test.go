@@ -5,13 +5,15 @@ import (
 	"testing"
 )
 
-func TestValuesYieldsEachWithItsKey(t *testing.T) {
+func TestValuesYieldsEveryValueWithItsKey(t *testing.T) {
 	content := map[string]any{"a": map[string]any{"b": "text"}, "list": []any{nil, []any{int64(1)}, map[string]any{"c": true}}}
 	keys := map[string]int{}
 	scalars := map[any]string{}
 	for key, value := range Values(content) {
 		keys[key]++
-		if isScalar(value) {
+		switch value.(type) {
+		case map[string]any, []any:
+		default:
 			scalars[value] = key
 		}
 	}
@@ -23,7 +25,7 @@ func TestValuesYieldsEachWithItsKey(t *testing.T) {
 	}
 }
 
-func TestValuesStops(t *testing.T) {
+func TestValuesStopsWhenTheLoopBreaks(t *testing.T) {
 	inner := []any{"x", "y"}
 	for _, content := range []any{inner, map[string]any{"a": inner}, []any{inner, inner}, map[string]any{"a": map[string]any{"b": inner}, "c": inner}} {
 		var all []any
@@ -42,7 +44,7 @@ func TestValuesStops(t *testing.T) {
 			}
 		}
 		if last := func(_ string, value any) bool { return value == "y" }; !Contains(content, last) || Contains([]any{"x"}, last) {
-			t.Errorf("Contains does not find the last of %v, or finds it in nothing", content)
+			t.Errorf("Contains misses the last value of %v, or finds it elsewhere", content)
 		}
 	}
 }

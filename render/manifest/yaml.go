@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// YAML returns the object the way kustomize writes it: keys sorted, no comments.
+// YAML formats the object as kustomize does: sorted keys, no comments.
 func (o Object) YAML() ([]byte, error) { return yaml.Marshal(ordered(o.Object)) }
 
-// ordered returns content with the keys of its mappings in the order in which they are written.
+// ordered replaces the mappings in content by ordered ones.
 func ordered(content any) any {
 	switch content := content.(type) {
 	case map[string]any:
@@ -33,17 +33,15 @@ func ordered(content any) any {
 	return content
 }
 
-// sortedKeys returns the keys of a mapping in the order of the library. That order is not
-// transitive: of 1Gi, 6X_C and 12:30:45 each comes before the next, and the last before the
-// first. Sorting starts with the order of text, so that the result does not depend on chance.
+// sortedKeys returns the keys of a mapping in the YAML library's order. That order is not transitive:
+// 1Gi < 6X_C < 12:30:45 < 1Gi. Sorting by text first makes the result deterministic.
 func sortedKeys(m map[string]any) []string {
 	keys := slices.Sorted(maps.Keys(m))
 	slices.SortStableFunc(keys, compareKeys)
 	return keys
 }
 
-// compareKeys compares keys as the library does: letters come after all else, and
-// digits are numbers.
+// compareKeys compares keys as the YAML library does: letters come last, and digits are numbers.
 func compareKeys(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -66,7 +64,7 @@ func compareKeys(a, b string) int {
 		return -1
 	}
 	var before int64
-	if (x == '0' || y == '0') && endsInNumber(a[:i]) { // then that is no leading zero
+	if (x == '0' || y == '0') && endsInNumber(a[:i]) { // the zero is not a leading one
 		before = 1
 	}
 	numberX, digitsX := leadingNumber(before, a[i:])
@@ -74,13 +72,13 @@ func compareKeys(a, b string) int {
 	return cmp.Or(cmp.Compare(numberX, numberY), digitsX-digitsY, int(x-y))
 }
 
-// endsInNumber reports whether the digits at the end of text are more than zeros.
+// endsInNumber reports whether text ends in a number other than 0.
 func endsInNumber(text string) bool {
 	number := strings.TrimRightFunc(text, unicode.IsDigit)
 	return strings.Trim(text[len(number):], "0") != ""
 }
 
-// leadingNumber returns the number that the digits of text go on with, and their count.
+// leadingNumber appends the leading digits of text to number, and returns it and their count.
 func leadingNumber(number int64, text string) (_ int64, digits int) {
 	for _, r := range text {
 		if !unicode.IsDigit(r) {

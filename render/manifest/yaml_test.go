@@ -27,8 +27,7 @@ func checkYAML(t interface {
 	}
 }
 
-// What is rendered is written as the library writes it.
-func TestYAML(t *testing.T) {
+func TestYAMLOfRenderedFilesIsTheLibrarys(t *testing.T) {
 	files, err := filepath.Glob("../../rendered/*/*/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
@@ -50,8 +49,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// So is anything else.
-func TestYAMLOfAnything(t *testing.T) {
+func TestYAMLOfAnyObjectIsTheLibrarys(t *testing.T) {
 	words := rapid.SampledFrom([]string{
 		"a", "b", "aa", "a-b", "a.b", "a/b", "a_b", "A", "B1", "a1", "a10", "a2", "y", "No", "on", "null", "~", "", " ", "a b", "a  b", "a ", " a", "-", "--", "---", "-a", "--a=b", "-1", "- a",
 		"a:b", "a: b", "a:", ":a", "a#b", "a #b", "#a", "1", "1.5", "1e3", "0x1", "1_000", "1:20", "150Mi", "500m", "1Gi", "12:30:45", "2027-01-01", "2027-01-01T00:00:00Z", ".inf", "-.inf", ".5", "<<", "=", "a=b", "=a",
@@ -61,7 +59,7 @@ func TestYAMLOfAnything(t *testing.T) {
 	})
 	strings := rapid.OneOf(words, rapid.String(), rapid.StringMatching(`[-a-zA-Z0-9:/._=@+ ]{0,90}`), rapid.StringMatching(`[0-9]{1,25}`), rapid.StringMatching(`20[0-9]{2}-[01][0-9]-[0-3][0-9]T[012][0-9]:[0-5][0-9]:[0-6][0-9](\.[0-9]{1,10})?(Z|[-+][012][0-9]:[0-5][0-9])`))
 	var value *rapid.Generator[any]
-	// The library sorts other keys by chance, see sortedKeys.
+	// The library's order of other keys is random, see sortedKeys.
 	mapping := rapid.MapOfN(rapid.StringMatching(`[a-zA-Z][a-zA-Z0-9./_-]{0,9}`), rapid.Deferred(func() *rapid.Generator[any] { return value }), 0, 5)
 	value = rapid.OneOf(
 		rapid.Map(strings, func(s string) any { return s }),
