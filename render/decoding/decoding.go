@@ -1,5 +1,5 @@
-// Package decoding finds what of a document does not fit the Go type that it is decoded into.
-// A decoder stops at the first value that it cannot read, and often does not say which one.
+// Package decoding finds all values in a document that do not fit a Go type. A decoder stops at the
+// first, and often does not name it.
 package decoding
 
 import (
@@ -21,27 +21,27 @@ type Misfit struct {
 	Path  []string // keys, and indexes in brackets
 	Value any
 
-	// Unknown reports whether the type, a struct, has no such field; Siblings are those that it has.
+	// Unknown reports whether Struct has no such field. Siblings are its fields.
 	Unknown  bool
 	Siblings []string
 	Struct   reflect.Type
 
 	// Wants are the types that fit: object, array, string, bool, number, or an exact type of
-	// number, like int32. Form says what the text has to look like, where that is known.
+	// number, such as int32. Form describes the required text, if known.
 	Wants []string
 	Form  string
 }
 
-// Options change what fits a Go type.
+// Options configure Find.
 type Options struct {
-	// FoldCase takes the names of fields in any case.
+	// FoldCase ignores the case of field names.
 	FoldCase bool
-	// IsKnown reports whether a field of a struct counts; nil where all do.
+	// IsKnown reports whether a struct has a field. If it is nil, the struct has all of its fields.
 	IsKnown func(t reflect.Type, field string) bool
 }
 
-// Find returns the values of content that do not fit a Go type, as encoding/json decodes it.
-// Null fits every type.
+// Find returns the values in content that encoding/json would not decode into a Go type. Null fits
+// every type.
 func Find(content any, t reflect.Type, o Options) []Misfit {
 	s := &search{Options: o}
 	s.visit(content, t, nil)
@@ -49,7 +49,7 @@ func Find(content any, t reflect.Type, o Options) []Misfit {
 	return s.found
 }
 
-// search collects what does not fit.
+// search collects misfits.
 type search struct {
 	Options
 	found []Misfit
@@ -60,12 +60,12 @@ func (s *search) add(path []string, m Misfit) {
 	s.found = append(s.found, m)
 }
 
-// visit compares the value at a path with a Go type.
+// visit compares the value at a path with its Go type.
 func (s *search) visit(value any, t reflect.Type, path []string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	types := Types(t)
+	types := shapeOf(t).types
 	if value == nil || types == nil {
 		return
 	}
@@ -98,13 +98,13 @@ func (s *search) visitObject(content map[string]any, t reflect.Type, path []stri
 		i := slices.IndexFunc(fields, func(f Field) bool {
 			return f.Name == key || s.FoldCase && strings.EqualFold(f.Name, key)
 		})
-		if i >= 0 && s.counts(t, fields[i]) {
+		if i >= 0 && s.isKnown(t, fields[i]) {
 			s.visit(value, fields[i].Type, path)
 			continue
 		}
 		unknown := Misfit{Value: value, Unknown: true, Struct: t}
 		for _, f := range fields {
-			if s.counts(t, f) {
+			if s.isKnown(t, f) {
 				unknown.Siblings = append(unknown.Siblings, f.Name)
 			}
 		}
@@ -112,26 +112,25 @@ func (s *search) visitObject(content map[string]any, t reflect.Type, path []stri
 	}
 }
 
-// counts reports whether a field of a struct counts.
-func (s *search) counts(t reflect.Type, f Field) bool {
+func (s *search) isKnown(t reflect.Type, f Field) bool {
 	return s.IsKnown == nil || s.IsKnown(t, f.Name)
 }
 
 // hugeExponent matches quantities such as 1e99999, which take minutes to parse.
 var hugeExponent = regexp.MustCompile(`^[+-]?[0-9.]+[eE][+-]?[0-9]{4,}$`)
 
-// IsHugeQuantity reports whether a text is a quantity that takes minutes to parse.
+// IsHugeQuantity reports whether text is a quantity that takes minutes to parse.
 func IsHugeQuantity(text string) bool { return hugeExponent.MatchString(text) }
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// QuantityForm says what a quantity looks like, and TimeForm what a time does.
+// Forms of text.
 const (
 	QuantityForm = "must be a quantity, like 64Mi or 500m"
 	TimeForm     = "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
 )
 
-// forms say what the text of some types looks like.
+// forms describe the text of types.
 var forms = map[reflect.Type]string{
 	quantity:                            QuantityForm,
 	reflect.TypeFor[[]byte]():           "must be base64",
@@ -140,8 +139,8 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Duration]():  "must be a duration, like 90s or 1h30m",
 }
 
-// refusal returns why a Go type does not take a scalar of a JSON type that fits it: what it
-// wants, or the form of its text. Both are empty where it takes the scalar.
+// refusal returns the number type or the form of text that a Go type requires, if it refuses a scalar
+// of the right JSON type.
 func refusal(scalar any, t reflect.Type) (wants []string, form string) {
 	text, _ := scalar.(string)
 	switch {
@@ -164,8 +163,8 @@ func refusal(scalar any, t reflect.Type) (wants []string, form string) {
 	return nil, cmp.Or(forms[t], err.Error())
 }
 
-// Replace puts a value in the place of the one at a path in content. Nil removes that one from a
-// mapping, and leaves an empty item in a list.
+// Replace replaces the value at a path in content. Nil removes a key from a mapping, and leaves an
+// empty item in a list.
 func Replace(content any, path []string, value any) {
 	last := len(path) - 1
 	switch parent := At(content, path[:last]).(type) {
@@ -179,7 +178,7 @@ func Replace(content any, path []string, value any) {
 	}
 }
 
-// At returns the value at a path in content; nil where there is none.
+// At returns the value at a path in content, or nil.
 func At(content any, path []string) any {
 	for _, key := range path {
 		switch parent := content.(type) {

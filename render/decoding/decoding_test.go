@@ -36,7 +36,7 @@ type document struct {
 	Spec     *appsv1.RollingUpdateDaemonSet `json:"spec"`
 }
 
-func TestFind(t *testing.T) {
+func TestFindReportsEveryMisfit(t *testing.T) {
 	for content, want := range map[string]string{
 		"{name: a, both: 1, small: 127, count: 1, ratio: 0.5, bytes: YQ==, any: {a: [b]}}":                              "",
 		"{name: null, nested: {a: [null, {nested: null}]}, since: null, limits: {cpu: null}}":                           "",
@@ -73,15 +73,14 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// With the case of names folded, Find knows the fields that encoding/json does.
-func TestFindFolded(t *testing.T) {
+func TestFindIgnoresCaseAsEncodingJSONDoes(t *testing.T) {
 	found := decoding.Find(map[string]any{"NAME": "a", "nme": "b"}, reflect.TypeFor[document](), decoding.Options{FoldCase: true})
 	if len(found) != 1 || found[0].Path[0] != "nme" || !slices.Contains(found[0].Siblings, "name") {
 		t.Errorf("%v", found)
 	}
 }
 
-// What Find takes, encoding/json decodes, and what it does not take, encoding/json refuses.
+// FuzzFind compares Find with encoding/json, which must refuse exactly the documents with misfits.
 func FuzzFind(f *testing.F) {
 	for _, seed := range []string{`{"name": "a"}`, `{"small": 1e2, "bytes": "YQ"}`, `{"nested": {"a": [{"count": 1.0}]}}`, `{"bytes": [1, 256]}`, `{"spec": {"maxSurge": {}}}`} {
 		f.Add(seed)

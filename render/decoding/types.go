@@ -25,20 +25,32 @@ func TypeOf(value any) string {
 	return "number"
 }
 
-// Types returns the JSON types that a Go type decodes: those that it declares, as the types of
-// Kubernetes do, or those of encoding/json. It returns nil where the type decodes itself and
-// declares nothing, or decodes everything.
-func Types(t reflect.Type) []string {
-	if known, ok := jsonTypes.Load(t); ok {
-		return known.([]string)
-	}
-	types := typesOf(t)
-	jsonTypes.Store(t, types)
-	return types
+// shape describes how a Go type decodes JSON.
+type shape struct {
+	types  []string // the JSON types that it accepts; nil for any
+	fields []Field  // of a struct
 }
 
-var jsonTypes sync.Map // of []string, by reflect.Type
+var shapes sync.Map // of *shape, by reflect.Type
 
+func shapeOf(t reflect.Type) *shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(*shape)
+	}
+	s := &shape{types: typesOf(t)}
+	if t.Kind() == reflect.Struct {
+		s.fields = fieldsOf(t)
+	}
+	shapes.Store(t, s)
+	return s
+}
+
+// Fields returns the fields of a struct, including those of embedded structs.
+func Fields(t reflect.Type) []Field { return shapeOf(t).fields }
+
+// typesOf returns the JSON types that a Go type accepts: the types that it declares, as Kubernetes
+// types do, or the types of encoding/json. It returns nil if the type accepts any, or decodes itself
+// and declares none.
 func typesOf(t reflect.Type) []string {
 	switch declares := reflect.New(t).Interface().(type) {
 	case interface{ OpenAPIV3OneOfTypes() []string }:
@@ -68,7 +80,7 @@ func typesOf(t reflect.Type) []string {
 	return []string{"number"}
 }
 
-// fromOpenAPI returns the JSON types that types of OpenAPI are, string before number.
+// fromOpenAPI converts OpenAPI types to JSON types, string before number.
 func fromOpenAPI(names []string) (types []string) {
 	for _, name := range names {
 		switch name {
@@ -83,7 +95,7 @@ func fromOpenAPI(names []string) (types []string) {
 	return slices.Compact(types)
 }
 
-// exact returns the names of JSON types, and for a number the Go type of it.
+// exact returns JSON types, with the Go type in place of number.
 func exact(types []string, t reflect.Type) []string {
 	if slices.Equal(types, []string{"number"}) {
 		return []string{t.Kind().String()}
@@ -91,7 +103,7 @@ func exact(types []string, t reflect.Type) []string {
 	return types
 }
 
-// decodesItself reports whether a Go type has a way of its own to be decoded.
+// decodesItself reports whether a Go type implements a decoder.
 func decodesItself(t reflect.Type) bool {
 	switch reflect.New(t).Interface().(type) {
 	case json.Unmarshaler, encoding.TextUnmarshaler:
@@ -100,31 +112,19 @@ func decodesItself(t reflect.Type) bool {
 	return false
 }
 
-// Field is a field of a struct, as JSON names it.
+// Field is a field of a struct with its name in JSON.
 type Field struct {
 	Name string
 	Type reflect.Type
 }
 
-// Fields returns the fields of a struct and those of the structs that it embeds. Of two with
-// one name it returns that of the outer struct.
-func Fields(t reflect.Type) []Field {
-	if known, ok := structFields.Load(t); ok {
-		return known.([]Field)
-	}
-	fields := fieldsOf(t)
-	structFields.Store(t, fields)
-	return fields
-}
-
-var structFields sync.Map // of []Field, by reflect.Type
-
-// fieldsOf returns the fields of a struct that is embedded in others.
-func fieldsOf(t reflect.Type, within ...reflect.Type) (fields []Field) {
-	if slices.Contains(within, t) { // it embeds a pointer to itself
+// fieldsOf returns the fields of a struct. Outer fields hide embedded ones of the same name. The outer
+// structs prevent endless recursion.
+func fieldsOf(t reflect.Type, outer ...reflect.Type) (fields []Field) {
+	if slices.Contains(outer, t) { // t embeds a pointer to itself
 		return nil
 	}
-	within = append(within, t)
+	outer = append(outer, t)
 	var embedded []Field
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
@@ -136,7 +136,7 @@ func fieldsOf(t reflect.Type, within ...reflect.Type) (fields []Field) {
 		switch {
 		case tag == "-":
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
-			embedded = append(embedded, fieldsOf(inner, within...)...)
+			embedded = append(embedded, fieldsOf(inner, outer...)...)
 		case !f.IsExported():
 		case slices.Contains(strings.Split(options, ","), "string"): // a number in quotes
 			fields = append(fields, Field{cmp.Or(name, f.Name), reflect.TypeFor[string]()})

@@ -1,4 +1,4 @@
-// Package parallel calls a function for many values, on every processor.
+// Package parallel runs loops on every processor.
 package parallel
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// For calls do for each i from 0 to n-1, several at a time, and returns when all calls have.
+// For calls do for each i from 0 to n-1, several at a time, and waits for all calls.
 func For(n int, do func(i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup

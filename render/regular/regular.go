@@ -1,5 +1,5 @@
-// Package regular reads regular files of a bounded size: in a pull request, what has the
-// name of a file may be anything.
+// Package regular reads regular files of a bounded size. In a pull request, a path may name anything
+// else: a pipe, a device, a huge file.
 package regular
 
 import (
@@ -9,11 +9,10 @@ import (
 	"syscall"
 )
 
-// MaxSize bounds what is read of one file, in bytes.
+// MaxSize is the maximum size of a file, in bytes.
 const MaxSize = 64 << 20
 
-// ReadFile returns the content of a regular file below root. It does not wait for the writer of
-// a pipe.
+// ReadFile returns the content of a regular file below root. It never blocks on a pipe.
 func ReadFile(root *os.Root, name string) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
