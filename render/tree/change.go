@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// change is a change of one file that is ready to be made.
+// change is a staged change of one file.
 type change struct {
 	File
 	staged string // the temporary file that replaces it; empty if the file is removed
@@ -21,61 +21,47 @@ type change struct {
 // temporary matches the names of staged files.
 var temporary = regexp.MustCompile(`^\.render-[A-Z2-7]{26}$`)
 
-// stage writes the new content of a file to a temporary file beside it, in the folder that holds it, so
-// that an error shows before any file is replaced.
+// stage writes the new content of a file to a temporary file beside it. If the file is to be removed,
+// stage only tests that its folder is writable. An error shows before any file is replaced.
 func (f *folder) stage(holder *os.Root, file File) (change, error) {
-	name, err := writeTemporary(holder, file.Content)
-	if err != nil {
-		return change{File: file}, f.failure("write", file.Path, err)
-	}
-	return change{file, path.Join(path.Dir(file.Path), name)}, nil
-}
-
-// try returns an error if a file cannot be removed from the folder that holds it.
-func (f *folder) try(holder *os.Root, name string) error {
-	temporary, err := writeTemporary(holder, nil)
-	if err == nil {
-		err = holder.Remove(temporary)
-	}
-	return f.failure("remove", name, err)
-}
-
-func writeTemporary(holder *os.Root, content []byte) (name string, err error) {
 	if holder == nil {
-		return "", fs.ErrNotExist
+		return change{}, f.failure(verbOf(file), file.Path, fs.ErrNotExist)
 	}
-	name = ".render-" + rand.Text()
-	if err = holder.WriteFile(name, content, 0o644); err != nil {
-		_ = holder.Remove(name)
+	name := ".render-" + rand.Text()
+	err := holder.WriteFile(name, file.Content, 0o644)
+	if err == nil && file.Content != nil {
+		return change{file, path.Join(path.Dir(file.Path), name)}, nil
 	}
-	return name, err
+	return change{File: file}, f.failure(verbOf(file), file.Path, cmp.Or(err, holder.Remove(name)))
 }
 
-// discard removes what was staged.
+// discard removes the temporary file.
 func (f *folder) discard(c change) {
 	if c.staged != "" {
 		_ = f.dir.Remove(c.staged)
 	}
 }
 
-// commit makes a change, at once.
+// commit makes a change atomically.
 func (f *folder) commit(c change) error {
-	if c.staged == "" {
-		return f.remove(c.Path)
+	if c.staged != "" {
+		return f.failure("write", c.Path, f.dir.Rename(c.staged, c.Path))
 	}
-	return f.failure("write", c.Path, f.dir.Rename(c.staged, c.Path))
-}
-
-// remove removes a file, and its folder if that is empty then.
-func (f *folder) remove(name string) error {
-	if err := f.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return f.failure("remove", name, err)
+	if err := f.dir.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f.failure("remove", c.Path, err)
 	}
-	_ = f.root.Remove(f.full(path.Dir(name)))
+	_ = f.root.Remove(f.full(path.Dir(c.Path))) // if it is empty
 	return nil
 }
 
-// failure returns the error of a change. It names the file, not the temporary one.
+func verbOf(file File) string {
+	if file.Content == nil {
+		return "remove"
+	}
+	return "write"
+}
+
+// failure returns the error of a change, naming the file instead of the temporary one.
 func (f *folder) failure(verb, name string, err error) error {
 	if err == nil {
 		return nil
@@ -83,7 +69,7 @@ func (f *folder) failure(verb, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", verb, f.full(name), cmp.Or(errors.Unwrap(err), err))
 }
 
-// makeFolders makes the folders of files that there are not yet, and records which it made.
+// makeFolders makes and records the missing folders of files.
 func (f *folder) makeFolders(files []File) error {
 	exists := map[string]bool{}
 	for _, file := range files {
@@ -109,20 +95,20 @@ func (f *folder) makeFolders(files []File) error {
 	return err
 }
 
-// removeMade removes those of the folders that were made which are empty.
+// removeMade removes the new folders that are still empty.
 func (f *folder) removeMade() {
 	for _, dir := range slices.Backward(f.made) {
 		_ = f.root.Remove(dir)
 	}
 }
 
-// clean removes the temporary files of runs that were killed. The caller holds the lock since before
-// the folder was opened, so nobody else is writing.
+// clean removes the temporary files of killed runs. The caller must have held the lock since before the
+// folder was opened, so that no other run is writing.
 func (f *folder) clean() {
-	for _, found := range f.found {
-		if found.isRegular && temporary.MatchString(path.Base(found.path)) {
-			_ = f.dir.Remove(found.path)
-			_ = f.dir.Remove(path.Dir(found.path)) // if it is empty, and not the folder itself
+	for _, e := range f.entries {
+		if e.isRegular && temporary.MatchString(path.Base(e.path)) {
+			_ = f.dir.Remove(e.path)
+			_ = f.dir.Remove(path.Dir(e.path)) // if it is empty, and not the folder itself
 		}
 	}
 }

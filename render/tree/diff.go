@@ -6,7 +6,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Diff returns a unified diff of what the plan changes, as `git apply` takes it.
+// Diff returns the plan as a unified diff for `git apply`.
 func (p *Plan) Diff() string {
 	var b strings.Builder
 	for _, f := range p.files {
@@ -18,7 +18,7 @@ func (p *Plan) Diff() string {
 	return b.String()
 }
 
-// UnifiedDiff returns a unified diff of a file. A content is nil where there is no file.
+// UnifiedDiff returns a unified diff of a file. Without a file, its content is nil.
 func UnifiedDiff(from, to string, before, after []byte) string {
 	const noFile = "/dev/null" // to diff and git, on every system
 	if before == nil {

@@ -17,27 +17,27 @@ import (
 type folder struct {
 	root *os.Root // the folder that holds rendered/
 	path string   // rendered/<environment>, with slashes
-	dir  *os.Root // the folder itself; nil while there is none
-	made []string // the folders that were made, each after the one that holds it
+	dir  *os.Root // the folder itself; nil while it does not exist
+	made []string // new folders, parents first
 
-	found map[string]found // what list found, by path
+	entries map[string]entry // the result of scan, by path
 }
 
-// openFolder opens the folder of an environment, if there is one.
+// openFolder opens the folder of an environment, if it exists.
 func openFolder(root *os.Root, environment string) (f *folder, err error) {
 	f = &folder{root: root, path: path.Join(Folder, environment)}
 	f.dir, err = openReal(root, f.path)
 	return f, err
 }
 
-// list finds what is in the folder, so that read need not ask for each file.
-func (f *folder) list() {
+// scan lists the folder, so that reads need no further checks of each file.
+func (f *folder) scan() {
 	if f.dir == nil {
 		return
 	}
-	f.found = map[string]found{}
-	for _, one := range findAll(f.dir.FS()) {
-		f.found[one.path] = one
+	f.entries = map[string]entry{}
+	for _, e := range scanFolder(f.dir.FS()) {
+		f.entries[e.path] = e
 	}
 }
 
@@ -47,10 +47,10 @@ func (f *folder) close() {
 	}
 }
 
-// full returns the path of a file of the folder, from the root.
+// full returns the path of a file, from the root.
 func (f *folder) full(name string) string { return path.Join(f.path, name) }
 
-// openReal opens a folder that no link leads to; it returns nil if there is none.
+// openReal opens a folder without following links. It returns nil if the folder does not exist.
 func openReal(root *os.Root, dir string) (*os.Root, error) {
 	info, err := lstat(root, "", dir)
 	switch {
@@ -62,8 +62,8 @@ func openReal(root *os.Root, dir string) (*os.Root, error) {
 	return root.OpenRoot(dir)
 }
 
-// lstat returns the info of a file or folder of a folder, nil if there is none. A link is an
-// error, and so is one to a folder that holds it.
+// lstat returns the info of a file or folder below dir, nil if it does not exist. A link anywhere in
+// its path is an error.
 func lstat(dir *os.Root, dirPath, name string) (info fs.FileInfo, err error) {
 	for i, c := range name + "/" {
 		if c != '/' {
@@ -84,15 +84,15 @@ func lstat(dir *os.Root, dirPath, name string) (info fs.FileInfo, err error) {
 	return info, nil
 }
 
-// read returns the content of a file of the folder, nil if there is none.
+// read returns the content of a file, nil if it does not exist.
 func (f *folder) read(name string) ([]byte, error) { return f.readFrom(f.dir, name, name) }
 
-// readFrom returns the content of a file of the folder that has another name in the folder dir.
+// readFrom reads a file from dir, the folder that holds it.
 func (f *folder) readFrom(dir *os.Root, base, name string) ([]byte, error) {
 	if dir == nil {
 		return nil, nil
 	}
-	if !f.found[name].isRegular { // list did not find it: maybe the file system takes Z for z
+	if !f.entries[name].isRegular { // scan missed it: the file system may ignore case
 		info, err := lstat(dir, f.full(path.Dir(name)), base)
 		switch {
 		case info == nil:
@@ -108,13 +108,13 @@ func (f *folder) readFrom(dir *os.Root, base, name string) ([]byte, error) {
 	return content, nil
 }
 
-// content is the content of a file, nil if there is none, or why it cannot be read.
+// content is the content of a file, nil without a file, or the error of reading it.
 type content struct {
 	bytes []byte
 	err   error
 }
 
-// readAll returns the contents of files of the folder, by name.
+// readAll reads files, and returns their contents by name.
 func (f *folder) readAll(names []string) map[string]content {
 	contents := make([][]byte, len(names))
 	errs := f.forEach(names, func(holder *os.Root, i int) (err error) {
@@ -128,9 +128,9 @@ func (f *folder) readAll(names []string) map[string]content {
 	return all
 }
 
-// forEach calls do for each of some files, by its position, with the folder that holds it, nil if there
-// is none, and returns an error for each. It takes several folders at a time, each with its files: file
-// systems are slow where files are created now in one folder, now in another.
+// forEach calls do with the index of each name and the folder that holds the file, nil if that does not
+// exist, and returns the errors by index. It works folder by folder, several at a time: file systems are
+// slow to create files alternately in different folders.
 func (f *folder) forEach(names []string, do func(holder *os.Root, i int) error) []error {
 	held := map[string][]int{}
 	for i, name := range names {
@@ -155,38 +155,37 @@ func (f *folder) forEach(names []string, do func(holder *os.Root, i int) error) 
 	return errs
 }
 
-// found is a file in a folder, or a folder that cannot be read.
-type found struct {
+// entry is a file in a folder, or an unreadable folder.
+type entry struct {
 	path      string
 	isRegular bool
 	isOrphan  bool // unless an index lists it
 }
 
-// findAll returns what is in a folder, in the order of paths, as find does.
-func findAll(folder fs.FS) []found {
+// scanFolder returns the entries of a folder as scanPath does.
+func scanFolder(folder fs.FS) []entry {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return []found{{path: ".", isOrphan: true}}
+		return []entry{{path: ".", isOrphan: true}}
 	}
-	all := make([][]found, len(entries))
-	parallel.For(len(entries), func(i int) { all[i] = find(folder, entries[i].Name()) })
+	all := make([][]entry, len(entries))
+	parallel.For(len(entries), func(i int) { all[i] = scanPath(folder, entries[i].Name()) })
 	return slices.Concat(all...)
 }
 
-// find returns what is at a path: a file, or what is in a folder and those below. It leaves hidden
-// folders out.
-func find(in fs.FS, at string) (all []found) {
-	_ = fs.WalkDir(in, at, func(name string, entry fs.DirEntry, err error) error {
+// scanPath returns the file at a path, or all files below it, sorted, except in hidden folders.
+func scanPath(in fs.FS, at string) (all []entry) {
+	_ = fs.WalkDir(in, at, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return fs.SkipDir
 		case err != nil:
-			all = append(all, found{path: name, isOrphan: true})
+			all = append(all, entry{path: name, isOrphan: true})
 			return fs.SkipDir
-		case entry.IsDir() && strings.HasPrefix(entry.Name(), "."):
+		case e.IsDir() && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
-		case !entry.IsDir():
-			all = append(all, found{name, entry.Type().IsRegular(), isOrphan(entry.Name())})
+		case !e.IsDir():
+			all = append(all, entry{name, e.Type().IsRegular(), isOrphan(e.Name())})
 		}
 		return nil
 	})

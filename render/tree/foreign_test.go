@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// An index is what begins as render begins one, but for the marks of merges.
-func TestIsIndex(t *testing.T) {
+func TestIndexStartsWithItsHeader(t *testing.T) {
 	for content, want := range map[string]bool{
 		indexHeader: true,
 		strings.ReplaceAll(indexHeader, "\n", "\r\n"):        true,
@@ -25,8 +24,8 @@ func TestIsIndex(t *testing.T) {
 	}
 }
 
-// A kustomization of another name beside the index would keep kustomize from building.
-func TestOtherKustomization(t *testing.T) {
+// kustomize does not build a folder with two kustomizations.
+func TestSecondKustomizationIsAnError(t *testing.T) {
 	for name, content := range map[string]string{"kustomization.yml": "resources: []\n", "Kustomization": ""} {
 		root := newRoot(t)
 		run(t, root, before, -1)
@@ -43,7 +42,7 @@ func TestOtherKustomization(t *testing.T) {
 		problems = p.Compare(nil, besideOf(nil), Index{})
 		p.Close()
 		if len(problems) > 0 {
-			t.Errorf("%s, beside nothing: %v", name, problems)
+			t.Errorf("%s, without an index: %v", name, problems)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package tree writes what is rendered: it lays objects out in files, plans what has
-// to be written and pruned, shows it as a diff and carries it out.
+// Package tree writes rendered environments: it lays objects out in files, plans which to write and
+// prune, formats the plan as a diff and executes it.
 package tree
 
 import (
@@ -19,31 +19,30 @@ import (
 	"example.com/gatehouse/render/regular"
 )
 
-// The kustomization.yaml of a rendered environment is the index of what render
-// owns there: the files that it lists, itself, and the page beside it. Nothing else in the
-// folder is ever changed or removed, but for the temporary files of runs that were killed.
+// The kustomization.yaml of a rendered environment is the index of render's files: itself, the files
+// that it lists, and the files beside it. Render never changes or removes any other file, except the
+// temporary files of killed runs.
 
 // IndexFile is the path of the index in the folder of an environment.
 const IndexFile = "kustomization.yaml"
 
-// indexHeader tells an index from a kustomization that a person wrote.
+// indexHeader distinguishes an index from other kustomizations.
 const indexHeader = "# Written by gatehouse render, which owns the files listed here: do not edit.\n"
 
-// KubernetesAnnotation is an annotation of the kustomization of an environment, and of its index:
-// the minor version of the Kubernetes that it is for, such as "1.35". An environment without it is
-// for the newest version that render knows.
+// KubernetesAnnotation is an annotation of an environment's kustomization and of its index: the minor
+// version of Kubernetes, such as "1.35". The default is the newest version that render knows.
 const KubernetesAnnotation = "gatehouse.example.com/kubernetes"
 
-// Index is what an index says of a rendered environment, beside its files.
+// Index holds the settings in an index.
 type Index struct {
-	// Kubernetes is the version that the environment says it is for; empty where it says none.
+	// Kubernetes is the value of KubernetesAnnotation.
 	Kubernetes string
-	// KeepsOrder reports whether kustomize has to keep the order of the files.
+	// KeepsOrder reports whether kustomize must keep the order of the files.
 	KeepsOrder bool
 }
 
-// list returns the content of the index of files in apply order.
-func (i Index) list(names []string) []byte {
+// format returns the content of the index of files in apply order.
+func (i Index) format(names []string) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader)
 	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
@@ -60,11 +59,10 @@ func (i Index) list(names []string) []byte {
 	return b.Bytes()
 }
 
-// annotatedKubernetes matches the line of an index with the version of Kubernetes.
+// annotatedKubernetes matches KubernetesAnnotation in an index.
 var annotatedKubernetes = regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(KubernetesAnnotation) + `: "([0-9.]+)"\r?$`)
 
-// KubernetesOf returns the version of Kubernetes in the content of an index; empty where it has
-// none.
+// KubernetesOf returns the version of Kubernetes in an index, or "".
 func KubernetesOf(index []byte) string {
 	if match := annotatedKubernetes.FindSubmatch(index); match != nil && isIndex(index) {
 		return string(match[1])
@@ -72,11 +70,11 @@ func KubernetesOf(index []byte) string {
 	return ""
 }
 
-// isIndex reports whether render wrote a kustomization.
+// isIndex reports whether a kustomization is an index.
 func isIndex(content []byte) bool { return startsWith(content, indexHeader) }
 
-// startsWith reports whether a file starts with a header. Marks of a merge may be before it, and
-// lines may end as on another system.
+// startsWith reports whether a file starts with a header, possibly after the marks of a merge, and with
+// the line ends of any system.
 func startsWith(content []byte, header string) bool {
 	for line := range bytes.Lines(content) {
 		if string(bytes.TrimRight(line, "\r\n")) == strings.TrimRight(header, "\n") {
@@ -89,11 +87,11 @@ func startsWith(content []byte, header string) bool {
 	return false
 }
 
-// mergeMark matches a line that git writes between the sides of a merge.
+// mergeMark matches git's conflict markers.
 var mergeMark = regexp.MustCompile(`^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( |\r?\n|$)`)
 
-// readIndex returns the files that an index lists. It reads line by line, so that
-// one with the marks of a merge conflict is the index of both sides.
+// readIndex returns the files in an index. It reads line by line: an index with the marks of a merge
+// conflict lists the files of both sides.
 func readIndex(content []byte) map[string]bool {
 	names := map[string]bool{}
 	for line := range strings.Lines(string(content)) {
@@ -105,7 +103,7 @@ func readIndex(content []byte) map[string]bool {
 	return names
 }
 
-// Read returns the rendered files of an environment below root, none if it was not rendered.
+// Read returns the rendered files of an environment below root, if there are any.
 func Read(root *os.Root, environment string) ([]File, error) {
 	index, err := ReadIndex(root, environment)
 	if err != nil {
@@ -124,8 +122,7 @@ func Read(root *os.Root, environment string) ([]File, error) {
 	return files, errors.Join(errs...)
 }
 
-// ReadIndex returns the content of the index of an environment below root, nil if it was not
-// rendered.
+// ReadIndex returns the index of an environment below root, nil if it was never rendered.
 func ReadIndex(root *os.Root, environment string) ([]byte, error) {
 	folder, err := openFolder(root, environment)
 	if err != nil {
@@ -139,7 +136,7 @@ func ReadIndex(root *os.Root, environment string) ([]byte, error) {
 	return index, err
 }
 
-// Listed returns the files that an index lists, sorted; none if render did not write it.
+// Listed returns the files in an index, sorted; none if the content is not an index.
 func Listed(index []byte) []string {
 	if !isIndex(index) {
 		return nil
@@ -147,15 +144,15 @@ func Listed(index []byte) []string {
 	return slices.Sorted(maps.Keys(readIndex(index)))
 }
 
-// IsOwnable reports whether render might have written a file of some path: an edited index must
-// not make render remove other files.
+// IsOwnable reports whether render could have written a path. It protects other files from an edited
+// index.
 func IsOwnable(name string) bool {
 	folder, base, ok := strings.Cut(name, "/")
 	return ok && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) &&
 		!strings.HasPrefix(folder, ".") && !strings.Contains(base, "/") && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".yaml")
 }
 
-// Environments returns the names of the environments that were rendered below root.
+// Environments returns the names of the rendered environments below root.
 func Environments(root *os.Root) (names []string, err error) {
 	dir, err := openReal(root, Folder)
 	if dir == nil {
@@ -172,11 +169,9 @@ func Environments(root *os.Root) (names []string, err error) {
 	return names, err
 }
 
-// Two files are beside the index, which cannot list them, as kustomize does not build them: the page
-// about the environment, and the schema for editors. The first line tells each from a file that a
-// person wrote. Render leaves such a file and goes on, as nobody deploys it.
-
-// The files beside the index, and their first lines.
+// The files beside the index, and their first lines: the page about the environment, and the schema for
+// editors. The index does not list them, because kustomize cannot build them. Without that first line,
+// the file is not render's: render keeps it and only warns, as no tool deploys it.
 const (
 	PageFile     = "README.md"
 	PageHeader   = "<!-- Written by gatehouse render: do not edit. -->\n"
@@ -186,9 +181,9 @@ const (
 
 var besideHeaders = map[string]string{PageFile: PageHeader, SchemaFile: SchemaHeader}
 
-// readBeside returns the content of a file beside the index, nil if there is none, and reports whether
-// that file, or anything else in its place, is one that render did not write.
-func (p *Plan) readBeside(name string) (content []byte, isOther bool, err error) {
+// readBeside returns the content of a file beside the index, nil if it does not exist, and reports
+// whether anything else has its name.
+func (p *Plan) readBeside(name string) (content []byte, isForeign bool, err error) {
 	if p.folder.dir == nil {
 		return nil, false, nil
 	}
@@ -200,11 +195,11 @@ func (p *Plan) readBeside(name string) (content []byte, isOther bool, err error)
 	return content, content != nil && !startsWith(content, besideHeaders[name]), err
 }
 
-// otherFile returns the warning about a file beside the index that render did not write.
-func (p *Plan) otherFile(name string) manifest.Problem {
+// foreignBeside returns the warning about a file in the place of one beside the index.
+func (p *Plan) foreignBeside(name string) manifest.Problem {
 	return manifest.Problem{
 		File:    p.folder.full(name),
-		Message: fmt.Sprintf("render did not write it, and leaves it: rename it, or move it to environments/%s, to have render's file of that name", path.Base(p.folder.path)),
+		Message: fmt.Sprintf("render did not write it, and keeps it: rename it, or move it to environments/%s, so that render can write its own", path.Base(p.folder.path)),
 		Warning: true,
 	}
 }

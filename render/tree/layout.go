@@ -16,14 +16,14 @@ import (
 	"example.com/gatehouse/render/parallel"
 )
 
-// Scope reports whether objects of a kind are in a namespace, and whether the kind is known.
+// Scope reports whether objects of a kind have a namespace, and whether the kind is known.
 type Scope func(schema.GroupVersionKind) (namespaced, known bool)
 
 // Placed is an object and its file, <namespace or _cluster>/<kind>-<name>.yaml.
 type Placed struct {
 	manifest.Object
 	Path string // relative to the folder of the environment, with slashes
-	// Taken, if not nil, is another object with that path: the two are one object in a
+	// Taken, if not nil, is another object with the same path: the two are one object in a
 	// cluster, or would be one file on some file systems.
 	Taken *manifest.Object
 
@@ -31,8 +31,7 @@ type Placed struct {
 	gvk schema.GroupVersionKind
 }
 
-// Layout gives each object its file. The result is in the order in which kustomize
-// applies kinds.
+// Layout assigns a file to each object, and sorts the objects in kustomize's apply order.
 func Layout(objects []manifest.Object, scope Scope) []Placed {
 	placed, sorted := make([]Placed, len(objects)), make([]*Placed, len(objects))
 	parallel.For(len(objects), func(i int) {
@@ -70,7 +69,7 @@ func comparePlaced(a, b *Placed) int {
 	return cmp.Or(cmp.Compare(a.id.Namespace, b.id.Namespace), cmp.Compare(a.id.Name, b.id.Name))
 }
 
-// sharedKinds returns the kinds, in lower case, that objects of two groups have.
+// sharedKinds returns the kinds, in lower case, that occur in several groups.
 func sharedKinds(placed []Placed) map[string]bool {
 	groups := map[string]string{}
 	shared := map[string]bool{}
@@ -84,7 +83,7 @@ func sharedKinds(placed []Placed) map[string]bool {
 	return shared
 }
 
-// ClusterFolder is the folder of objects without a namespace. No namespace can have its name.
+// ClusterFolder is the folder of objects without a namespace. Its name is not a valid namespace.
 const ClusterFolder = "_cluster"
 
 func folderOf(p *Placed, scope Scope) string {
@@ -100,8 +99,7 @@ func folderOf(p *Placed, scope Scope) string {
 	return ClusterFolder
 }
 
-// maxBaseName keeps the name of a file, and of the temporary file that it is
-// first, within the 255 bytes that file systems allow.
+// maxBaseName keeps the names of files within the 255 bytes that file systems allow.
 const maxBaseName = 220
 
 func baseName(id manifest.ID, withGroup bool) string {
@@ -116,9 +114,9 @@ func baseName(id manifest.ID, withGroup bool) string {
 	return name + ".yaml"
 }
 
-// escape writes all but lower-case letters, digits, '-' and '.' as %xx: a ClusterRole may be
-// named system:View, and some file systems fold case. It escapes the name of a device too:
-// Windows has no such files, whatever follows a dot.
+// escape replaces all characters but lower-case letters, digits, '-' and '.' by %xx: a ClusterRole may
+// be named system:View, and some file systems ignore case. It also escapes the first letter of a device
+// name, which Windows refuses as a file name, with or without an extension.
 func escape(name string) string {
 	var escaped strings.Builder
 	device := devices.MatchString(name)
@@ -135,6 +133,6 @@ func escape(name string) string {
 	return escaped.String()
 }
 
-// devices matches names that Windows takes for devices.
+// devices matches device names of Windows.
 // https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file
 var devices = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)

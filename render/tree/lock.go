@@ -16,13 +16,13 @@ import (
 // lockPoll is the time between two attempts to take a lock.
 const lockPoll = 100 * time.Millisecond
 
-// Lock waits until no other run holds the lock of a folder, and keeps others out
-// until unlock. It leaves no file in the repository.
+// Lock waits for the exclusive lock of a folder, and holds it until unlock. It leaves no file in the
+// repository.
 func Lock(ctx context.Context, folder string) (unlock func(), err error) {
 	return lock(ctx, folder, (*flock.Flock).TryLockContext)
 }
 
-// RLock does what Lock does for readers, which keep writers out, but not each other.
+// RLock is like Lock, but shares the lock with other readers.
 func RLock(ctx context.Context, folder string) (unlock func(), err error) {
 	return lock(ctx, folder, (*flock.Flock).TryRLockContext)
 }
@@ -35,8 +35,8 @@ func lock(ctx context.Context, folder string, wait func(*flock.Flock, context.Co
 	return func() { _ = l.Unlock() }, nil
 }
 
-// newLock returns the lock of a folder: on the folder or, on Windows, which locks only files, on
-// an empty file in the user's temporary folder that is named after it.
+// newLock returns the lock of a folder. Windows locks only files: there, it is an empty file in the
+// user's temporary folder, named after the folder.
 func newLock(folder string) *flock.Flock {
 	if runtime.GOOS != "windows" {
 		return flock.New(folder, flock.SetFlag(os.O_RDONLY))

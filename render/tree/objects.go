@@ -15,38 +15,38 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Objects returns the objects in rendered files of an environment, of which the index and those
-// beside it have none, and a problem with each other file that has none or cannot be read, as after a
-// merge that left its marks in it.
+// Objects returns the objects in the rendered files of an environment. It skips the index and the files
+// beside it, and returns a problem for any other file without readable objects, as after a merge
+// conflict.
 func Objects(environment string, files []File) (objects []manifest.Object, problems []manifest.Problem) {
 	for _, file := range files {
 		if file.Path == IndexFile || besideHeaders[file.Path] != "" {
 			continue
 		}
 		name := path.Join(Folder, environment, file.Path)
-		found, err := parse(file.Content)
+		parsed, err := parse(file.Content)
 		if err != nil {
 			problems = append(problems, manifest.Problem{File: name, Message: err.Error()})
 		}
-		for _, u := range found {
+		for _, u := range parsed {
 			objects = append(objects, manifest.Object{Unstructured: u, File: name})
 		}
 	}
 	return objects, problems
 }
 
-// parse returns the objects in YAML documents. Its error has no values, which may be secret.
+var errNoObject = errors.New("it is no object")
+
+// parse returns the objects in YAML documents. Its error contains no values, which may be secret.
 func parse(content []byte) (objects []*unstructured.Unstructured, err error) {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	for {
+	for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content))); ; {
 		document, err := documents.Read()
-		if errors.Is(err, io.EOF) && len(objects) > 0 {
+		switch {
+		case errors.Is(err, io.EOF) && len(objects) > 0:
 			return objects, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New("it is no object")
-		}
-		if err != nil {
+		case errors.Is(err, io.EOF):
+			return nil, errNoObject
+		case err != nil:
 			return nil, err
 		}
 		encoded, err := yaml.YAMLToJSON(document)
@@ -55,7 +55,7 @@ func parse(content []byte) (objects []*unstructured.Unstructured, err error) {
 		}
 		u := &unstructured.Unstructured{}
 		if err := json.Unmarshal(encoded, &u.Object); err != nil || len(u.Object) > 0 && u.GetKind() == "" {
-			return nil, errors.New("it is no object")
+			return nil, errNoObject
 		}
 		if len(u.Object) > 0 {
 			objects = append(objects, u)

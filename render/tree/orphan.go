@@ -12,31 +12,29 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// An orphan is a file below rendered/ that no index lists: a tool that syncs the index misses
-// it, and one that syncs the whole folder applies it. Render leaves it, as it is somebody else's,
-// and reports it.
+// An orphan is a file below rendered/ that no index lists: a tool that syncs the index misses it, and a
+// tool that syncs the whole folder applies it. Render did not write it, so it keeps and reports it.
 
-// manifestName matches the names of files that a tool applies that is given a folder, except
-// those that Emacs and macOS put beside others.
+// manifestName matches files that tools apply when given a folder, except companion files of Emacs and
+// macOS.
 var manifestName = regexp.MustCompile(`(?i)^([^.]|\.[^#_]).*\.(ya?ml|json)$`)
 
-// harmless matches the names of files that no tool applies and that people, git and editors put
-// anywhere: hidden files, owners, documentation, backups and rejects.
+// harmless matches common files that no tool applies: hidden files, owners, documentation, backups and
+// rejects.
 var harmless = regexp.MustCompile(`(?i)^\.|^(readme|owners|codeowners|thumbs\.db|desktop\.ini)$|\.(md|orig|rej|bak|swp)$|~$|^#.*#$`)
 
-// isOrphan reports whether a file that no index lists matters.
+// isOrphan reports whether a file is an orphan unless an index lists it.
 func isOrphan(base string) bool {
 	return manifestName.MatchString(base) || !harmless.MatchString(base)
 }
 
-// IsOrphan reports whether a file in the folder of an environment matters that the index does
-// not list. Files in hidden folders do not.
+// IsOrphan reports whether a file below an environment's folder is an orphan unless the index lists it.
+// Files in hidden folders are not.
 func IsOrphan(name string) bool {
 	return !strings.Contains(path.Dir("/"+name), "/.") && isOrphan(path.Base(name))
 }
 
-// Orphans returns a warning for each file in the folder of the environment that is not rendered
-// and that the plan leaves.
+// Orphans returns a warning for each orphan in the folder of the environment.
 func (p *Plan) Orphans() (problems []manifest.Problem) {
 	kept := map[string]bool{IndexFile: true}
 	for _, file := range p.files {
@@ -48,8 +46,8 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
 	}
 	var names []string
-	for name, f := range p.folder.found {
-		if f.isOrphan && !kept[name] {
+	for name, e := range p.folder.entries {
+		if e.isOrphan && !kept[name] {
 			names = append(names, name)
 		}
 	}
@@ -60,20 +58,19 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 	return problems
 }
 
-// Orphans returns a warning for each file and folder in rendered/ of no environment.
+// Orphans returns a warning for each file and folder in rendered/ that belongs to no environment.
 func Orphans(root *os.Root, environments []string) (problems []manifest.Problem) {
-	isOrphan := func(f found) bool { return f.isOrphan }
+	isOrphan := func(e entry) bool { return e.isOrphan }
 	entries, _ := fs.ReadDir(root.FS(), Folder)
 	for _, entry := range entries {
 		name := path.Join(Folder, entry.Name())
-		if slices.Contains(environments, entry.Name()) || !slices.ContainsFunc(find(root.FS(), name), isOrphan) {
+		if slices.Contains(environments, entry.Name()) || !slices.ContainsFunc(scanPath(root.FS(), name), isOrphan) {
 			continue
 		}
-		what, it := "a file", "it"
+		message := "a file of no environment: remove it, or move it to environments/ to have it rendered"
 		if entry.IsDir() {
-			what, it = "a folder", "what is in it"
+			message = "a folder of no environment: remove it, or move its files to environments/ to have them rendered"
 		}
-		message := fmt.Sprintf("%s of no environment: remove it, or move %s to environments/ to have it rendered", what, it)
 		problems = append(problems, manifest.Problem{File: name, Message: message, Warning: true})
 	}
 	return problems

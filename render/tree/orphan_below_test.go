@@ -2,7 +2,7 @@ package tree
 
 import "testing"
 
-func TestIsOrphanBelowFolders(t *testing.T) {
+func TestFilesInHiddenFoldersAreNoOrphans(t *testing.T) {
 	for name, want := range map[string]bool{
 		"shop/a.yaml":    true,
 		".a.yaml":        true,

@@ -35,8 +35,7 @@ func mustBeOrphans(t *testing.T, problems []manifest.Problem, want ...string) {
 	}
 }
 
-// What no tool applies, and people, git and editors leave anywhere, is no orphan.
-func TestIsOrphan(t *testing.T) {
+func TestFilesThatNoToolAppliesAreNoOrphans(t *testing.T) {
 	for base, want := range map[string]bool{
 		"a.yaml": true, "a.yml": true, "a.json": true, "A.YAML": true, ".a.yaml": true, "kustomization.yml": true,
 		"a": true, "a.txt": true, "a.yaml.gpg": true, "a.jsonnet": true, "README.yaml": true, "-.yaml": true,
@@ -51,9 +50,8 @@ func TestIsOrphan(t *testing.T) {
 	}
 }
 
-// Neither what is rendered now nor what was rendered before is an orphan, and no orphan is
-// touched.
-func TestOrphansOfAnEnvironment(t *testing.T) {
+// Files of the present and the previous rendering are not orphans.
+func TestOrphansInAnEnvironmentAreReportedAndKept(t *testing.T) {
 	root := newRoot(t)
 	run(t, root, before, -1)
 	put(t, root, "rendered/prod/a/mine.yaml", "rendered/prod/mine.txt", "rendered/prod/z/z/mine.yaml", "rendered/prod/.idea/mine.json", "rendered/prod/a/.gitkeep")
@@ -79,8 +77,7 @@ func TestOrphansOfAnEnvironment(t *testing.T) {
 	}
 }
 
-// A folder of an environment that is gone is an orphan, where it has anything in it.
-func TestOrphansBesideEnvironments(t *testing.T) {
+func TestFoldersOfNoEnvironmentAreOrphansUnlessEmpty(t *testing.T) {
 	root := newRoot(t)
 	mustBeOrphans(t, Orphans(root, nil))
 	run(t, root, before, -1)

@@ -17,9 +17,8 @@ const (
 	indexPath = "rendered/prod/" + IndexFile
 )
 
-// A page is written, unchanged and pruned as any other file is, and is in the diff, but not
-// in the index.
-func TestPage(t *testing.T) {
+// The index does not list the page.
+func TestPageIsWrittenAndPrunedAsOtherFiles(t *testing.T) {
 	root := newRoot(t)
 	for _, step := range []struct {
 		files                      []File
@@ -36,12 +35,12 @@ func TestPage(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		for what, list := range map[string]struct {
+		for result, list := range map[string]struct {
 			names []string
 			want  bool
 		}{"written": {p.Written(), step.written}, "unchanged": {p.Unchanged(), step.unchanged}, "pruned": {p.Pruned(), step.pruned}} {
 			if slices.Contains(list.names, pagePath) != list.want {
-				t.Errorf("%s: %q", what, list.names)
+				t.Errorf("%s: %q", result, list.names)
 			}
 		}
 		if got, want := strings.Contains(p.Diff(), "/"+pagePath+"\n"), step.written || step.pruned; got != want {
@@ -58,8 +57,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A page that render wrote is written again, whatever a merge or an editor did to it.
-func TestPageThatWasChanged(t *testing.T) {
+func TestEditedPageIsWrittenAgain(t *testing.T) {
 	for _, content := range []string{
 		PageHeader, PageHeader + "mine\n", strings.ReplaceAll(PageHeader, "\n", "\r\n"), "<<<<<<< HEAD\n" + PageHeader + "=======\n" + PageHeader + ">>>>>>> theirs\n",
 	} {
@@ -75,9 +73,8 @@ func TestPageThatWasChanged(t *testing.T) {
 	}
 }
 
-// What a person has in the place of the page stays, is named, and keeps nothing else from
-// being written; where no page is to be there, it is nobody's business.
-func TestPageOfAPerson(t *testing.T) {
+// It is a warning as long as render has a page to write.
+func TestForeignPageIsKept(t *testing.T) {
 	for name, place := range map[string]func(root *os.Root) error{
 		"text":  func(root *os.Root) error { return root.WriteFile(pagePath, []byte("# prod\n"+PageHeader), 0o644) },
 		"empty": func(root *os.Root) error { return root.WriteFile(pagePath, nil, 0o644) },
@@ -117,7 +114,7 @@ func TestPageOfAPerson(t *testing.T) {
 				}
 				p.Close()
 				if slices.Contains(slices.Concat(p.Written(), p.Unchanged(), p.Pruned()), pagePath) {
-					t.Error("it is said to be render's")
+					t.Error("the plan contains it")
 				}
 				if is, err := root.Lstat(pagePath); err != nil || !os.SameFile(was, is) || is.Size() != was.Size() {
 					t.Errorf("it was changed: %v", err)
@@ -127,8 +124,7 @@ func TestPageOfAPerson(t *testing.T) {
 	}
 }
 
-// Only a page is pruned that render wrote.
-func TestPageWithoutAnIndex(t *testing.T) {
+func TestForeignPageIsNotPruned(t *testing.T) {
 	root := newRoot(t)
 	run(t, root, before, -1)
 	if err := root.WriteFile(pagePath, []byte("mine"), 0o644); err != nil {
@@ -140,8 +136,7 @@ func TestPageWithoutAnIndex(t *testing.T) {
 	}
 }
 
-// A page that cannot be read is one problem beside all others, and nothing is written.
-func TestPageThatCannotBeRead(t *testing.T) {
+func TestUnreadablePageIsOneProblemAmongAll(t *testing.T) {
 	root := newRoot(t)
 	put(t, root, pagePath)
 	file, err := root.Create(pagePath)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -15,33 +14,31 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// The folders at the root.
+// Folders at the root.
 const (
-	// Folder is the folder that machines write.
-	Folder = "rendered"
-	// EnvironmentsFolder is the folder that people write: each environment is a folder there.
-	EnvironmentsFolder = "environments"
+	Folder             = "rendered"     // of generated files
+	EnvironmentsFolder = "environments" // of source files, with a folder for each environment
 )
 
-// File is one file of what is rendered.
+// File is a rendered file.
 type File struct {
 	Path    string // relative to the folder of the environment, with slashes
 	Content []byte
 }
 
-// Plan is what writing would change in the folder of an environment.
+// Plan holds the changes to the folder of an environment.
 type Plan struct {
 	folder    *folder
-	err       error              // why there can be no plan
-	owned     map[string]content // the files that the index before lists
+	err       error              // of reading the folder
+	owned     map[string]content // the files in the previous index
 	files     []planned          // the index is the last
 	index     planned
 	interim   []byte   // the index while files are written and pruned
-	changes   []change // what was staged, in the order in which it is committed
-	committed int      // the number of changes that were committed
+	changes   []change // the staged changes, in the order of commits
+	committed int      // the number of committed changes
 }
 
-// planned is a file before and after. A content is nil where there is no file.
+// planned is a file before and after. A content is nil if there is no file.
 type planned struct {
 	name          string
 	before, after []byte
@@ -53,13 +50,13 @@ func (f planned) isUnchanged() bool {
 	return f.before != nil && f.after != nil && bytes.Equal(f.before, f.after)
 }
 
-// NewPlan returns a plan that changes nothing, after it has read what render wrote before to
-// rendered/<environment> below root. Close it after use.
+// NewPlan reads rendered/<environment> below root, and returns a plan that changes nothing. The caller
+// must close it.
 func NewPlan(root *os.Root, environment string) *Plan {
 	folder, err := openFolder(root, environment)
 	p := &Plan{folder: folder, index: planned{name: IndexFile}, err: err}
 	if err == nil {
-		folder.list()
+		folder.scan()
 		p.index.before, p.err = folder.read(IndexFile)
 	}
 	if p.err == nil && p.index.before != nil && !isIndex(p.index.before) {
@@ -71,33 +68,33 @@ func NewPlan(root *os.Root, environment string) *Plan {
 	return p
 }
 
-// Compare plans to replace what there is by files, in apply order, and by those beside its index, of
-// which one without content must not be there. The problems are what is in the way.
+// Compare plans to replace the previous rendering by files, in apply order, and by the files beside the
+// index. A file without content is removed. The problems are files that render did not write.
 func (p *Plan) Compare(files, beside []File, index Index) []manifest.Problem {
 	if p.err != nil {
 		return []manifest.Problem{{Message: p.err.Error()}}
 	}
 	names := pathsOf(files)
 	if len(files) > 0 {
-		p.index.after = index.list(names)
+		p.index.after = index.format(names)
 	} else {
 		beside = []File{{Path: PageFile}, {Path: SchemaFile}}
 	}
-	problems := p.compare(p.withGone(files))
+	problems := p.planFiles(p.withRemovals(files))
 	for _, f := range p.files {
 		if f.isPruned() {
 			names = append(names, f.name)
 		}
 	}
-	p.interim = index.list(names)
+	p.interim = index.format(names)
 	for _, file := range beside {
-		before, isOther, err := p.readBeside(file.Path)
+		before, isForeign, err := p.readBeside(file.Path)
 		switch {
 		case err != nil:
 			problems = append(problems, manifest.Problem{Message: err.Error()})
-		case isOther && file.Content != nil:
-			problems = append(problems, p.otherFile(file.Path))
-		case !isOther && (before != nil || file.Content != nil):
+		case isForeign && file.Content != nil:
+			problems = append(problems, p.foreignBeside(file.Path))
+		case !isForeign && (before != nil || file.Content != nil):
 			p.files = append(p.files, planned{file.Path, before, file.Content})
 		}
 	}
@@ -113,15 +110,15 @@ func pathsOf(files []File) []string {
 	return names
 }
 
-// withGone returns the files of an environment followed by those that must not be there, without
-// content: the owned ones that it has no more, and other kustomizations.
-func (p *Plan) withGone(files []File) []File {
-	gone := maps.Clone(p.owned)
+// withRemovals appends files without content to files, for those that must not exist: owned files that
+// are no longer rendered, and other kustomizations.
+func (p *Plan) withRemovals(files []File) []File {
+	pruned := maps.Clone(p.owned)
 	for _, file := range files {
-		delete(gone, file.Path)
+		delete(pruned, file.Path)
 	}
-	names := slices.Sorted(maps.Keys(gone))
-	if len(files) > 0 { // kustomize builds no folder that has two
+	names := slices.Sorted(maps.Keys(pruned))
+	if len(files) > 0 { // kustomize builds no folder with two kustomizations
 		names = append(names, konfig.RecognizedKustomizationFileNames()...)
 	}
 	all := slices.Clone(files)
@@ -133,7 +130,7 @@ func (p *Plan) withGone(files []File) []File {
 	return all
 }
 
-// Close discards what was staged and not committed.
+// Close discards staged changes that were not committed.
 func (p *Plan) Close() {
 	for _, c := range p.changes[p.committed:] {
 		p.folder.discard(c)
@@ -142,22 +139,22 @@ func (p *Plan) Close() {
 	p.folder.close()
 }
 
-// compare plans to write files, or to remove those without content, of which render owns some. Another
-// file in the place of one is a problem.
-func (p *Plan) compare(files []File) (problems []manifest.Problem) {
+// planFiles plans to write files, and to remove files without content. An existing file that render
+// does not own is a problem.
+func (p *Plan) planFiles(files []File) (problems []manifest.Problem) {
 	isOwned := func(name string) bool { _, is := p.owned[name]; return is }
-	others := p.folder.readAll(slices.DeleteFunc(pathsOf(files), isOwned))
+	unowned := p.folder.readAll(slices.DeleteFunc(pathsOf(files), isOwned))
 	for _, file := range files {
 		before, owned := p.owned[file.Path]
 		if !owned {
-			before = others[file.Path]
+			before = unowned[file.Path]
 		}
 		f := planned{file.Path, before.bytes, file.Content}
 		err := before.err
 		switch {
 		case err != nil:
 		case f.isUnchanged():
-			f.before = f.after // so as not to keep both
+			f.before = f.after // frees one of the two
 		case f.before != nil && !owned:
 			err = p.foreign(f.name)
 		}
@@ -171,12 +168,12 @@ func (p *Plan) compare(files []File) (problems []manifest.Problem) {
 	return problems
 }
 
-// foreign returns the error of a file that render does not own.
+// foreign returns the error about a file that render does not own.
 func (p *Plan) foreign(name string) error {
 	return fmt.Errorf("%s was not written by render: move it away", p.folder.full(name))
 }
 
-// Files returns all rendered files, relative to the folder.
+// Files returns all files after the plan, relative to the folder.
 func (p *Plan) Files() (files []File) {
 	for _, f := range p.files {
 		if f.after != nil {
@@ -186,59 +183,54 @@ func (p *Plan) Files() (files []File) {
 	return files
 }
 
-// Written returns the files that are new or changed, from the root.
+// Written returns the new and changed files, from the root.
 func (p *Plan) Written() []string { return p.paths(planned.isWritten) }
 
-// Unchanged returns the files that do not change, from the root.
+// Unchanged returns the unchanged files, from the root.
 func (p *Plan) Unchanged() []string { return p.paths(planned.isUnchanged) }
 
 // Pruned returns the files that are no longer rendered, from the root.
 func (p *Plan) Pruned() []string { return p.paths(planned.isPruned) }
 
-func (p *Plan) paths(isOne func(planned) bool) []string {
-	paths := []string{} // in JSON a list also where it is empty
+func (p *Plan) paths(matches func(planned) bool) []string {
+	paths := []string{} // an empty list in JSON
 	for _, f := range p.files {
-		if isOne(f) {
+		if matches(f) {
 			paths = append(paths, p.folder.full(f.name))
 		}
 	}
 	return paths
 }
 
-// Changes reports whether there is anything to do.
+// Changes reports whether the plan changes any file.
 func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.files, func(f planned) bool { return f.isWritten() || f.isPruned() })
 }
 
-// Stage writes new contents to temporary files, and returns an error if a folder takes no
-// changes. It changes no file. The caller holds the lock since before the plan was made, and
-// closes the plan in any case.
+// Stage writes new contents to temporary files, and returns an error if a folder is not writable. It
+// changes no rendered file. The caller must have held the lock since before NewPlan.
 func (p *Plan) Stage(ctx context.Context) error {
 	p.folder.clean()
 	if !p.Changes() {
 		return nil
 	}
-	files, pruned := p.inOrder()
+	files := p.inOrder()
 	if err := p.folder.makeFolders(files); err != nil {
 		return err
 	}
 	p.changes = make([]change, len(files))
 	errs := p.folder.forEach(pathsOf(files), func(holder *os.Root, i int) (err error) {
-		p.changes[i].File = files[i]
-		if err = ctx.Err(); err == nil && files[i].Content != nil {
+		if err = ctx.Err(); err == nil {
 			p.changes[i], err = p.folder.stage(holder, files[i])
 		}
 		return err
 	})
-	pruned = slices.CompactFunc(pruned, func(a, b string) bool { return path.Dir(a) == path.Dir(b) })
-	errs = append(errs, p.folder.forEach(pruned, func(holder *os.Root, i int) error { return p.folder.try(holder, pruned[i]) })...)
-	return cmp.Or(errs...) // on a full disk, all fail
+	return cmp.Or(errs...) // one error is enough: on a full disk, all files have one
 }
 
-// inOrder returns the files to change in the order of the changes, and those among them to
-// remove, which have no content. The index lists each file before it is written and until after
-// it is removed.
-func (p *Plan) inOrder() (files []File, pruned []string) {
+// inOrder returns the files to change, in order. Files to remove have no content. The index lists each
+// file before it is written, and until it is removed.
+func (p *Plan) inOrder() (files []File) {
 	if !bytes.Equal(p.index.before, p.interim) {
 		files = append(files, File{IndexFile, p.interim})
 	}
@@ -250,17 +242,16 @@ func (p *Plan) inOrder() (files []File, pruned []string) {
 	}
 	for _, f := range besideIndex {
 		if f.isPruned() {
-			files, pruned = append(files, File{Path: f.name}), append(pruned, f.name)
+			files = append(files, File{Path: f.name})
 		}
 	}
 	if !bytes.Equal(p.interim, p.index.after) {
 		files = append(files, File{IndexFile, p.index.after})
 	}
-	return files, pruned
+	return files
 }
 
-// Commit makes the staged changes. It replaces each file atomically: a run that is killed leaves
-// a folder that the next run completes.
+// Commit makes the staged changes, each atomically. If the run is killed, the next run completes them.
 func (p *Plan) Commit() error {
 	for _, c := range p.changes[p.committed:] {
 		if err := p.folder.commit(c); err != nil {
@@ -271,7 +262,7 @@ func (p *Plan) Commit() error {
 	return nil
 }
 
-// Progress returns a line for each change: whether it was committed.
+// Progress returns a line for each change, with its result.
 func (p *Plan) Progress() (lines []string) {
 	switch {
 	case !p.Changes():
@@ -282,18 +273,18 @@ func (p *Plan) Progress() (lines []string) {
 		return []string{p.folder.path + ": all was changed"}
 	}
 	for i, c := range p.changes {
-		what := "written"
+		result := "written"
 		if c.staged == "" {
-			what = "removed"
+			result = "removed"
 		}
 		switch {
 		case i >= p.committed:
-			what = "not " + what
+			result = "not " + result
 		case bytes.Equal(p.interim, p.index.after):
 		case c.Path == IndexFile:
-			what += ", with the files of before and after"
+			result += ", with the files of before and after"
 		}
-		lines = append(lines, p.folder.full(c.Path)+": "+what)
+		lines = append(lines, p.folder.full(c.Path)+": "+result)
 	}
 	return lines
 }

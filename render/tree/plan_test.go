@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// before and after are what is rendered first and then.
+// before and after are two successive renderings.
 var (
 	before = []File{{"a/stays.yaml", []byte("stays")}, {"b/changes.yaml", []byte("1")}, {"c/goes.yaml", []byte("1")}, {"d/goes.yaml", []byte("1")}}
 	after  = []File{{"a/stays.yaml", []byte("stays")}, {"b/changes.yaml", []byte("2")}, {"d/comes.yaml", []byte("2")}, {"e/comes.yaml", []byte("2")}}
 )
 
-// TestDeath has a run die before each of its changes. The index owns every file at any
-// time, and the next run completes what was begun, or undoes it.
-func TestDeath(t *testing.T) {
+// TestKilledRunIsCompletedOrUndoneByTheNext kills a run before each of its changes. At any time, the
+// index lists every file.
+func TestKilledRunIsCompletedOrUndoneByTheNext(t *testing.T) {
 	for name, files := range map[string][2][]File{
 		"new":     {nil, after},
 		"changed": {before, after},
@@ -32,10 +32,10 @@ func TestDeath(t *testing.T) {
 				for file := range readFiles(t, root) {
 					inside := file[len("rendered/prod/"):]
 					if besideHeaders[inside] != "" && readFiles(t, root)["rendered/prod/kustomization.yaml"] == nil {
-						t.Errorf("%s, dead after %d changes: %s about nothing", name, alive, file)
+						t.Errorf("%s, killed after %d changes: %s without an index", name, alive, file)
 					}
 					if inside != IndexFile && besideHeaders[inside] == "" && !temporary.MatchString(path.Base(file)) && !owned[inside] {
-						t.Errorf("%s, dead after %d changes: nobody owns %s", name, alive, file)
+						t.Errorf("%s, killed after %d changes: the index does not list %s", name, alive, file)
 					}
 				}
 				run(t, root, next, -1)
@@ -43,11 +43,11 @@ func TestDeath(t *testing.T) {
 				run(t, clean, next, -1)
 				want, got := readFiles(t, clean), readFiles(t, root)
 				if len(want) != len(got) {
-					t.Errorf("%s, dead after %d changes: %d files, want %d", name, alive, len(got), len(want))
+					t.Errorf("%s, killed after %d changes: %d files, want %d", name, alive, len(got), len(want))
 				}
 				for file, content := range want {
 					if string(got[file]) != string(content) {
-						t.Errorf("%s, dead after %d changes: %s is %q, want %q", name, alive, file, got[file], content)
+						t.Errorf("%s, killed after %d changes: %s is %q, want %q", name, alive, file, got[file], content)
 					}
 				}
 			}
@@ -55,7 +55,7 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// pageOf returns a page that tells files apart.
+// pageOf returns a distinct page for each list of files.
 func pageOf(files []File) []byte { return fmt.Appendf([]byte(PageHeader), "%s", files) }
 
 func besideOf(files []File) []File {
@@ -72,7 +72,7 @@ func newRoot(t *testing.T) *os.Root {
 	return root
 }
 
-// run writes files; it dies after some changes, unless that is less than none.
+// run writes files. It dies after alive changes, unless alive is negative.
 func run(t *testing.T, root *os.Root, files []File, alive int) {
 	t.Helper()
 	p := NewPlan(root, "prod")

@@ -12,8 +12,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// No file or folder has a name that some system does not take, or takes for another.
-func TestNamesOnEverySystem(t *testing.T) {
+func TestNamesAreValidAndDistinctOnEverySystem(t *testing.T) {
 	for name, want := range map[string]string{
 		"shop":            "shop",
 		"con":             "%63on",
@@ -38,8 +37,7 @@ func TestNamesOnEverySystem(t *testing.T) {
 	}
 }
 
-// The path of an object in a namespace that is the name of a device is one that render owns.
-func TestNamespaceOfDevice(t *testing.T) {
+func TestRenderOwnsFilesInANamespaceNamedAfterADevice(t *testing.T) {
 	o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "aux", "namespace": "aux"},
 	}}}
@@ -50,8 +48,8 @@ func TestNamespaceOfDevice(t *testing.T) {
 	}
 }
 
-// A diff is one that `git apply` takes on every system, and that no other system's differs from.
-func TestDiffOfNewFile(t *testing.T) {
+// Diffs must be the same on every system, and valid for `git apply`.
+func TestDiffOfNewFileIsFromDevNull(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +63,7 @@ func TestDiffOfNewFile(t *testing.T) {
 	}
 }
 
-// A lock leaves no file in the folder, which would be an orphan.
+// A file would be an orphan.
 func TestLockLeavesNoFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "environments")
 	if err := os.Mkdir(folder, 0o755); err != nil {

@@ -72,7 +72,7 @@ func TestPageOfAPerson(t *testing.T) {
 	if err := os.WriteFile(page, []byte("# Mine\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const warning = pagePath + ": warning: render did not write it, and leaves it: rename it, or move it to environments/prod, to have render's file of that name\n"
+	const warning = pagePath + ": warning: render did not write it, and keeps it: rename it, or move it to environments/prod, so that render can write its own\n"
 	for _, step := range []struct {
 		args    []string
 		code    int
