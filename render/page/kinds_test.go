@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// fleet returns a Fleet and the Pods that were rendered from it, and a Deployment.
+// fleet returns a Fleet and its rendered Pods and Deployment.
 func fleet(namespace, name, spec string, pods int) []string {
 	labels := "labels: {testing.example.com/fleet: " + name + "}"
 	manifests := []string{fmt.Sprintf("{apiVersion: testing.example.com/v1, kind: Fleet, metadata: {name: %s, namespace: %s}, spec: %s}", name, namespace, spec)}
@@ -21,8 +21,7 @@ func fleet(namespace, name, spec string, pods int) []string {
 	return append(manifests, fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s-front, namespace: %s, %s}}", name, namespace, labels))
 }
 
-// A kind of somebody else has a table, and is counted.
-func TestOtherKinds(t *testing.T) {
+func TestEveryKindHasATableAndACount(t *testing.T) {
 	both, err := registry.New(append([]kind.Kind{testkind.Kind}, gatehouse.Kinds...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -39,14 +38,14 @@ func TestOtherKinds(t *testing.T) {
 			"| shop | [a](shop/fleet-a.yaml) | 1 | [1 Deployment](shop/deployment-a-front.yaml), [1 Pod](shop/pod-a-0.yaml) |\n"+
 			"| shop | [b](shop/fleet-b.yaml) | 6 | [1 Deployment](shop/deployment-b-front.yaml), 6 Pods: [1](shop/pod-b-0.yaml) [2](shop/pod-b-1.yaml) [3](shop/pod-b-2.yaml) [4](shop/pod-b-3.yaml) [5](shop/pod-b-4.yaml) … |\n")
 	if strings.Contains(page, "Other workloads") {
-		t.Errorf("what is rendered is counted twice:\n%s", page)
+		t.Errorf("rendered objects are counted twice:\n%s", page)
 	}
 	mustHave(t, pageFor(t, alone, manifests...), "11 objects in 1 namespace, among them 2 Fleets.\n")
 	mustHave(t, pageFor(t, alone, fleet("shop", "c", "{pods: 0}", 0)[0]), "| shop | [c](shop/fleet-c.yaml) | 0 | nothing |\n")
 	none := pageFor(t, alone, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
 	mustHave(t, none, "1 object in 1 namespace, among them no Fleet.\n")
 	if strings.Contains(none, "## Fleets") {
-		t.Errorf("a section without rows:\n%s", none)
+		t.Errorf("the section has no rows:\n%s", none)
 	}
 
 	var many []string

@@ -11,15 +11,15 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// column is a column of a table, in Markdown.
+// column is a column of a Markdown table.
 type column struct {
 	title    string
-	isNumber bool // is aligned to the right
+	isNumber bool // aligns the cells to the right
 	cells    []string
-	totals   map[string]string // of namespaces, by their names; "" for all
+	totals   map[string]string // by namespace; "" for all
 }
 
-// writeTable writes a table of the first of so many things, with a last row of totals if there are any.
+// writeTable writes a table with up to maxRows of all rows, and a row of totals if there are any.
 func writeTable(page *bytes.Buffer, all int, things string, columns []column) {
 	row := func(cell func(c column) string) {
 		page.WriteString("|")
@@ -49,16 +49,16 @@ func writeTable(page *bytes.Buffer, all int, things string, columns []column) {
 	}
 }
 
-// plainWord matches names that have no meaning to Markdown.
+// plainWord matches names without special meaning in Markdown.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
-// revision matches names that a host may take for a commit.
+// revision matches names that a host may link as commits.
 var revision = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
 
-// isWord reports whether a name means nothing to Markdown and its hosts.
+// isWord reports whether Markdown and its hosts show a name as it is.
 func isWord(name string) bool { return plainWord.MatchString(name) && !revision.MatchString(name) }
 
-// word returns a name in Markdown: as code if it might be anything but text.
+// word returns a name in Markdown, as code unless isWord.
 func word(name string) string {
 	if isWord(name) {
 		return name
@@ -66,22 +66,20 @@ func word(name string) string {
 	return code(name)
 }
 
-// markup has what means something to Markdown or HTML within a line, and a line break.
+// markup matches inline markup of Markdown and HTML.
 var markup = regexp.MustCompile("[\\\\`*_\\[\\]<>|&]")
 
-// escape returns text in Markdown.
+// escape returns text in Markdown, with its line breaks.
 func escape(text string) string {
 	return strings.ReplaceAll(printable(markup.ReplaceAllString(text, `\$0`), '\n'), "\n", "<br>")
 }
 
-// printable returns text with the characters escaped that break the line or direct a reader's
-// eyes elsewhere.
+// printable escapes characters that are invisible or change the direction of text.
 func printable(text string, keep ...rune) string {
-	const emoji = '\ufe0f' // what makes a symbol one
+	const emoji = '\ufe0f' // the variation selector of emojis
 	return kind.Visible(text, append(keep, emoji)...)
 }
 
-// bold returns Markdown in bold.
 func bold(text string) string {
 	if text == "" {
 		return ""
@@ -89,10 +87,10 @@ func bold(text string) string {
 	return "**" + text + "**"
 }
 
-// maxCode bounds the length of what is shown as code, in characters.
+// maxCode is the maximum length of code, in characters.
 const maxCode = 72
 
-// code returns text as code in the cell of a table. Long text is cut.
+// code returns text as code for a table cell. It cuts long text.
 func code(text string) string {
 	text = cut(printable(cut(strings.TrimSpace(text), maxCode)), maxCode)
 	if text == "" {
@@ -101,7 +99,7 @@ func code(text string) string {
 	return manifest.CodeSpan(text)
 }
 
-// cut returns text of at most so many characters.
+// cut shortens text to at most length characters.
 func cut(text string, length int) string {
 	if utf8.RuneCountInString(text) <= length {
 		return text

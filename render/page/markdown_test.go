@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Text from manifests is shown as it is, and has no meaning to Markdown.
-func TestCode(t *testing.T) {
+func TestCodeShowsTextWithoutMarkup(t *testing.T) {
 	for text, want := range map[string]string{
 		"date":                  "`date`",
 		" a  b\t":               "`a  b`",
@@ -28,8 +27,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// A name is code where a host might make a link of it.
-func TestWord(t *testing.T) {
+func TestWordIsCodeIfAHostWouldLinkIt(t *testing.T) {
 	for name, want := range map[string]string{
 		"shop": "shop", "a-1": "a-1", "Deployment": "Deployment", "deadbee": "`deadbee`", "decade": "decade", "www.example.com": "`www.example.com`", "a_b": "`a_b`", "a|b": "`a\\|b`", "@a": "`@a`", "-a": "`-a`",
 	} {
@@ -39,8 +37,7 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// What a kind says is shown as it is, and a line break stays one.
-func TestEscape(t *testing.T) {
+func TestEscapeKeepsTextAndLineBreaks(t *testing.T) {
 	for text, want := range map[string]string{
 		"3 to 6, ~1Mi (a-b.c)": "3 to 6, ~1Mi (a-b.c)",
 		"a|b *c* _d_ [e](f)":   `a\|b \*c\* \_d\_ \[e\](f)`,

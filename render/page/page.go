@@ -1,5 +1,5 @@
-// Package page writes what is for people in a rendered environment: the page for those who open its
-// folder on GitHub, GitLab or the like, and the schema for their editors.
+// Package page formats two files of a rendered environment: the page that GitHub or GitLab shows with
+// the folder, and the schema for editors.
 package page
 
 import (
@@ -19,15 +19,14 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// maxRows bounds each table: hosts do not show a page of over half a megabyte.
+// maxRows is the maximum length of a table: hosts do not show pages of over half a megabyte.
 const maxRows = 250
 
-// filePaths are the paths of the files of objects.
+// filePaths maps objects to the paths of their files.
 type filePaths map[*unstructured.Unstructured]string
 
-// Files returns the page about an environment, in Markdown, from the version of Kubernetes that it
-// is for, if it says one, its objects and their files, and the schema for editors. Neither depends on the
-// time. An error names the kind whose Page panics.
+// Files returns the Markdown page of an environment and the schema for editors. The version of Kubernetes
+// may be empty. Neither file depends on the time. The error names a kind whose Page panics.
 func Files(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object, files []tree.File) ([]tree.File, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
 	for i, o := range objects {
@@ -41,7 +40,7 @@ func Files(kinds *registry.Kinds, name string, kubernetes string, objects []mani
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(views, func(a, b registry.View) int { // those with a timeline come last
+	slices.SortStableFunc(views, func(a, b registry.View) int { // kinds with a timeline come last
 		return cmp.Compare(min(1, len(a.Kind.TimeField())), min(1, len(b.Kind.TimeField())))
 	})
 
@@ -62,7 +61,7 @@ func Files(kinds *registry.Kinds, name string, kubernetes string, objects []mani
 	return []tree.File{{Path: tree.PageFile, Content: page.Bytes()}, {Path: tree.SchemaFile, Content: schema}}, nil
 }
 
-// writeHeading writes how many objects there are, and how many of those that people write.
+// writeHeading writes the numbers of all objects and of the source objects of each kind.
 func writeHeading(page *bytes.Buffer, name string, kubernetes string, objects, namespaces int, views []registry.View) {
 	source := tree.EnvironmentsFolder + "/" + name
 	fmt.Fprintf(page, "# %s\n\nRendered from [%s](../../%s): %s", word(name), source, source, count(objects, "object"))
@@ -86,7 +85,7 @@ func writeHeading(page *bytes.Buffer, name string, kubernetes string, objects, n
 	}
 }
 
-// writeObjects writes what there is beside what people write.
+// writeObjects writes the numbers of workloads that are not rendered, and of objects by kind.
 func writeObjects(page *bytes.Buffer, known *registry.Kinds, objects []manifest.Object) {
 	kinds, workloads := map[string]int{}, map[string]int{}
 	for _, o := range objects {

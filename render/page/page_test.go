@@ -16,19 +16,19 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// pageOf returns the page about the objects of manifests.
+// pageOf returns the page about the objects in manifests.
 func pageOf(t *testing.T, manifests ...string) string {
 	t.Helper()
 	return pageFor(t, gatehouse.All(), manifests...)
 }
 
-// pageFor returns the page about the objects of manifests, for kinds.
+// pageFor is pageOf for other kinds.
 func pageFor(t *testing.T, kinds *registry.Kinds, manifests ...string) string {
 	t.Helper()
 	return string(besideFor(t, kinds, manifests...)[0].Content)
 }
 
-// besideFor returns the files beside the index of an environment with the objects of manifests.
+// besideFor returns the files beside the index of an environment with the objects in manifests.
 func besideFor(t *testing.T, kinds *registry.Kinds, manifests ...string) []tree.File {
 	t.Helper()
 	var objects []manifest.Object
@@ -69,7 +69,7 @@ func memcached(namespace, name string, replicas int, template string) []string {
 	}
 }
 
-// newAt returns an At of a spec, and its Pod with another.
+// newAt returns an At and its Pod, with their specs.
 func newAt(namespace, name, spec, pod string) []string {
 	return []string{
 		fmt.Sprintf("{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: %s, namespace: %s}, spec: {%s}}", name, namespace, spec),
@@ -79,8 +79,8 @@ func newAt(namespace, name, spec, pod string) []string {
 
 const datePod = "{containers: [{name: command, image: busybox, command: [sh, -c, date]}]}"
 
-// The memory of a Memcached is what the scheduler and the quota see of its Pods.
-func TestMemory(t *testing.T) {
+// The scheduler and quotas count the same memory.
+func TestMemoryOfAMemcachedIsThatOfItsPods(t *testing.T) {
 	for template, want := range map[string]string{
 		"{containers: [{name: memcached, resources: {requests: {memory: 150Mi}}}]}":                                                                                       "| [150Mi](shop/deployment-other.yaml) | 450Mi |",
 		"{containers: [{name: memcached, resources: {requests: {memory: 1Gi}, limits: {memory: 2Gi}}}]}":                                                                  "| [1Gi](shop/deployment-other.yaml) | 3Gi |",
@@ -101,8 +101,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Totals are of each namespace and of all, of what there is once overrides are done.
-func TestTotals(t *testing.T) {
+func TestTotalsAreOfOverriddenObjects(t *testing.T) {
 	const template = "{containers: [{name: memcached, image: one, resources: {limits: {memory: 10Mi}}}, {name: exporter, image: two}]}"
 	page := pageOf(t, slices.Concat(memcached("shop", "b", 2, template), memcached("billing", "a", 3, template), memcached("shop", "a", 0, strings.Replace(template, "one", "three", 1)),
 		memcached("shop", "gone", 1, template)[:1], []string{"{apiVersion: apps/v1, kind: Deployment, metadata: {name: mine, namespace: shop}}", "{apiVersion: batch/v1, kind: CronJob, metadata: {name: mine}}"})...)
@@ -118,8 +117,7 @@ func TestTotals(t *testing.T) {
 		"Other workloads: 1 CronJob, 1 Deployment.\n")
 }
 
-// How many Pods there are is what an autoscaler says, where there is one.
-func TestAutoscaler(t *testing.T) {
+func TestAutoscalerDecidesTheNumberOfPods(t *testing.T) {
 	const template = "{containers: [{name: memcached, image: one, resources: {limits: {memory: 10Mi}}}]}"
 	const scaler = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shop}, spec: {minReplicas: 3, maxReplicas: 6, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}}}"
 	mustHave(t, pageOf(t, append(memcached("shop", "a", 2, template), scaler)...),
@@ -129,9 +127,8 @@ func TestAutoscaler(t *testing.T) {
 	mustHave(t, pageOf(t, append(memcached("billing", "a", 2, template), scaler)...), "**20Mi**, by 2 Pods of 1 Memcached. The image")
 }
 
-// Ats are in the order in which they are due, with all that decides whether and how long they
-// run, as overrides make it.
-func TestAts(t *testing.T) {
+// The table shows the overridden objects.
+func TestAtsAreSortedByTime(t *testing.T) {
 	page := pageOf(t, slices.Concat(
 		newAt("shop", "late", `schedule: "2027-01-04T06:00:00+01:00[Europe/Berlin]", command: not this`, `{activeDeadlineSeconds: 5400, containers: [{name: first, image: sidecar}, {name: command, image: tools, command: [sh, -c, "echo $$HOME"]}]}`),
 		newAt("shop", "early", `schedule: "2027-01-04T05:00:00.5+00:30", suspend: true, startingDeadlineSeconds: 86400`, `{containers: [{name: command, image: tools, command: [/bin/report, --all], args: [now]}]}`),
@@ -146,8 +143,7 @@ func TestAts(t *testing.T) {
 		"```mermaid\ntimeline\n2027-01-04 04#58;30#58;00.5\n  : shop/early (suspended)\n2027-01-04 05#58;00\n  : billing/c-same\n  : shop/b-same\n  : shop/late\n```\n")
 }
 
-// The page says the same whatever order objects are in.
-func TestOrder(t *testing.T) {
+func TestPageDoesNotDependOnTheOrderOfObjects(t *testing.T) {
 	var manifests []string
 	for i := range 20 {
 		manifests = append(manifests, memcached(fmt.Sprint("ns", i%3), fmt.Sprint("a", i), i, "{containers: [{name: memcached, resources: {limits: {memory: 10M}}}]}")...)
@@ -163,8 +159,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A page is shown by hosts, and its diagram is drawn, whatever is in the environment.
-func TestBounds(t *testing.T) {
+func TestPageOfAHugeEnvironmentIsWithinTheLimitsOfHosts(t *testing.T) {
 	const n, githubShows, gitlabDraws = 600, 512_000, 2000
 	long := strings.Repeat("n", 52)
 	image := strings.Repeat("`|", 256)

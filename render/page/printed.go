@@ -14,8 +14,7 @@ import (
 // specField matches the path of a field of a spec.
 var specField = regexp.MustCompile(`^\.spec(\.[A-Za-z0-9_-]+)+$`)
 
-// printedPage returns the page of a kind that has none of its own: the columns of `kubectl get` that
-// show the spec.
+// printedPage returns the default page of a kind: the columns of `kubectl get` with fields of the spec.
 func printedPage(v registry.View) (page kind.Page) {
 	_, version, err := v.Kind.ReadCRD()
 	if err != nil || version == nil {
@@ -34,7 +33,7 @@ func printedPage(v registry.View) (page kind.Page) {
 	return page
 }
 
-// valueCell shows the value of a field, nothing where it has none.
+// valueCell shows the value of a field, if it has one.
 func valueCell(o *unstructured.Unstructured, path []string) kind.Cell {
 	value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	text := fmt.Sprint(value)

@@ -13,12 +13,11 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// jsonSchema is a JSON Schema, or what a CustomResourceDefinition has in its place.
+// jsonSchema is a JSON Schema, or the similar schema of a CustomResourceDefinition.
 type jsonSchema = map[string]any
 
-// editorSchema returns a JSON Schema of the kinds of an environment, by which editors check what is
-// typed: one for files with objects of any kinds, of which it says nothing about others. It is nil where
-// the environment has neither the definition nor an object of a kind.
+// editorSchema returns a JSON Schema for editors. It checks objects of the environment's kinds, and
+// accepts all others. It is nil if the environment has neither definitions nor objects of these kinds.
 func editorSchema(views []registry.View) ([]byte, error) {
 	var kinds []any
 	for _, v := range views {
@@ -44,7 +43,7 @@ func editorSchema(views []registry.View) ([]byte, error) {
 	return append([]byte(tree.SchemaHeader), bytes.TrimPrefix(content.Bytes(), []byte("{\n"))...), err
 }
 
-// versionSchemas returns a schema for each version of a definition.
+// versionSchemas returns a schema for each version in a CustomResourceDefinition.
 func versionSchemas(definition *unstructured.Unstructured) (schemas []any) {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
@@ -68,15 +67,15 @@ func versionSchemas(definition *unstructured.Unstructured) (schemas []any) {
 		}
 		properties["metadata"] = jsonSchema{"type": "object"}
 		if properties["status"] != nil {
-			properties["status"] = jsonSchema{} // nobody writes it
+			properties["status"] = jsonSchema{} // is for controllers
 		}
 		schemas = append(schemas, jsonSchema{"if": jsonSchema{"properties": typed, "required": []string{"apiVersion", "kind"}}, "then": schema})
 	}
 	return schemas
 }
 
-// translate makes a structural schema of Kubernetes, or a part of one that only validates values, a
-// JSON Schema of draft 7. Fields that the API server would drop are errors.
+// translate converts a schema of Kubernetes to JSON Schema draft 7. In its structural parts, it forbids
+// fields that the API server would drop; other parts only validate values.
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 func translate(schema jsonSchema, isStructural bool) {
 	isOpen := schema["x-kubernetes-preserve-unknown-fields"] == true || schema["x-kubernetes-embedded-resource"] == true
@@ -113,7 +112,7 @@ func translate(schema jsonSchema, isStructural bool) {
 	}
 }
 
-// translateAny translates a schema, or each in a list.
+// translateAny translates a schema or a list of schemas.
 func translateAny(part any, isStructural bool) {
 	switch part := part.(type) {
 	case jsonSchema:

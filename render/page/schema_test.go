@@ -20,7 +20,7 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// fields has a field of each form that a schema of Kubernetes says otherwise than JSON Schema.
+// fields has a field for each difference between schemas of Kubernetes and JSON Schema.
 const fields = `
 type: object
 properties:
@@ -79,14 +79,14 @@ func TestEditorsSeeWhatTheAPIServerRefuses(t *testing.T) {
 		verdicts[want]++
 	}
 	if verdicts[true] < 10 || verdicts[false] < 10 {
-		t.Errorf("the API server accepts: %v", verdicts)
+		t.Errorf("numbers of accepted objects: %v", verdicts)
 	}
 	if err := editor.Validate(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": 1}); err != nil {
 		t.Errorf("another kind: %v", err)
 	}
 }
 
-// numbers returns an object with numbers as the API server reads them.
+// numbers returns an object with the number types of the API server.
 func numbers(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	content, err := yaml.Marshal(object)
@@ -113,8 +113,8 @@ func asFlow(t *testing.T, text string) string {
 	return string(content)
 }
 
-// apiServer returns a function that reports whether the API server accepts an object and keeps all of
-// it, by its code.
+// apiServer returns a function that reports, by the API server's code, whether the API server accepts
+// an object and keeps all of its fields.
 func apiServer(t *testing.T, schema apiextensionsv1.JSONSchemaProps) func(map[string]any) bool {
 	t.Helper()
 	var internal apiextensions.JSONSchemaProps
@@ -135,7 +135,7 @@ func apiServer(t *testing.T, schema apiextensionsv1.JSONSchemaProps) func(map[st
 	}
 }
 
-// compile returns the schema of an environment that has a definition.
+// compile returns the schema of an environment with a CustomResourceDefinition.
 func compile(t *testing.T, kinds *registry.Kinds, definition string) *jsonschema.Schema {
 	t.Helper()
 	content := besideFor(t, kinds, definition)[1].Content

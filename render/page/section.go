@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// section is about the objects of a kind.
+// section is the part of a page about one kind.
 type section struct {
 	kind    *kind.Kind
 	page    kind.Page
@@ -30,7 +30,7 @@ type entry struct {
 	kind.Row
 	namespace, name string
 	object          kind.Rendered[*unstructured.Unstructured]
-	schedule        string    // as it is written
+	schedule        string    // in the source object
 	due             time.Time // in UTC
 }
 
@@ -59,7 +59,7 @@ func newSection(v registry.View, paths filePaths) (*section, error) {
 	return s, nil
 }
 
-// columns returns the columns of the table, and sentences about what all objects share.
+// columns returns the columns of the table, and sentences about values that all objects share.
 func (s *section) columns() (columns []column, sentences []string) {
 	hasLinks := false
 	for i, c := range s.page.Columns {
@@ -99,7 +99,7 @@ func (s *section) columns() (columns []column, sentences []string) {
 	return columns, sentences
 }
 
-// column returns a column of the kind.
+// column returns a column of the kind's page.
 func (s *section) column(i int) column {
 	of := s.page.Columns[i]
 	c := column{title: escape(of.Name), isNumber: of.IsNumber, cells: make([]string, len(s.entries)), totals: map[string]string{}}
@@ -148,7 +148,7 @@ func (s *section) write(page *bytes.Buffer) {
 	writeTable(page, len(s.entries), kinds, columns)
 }
 
-// writeNamespaces writes a table of the totals of namespaces, if there are several.
+// writeNamespaces writes a table of totals by namespace, if there are several.
 func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
 	counts := map[string]int{}
 	for _, e := range s.entries {
@@ -178,7 +178,7 @@ func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
 	page.WriteString("\n")
 }
 
-// times returns the schedule as it is written, and in UTC.
+// times returns the schedule, and its time in UTC if the schedule has another offset.
 func (e *entry) times() string {
 	written, _, err := kind.ParseTime(e.schedule)
 	if _, offset := written.Zone(); err != nil || offset == 0 {
@@ -187,7 +187,6 @@ func (e *entry) times() string {
 	return code(e.schedule) + "<br>" + stamp(e.due) + " UTC"
 }
 
-// markdown returns texts in Markdown.
 func (s *section) markdown(texts []kind.Text) string {
 	var b strings.Builder
 	for _, t := range texts {
@@ -206,7 +205,7 @@ func (s *section) markdown(texts []kind.Text) string {
 	return b.String()
 }
 
-// link returns a link to the file of an object, or the text alone where the object has none.
+// link returns a link to an object's file, or the text alone if the object has no file.
 func (s *section) link(text string, to *unstructured.Unstructured) string {
 	path, ok := s.paths[to]
 	if !ok {
@@ -215,9 +214,9 @@ func (s *section) link(text string, to *unstructured.Unstructured) string {
 	return "[" + text + "](" + (&url.URL{Path: path}).EscapedPath() + ")"
 }
 
-// links returns how many objects there are of each kind, with links to the first.
+// links returns the number of objects of each kind, with links to the first of them.
 func (s *section) links(objects []*unstructured.Unstructured) string {
-	const most = 5
+	const maxLinks = 5
 	byKind := map[string][]*unstructured.Unstructured{}
 	for _, o := range objects {
 		byKind[o.GetKind()] = append(byKind[o.GetKind()], o)
@@ -231,10 +230,10 @@ func (s *section) links(objects []*unstructured.Unstructured) string {
 			continue
 		}
 		links[i] = count(len(same), kind) + ":"
-		for j, o := range same[:min(len(same), most)] {
+		for j, o := range same[:min(len(same), maxLinks)] {
 			links[i] += " " + s.link(fmt.Sprint(j+1), o)
 		}
-		if len(same) > most {
+		if len(same) > maxLinks {
 			links[i] += " …"
 		}
 	}

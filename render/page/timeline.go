@@ -8,26 +8,24 @@ import (
 	"time"
 )
 
-// A timeline draws a column for each period, side by side, and the objects of the period below
-// each other. It has no scale, so that it draws minutes and centuries alike, and any year. A
-// Gantt chart does not.
+// A timeline has a column for each period, with its objects below each other. Unlike a Gantt chart it has
+// no scale, so it can show minutes, centuries and any year.
 
 const (
-	maxPeriods   = 7  // that can be read in the width of a page
-	maxPerPeriod = 12 // objects, if their names are not too long
+	maxPeriods   = 7  // in the width of a page
+	maxPerPeriod = 12 // objects; fewer if their names are long
 	maxName      = 40 // characters of a namespace or name
-	maxLine      = 20 // characters that a box is wide
+	maxLine      = 20 // characters in the width of a box
 )
 
-// period is how long a column is.
+// period is the length of a column.
 type period struct {
 	name func(time.Time) string
-	// layout tells the times in the period apart; empty where they are one. Clocks are added to
-	// it.
+	// layout formats a time within the period, before the clock; empty if all its times are equal.
 	layout string
 }
 
-// periods are from short to long. The last makes few enough columns of any times.
+// periods are sorted by length. The last needs few columns for any times.
 var periods = []period{
 	{stamp, ""},
 	{minutes(10), " "},
@@ -66,13 +64,13 @@ func years(n int) func(time.Time) string {
 	}
 }
 
-// span has the entries of a period.
+// span is a column.
 type span struct {
 	name    string
 	entries []*entry
 }
 
-// spans divides entries, which are in the order of time, by periods.
+// spans divides entries, sorted by time, by period.
 func (p period) spans(entries []*entry) (spans []span) {
 	for _, e := range entries {
 		name := p.name(e.due)
@@ -85,11 +83,12 @@ func (p period) spans(entries []*entry) (spans []span) {
 	return spans
 }
 
-// maxDiagram bounds a diagram, in characters: GitLab asks before it draws a longer one.
+// maxDiagram is the maximum length of a diagram, in characters: GitLab asks before it draws a longer
+// one.
 const maxDiagram = 1900
 
-// writeTimeline writes the times of the objects of a kind, in UTC, as a diagram of Mermaid, and
-// returns what there is to say about it.
+// writeTimeline writes a Mermaid diagram of the times of a kind's objects, in UTC, and returns a
+// remark about it.
 func writeTimeline(page *bytes.Buffer, entries []*entry, kind string) string {
 	var chosen period
 	var spans []span
@@ -100,21 +99,21 @@ func writeTimeline(page *bytes.Buffer, entries []*entry, kind string) string {
 	}
 	withNamespace := slices.ContainsFunc(entries, func(e *entry) bool { return e.namespace != entries[0].namespace })
 	var diagram string
-	var left int
+	var omitted int
 	for most := maxPerPeriod; most > 0; most-- {
-		if diagram, left = draw(spans, most, func(e *entry) string { return e.event(chosen, withNamespace) }); len(diagram) <= maxDiagram {
+		if diagram, omitted = draw(spans, most, func(e *entry) string { return e.event(chosen, withNamespace) }); len(diagram) <= maxDiagram {
 			break
 		}
 	}
 	fmt.Fprintf(page, "```mermaid\n%s```\n\n", diagram)
-	if left == 0 {
+	if omitted == 0 {
 		return "The times of the timeline are UTC."
 	}
-	return fmt.Sprintf("The times of the timeline are UTC. It leaves out %d of %s.", left, count(len(entries), kind))
+	return fmt.Sprintf("The times of the timeline are UTC. It leaves out %d of %s.", omitted, count(len(entries), kind))
 }
 
-// draw returns a timeline with at most so many entries in a span, and how many it leaves out.
-func draw(spans []span, most int, event func(*entry) string) (diagram string, left int) {
+// draw returns a timeline with at most so many entries in a span, and the number of omitted entries.
+func draw(spans []span, most int, event func(*entry) string) (diagram string, omitted int) {
 	var d strings.Builder
 	d.WriteString("timeline\n")
 	for _, span := range spans {
@@ -127,11 +126,11 @@ func draw(spans []span, most int, event func(*entry) string) (diagram string, le
 			d.WriteString("  : " + inMermaid(event(e)) + "\n")
 		}
 		if more := len(span.entries) - len(shown); more > 0 {
-			left += more
+			omitted += more
 			fmt.Fprintf(&d, "  : and %d more\n", more)
 		}
 	}
-	return d.String(), left
+	return d.String(), omitted
 }
 
 // event returns the text of an entry in a period.
@@ -150,10 +149,10 @@ func (e *entry) event(in period, withNamespace bool) string {
 	return event
 }
 
-// stamp returns a time to the minute or, where it has more, to its last digit.
+// stamp formats a time to the minute, or as precisely as necessary.
 func stamp(t time.Time) string { return t.Format("2006-01-02 " + clock(t)) }
 
-// clock returns the layout of the time of a day.
+// clock returns the layout of a time of day, as precise as necessary.
 func clock(t time.Time) string {
 	switch {
 	case t.Nanosecond() != 0:
@@ -164,7 +163,7 @@ func clock(t time.Time) string {
 	return "15:04"
 }
 
-// folded returns a name with line breaks where it is longer than a box is wide.
+// folded breaks a name into lines that fit into a box.
 func folded(name string) string {
 	var lines []string
 	rest := []rune(name)
@@ -181,7 +180,7 @@ func folded(name string) string {
 	return strings.Join(append(lines, string(rest)), "\n")
 }
 
-// inMermaid returns text for a diagram, with the characters escaped that mean something there.
+// inMermaid escapes text for a diagram.
 func inMermaid(text string) string {
 	var escaped strings.Builder
 	for _, r := range text {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timelineOf returns the timeline of objects that are named a, b, c and so on.
+// timelineOf returns the timeline of objects named a, b, c and so on.
 func timelineOf(t *testing.T, times ...string) string {
 	t.Helper()
 	var entries []*entry
@@ -25,8 +25,7 @@ func timelineOf(t *testing.T, times ...string) string {
 	return strings.NewReplacer("#58;", ":", "\n  : ", "; ").Replace(diagram)
 }
 
-// A column is as short as the width of a page allows.
-func TestPeriods(t *testing.T) {
+func TestPeriodsAreAsShortAsThePageAllows(t *testing.T) {
 	every := func(step time.Duration, n int) (times []string) {
 		for i := range n {
 			times = append(times, time.Date(2027, 1, 30, 22, 0, 0, 0, time.UTC).Add(time.Duration(i)*step).Format(time.RFC3339Nano))
@@ -57,8 +56,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// Times are in few columns, however they lie.
-func TestFewColumns(t *testing.T) {
+func TestAnyTimesNeedFewColumns(t *testing.T) {
 	for _, step := range []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 100 * 24 * time.Hour, 36500 * 24 * time.Hour} {
 		for n := 1; n < 70; n++ {
 			var times []string
@@ -72,8 +70,7 @@ func TestFewColumns(t *testing.T) {
 	}
 }
 
-// What has a meaning to Mermaid is escaped, and a long name is on several lines.
-func TestInMermaid(t *testing.T) {
+func TestMermaidTextIsEscapedAndFolded(t *testing.T) {
 	for text, want := range map[string]string{
 		"2027-01-04 05:00 shop/a.b (suspended)": "2027-01-04 05#58;00 shop/a.b (suspended)",
 		"a;b#c\"<d>%%{é}":                       "a#59;b#35;c#34;#60;d#62;#37;#37;#123;#233;#125;",
