@@ -40,7 +40,7 @@ func writeBOM(file string, p program, version string) error {
 	})
 }
 
-// componentOf returns the component for a module, or for its replacement.
+// componentOf returns the component of a module, or of its replacement.
 func componentOf(m *debug.Module) cdx.Component {
 	if m.Replace != nil {
 		m = m.Replace

@@ -23,10 +23,10 @@ import (
 	spec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// nonroot is a user without rights on a node.
+// nonroot is an unprivileged user.
 const nonroot = "65532:65532"
 
-// newImage returns an image whose only file is the program, which it runs.
+// newImage returns an image that consists of the program alone, and runs it.
 func (r *release) newImage(p program) (v1.Image, error) {
 	var files bytes.Buffer
 	if err := writeTar(&files, fstest.MapFS{p.name: {Data: p.content, Mode: 0o555, ModTime: time.Unix(0, 0)}}); err != nil {
@@ -89,7 +89,7 @@ func (r *release) writeLayout(programs []program) (string, error) {
 		}
 		index.Manifests = append(index.Manifests, manifest)
 	}
-	// skopeo writes an index like this; a copy of one that is written otherwise has another digest.
+	// This is skopeo's format of an index. Its copy of any other format has another digest.
 	content, err := json.Marshal(index)
 	if err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func (r *release) writeLayout(programs []program) (string, error) {
 	if err := path.WriteBlob(hash, io.NopCloser(bytes.NewReader(content))); err != nil {
 		return "", err
 	}
-	// containerd finds an image of a layout by its name, and other tools by its tag.
+	// containerd finds an image in a layout by name, other tools by tag.
 	err = path.AppendDescriptor(v1.Descriptor{MediaType: types.OCIImageIndex, Digest: hash, Size: size, Annotations: map[string]string{
 		spec.AnnotationRefName:     r.image.TagStr(),
 		"io.containerd.image.name": strings.Replace(r.image.Name(), "index.docker.io/", "docker.io/", 1),
@@ -127,7 +127,7 @@ func (r *release) writeImage(path layout.Path, p program) (spec.Descriptor, erro
 	return spec.Descriptor{MediaType: spec.MediaTypeImageManifest, Digest: digest.Digest(hash.String()), Size: size, Platform: &platform}, err
 }
 
-// makeReadable lets everybody read the files of a folder.
+// makeReadable makes the files in a folder readable for all users.
 func makeReadable(folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// krewFile is the manifest by which krew installs render, as `kubectl render`:
+// krewFile is the manifest for krew, which installs render as `kubectl render`:
 // https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
 const krewFile = "render.yaml"
 
@@ -35,7 +35,7 @@ const krewPlatform = `  - selector:
     bin: %s
 `
 
-// writeKrew writes the manifest for krew of the archives in a release, and adds its sum to theirs.
+// writeKrew writes krew's manifest of the archives in a release, and adds its checksum to sums.
 func (r *release) writeKrew(programs []program, sums map[string][sha256.Size]byte) error {
 	var manifest strings.Builder
 	fmt.Fprintf(&manifest, krewHead, r.version, r.repository)

@@ -1,6 +1,5 @@
 // Command release builds a release in dist/: render for each platform, the image of the controller,
-// their SBOMs, and checksums. The same sources make the same bytes. `make release` and `make image`
-// run it.
+// SBOMs, and checksums. The build is reproducible. `make release` and `make image` run it.
 package main
 
 import (
@@ -35,22 +34,22 @@ var (
 	controllerPlatforms = renderPlatforms[:2]
 )
 
-// The variables of render that the linker sets: its version, and the image of the controller and the
-// action for GitHub, which `render init` writes into new repositories.
+// Variables of render that the linker sets: its version, and the controller's image and the GitHub
+// action for `render init`.
 const (
 	versionVariable = "example.com/gatehouse/cmd/render/command.release"
 	imageVariable   = "example.com/gatehouse/render/verbs/setup.Image"
 	actionVariable  = "example.com/gatehouse/render/verbs/setup.Action"
 )
 
-// release is a release to build.
+// release describes a release.
 type release struct {
 	root    string   // the folder of this repository
 	out     string   // the folder to write
 	version string   // part of the names of files
 	image   name.Tag // of the controller
 
-	// repository is OWNER/NAME on GitHub, where the release will be; empty where it is elsewhere.
+	// repository is the OWNER/NAME of the release on GitHub; empty for a release elsewhere.
 	repository string
 }
 
@@ -67,10 +66,10 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("release", flag.ExitOnError)
 	root := flags.String("root", "..", "the `folder` of the repository")
-	out := flags.String("out", "dist", "the `folder` there to write the release to; what it holds is removed first")
+	out := flags.String("out", "dist", "the `folder` there to write the release to, emptied first")
 	version := flags.String("version", "", "the version of the release")
 	image := flags.String("image", "", "the `name:tag` of the image of the controller")
-	repository := flags.String("repository", "", "the `owner/name` on GitHub that the release will be of, for the action and for krew; empty for neither")
+	repository := flags.String("repository", "", "the `owner/name` of the release on GitHub, for the action and for krew; empty for neither")
 	archive := flags.String("archive", "", "write only the image, for this machine, to a `file` for docker load")
 	_ = flags.Parse(args)
 	r, err := newRelease(*root, *out, *version, *image, *repository)
@@ -83,7 +82,7 @@ func run(ctx context.Context, args []string) error {
 	return r.write(ctx)
 }
 
-// resolve returns the path of a file, which is relative to a folder unless it is absolute.
+// resolve returns file, below folder unless file is absolute.
 func resolve(folder, file string) string {
 	if filepath.IsAbs(file) {
 		return file
@@ -91,7 +90,7 @@ func resolve(folder, file string) string {
 	return filepath.Join(folder, file)
 }
 
-// fileNamePart matches versions that can be part of the name of a file.
+// fileNamePart matches versions that are safe in file names.
 var fileNamePart = regexp.MustCompile(`^[A-Za-z0-9][-+.\w]*$`)
 
 // gitHubRepository matches OWNER/NAME.
@@ -114,7 +113,7 @@ func newRelease(root, out, version, image, repository string) (*release, error) 
 	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag, repository: repository}, errors.Join(errs...)
 }
 
-// write writes a release. The checksums come last: a release that has them is complete.
+// write writes a release. The checksums come last, and mark it as complete.
 func (r *release) write(ctx context.Context) error {
 	if err := os.RemoveAll(r.out); err != nil {
 		return err
@@ -164,7 +163,7 @@ func (r *release) write(ctx context.Context) error {
 	return r.writeChecksums(renders)
 }
 
-// writeArchive writes the image of the controller for the architecture of this machine.
+// writeArchive writes the controller's image for the architecture of this machine.
 func (r *release) writeArchive(ctx context.Context, file string) error {
 	work, err := os.MkdirTemp("", "release-")
 	if err != nil {
@@ -199,12 +198,12 @@ func (r *release) buildAll(ctx context.Context, work, name string, platforms []v
 	return programs, group.Wait()
 }
 
-// fileName returns the name of a file of a program, without its suffix.
+// fileName returns the base name of a program's files, without the suffix.
 func (r *release) fileName(p program) string {
 	return strings.Join([]string{p.name, r.version, p.platform.OS, p.platform.Architecture}, "_")
 }
 
-// checksums returns the SHA-256 sums of all files in a folder by their paths.
+// checksums returns the SHA-256 sums of all files in a folder, by path.
 func checksums(folder string) (map[string][sha256.Size]byte, error) {
 	sums, files := map[string][sha256.Size]byte{}, os.DirFS(folder)
 	return sums, fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -217,8 +216,8 @@ func checksums(folder string) (map[string][sha256.Size]byte, error) {
 	})
 }
 
-// writeChecksums writes SHA256SUMS in the format of sha256sum, after the manifest for krew, which has the
-// sums of the archives of programs.
+// writeChecksums writes the manifest for krew, with the sums of the archives, and then SHA256SUMS in the
+// format of sha256sum.
 func (r *release) writeChecksums(programs []program) error {
 	sums, err := checksums(r.out)
 	if err == nil && r.repository != "" {

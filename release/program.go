@@ -28,14 +28,14 @@ type program struct {
 	info     *buildinfo.BuildInfo
 }
 
-// build builds a program of cmd/, statically linked, with some flags for the linker.
+// build builds a statically linked program of cmd/ with the given linker flags.
 func (r *release) build(ctx context.Context, work, name string, platform v1.Platform, linked string) (program, error) {
 	file := filepath.Join(work, name+"-"+platform.OS+"-"+platform.Architecture)
 	fmt.Fprintf(os.Stderr, "building %s for %s\n", name, platform)
-	// #nosec G204 -- the user names the flags
+	// #nosec G204 -- the user chooses the flags
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w "+linked, "-o", file, "./cmd/"+name)
 	cmd.Dir = r.root
-	// The settings of a machine do not change a release.
+	// Settings of this machine must not change the release.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-trimpath", "GOEXPERIMENT=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -55,7 +55,7 @@ func (r *release) build(ctx context.Context, work, name string, platform v1.Plat
 // has reports whether the program contains a text.
 func (p program) has(text string) bool { return bytes.Contains(p.content, []byte(text)) }
 
-// setting returns a setting of the build, or nothing if it is unknown.
+// setting returns a setting of the build, or "".
 func (p program) setting(key string) string {
 	for _, s := range p.info.Settings {
 		if s.Key == key {
@@ -65,7 +65,7 @@ func (p program) setting(key string) string {
 	return ""
 }
 
-// revision returns the commit that the program was built from, or nothing if it is unknown.
+// revision returns the commit of the build, or "".
 func (p program) revision() string {
 	if p.setting("vcs.modified") == "true" {
 		return p.setting("vcs.revision") + "-dirty"
@@ -73,7 +73,7 @@ func (p program) revision() string {
 	return p.setting("vcs.revision")
 }
 
-// time returns the time of the revision, which is that of every file.
+// time returns the time of the commit, for all files.
 func (p program) time() time.Time {
 	at, err := time.Parse(time.RFC3339, p.setting("vcs.time"))
 	if err != nil {
@@ -82,7 +82,7 @@ func (p program) time() time.Time {
 	return at.UTC()
 }
 
-// executable returns the name of the file of the program in an archive.
+// executable returns the name of the program in an archive.
 func (p program) executable() string {
 	if p.platform.OS == "windows" {
 		return p.name + ".exe"
@@ -98,7 +98,7 @@ func (r *release) archive(p program) string {
 	return r.fileName(p) + ".tar.gz"
 }
 
-// pack writes the archive that people download: a program, its license and the README.
+// pack writes the archive for downloads: the program, its license and the README.
 func (r *release) pack(p program) error {
 	file := func(content []byte, mode fs.FileMode) *fstest.MapFile {
 		return &fstest.MapFile{Data: content, Mode: mode, ModTime: p.time()}
@@ -122,7 +122,7 @@ func (r *release) pack(p program) error {
 	})
 }
 
-// create creates a file with what write writes.
+// create creates a file with the output of write.
 func create(name string, write func(io.Writer) error) error {
 	file, err := os.Create(name)
 	if err != nil {

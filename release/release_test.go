@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// built returns a program with a content that nobody built.
+// built returns a program with made-up content.
 func built(name, goos, arch string) program {
 	return program{name, v1.Platform{OS: goos, Architecture: arch}, []byte("program for " + arch), &buildinfo.BuildInfo{
 		GoVersion: "go1.26.8",
@@ -48,7 +48,7 @@ func newTestRelease(t *testing.T) *release {
 	return r
 }
 
-// files returns those below a folder, with their contents.
+// files returns the contents of all files below a folder, by path.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
@@ -104,7 +104,7 @@ func TestLayoutHasOneImageForAllPlatforms(t *testing.T) {
 	}
 }
 
-// checkImage checks that an image has only the program, and runs it without rights.
+// checkImage checks that an image contains only the program, and runs it as an unprivileged user.
 func checkImage(t *testing.T, image v1.Image, arch string) {
 	t.Helper()
 	config, err := image.ConfigFile()
@@ -246,7 +246,7 @@ func TestNewReleaseReportsAllWrongNames(t *testing.T) {
 	}
 }
 
-func TestResolve(t *testing.T) {
+func TestResolveKeepsAbsolutePaths(t *testing.T) {
 	absolute, err := filepath.Abs("controller.tar")
 	if err != nil {
 		t.Fatal(err)

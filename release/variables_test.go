@@ -24,7 +24,7 @@ func TestLinkedVariablesExist(t *testing.T) {
 	}
 }
 
-// declare reports whether files have a string variable that a linker can set.
+// declare reports whether files declare a string variable that the linker can set.
 func declare(t *testing.T, files []string, name string) bool {
 	t.Helper()
 	for _, file := range files {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lists what differs in the Go API of those who write kinds from the one in test/api, and fails if
-# anything does: a change of the API is a decision. With -w, test/api becomes the API as it is.
+# Compares the Go API for authors of kinds with test/api, and fails on any difference, so that no change
+# of the API goes unnoticed. With -w, it updates test/api.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,6 +25,6 @@ for package in $packages; do
   fi
 done
 if [ $status != 0 ]; then
-  echo "error: the API for kinds has changed: see who depends on it, note the change in CHANGELOG.md, and run make api" >&2
+  echo "error: the API for kinds has changed: consider who depends on it, note the change in CHANGELOG.md, and run make api" >&2
 fi
 exit $status

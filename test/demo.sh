@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# demo.sh: from an empty cluster to a command that ran in time, and back, on the cluster that
-# KUBECONFIG names. Each command is printed before it runs. Needs bin/render and
-# bin/controller.tar, as `make demo` makes them.
+# demo.sh runs a command on time in an empty cluster, and cleans up again. It uses the cluster of
+# KUBECONFIG, and prints each command before running it. `make demo` builds bin/render and
+# bin/controller.tar for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-: "${KUBECONFIG:?set KUBECONFIG to the cluster to show it on: one for trying things}"
+: "${KUBECONFIG:?set KUBECONFIG to a test cluster}"
 PATH=$PWD/bin:$PATH
 image=gatehouse-controller:demo archive=$PWD/bin/controller.tar
 
@@ -13,22 +13,21 @@ say() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 after() { date -u -d "+$1 seconds" +%FT%TZ 2>/dev/null || date -u -v "+$1S" +%FT%TZ; } # GNU's date, or BSD's
 
-# load gives the nodes the image. There is no registry: it goes to where each kind of cluster
-# keeps its images.
+# load copies the image to the nodes, without a registry, in the way of each kind of cluster.
 load() {
   case $(kubectl config current-context) in
   kind-*) run kind load image-archive "$archive" --name "$(kubectl config current-context | cut -c 6-)" ;;
   k3d-*) run k3d image import "$archive" --cluster "$(kubectl config current-context | cut -c 5-)" ;;
   minikube) run minikube image load "$archive" ;;
-  # CONTAINERD_ADDRESS is where ctr finds the socket, unless that is at its usual place.
+  # Set CONTAINERD_ADDRESS unless containerd has its default socket.
   *) run ctr --namespace k8s.io images import "$archive" ;;
   esac
 }
 
-say "The controller's image goes to the nodes of $(kubectl config current-context)"
+say "Load the controller's image into the nodes of $(kubectl config current-context)"
 load
 
-say 'A git repository, with an environment of its own'
+say 'Create a git repository with an environment'
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -40,18 +39,18 @@ run render --env demo
 git add .
 git -c user.name=demo -c user.email=demo@example.com commit --quiet --message 'Gatehouse'
 
-say 'It is applied: everything is there before it is due'
+say 'Apply it: all objects exist before the At is due'
 run render apply --env demo
 run kubectl get memcached,at,pods
 
-say 'The Pod of the At waits behind its gate, until its time'
+say 'The Pod of the At waits behind its gate until the At is due'
 run kubectl wait at/greet --for condition=Complete --timeout 3m
 run kubectl logs --selector cnat.programming-kubernetes.info/at=greet
 run kubectl get memcached,at
 
-say 'A Pod that started is no difference, and is not touched again'
+say 'A started Pod is neither a difference nor touched again'
 run render diff --env demo --live
 run render apply --env demo
 
-say 'And back: nothing of it is left'
+say 'Delete everything'
 run render delete --env demo

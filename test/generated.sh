@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails with a diff unless `make generate` would change nothing of what is here, committed
-# or not. It generates in a copy: no file here changes.
+# Fails with a diff if `make generate` would change any file of the working tree. It generates in a
+# copy, and changes no file here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
-// Package apiserver runs tests against a real API server that has Gatehouse's kinds, its RBAC and its
-// admission policies.
+// Package apiserver runs tests against a real API server with Gatehouse's kinds, RBAC and admission
+// policies.
 package apiserver
 
 import (
@@ -16,22 +16,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// Server is an API server with etcd, and without a scheduler, kubelets and built-in controllers:
-// tests write what those would.
+// Server is an API server with etcd. Tests take the part of the scheduler, kubelets and built-in
+// controllers.
 type Server struct {
-	// Kubernetes is its minor version, such as 1.35.
+	// Kubernetes is the server's minor version, such as 1.35.
 	Kubernetes string
-	// Admin may do everything.
+	// Admin has all rights.
 	Admin *rest.Config
-	// Controller is the identity that the controller has in a cluster.
+	// Controller has the identity and the rights of the controller.
 	Controller *rest.Config
-	// Kubeconfig is the content of a kubeconfig file with that identity.
+	// Kubeconfig is the content of a kubeconfig file with the identity of the controller.
 	Kubeconfig []byte
 }
 
-// Run starts a Server, runs the tests of a package and exits. TestMain of the package calls it. Run
-// sets server before the tests run. The programs are in the folder that KUBEBUILDER_ASSETS names, or
-// `make controlplane` built them.
+// Run starts a Server, stores it in server, runs the tests of a package and exits. TestMain calls it. The
+// programs are in $KUBEBUILDER_ASSETS, or in bin/ after `make controlplane`.
 func Run(m *testing.M, server *Server) {
 	code, err := run(m, server)
 	if err != nil {
@@ -57,8 +56,7 @@ func run(m *testing.M, server *Server) (code int, err error) {
 	return m.Run(), nil
 }
 
-// Start starts a Server without anything of Gatehouse. Its data is in a folder, which may be that of
-// a Server that was stopped, or a copy.
+// Start starts a Server without Gatehouse. The data folder may be one of a stopped Server, or a copy.
 func Start(data string) (server *Server, stop func() error, err error) {
 	environment := &envtest.Environment{}
 	environment.ControlPlane.Etcd = &envtest.Etcd{DataDir: data}

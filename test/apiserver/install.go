@@ -17,10 +17,10 @@ import (
 	"example.com/gatehouse/kind/at"
 )
 
-// installed lists the manifests that give the controller its rights, and limit them.
+// installed lists the manifests that grant and limit the rights of the controller.
 var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml", "gate-policy.yaml"}
 
-// install creates everything that the controller needs, except itself.
+// install creates the objects that the controller needs.
 func install(server *Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -39,8 +39,8 @@ func install(server *Server) error {
 	return awaitPolicy(ctx, server, admin)
 }
 
-// InstallAppliedAgain creates the policy with which applying the Pod of an At again changes nothing. It
-// takes Kubernetes 1.36.
+// InstallAppliedAgain creates the policy that ignores a second apply of an At's Pod. It requires
+// Kubernetes 1.36.
 func (s *Server) InstallAppliedAgain(ctx context.Context) error {
 	admin, err := client.New(s.Admin, client.Options{})
 	if err != nil {
@@ -67,7 +67,7 @@ func create(ctx context.Context, admin client.Client, file string) error {
 	return nil
 }
 
-// awaitPolicy waits until the API server enforces the policy, which it first compiles.
+// awaitPolicy waits until the API server has compiled the policy and enforces it.
 func awaitPolicy(ctx context.Context, server *Server, admin client.Client) error {
 	controller, err := client.New(server.Controller, client.Options{})
 	if err != nil {

@@ -40,11 +40,11 @@ type Cluster struct {
 	Config *rest.Config
 }
 
-// Connect connects to the cluster that KUBECONFIG names. Without KUBECONFIG it returns an error:
-// thousands of objects must not get into a cluster that nobody named.
+// Connect connects to the cluster of KUBECONFIG. Without KUBECONFIG it returns an error, so that
+// thousands of objects cannot get into another cluster by accident.
 func Connect() (*Cluster, error) {
 	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		return nil, errors.New("set KUBECONFIG to the cluster to run in: one for tests, it fills with their objects")
+		return nil, errors.New("set KUBECONFIG to a test cluster: the tests fill it with objects")
 	}
 	scheme, err := controller.Scheme(gatehouse.Controllers)
 	if err != nil {
@@ -62,7 +62,7 @@ func Connect() (*Cluster, error) {
 // Sync applies folders of a rendered environment as Flux does, except the Deployment of the
 // controller: the caller runs the controller.
 func (c *Cluster) Sync(ctx context.Context, environment, folders string) error {
-	objects, err := read(filepath.Join(repository(), "rendered", environment, folders, "*.yaml"))
+	objects, err := readObjects(filepath.Join(repository(), "rendered", environment, folders, "*.yaml"))
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (c *Cluster) Sync(ctx context.Context, environment, folders string) error {
 	return c.ApplyAll(ctx, objects)
 }
 
-// read reads the objects in files that match a pattern, one a file.
-func read(pattern string) (objects []*unstructured.Unstructured, _ error) {
+// readObjects reads the objects in the files that match a pattern, one from each file.
+func readObjects(pattern string) (objects []*unstructured.Unstructured, _ error) {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, err
@@ -100,10 +100,10 @@ func (c *Cluster) ApplyAll(ctx context.Context, objects []*unstructured.Unstruct
 	return err
 }
 
-// Remove deletes the objects of a rendered environment that are in no namespace, such as its
-// namespaces and kinds, and waits until they are gone.
+// Remove deletes the cluster-scoped objects of a rendered environment, such as namespaces and
+// definitions, and waits until they are gone.
 func (c *Cluster) Remove(ctx context.Context, environment string) error {
-	objects, err := read(filepath.Join(repository(), "rendered", environment, "_cluster", "*.yaml"))
+	objects, err := readObjects(filepath.Join(repository(), "rendered", environment, "_cluster", "*.yaml"))
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,7 @@ func (c *Cluster) manager() *ssa.ResourceManager {
 	return ssa.NewResourceManager(c, poller, ssa.Owner{Field: "gatehouse-test", Group: "gatehouse.example.com"})
 }
 
-// ControllerKubeconfig writes a kubeconfig file with the identity that the controller has in the
-// cluster, and a token for it that is good for some time.
+// ControllerKubeconfig writes a kubeconfig file with the controller's identity and a temporary token.
 func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string, valid time.Duration) error {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system", Name: "gatehouse-controller"}}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(valid.Seconds()))}}
@@ -143,8 +142,7 @@ func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string, valid t
 	}, file)
 }
 
-// Reroute edits a kubeconfig file so that its API server is reached by way of a network, and returns
-// that network.
+// Reroute edits a kubeconfig file to reach its API server through a network, and returns the network.
 func Reroute(ctx context.Context, file string) (*network.Network, error) {
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil {

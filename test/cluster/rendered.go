@@ -10,8 +10,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Rendered returns the objects that an object is rendered to. Its kind is one of all, and the API
-// server has set its defaults.
+// Rendered returns the rendered objects of a defaulted object, whose kind must be among all.
 func Rendered(object client.Object, scheme *runtime.Scheme, all []kind.Kind) ([]*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(object, scheme)
 	if err != nil {

@@ -19,8 +19,7 @@ const (
 	done    = cnatv1alpha1.AtDone
 )
 
-// jobs returns the Ats of an environment of this repository as they are after the last one was due,
-// and all are resumed.
+// jobs returns the Ats of an environment of this repository, all of them past and resumed.
 func jobs(t *testing.T, environment string) string {
 	t.Helper()
 	content, err := os.ReadFile("../../environments/" + environment + "/jobs.yaml")
@@ -29,7 +28,7 @@ func jobs(t *testing.T, environment string) string {
 	return strings.ReplaceAll(past, "suspend: true", "suspend: false")
 }
 
-// A new cluster knows of no run.
+// A new cluster has no record of runs.
 func TestNewClusterStartsNothingLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
@@ -40,7 +39,7 @@ func TestNewClusterStartsNothingLate(t *testing.T) {
 	t.Run("moved namespace", func(t *testing.T) { testMovedNamespace(w.anew(t)) })
 }
 
-// testPast applies an environment whose Ats were all due long ago: none of them runs.
+// testPast applies an environment whose Ats were all due long ago, and checks that none runs.
 func testPast(w *world, environment string, ats []string) {
 	w.sync(rendered(w.T, environment, map[string]string{"jobs.yaml": jobs(w.T, environment)}))
 	stop := w.startController()
@@ -53,7 +52,7 @@ func testPast(w *world, environment string, ats []string) {
 	}
 	check()
 	stop()
-	for _, at := range ats { // as a backup without status brings it
+	for _, at := range ats { // as restored from a backup without status
 		lost := w.awaitAt(at, done, ReasonDeadlineMissed)
 		lost.Status = cnatv1alpha1.AtStatus{ObservedGeneration: -1}
 		must(w.T, w.Status().Update(w.Context(), lost))
@@ -62,8 +61,8 @@ func testPast(w *world, environment string, ats []string) {
 	check()
 }
 
-// testOrders creates an At, its Pod and the controller in each order: no At runs that was due long
-// ago, unless its environment lets it start that late.
+// testOrders creates an At, its Pod and the controller in each order. An At that was due long ago must
+// not run, unless its environment allows such a late start.
 func testOrders(w *world) {
 	deadline, err := os.ReadFile("../../environments/prod/deadline.yaml")
 	must(w.T, err)
@@ -109,7 +108,7 @@ func testOrders(w *world) {
 
 	w.checkClosed("at-first", "pod-first", "suspended")
 
-	// What the environment says later is for Ats that are there, too.
+	// A later default of the environment also applies to existing Ats.
 	week := strings.Replace(string(deadline), "value: 3600", "value: 604800", 1)
 	ats, pods, others = objects("late", ", suspend: true", week)
 	w.sync(others)
@@ -127,8 +126,8 @@ func testOrders(w *world) {
 	w.awaitOpen("in-time")
 }
 
-// testMovedNamespace moves Ats to another namespace, where each is a new At: it starts there unless
-// that is too late, even if it ran before.
+// testMovedNamespace moves Ats to another namespace. Each is a new At there, and starts unless it is too
+// late, even if it ran before.
 func testMovedNamespace(w *world) {
 	w.startController()
 	ats := anAt("past", time.Now().Add(-2*time.Hour), "") + anAt("soon", time.Now().Add(-time.Minute), "") + anAt("future", time.Now().Add(time.Hour), "")

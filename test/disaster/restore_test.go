@@ -15,16 +15,16 @@ import (
 	. "example.com/gatehouse/controller/at"
 )
 
-// life is a cluster whose Ats are in different phases: done has run, running runs, and the others are
-// armed. At the limit it is too late for all but retried and future.
+// life is a cluster with Ats in different phases: done, running, and the others armed. After the limit
+// only retried and future can still start.
 type life struct {
 	*world
 	objects []*unstructured.Unstructured
 	limit   time.Time
 }
 
-// live starts a cluster on data, with Ats in those phases. It kills the controller before missed and
-// retried are due.
+// live starts a cluster on data and brings its Ats into their phases. It kills the controller before
+// missed and retried are due.
 func live(t *testing.T, data string) *life {
 	t.Helper()
 	started := time.Now()
@@ -33,7 +33,7 @@ func live(t *testing.T, data string) *life {
 	due := time.Now().Truncate(time.Second).Add(max(5*time.Second, time.Since(started)))
 
 	l := &life{world: w, limit: due.Add(time.Second)}
-	anHourBefore := l.limit.Add(-time.Hour) // and prod has an hour for the deadline
+	anHourBefore := l.limit.Add(-time.Hour) // the default deadline of prod is an hour
 	l.objects = rendered(t, "prod", map[string]string{"jobs.yaml": anAt("done", anHourBefore, "") + anAt("running", anHourBefore, "") +
 		anAt("missed", due, ", startingDeadlineSeconds: 1") + anAt("retried", due, "") + anAt("future", due.Add(24*time.Hour), "")})
 	stopController := w.startController()
@@ -54,7 +54,7 @@ func live(t *testing.T, data string) *life {
 	return l
 }
 
-// A cluster that is restored from a backup does not know what ran since the backup.
+// A restored cluster has no record of runs since the backup.
 func TestRestoredClusterRunsAgainUnlessTooLate(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -70,8 +70,8 @@ func TestRestoredClusterRunsAgainUnlessTooLate(t *testing.T) {
 	}
 }
 
-// testRestoredEtcd checks that what is running or done stays so. An At that was due, and whose Pod
-// goes away with no recorded start, starts in the next Pod.
+// testRestoredEtcd checks that phases survive the restore. A due At whose Pod vanishes without a recorded
+// start starts in the next Pod.
 func testRestoredEtcd(w *world, objects []*unstructured.Unstructured) {
 	must(w.T, w.Delete(w.Context(), w.pod("retried")))
 	w.startController()
@@ -85,7 +85,7 @@ func testRestoredEtcd(w *world, objects []*unstructured.Unstructured) {
 	w.checkClosed("missed", "future")
 	w.awaitOpen("retried", "running", "done")
 
-	// Its node is gone.
+	// As if its node were gone.
 	must(w.T, w.Delete(w.Context(), w.pod("running")))
 	w.awaitAt("running", done, ReasonPodLost)
 	w.sync(objects)
@@ -93,8 +93,8 @@ func testRestoredEtcd(w *world, objects []*unstructured.Unstructured) {
 	w.checkClosed("running")
 }
 
-// testVelero restores as Velero does: it creates objects again, without their status unless it is
-// configured to restore it, and Pods with an open gate too. A tool then syncs what is in git.
+// testVelero restores as Velero does, and then syncs from git. Velero creates the objects again, also
+// Pods with an open gate, and restores their status only if configured.
 func testVelero(w *world, backup, objects []*unstructured.Unstructured, withStatus bool) {
 	w.restore(backup, withStatus)
 	for _, at := range []string{"done", "running", "missed", "retried", "future"} {
@@ -120,7 +120,7 @@ func testVelero(w *world, backup, objects []*unstructured.Unstructured, withStat
 	w.checkClosed("done", "running", "missed", "future")
 }
 
-// backUp returns what Velero keeps of the applied objects. It leaves out those with a certain label.
+// backUp returns the live objects as Velero keeps them, without objects labeled to be excluded.
 func (l *life) backUp() (kept []*unstructured.Unstructured) {
 	l.Helper()
 	for _, applied := range l.objects {
@@ -133,11 +133,11 @@ func (l *life) backUp() (kept []*unstructured.Unstructured) {
 	return kept
 }
 
-// restore creates objects in the order of Velero: definitions and namespaces, Pods that have not
-// ended, all others.
+// restore creates objects in Velero's order: definitions, namespaces, Pods that have not ended, and all
+// others.
 func (w *world) restore(backup []*unstructured.Unstructured, withStatus bool) {
 	w.Helper()
-	first := []string{"Pod", "Namespace", "CustomResourceDefinition"} // the last of them before the others
+	first := []string{"Pod", "Namespace", "CustomResourceDefinition"} // in reverse order, before all others
 	slices.SortStableFunc(backup, func(a, b *unstructured.Unstructured) int {
 		return -cmp.Compare(slices.Index(first, a.GetKind()), slices.Index(first, b.GetKind()))
 	})
@@ -173,7 +173,7 @@ func (w *world) restoreOne(o *unstructured.Unstructured, withStatus bool) error 
 	return w.Status().Update(w.Context(), restored)
 }
 
-// age makes the conditions of an object an hour old, like those in a backup.
+// age makes the conditions of an object an hour old, as in a backup.
 func age(o *unstructured.Unstructured) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {

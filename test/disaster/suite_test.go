@@ -1,5 +1,5 @@
-// Package disaster loses clusters and brings them back, with a real API server, the data of
-// its etcd, and the controller as a process of its own.
+// Package disaster loses and restores clusters, with a real API server, the data of its etcd, and the
+// controller in a separate process.
 package disaster
 
 import (
@@ -30,7 +30,7 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// asController is a variable of the environment that makes the test program run as the controller.
+// asController is an environment variable that makes the test program run as the controller.
 const asController = "GATEHOUSE_TEST_CONTROLLER"
 
 func TestMain(m *testing.M) {
@@ -55,16 +55,16 @@ func runController(ctx context.Context) error {
 	return manager.Start(ctx)
 }
 
-// world is a cluster: an API server with etcd. The test does what other programs would do.
+// world is a cluster: an API server with etcd. Tests take the part of all other programs.
 type world struct {
 	*testing.T
 	*cluster.Cluster
-	namespace  string // of the Ats that it asks for
+	namespace  string // of the Ats
 	kubeconfig string // of the controller
 	shutDown   func()
 }
 
-// newWorld starts a cluster on the data of etcd in a folder, which may be empty.
+// newWorld starts a cluster with etcd's data in a folder, which may be empty.
 func newWorld(t *testing.T, data string) *world {
 	t.Helper()
 	server, stop, err := apiserver.Start(data)
@@ -94,13 +94,12 @@ func (w *world) on(t *testing.T) *world {
 	return &other
 }
 
-// anew returns the same cluster for another test, without the Ats and Pods of the previous test, so
-// that it knows of no run.
+// anew returns the same cluster for another test, without Ats and Pods, and so without recorded starts.
 func (w *world) anew(t *testing.T) *world {
 	t.Helper()
 	for _, kind := range []client.Object{&cnatv1alpha1.At{}, &corev1.Pod{}} {
 		err := w.DeleteAllOf(t.Context(), kind, client.InNamespace(w.namespace), client.GracePeriodSeconds(0))
-		if !meta.IsNoMatchError(err) { // the first finds it without the kinds
+		if !meta.IsNoMatchError(err) { // before the first sync
 			must(t, err)
 		}
 	}
@@ -125,14 +124,13 @@ func (w *world) startController() (stop func()) {
 	return stop
 }
 
-// sync applies objects until the API server accepts all of them: at first it does not know the new
-// kinds.
+// sync applies objects until the API server accepts them: it needs some time to serve new kinds.
 func (w *world) sync(objects []*unstructured.Unstructured) {
 	w.Helper()
 	w.eventually("sync", func() error { return w.ApplyAll(w.Context(), objects) })
 }
 
-// awaitAt waits until an At is in a phase and its Ready condition has a reason.
+// awaitAt waits for the phase of an At and the reason of its Ready condition.
 func (w *world) awaitAt(name string, phase cnatv1alpha1.AtPhase, reason string) *cnatv1alpha1.At {
 	w.Helper()
 	at := &cnatv1alpha1.At{}
@@ -163,24 +161,23 @@ func (w *world) pod(at string) *corev1.Pod {
 	return nil
 }
 
-// checkClosed fails the test unless each At has a Pod whose gate is closed.
+// checkClosed checks that each At has a Pod with a closed gate.
 func (w *world) checkClosed(ats ...string) {
 	w.Helper()
 	for _, at := range ats {
 		if pod := w.pod(at); pod == nil || len(pod.Spec.SchedulingGates) == 0 {
-			w.Errorf("At %s has no Pod behind its gate", at)
+			w.Errorf("At %s has no Pod with a closed gate", at)
 		}
 	}
 }
 
-// awaitOpen waits until each At has a Pod whose gate is open. The controller records the start before
-// it opens the gate.
+// awaitOpen waits until each At has a Pod with an open gate. The recorded start may come earlier.
 func (w *world) awaitOpen(ats ...string) {
 	w.Helper()
 	for _, at := range ats {
 		w.eventually("the gate of At "+at+" opens", func() error {
 			if pod := w.pod(at); pod == nil || len(pod.Spec.SchedulingGates) > 0 {
-				return errors.New("it has no Pod without a gate")
+				return errors.New("it has no Pod with an open gate")
 			}
 			return nil
 		})
@@ -199,7 +196,7 @@ func (w *world) finish(at string) {
 	must(w.T, w.Status().Update(w.Context(), pod))
 }
 
-func (w *world) eventually(what string, try func() error) {
+func (w *world) eventually(goal string, try func() error) {
 	w.Helper()
 	const patience = time.Minute
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -208,7 +205,7 @@ func (w *world) eventually(what string, try func() error) {
 			return
 		}
 		if time.Now().After(end) {
-			w.Fatalf("%s: not within %s: %v", what, patience, err)
+			w.Fatalf("%s: not within %s: %v", goal, patience, err)
 		}
 	}
 }
@@ -220,7 +217,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// rendered returns the objects of an environment of this repository, after some files were replaced.
+// rendered returns the objects of an environment of this repository with some files replaced.
 func rendered(t *testing.T, environment string, files map[string]string) (objects []*unstructured.Unstructured) {
 	t.Helper()
 	repository, err := render.Open("../..", kinds.All())

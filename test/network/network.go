@@ -1,4 +1,4 @@
-// Package network puts a network between two programs that a test can cut.
+// Package network provides a network between two programs, so that tests can interrupt it.
 package network
 
 import (
@@ -20,16 +20,16 @@ type Network struct {
 	conns map[*net.TCPConn]bool
 }
 
-// Cut is the way in which a network is cut.
+// Cut is a kind of interruption.
 type Cut string
 
-// The ways in which a network can be cut.
+// Interruptions.
 const (
-	Whole         Cut = ""               // everything gets through
-	Reset         Cut = "reset"          // all connections are reset, and new ones too
-	Stall         Cut = "stall"          // nothing gets through
-	StallAnswers  Cut = "stall answers"  // only requests get through
-	StallRequests Cut = "stall requests" // only answers get through
+	Whole         Cut = ""               // all data passes
+	Reset         Cut = "reset"          // old and new connections are reset
+	Stall         Cut = "stall"          // no data passes
+	StallAnswers  Cut = "stall answers"  // only requests pass
+	StallRequests Cut = "stall requests" // only answers pass
 )
 
 // The directions of a connection.
@@ -40,7 +40,7 @@ const (
 
 var stalled = map[Cut][]int{Stall: {requests, answers}, StallAnswers: {answers}, StallRequests: {requests}}
 
-// New returns a network whose connections lead to an address.
+// New returns a network to an address.
 func New(ctx context.Context, target string) (*Network, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,11 +55,10 @@ func New(ctx context.Context, target string) (*Network, error) {
 	return n, nil
 }
 
-// Address returns the address at which programs reach the network.
+// Address returns the address of the network for clients.
 func (n *Network) Address() string { return n.listener.Addr().String() }
 
-// Set cuts the network in a way, or repairs it. What was held back goes on, unless the connections are
-// reset.
+// Set interrupts the network, or repairs it. Delayed data then passes, unless the connections are reset.
 func (n *Network) Set(c Cut) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -117,7 +116,7 @@ func (n *Network) serve(client *net.TCPConn) {
 	n.copy(client, server, answers)
 }
 
-// copy copies what one connection receives to the other.
+// copy forwards data from one connection to the other.
 func (n *Network) copy(to, from *net.TCPConn, direction int) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -139,7 +138,7 @@ func (n *Network) copy(to, from *net.TCPConn, direction int) {
 	_, _ = to.Close(), from.Close()
 }
 
-// add adds a connection, unless the network resets all. It reports whether it did.
+// add registers a connection and returns true, unless the network resets connections.
 func (n *Network) add(conn *net.TCPConn) bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

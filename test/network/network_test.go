@@ -39,7 +39,7 @@ func TestSetStallsAndResets(t *testing.T) {
 	hear := func(want string) {
 		t.Helper()
 		if got := <-heard; got != want {
-			t.Fatalf("the server heard %q, want %q", got, want)
+			t.Fatalf("the server received %q, want %q", got, want)
 		}
 	}
 	answer := func(want string) {
@@ -53,7 +53,7 @@ func TestSetStallsAndResets(t *testing.T) {
 		t.Helper()
 		must(t, client.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 		if got, err := answers.ReadString('\n'); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("the answer is %q (%v), want none", got, err)
+			t.Fatalf("the answer is %q (%v), want no answer", got, err)
 		}
 	}
 
@@ -65,13 +65,13 @@ func TestSetStallsAndResets(t *testing.T) {
 	say("two")
 	hear("two")
 	noAnswer()
-	n.Set(StallRequests) // what was held back goes on
+	n.Set(StallRequests) // delayed answers pass
 	answer("two")
 	say("three")
 	noAnswer()
 	select {
 	case got := <-heard:
-		t.Fatalf("the server heard %q", got)
+		t.Fatalf("the server received %q", got)
 	default:
 	}
 	n.Set(Whole)
@@ -81,7 +81,7 @@ func TestSetStallsAndResets(t *testing.T) {
 	n.Set(Reset)
 	must(t, client.SetReadDeadline(time.Now().Add(10*time.Second)))
 	if _, err := answers.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("the connection goes on: %v", err)
+		t.Fatalf("the connection was not reset: %v", err)
 	}
 }
 

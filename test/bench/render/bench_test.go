@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package render measures what rendering costs beside `kustomize build` of the same inputs:
-// time, and peak memory of the process.
+// Package render measures the time and peak memory of rendering beside `kustomize build` of the same
+// inputs.
 package render
 
 import (
@@ -20,17 +20,17 @@ import (
 	"time"
 )
 
-// limit is how long a process may run before it is killed.
+// limit is the maximum time of a process.
 const limit = time.Minute
 
 // repository is the root of this repository, whose bin/ has both programs.
 const repository = "../../.."
 
-// BenchmarkRender builds each input with kustomize, then renders it twice: render writes every
-// file, and render_again finds nothing to write. Some inputs are then watched, and edited.
+// BenchmarkRender builds each input with kustomize, then renders it twice: render writes all files, and
+// render_again none. Some inputs are then watched and edited.
 func BenchmarkRender(b *testing.B) {
-	// One folder holds all inputs until the end: for half a minute after many files were
-	// removed, ext4 is slow to create others.
+	// Keep all inputs until the end: for half a minute after many removals, ext4 creates files
+	// slowly.
 	dir := b.TempDir()
 	for _, in := range inputs {
 		b.Run(in.name, func(b *testing.B) {
@@ -55,7 +55,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// moveRendered moves the files that render wrote below root to a new folder of dir.
+// moveRendered moves rendered/ from root to a new folder below dir.
 func moveRendered(b *testing.B, root, dir string) error {
 	b.Helper()
 	before, err := os.MkdirTemp(dir, "rendered-")
@@ -69,9 +69,8 @@ func moveRendered(b *testing.B, root, dir string) error {
 	return err
 }
 
-// run measures a command, before each of whose runs it calls prepare. It returns the seconds that
-// the command takes, or 0 if it was killed. They are also reported as a share of peer, unless that
-// is 0.
+// run measures a command, and calls prepare before each of its runs. It returns the time in seconds, or 0
+// if it killed the command. It also reports the time as a share of peer, unless peer is 0.
 func run(b *testing.B, peer float64, prepare func() error, command ...string) (seconds float64) {
 	b.Helper()
 	var memory float64
@@ -98,7 +97,7 @@ func run(b *testing.B, peer float64, prepare func() error, command ...string) (s
 	return report(b, memory, peer)
 }
 
-// watch measures how long after an edit a command, which watches, has written what is rendered from it.
+// watch measures the time between an edit and the new rendered file of a watching command.
 func watch(b *testing.B, peer float64, edit func() (file, content string, err error), command ...string) {
 	b.Helper()
 	b.StopTimer()
@@ -127,7 +126,7 @@ func watch(b *testing.B, peer float64, edit func() (file, content string, err er
 	report(b, peakMemory(cmd), peer)
 }
 
-// await waits until a file has a content, at most until the limit.
+// await waits until a file contains a text, at most until the limit.
 func await(file, content string) error {
 	for start := time.Now(); time.Since(start) < limit; time.Sleep(time.Millisecond) {
 		written, err := os.ReadFile(file)
@@ -138,8 +137,8 @@ func await(file, content string) error {
 	return fmt.Errorf("%s does not contain %q after %s", file, content, limit)
 }
 
-// report reports the seconds that a run took, which it returns, also as a share of peer, unless that is
-// 0, and the memory in MiB.
+// report reports and returns the time of a run in seconds. It also reports the memory in MiB, and the
+// time as a share of peer, unless peer is 0.
 func report(b *testing.B, memory, peer float64) (seconds float64) {
 	b.Helper()
 	seconds = b.Elapsed().Seconds() / float64(b.N)
@@ -167,7 +166,7 @@ func measure(ctx context.Context, limit time.Duration, command ...string) (memor
 	return peakMemory(cmd), killed, nil
 }
 
-// peakMemory returns the peak memory of a command that ended, in MiB.
+// peakMemory returns the peak memory of a finished command, in MiB.
 func peakMemory(cmd *exec.Cmd) float64 {
 	const kib = 1024
 	return float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / kib
@@ -178,6 +177,6 @@ func TestMeasureKillsAtLimit(t *testing.T) {
 		t.Errorf("killed: %t, error: %v", killed, err)
 	}
 	if _, _, err := measure(t.Context(), time.Minute, "sleep"); err == nil {
-		t.Error("no error from a program that fails")
+		t.Error("no error from a failing program")
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 )
 
-// input is an environment, prod, to build.
+// input is a repository with the environment prod.
 type input struct {
 	name  string
 	write func(root string) error
-	// edit changes what a file is rendered from, if the input is one to be watched. It returns the path
-	// of that file, and what it will contain.
+	// edit changes a source file, if the input is to be watched. It returns the path of the rendered
+	// file and its new text.
 	edit func(root string) (file, content string, err error)
 }
 
@@ -41,10 +41,10 @@ var inputs = []input{
 	{name: "12_MB_of_CustomResourceDefinitions", write: writeDefinitions},
 }
 
-// perFolder is how many objects a folder has.
+// perFolder is the number of objects in a folder.
 const perFolder = 40
 
-// writeRepository copies the files that the environments of this repository are built from.
+// writeRepository copies the source files of this repository.
 func writeRepository(root string) error {
 	for _, dir := range []string{"environments", "apis/crds"} {
 		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(repository, dir))); err != nil {
@@ -54,8 +54,7 @@ func writeRepository(root string) error {
 	return nil
 }
 
-// writePatched writes 4,000 CRs in one file, and an overlay that changes each of them in every way
-// that overlays usually do.
+// writePatched writes 4,000 CRs in one file, and an overlay with all common changes of each.
 func writePatched(root string) error {
 	const overlay = `namespace: checkout
 labels:
@@ -77,8 +76,8 @@ resources: [all.yaml]
 	return copyConfiguration(root)
 }
 
-// writeOverridden writes 4,000 CRs in folders, and a patch of the Deployments that they are
-// rendered to. kustomize sees no Deployments yet, so the patch costs it nothing.
+// writeOverridden writes 4,000 CRs in folders, and a patch of their rendered Deployments. The patch costs
+// kustomize nothing, because it sees no Deployments.
 func writeOverridden(root string) error {
 	const component = `apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
@@ -92,8 +91,8 @@ patches:
 	return writeFile(filepath.Join(prod(root), "overrides"), "kustomization.yaml", component)
 }
 
-// writeReferences writes 4,000 Ats in folders, each a namespace whose Ats refer to a ConfigMap
-// that its kustomization generates.
+// writeReferences writes 4,000 Ats in folders. Each folder is a namespace and generates the ConfigMap of
+// its Ats.
 func writeReferences(root string) error {
 	kustomization := func(folder string) string {
 		return fmt.Sprintf(`namespace: %s
@@ -109,7 +108,7 @@ resources: [all.yaml]
 	return writeOverlay(root, 4000, "configurations: [config.yaml]\n", kustomization, referring)
 }
 
-// writeFolders writes n objects in folders, each of which has a namespace and labels.
+// writeFolders writes n objects in folders, each with a namespace and labels.
 func writeFolders(n int, manifest func(i int) string) func(root string) error {
 	return func(root string) error {
 		kustomization := func(folder string) string {
@@ -202,7 +201,7 @@ func writeOverlay(root string, n int, overlay string, kustomization func(folder 
 	return writeFile(prod(root), "kustomization.yaml", list.String())
 }
 
-// copyConfiguration writes the file that tells kustomize about the fields of the kinds.
+// copyConfiguration writes kustomize's configuration of the kinds' fields.
 func copyConfiguration(root string) error {
 	return writeFile(prod(root), "config.yaml", string(gatehouse.All().KustomizeConfig()))
 }
@@ -265,7 +264,7 @@ data: {LOG_LEVEL: info, GREETING: "hello %[1]d"}
 `, i)
 }
 
-// deployment returns a Deployment whose container has further fields.
+// deployment returns a Deployment with further fields in its container.
 func deployment(i int, fields string) string {
 	return fmt.Sprintf(`---
 apiVersion: apps/v1
@@ -297,5 +296,5 @@ spec: {schedule: "2027-01-01T00:00:00Z", command: "echo %[1]d", image: "busybox:
 `, i, fields)
 }
 
-// prod returns the folder of the environment that every input has.
+// prod returns the folder of the environment prod.
 func prod(root string) string { return filepath.Join(root, "environments", "prod") }
