@@ -66,7 +66,7 @@ func (s *stages) copyChanging(stored []manifest.Object) {
 	}
 	objects := s.built.objects
 	parallel.For(len(objects), func(i int) {
-		if s.kinds.Find(objects[i].GroupVersionKind()) != nil || s.checker.HasNothing(objects[i]) {
+		if s.kinds.Find(objects[i].GroupVersionKind()) != nil || s.checker.MayDropEmpty(objects[i]) {
 			objects[i] = objects[i].Copy()
 			stored[i].Written = objects[i].Unstructured
 		}

@@ -20,7 +20,7 @@ import (
 // admit returns what the admission of a cluster has against valid objects. It drops from
 // them what the API server takes for nothing.
 func (e *environment) admit(checker *verdict.Checker, objects []manifest.Object) []manifest.Problem {
-	checker.DropNothing(objects)
+	checker.DropEmpty(objects)
 	position := func(p manifest.Problem) string { return e.locate(p).Position() }
 	refused := checker.Admit(objects, position, warn.IsController)
 	for i, p := range refused {

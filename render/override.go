@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/contract"
 )
 
 // overridden is what was rendered, once overrides are done with it.
@@ -31,7 +32,7 @@ func (e *environment) override(b built, expanded []manifest.Object) (o overridde
 			return o, problems
 		}
 		o.objects, o.before = slices.Concat(result.Unchanged, result.Changed), result.Before
-		for _, p := range b.checker.Overridden(expanded, o.objects) {
+		for _, p := range contract.Overridden(e.kinds, expanded, o.objects) {
 			o.forbidden = append(o.forbidden, e.locateInOverrides(p))
 		}
 		_, invalid := verdict.New(nil, e.kinds, e.kubernetes, result.Changed)

@@ -11,14 +11,14 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/problem"
 )
 
-// checkBuiltin finds why the API server would refuse an object of a built-in kind, and
-// what it would warn about.
+// checkBuiltin returns the errors and warnings of the API server for an object of a built-in kind.
 func checkBuiltin(o manifest.Object, kubernetes apiserver.Version) []manifest.Problem {
 	served, ok := kubernetes.Lookup(o.GroupVersionKind())
 	if !ok {
-		return problemsOf(o, field.ErrorList{notServed(o.GroupVersionKind(), kubernetes)})
+		return problem.FromErrors(o, field.ErrorList{notServed(o.GroupVersionKind(), kubernetes)})
 	}
 	decoded, problems := decode(o, served)
 	if len(problems) > 0 {
@@ -27,20 +27,20 @@ func checkBuiltin(o manifest.Object, kubernetes apiserver.Version) []manifest.Pr
 	return creationProblems(o, served, decoded)
 }
 
-// creationProblems returns why the API server would not store a decoded object, or what it
-// would warn about.
+// creationProblems returns the errors of the API server for a decoded object or, without errors, its
+// warnings.
 func creationProblems(o manifest.Object, served apiserver.Kind, decoded kind.Object) []manifest.Problem {
 	errs, warnings := served.Create(decoded)
-	problems := problemsOf(o, withoutVaguer(errs))
+	problems := problem.FromErrors(o, mostSpecific(errs))
 	for _, warning := range warnings {
-		problems = append(problems, warningOf(o, warning))
+		problems = append(problems, problem.FromWarning(o, warning))
 	}
 	return problems
 }
 
-// withoutVaguer returns errors without those that say less than another one of the same field:
-// that it is required, or a shorter list of supported values.
-func withoutVaguer(errs field.ErrorList) field.ErrorList {
+// mostSpecific drops errors if a better one exists for the same field: it is required, or has a
+// shorter list of supported values.
+func mostSpecific(errs field.ErrorList) field.ErrorList {
 	ofField := map[string]field.ErrorList{}
 	for _, err := range errs {
 		ofField[err.Field] = append(ofField[err.Field], err)
@@ -55,8 +55,8 @@ func withoutVaguer(errs field.ErrorList) field.ErrorList {
 	})
 }
 
-// notServed returns the error of a kind or version that the API server does not serve, which
-// says what to write instead.
+// notServed returns the error of a kind or version that the API server does not serve. It suggests
+// another one.
 func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field.Error {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	if versions := kubernetes.APIVersions(gvk.GroupKind()); len(versions) > 0 {
@@ -65,8 +65,8 @@ func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field
 	if later := kubernetes.LaterKind(gvk); later != "" {
 		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind: %s", apiVersion, later))
 	}
-	if known := apiserver.KindNames(gvk.Group); manifest.DidYouMean(kind, known) != "" {
-		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind%s", apiVersion, manifest.DidYouMean(kind, known)))
+	if suggestion := manifest.DidYouMean(kind, apiserver.KindNames(gvk.Group)); suggestion != "" {
+		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind%s", apiVersion, suggestion))
 	}
 	return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("Kubernetes %s keeps no such objects of %s: remove it", kubernetes, apiVersion))
 }

@@ -9,26 +9,27 @@ import (
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/problem"
 )
 
-// decode returns an object as the API server has it, or the fields that the API server does
-// not know and the values that it cannot read.
+// decode decodes an object of a built-in kind, or returns the problems of its unknown fields and of
+// values with a wrong type.
 func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.Problem) {
 	if problems := misfitProblems(o, o.Object, served.Type, served); len(problems) > 0 {
 		return nil, problems
 	}
 	decoded, err := served.Decode(o.Object)
-	if err != nil { // in a type that decodes itself
-		return nil, []manifest.Problem{invalid(o, err.Error())}
+	if err != nil { // a type that decodes itself
+		return nil, []manifest.Problem{problem.OfObject(o, err.Error())}
 	}
 	return decoded, nil
 }
 
-// misfitProblems returns the problems of the values in content, of an object, that do not fit a
-// Go type of a kind.
-func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, of apiserver.Kind) (problems []manifest.Problem) {
+// misfitProblems returns the problems of values in content of an object that do not fit a Go type of
+// a kind.
+func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, kind apiserver.Kind) (problems []manifest.Problem) {
 	var options decoding.Options
-	later := of.LaterField()
+	later := kind.LaterField()
 	if later != nil {
 		options.IsKnown = func(t reflect.Type, field string) bool { return later(t, field) == "" }
 	}
@@ -37,13 +38,13 @@ func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, o
 			problems = append(problems, misfitProblem(o, m))
 			continue
 		}
-		var why string
+		var hint string
 		field := m.Path[len(m.Path)-1]
 		if later != nil {
-			why = later(m.Struct, field)
+			hint = later(m.Struct, field)
 		}
-		if !of.DropsField(m.Struct, field) {
-			problems = append(problems, unknownFieldProblem(o, manifest.JoinField(m.Path), m.Siblings, why))
+		if !kind.DropsField(m.Struct, field) {
+			problems = append(problems, problem.UnknownField(o, manifest.JoinField(m.Path), m.Siblings, hint))
 		}
 	}
 	return problems
@@ -58,7 +59,7 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 	case map[string]any, []any, float64:
 		value = manifest.Value{Type: is}
 	}
-	isSecret := o.GetKind() == "Secret" // people who read the problem need not know its values
+	isSecret := o.GetKind() == "Secret" // its problems show no values
 	wants := strings.Join(m.Wants, " or ")
 	message := "must be of type " + wants + ", not " + is
 	switch {
@@ -66,13 +67,13 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 		message = m.Form
 	case m.Form != "":
 		message = "Invalid value: " + shown + ": " + m.Form
-	case is == "number" && strings.Contains(wants, "int") && !isSecret: // it is too large, or has a fraction
+	case is == "number" && strings.Contains(wants, "int") && !isSecret: // too large, or with a fraction
 		message = "must be of type " + wants + ", not " + shown
 	}
 	return manifest.NewProblem(o, path, value, path+": "+message)
 }
 
-// abbreviated returns a value as JSON, or the beginning of it.
+// abbreviated returns at most the first 60 characters of a value as JSON.
 func abbreviated(value any) string {
 	encoded, _ := json.Marshal(value) // it was JSON
 	if runes := []rune(string(encoded)); len(runes) > 60 {

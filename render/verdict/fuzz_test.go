@@ -13,8 +13,8 @@ import (
 	"example.com/gatehouse/render/verdict/zone"
 )
 
-// FuzzSchedule: what render takes for a schedule is one for the controller, which takes no more, but
-// for time zones and offsets that are not theirs.
+// FuzzSchedule compares render with the controller. Both accept the same schedules, except that the
+// controller does not check time zones and their offsets.
 func FuzzSchedule(f *testing.F) {
 	for _, schedule := range []string{
 		"2027-01-01T00:00:00Z", "2027-01-01T00:00:00.123+23:59", "2027-01-01T00:00:00-00:00", "2027-01-01T00:00:00.123456789-11:30",
@@ -29,7 +29,7 @@ func FuzzSchedule(f *testing.F) {
 	} {
 		f.Add(schedule)
 	}
-	known, _ := brought(gatehouse.All(), apiserver.Newest)
+	known, _ := embeddedKinds(gatehouse.All(), apiserver.Newest)
 	kind := known[cnatv1alpha1.SchemeGroupVersion.WithKind(cnatv1alpha1.KindAt)]
 	f.Fuzz(func(t *testing.T, schedule string) {
 		o := &unstructured.Unstructured{Object: map[string]any{

@@ -21,14 +21,15 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/policy"
+	"example.com/gatehouse/render/verdict/secret"
 )
 
-// serviceAccount matches the user that a service account is, in an expression.
+// serviceAccount matches the user name of a service account in an expression.
 var serviceAccount = regexp.MustCompile(`\bsystem:serviceaccount:[a-z0-9-]+:[a-z0-9.-]+`)
 
-// policyUsers finds the expressions of policies on the gates of kinds that name another service
-// account than that of the controller: kustomize renames no user in an expression, and such a
-// policy would no longer hold the controller, or let it alone open gates.
+// policyUsers returns the problems of policies on gates whose expressions name a service account other
+// than the controller's. kustomize does not rename users in expressions, and such a policy would
+// neither restrict the controller nor let it open gates.
 func (c *Checker) policyUsers(objects []manifest.Object, isController func(manifest.Object) bool) (problems []manifest.Problem) {
 	for _, controller := range objects {
 		if !isController(controller) {
@@ -50,7 +51,7 @@ func (c *Checker) policyUsers(objects []manifest.Object, isController func(manif
 	return problems
 }
 
-// userOf returns the user that the Pods of a workload are to the API server.
+// userOf returns the user name of a workload's Pods.
 func userOf(workload manifest.Object) string {
 	field := func(name string) string {
 		value, _, _ := unstructured.NestedString(workload.Object, "spec", "template", "spec", name)
@@ -59,14 +60,14 @@ func userOf(workload manifest.Object) string {
 	return serviceaccount.MakeUsername(workload.NamespaceOrDefault(), cmp.Or(field("serviceAccountName"), field("serviceAccount"), "default"))
 }
 
-// gateExpressions returns the expressions of a ValidatingAdmissionPolicy on the gate of a kind
-// by their fields; nil for any other object.
+// gateExpressions returns the expressions of a ValidatingAdmissionPolicy on the gate of a kind, by
+// field; nil for any other object.
 func (c *Checker) gateExpressions(o manifest.Object) map[string]string {
 	if o.GetKind() != "ValidatingAdmissionPolicy" {
 		return nil
 	}
 	text, _ := json.Marshal(o.Object)
-	if !slices.ContainsFunc(c.written.Gates(), func(gate string) bool { return strings.Contains(string(text), gate) }) {
+	if !slices.ContainsFunc(c.kinds.Gates(), func(gate string) bool { return strings.Contains(string(text), gate) }) {
 		return nil
 	}
 	expressions := map[string]string{}
@@ -80,19 +81,19 @@ func (c *Checker) gateExpressions(o manifest.Object) map[string]string {
 	return expressions
 }
 
-// admitter shows objects to admission policies.
+// admitter is a Checker as admission policies use it.
 type admitter struct {
 	*Checker
 	versions func() runtime.EquivalentResourceRegistry
 }
 
-// servedVersions returns the versions of all known kinds.
+// servedVersions returns the versions of all kinds.
 func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 	versions := runtime.NewEquivalentResourceRegistry()
 	for _, kind := range c.kubernetes.Kinds() {
 		versions.RegisterKindFor(kind.Resource(), "", kind.GroupVersionKind)
 	}
-	for _, kind := range c.kinds {
+	for _, kind := range c.custom {
 		for _, version := range kind.definition.Spec.Versions {
 			if version.Served && !kind.isConvertedByWebhook() {
 				gvk := kindOf(kind.definition, version)
@@ -103,7 +104,7 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 	return versions
 }
 
-// Kind returns what is known of a kind.
+// Kind returns a kind; a guess if it is unknown.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 	if builtin, ok := a.kubernetes.Lookup(gvk); ok {
 		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions())}
@@ -113,22 +114,21 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 		ObjectConvertor:          sameContent{},
 		EquivalentResourceMapper: a.versions(),
 	}
-	if custom, ok := a.kinds[gvk]; ok {
+	if custom, ok := a.custom[gvk]; ok {
 		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: isNamespaced(custom.definition), IsDefined: true, Conversion: conversion}
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return policy.Kind{Resource: resource, Namespaced: true, Conversion: conversion}
 }
 
-// Admit returns a valid object as the API server shows it to admission policies, but for
-// what only a cluster knows.
+// Admit returns a valid object as policies of the API server see it, without data of the cluster.
 func (a *admitter) Admit(o manifest.Object) (*unstructured.Unstructured, error) {
 	gvk := o.GroupVersionKind()
 	if builtin, ok := a.kubernetes.Lookup(gvk); ok {
-		return builtin.Admitted(decrypted(o.Unstructured).Object)
+		return builtin.Admitted(secret.Decrypted(o.Unstructured).Object)
 	}
 	admitted := o.DeepCopy()
-	if custom, ok := a.kinds[gvk]; ok {
+	if custom, ok := a.custom[gvk]; ok {
 		stored, _ := custom.defaulted(o)
 		admitted = custom.created(stored)
 	}
@@ -141,17 +141,16 @@ func (k *customKind) resource(version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: k.definition.Spec.Group, Version: version, Resource: k.definition.Spec.Names.Plural}
 }
 
-// isConvertedByWebhook reports whether only a program of the cluster converts objects to
-// other versions.
+// isConvertedByWebhook reports whether only the cluster can convert objects to other versions.
 func (k *customKind) isConvertedByWebhook() bool {
 	conversion := k.definition.Spec.Conversion
 	return conversion != nil && conversion.Strategy == apiextensions.WebhookConverter
 }
 
-// sameContent converts custom objects whose versions differ in nothing but the name.
+// sameContent converts custom objects without a webhook: only the version changes.
 type sameContent struct{ runtime.ObjectConvertor }
 
-// Convert copies in to out, but for the version, which the caller sets.
+// Convert copies in to out. The caller sets the version.
 func (sameContent) Convert(in, out, _ any) error {
 	out.(*unstructured.Unstructured).Object = in.(*unstructured.Unstructured).DeepCopy().Object
 	return nil

@@ -12,76 +12,83 @@ import (
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/problem"
+	"example.com/gatehouse/render/verdict/secret"
 )
 
-// Flux replaces ${NAME} in an object before it applies the object, where its Kustomization says so by
-// postBuild. What it applies is judged; what is rendered keeps ${NAME}.
+// A Kustomization of Flux with postBuild replaces ${NAME} in each object before it applies it. The
+// substituted object is judged; the rendered object keeps ${NAME}.
 
-// SubstituteAnnotation is on the kustomization of an environment whose objects Flux substitutes
-// variables in. Its value is the file with the ConfigMaps that have their values, or UnknownValues.
+// SubstituteAnnotation is on the kustomization of an environment in which Flux substitutes variables.
+// Its value is a file of ConfigMaps with the values, or UnknownValues.
 const SubstituteAnnotation = "gatehouse.example.com/substitute"
 
-// UnknownValues is the value of the annotation where only the cluster has the values.
+// UnknownValues is the value of the annotation if only the cluster has the values.
 const UnknownValues = "unknown"
 
-// substituteLabel tells Flux to leave an object as it is, where it is "disabled", as a label or an
-// annotation.
+// substituteLabel keeps Flux from substituting variables in an object if it is "disabled", as a label
+// or an annotation.
 const substituteLabel = "kustomize.toolkit.fluxcd.io/substitute"
 
-// Substitution is what Flux does to the objects of an environment; nil where it substitutes nothing.
+// Substitution has the values of the variables in an environment; nil if Flux substitutes none.
 type Substitution struct {
-	// Values are those of the variables; nil where they are not known.
-	Values map[string]string
+	Values map[string]string // nil if they are unknown
 }
 
-// judgeSubstituted judges an object as Flux applies it. The problems are those of the object itself.
+// judgeSubstituted judges an object as Flux applies it. Its problems are problems of the object.
 func (c *Checker) judgeSubstituted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
-	if !c.isSubstituted(o) || !hasVariables(o.Object) {
+	if !c.isSubstituted(o) {
 		stored, problems := c.judgeOnce(o)
-		return stored, c.explainVariables(o, slices.Clone(problems)) // which the memo keeps
+		return stored, c.explainVariables(o, slices.Clone(problems)) // the memo keeps problems
 	}
-	applied, problems := c.applied(o)
+	substituted, problems := c.substitute(o)
 	if !manifest.HasErrors(problems) {
-		_, wrong := c.judge(applied)
-		problems = append(problems, wrong...)
+		_, found := c.judge(substituted)
+		problems = append(problems, found...)
 	}
 	for i := range problems {
 		problems[i].Subject, problems[i].Object = o, o.String()
 	}
 	return o.Unstructured, slices.DeleteFunc(problems, func(p manifest.Problem) bool {
-		path := manifest.SplitField(p.Field) // with unknown values, what is wrong there follows from what was removed
-		return p.Field != "" && c.Substitution.Values == nil && hasVariables(decoding.At(o.Object, path)) && !hasVariables(decoding.At(applied.Object, path))
+		path := manifest.SplitField(p.Field)
+		isUnknown := c.Substitution.Values == nil && p.Field != "" && hasVariables(decoding.At(o.Object, path))
+		return isUnknown && (!p.Warning || !hasVariables(decoding.At(substituted.Object, path)))
 	})
 }
 
-// isSubstituted reports whether Flux substitutes variables in an object. The values of a Secret are
-// judged as references, and what people write is rendered before Flux sees it.
+// isSubstituted reports whether Flux substitutes variables in an object. Secrets are judged by their
+// references, and source objects are rendered before Flux sees them.
 func (c *Checker) isSubstituted(o manifest.Object) bool {
-	return c.Substitution != nil && c.written.Find(o.GroupVersionKind()) == nil && !isSecret(o.Unstructured) &&
-		o.GetAnnotations()[substituteLabel] != "disabled" && o.GetLabels()[substituteLabel] != "disabled"
+	return c.Substitution != nil && c.kinds.Find(o.GroupVersionKind()) == nil && !secret.Is(o.Unstructured) &&
+		o.GetAnnotations()[substituteLabel] != "disabled" && o.GetLabels()[substituteLabel] != "disabled" && hasVariables(o.Object)
 }
 
-// explainVariables returns problems with what to do where a variable causes one.
+// explainVariables adds a remedy to the errors of fields with variables.
 func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
 	for i, p := range problems {
 		switch {
-		case p.Field == "" || p.Warning || !hasVariables(decoding.At(o.Object, manifest.SplitField(p.Field))):
-		case c.written.Find(o.GroupVersionKind()) != nil:
+		case !isOfVariable(p, o):
+		case c.kinds.Find(o.GroupVersionKind()) != nil:
 			problems[i].Message += ": " + o.GetKind() + " is rendered before Flux substitutes variables: write the value"
-		case c.Substitution == nil && !isSecret(o.Unstructured):
+		case c.Substitution == nil && !secret.Is(o.Unstructured):
 			problems[i].Message += ": write the value or, where Flux substitutes variables, say so by the annotation " + SubstituteAnnotation + " of the environment's kustomization"
 		}
 	}
 	return problems
 }
 
-// applied returns an object as Flux applies it, as far as that is known: without the values whose
-// variables are not known and that would be refused as they are.
-func (c *Checker) applied(o manifest.Object) (applied manifest.Object, problems []manifest.Problem) {
-	applied = o
+// isOfVariable reports whether a problem is an error of a field with variables in an object.
+func isOfVariable(p manifest.Problem, o manifest.Object) bool {
+	return p.Field != "" && !p.Warning && hasVariables(decoding.At(o.Object, manifest.SplitField(p.Field)))
+}
+
+// substitute returns an object as Flux applies it. If the values are unknown, it lacks the values
+// with variables that have errors.
+func (c *Checker) substitute(o manifest.Object) (substituted manifest.Object, problems []manifest.Problem) {
+	substituted = o
 	text, err := yaml.Marshal(o.Object)
 	if err != nil {
-		return o, []manifest.Problem{invalid(o, err.Error())}
+		return o, []manifest.Problem{problem.OfObject(o, err.Error())}
 	}
 	result, missing, err := c.Substitution.eval(string(text))
 	content := map[string]any{}
@@ -90,96 +97,87 @@ func (c *Checker) applied(o manifest.Object) (applied manifest.Object, problems 
 	}
 	switch {
 	case err != nil && missing != nil:
-		return o, []manifest.Problem{invalid(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", missing, SubstituteAnnotation))}
+		return o, []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", missing, SubstituteAnnotation))}
 	case err != nil:
-		return o, []manifest.Problem{invalid(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is none, or the annotation %s: disabled", err, substituteLabel))}
+		return o, []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is none, or the annotation %s: disabled", err, substituteLabel))}
 	case missing != nil:
-		problems = append(problems, warningOf(o, fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", missing, SubstituteAnnotation)))
+		problems = append(problems, problem.FromWarning(o, fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", missing, SubstituteAnnotation)))
 	}
-	applied.Unstructured = &unstructured.Unstructured{Object: content}
+	substituted.Unstructured = &unstructured.Unstructured{Object: content}
 	if c.Substitution.Values == nil {
-		applied.Unstructured = c.withoutUnknown(o)
+		substituted.Unstructured = c.withoutUnknown(o)
 	}
 	if o.Written == o.Unstructured {
-		applied.Written = applied.Unstructured
+		substituted.Written = substituted.Unstructured
 	}
-	return applied, problems
+	return substituted, problems
 }
 
-// allApplied returns valid objects as Flux applies them, and where a problem with one of these is found.
-func (c *Checker) allApplied(objects []manifest.Object, position func(manifest.Problem) string) ([]manifest.Object, func(manifest.Problem) string) {
+// substituteAll returns valid objects as Flux applies them, and the position of a problem with one.
+func (c *Checker) substituteAll(objects []manifest.Object, position func(manifest.Problem) string) ([]manifest.Object, func(manifest.Problem) string) {
 	if c.Substitution == nil {
 		return objects, position
 	}
-	all, written := slices.Clone(objects), map[*unstructured.Unstructured]manifest.Object{}
+	all, originals := slices.Clone(objects), map[*unstructured.Unstructured]manifest.Object{}
 	for i, o := range objects {
-		if c.isSubstituted(o) && hasVariables(o.Object) {
-			all[i], _ = c.applied(o)
-			written[all[i].Unstructured] = o
+		if c.isSubstituted(o) {
+			all[i], _ = c.substitute(o)
+			originals[all[i].Unstructured] = o
 		}
 	}
 	return all, func(p manifest.Problem) string {
-		if o, ok := written[p.Subject.Unstructured]; ok {
+		if o, ok := originals[p.Subject.Unstructured]; ok {
 			p.Subject = o
 		}
 		return position(p)
 	}
 }
 
-// Unjudged returns the names of objects some of whose values are not judged, as they are not known.
+// Unjudged returns the names of objects with values that are not judged because they are unknown.
 func (c *Checker) Unjudged(objects []manifest.Object) (names []string) {
 	if c.Substitution == nil || c.Substitution.Values != nil {
 		return nil
 	}
 	defer c.kubernetes.Enter()()
 	for _, o := range objects {
-		if c.isSubstituted(o) && hasVariables(o.Object) && !reflect.DeepEqual(c.withoutUnknown(o).Object, o.Object) {
+		if c.isSubstituted(o) && !reflect.DeepEqual(c.withoutUnknown(o).Object, o.Object) {
 			names = append(names, o.String())
 		}
 	}
 	return names
 }
 
-// eval replaces the variables in a text, as Flux does. Missing is an error for one that has neither a
-// value nor a default, in the place of which Flux puts nothing.
+// eval replaces the variables in a text as Flux does. Missing is an error for a variable that has
+// neither a value nor a default: Flux replaces it with nothing.
 func (s *Substitution) eval(text string) (result string, missing, err error) {
 	template, err := envsubst.Parse(text)
 	if err != nil || s.Values == nil {
 		return "", nil, err
 	}
-	lookup := func(name string) (string, bool) {
-		value, isThere := s.Values[name]
-		return value, isThere
-	}
-	_, missing = template.Execute(lookup)
+	_, missing = template.Execute(func(name string) (string, bool) {
+		value, exists := s.Values[name]
+		return value, exists
+	})
 	result, err = template.Execute(func(name string) (string, bool) { return s.Values[name], true })
 	return result, missing, err
 }
 
-// withoutUnknown returns an object without the values that have variables and that would be refused.
+// withoutUnknown returns an object without the values with variables that have errors: their type or
+// form may be right once they are substituted.
 func (c *Checker) withoutUnknown(o manifest.Object) *unstructured.Unstructured {
-	rest := manifest.Object{Unstructured: o.DeepCopy(), Origin: o.Origin}
-	rest.Written = rest.Unstructured
-	for range mostRemovals {
-		_, problems := c.judge(rest)
-		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
-			return p.Field == "" || p.Warning || !hasVariables(decoding.At(rest.Object, manifest.SplitField(p.Field)))
-		})
-		if len(problems) == 0 {
-			break
-		}
-		for _, p := range problems {
+	rest := o.DeepCopy()
+	_, problems := c.judge(manifest.Object{Unstructured: o.Unstructured, Written: o.Unstructured, Origin: o.Origin})
+	for _, p := range problems {
+		if isOfVariable(p, o) {
 			path := manifest.SplitField(p.Field)
 			decoding.Replace(rest.Object, path, withoutVariables(decoding.At(rest.Object, path)))
 		}
 	}
-	return rest.Unstructured
+	return rest
 }
 
-// mostRemovals bounds how often an object is judged to find the values that would be refused.
-const mostRemovals = 10
-
-// withoutVariables returns content without the texts and keys in it that have variables, nil for one.
+// withoutVariables returns content without the texts and keys that have variables; nil for such a
+// text.
 func withoutVariables(content any) any {
 	switch content := content.(type) {
 	case string:
@@ -200,19 +198,10 @@ func withoutVariables(content any) any {
 	return content
 }
 
-// hasVariables reports whether a text in content has what Flux may take for a variable.
+// hasVariables reports whether a text or a key in content may have a variable of Flux.
 func hasVariables(content any) bool {
-	switch content := content.(type) {
-	case string:
-		return strings.Contains(content, "${")
-	case map[string]any:
-		for key, value := range content {
-			if strings.Contains(key, "${") || hasVariables(value) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(content, hasVariables)
-	}
-	return false
+	return manifest.Contains(content, func(key string, value any) bool {
+		text, _ := value.(string)
+		return strings.Contains(key, "${") || strings.Contains(text, "${")
+	})
 }

@@ -10,12 +10,12 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// Update returns why the API server would refuse to change an object into another of the same
-// kind, namespace and name, such as a changed selector. It returns nothing for objects that
-// could not be created, for unknown kinds and for encrypted objects.
+// Update returns the errors of the API server for an update, such as a changed selector. Both objects
+// have the same kind, namespace and name. It returns nothing for objects that are refused anyway, for
+// unknown kinds and for encrypted objects.
 func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 	defer c.kubernetes.Enter()()
-	if kind, ok := c.kinds[after.GroupVersionKind()]; ok {
+	if kind, ok := c.custom[after.GroupVersionKind()]; ok {
 		return kind.update(before, after)
 	}
 	kind, ok := c.kubernetes.Lookup(after.GroupVersionKind())
@@ -25,22 +25,21 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 	if manifest.HasErrors(checkBuiltin(before, c.kubernetes)) || manifest.HasErrors(checkBuiltin(after, c.kubernetes)) {
 		return nil
 	}
-	return withoutVaguer(kind.Update(before.Object, after.Object))
+	return mostSpecific(kind.Update(before.Object, after.Object))
 }
 
-// update returns why the API server would not change an object into another of the kind:
-// rules may compare both.
+// update returns the errors of an update. Rules may compare both objects.
 func (k *customKind) update(before, after manifest.Object) field.ErrorList {
 	strategy, ok := k.compiled().strategy.(rest.RESTUpdateStrategy)
-	if !ok || before.GetAPIVersion() != after.GetAPIVersion() { // which a webhook may convert
+	if !ok || before.GetAPIVersion() != after.GetAPIVersion() { // a webhook may convert them
 		return nil
 	}
-	was, _ := k.defaulted(before)
-	is, problems := k.defaulted(after)
-	if len(k.hugeQuantities(was)) > 0 || len(k.hugeQuantities(is)) > 0 {
+	defaultedBefore, _ := k.defaulted(before)
+	defaultedAfter, problems := k.defaulted(after)
+	if len(k.hugeQuantities(defaultedBefore)) > 0 || len(k.hugeQuantities(defaultedAfter)) > 0 {
 		return nil
 	}
-	stored, decoded := k.created(was), k.created(is)
+	stored, decoded := k.created(defaultedBefore), k.created(defaultedAfter)
 	if len(problems) > 0 || len(k.validate(decoded)) > 0 {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// ofVersions are objects on which the versions differ: by a feature gate, a field, a kind, a warning,
-// and expressions whose compilers the code of kube-apiserver keeps.
+// ofVersions are objects with different verdicts in different versions: by a feature gate, a field, a
+// kind, a warning, and expressions with cached compilers.
 const ofVersions = `
 {apiVersion: v1, kind: Service, metadata: {name: 1web}, spec: {ports: [{port: 80}]}}
 ---
@@ -51,7 +51,7 @@ func readObjects(t testing.TB, text string) (objects []manifest.Object) {
 	return objects
 }
 
-// verdictOf returns what a version says of objects, a line for each problem.
+// verdictOf returns the problems that a version has with objects, one a line.
 func verdictOf(v apiserver.Version, objects []manifest.Object) string {
 	checker, problems := New(nil, gatehouse.All(), v, objects)
 	_, invalid := checker.Objects(objects)
@@ -63,19 +63,19 @@ func verdictOf(v apiserver.Version, objects []manifest.Object) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestVerdictAlone prints the verdict of the version that VERSION names.
-func TestVerdictAlone(t *testing.T) {
+// TestPrintVerdict prints the verdict of the version in VERSION, for a test of the versions.
+func TestPrintVerdict(t *testing.T) {
 	v, err := apiserver.ParseVersion(os.Getenv("VERSION"))
 	if err != nil {
-		t.Skip("TestVersionsLeaveNothingToEachOther runs it")
+		t.Skip("TestVersionsDoNotInfluenceEachOther runs it")
 	}
 	fmt.Print("<", verdictOf(v, readObjects(t, ofVersions)), ">")
 }
 
-func TestVersionsLeaveNothingToEachOther(t *testing.T) {
+func TestVersionsDoNotInfluenceEachOther(t *testing.T) {
 	objects, alone := readObjects(t, ofVersions), map[apiserver.Version]string{}
 	for _, v := range apiserver.Versions() {
-		command := exec.Command(os.Args[0], "-test.run=^TestVerdictAlone$")
+		command := exec.Command(os.Args[0], "-test.run=^TestPrintVerdict$")
 		command.Env = append(os.Environ(), "VERSION="+v.String())
 		output, err := command.Output()
 		if err != nil {
@@ -107,7 +107,7 @@ func TestVersionsLeaveNothingToEachOther(t *testing.T) {
 	judges.Wait()
 }
 
-func TestProblemNamesTheVersionThatHasIt(t *testing.T) {
+func TestProblemNamesTheVersionWithTheField(t *testing.T) {
 	verdict := verdictOf(35, readObjects(t, ofVersions))
 	for _, want := range []string{
 		`unknown field "spec.schedulingGroup": Kubernetes 1.36 has it, 1.35 does not`,

@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
-	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // reviewPods returns how the Pods of a change get weaker, and the object to tell that of: where nobody
@@ -37,7 +37,7 @@ func (s side) podSpec(o *unstructured.Unstructured) *corev1.PodSpec {
 	if o == nil {
 		return nil
 	}
-	template, ok := verdict.PodTemplate(manifest.Object{Unstructured: o})
+	template, ok := podsecurity.Template(manifest.Object{Unstructured: o})
 	if !ok {
 		return nil
 	}

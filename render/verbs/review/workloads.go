@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
-	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // makesPods adds to the effect of a change of Pods, or of objects that make Pods, what the Pods may
@@ -33,7 +33,7 @@ func makesPods(review func(w *world, c diff.Change) kind.Effect) rule {
 // privileges are the fields by which Pods may do more to their node than others.
 var privileges = values{
 	of: func(o *unstructured.Unstructured) []string {
-		return verdict.PrivilegedFields(manifest.Object{Unstructured: o})
+		return podsecurity.PrivilegedFields(manifest.Object{Unstructured: o})
 	},
 	added: kind.Effect{Type: PodPrivileged, What: "sets %s", Risk: "its Pods may reach beyond their containers (Pod Security baseline forbids it)"},
 }
@@ -168,7 +168,7 @@ func schedule(cronJob *unstructured.Unstructured) kind.Sentence {
 
 // command says what the Pods of a workload run, after a colon; nothing where they do not say.
 func command(o *unstructured.Unstructured) kind.Sentence {
-	template, ok := verdict.PodTemplate(manifest.Object{Unstructured: o})
+	template, ok := podsecurity.Template(manifest.Object{Unstructured: o})
 	if !ok || len(template.Spec.Containers) == 0 {
 		return ""
 	}
@@ -204,8 +204,8 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r kind.Rollou
 	if before == after {
 		return r
 	}
-	was, ok := verdict.PodTemplate(manifest.Object{Unstructured: before})
-	is, isKnown := verdict.PodTemplate(manifest.Object{Unstructured: after})
+	was, ok := podsecurity.Template(manifest.Object{Unstructured: before})
+	is, isKnown := podsecurity.Template(manifest.Object{Unstructured: after})
 	if ok && isKnown && !equality.Semantic.DeepEqual(was, is) {
 		r.Replaced = replaces(after) && (r.Before > 0 || after.GetKind() == "DaemonSet")
 		r.Difference = difference(was, is)

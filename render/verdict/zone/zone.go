@@ -1,6 +1,7 @@
-// Package zone checks that a time has the offset of the time zone behind it. It has its own
-// copy of the time zones: time.LoadLocation takes those of the machine first, and its answer is
-// then not the same on every machine.
+// Package zone is a format of text fields for any CustomResourceDefinition: an RFC 3339 time, with a
+// time zone behind it or not, as in 2027-03-28T06:00:00+02:00[Europe/Berlin]. A field has the format
+// if a rule of it has the message Rule. The API server evaluates that rule with the time zones of its
+// machine, and so would time.LoadLocation here: this package has its own, equal on every machine.
 package zone
 
 import (
@@ -10,44 +11,84 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/structural"
 )
 
-// Rule is the message of the rule in a CustomResourceDefinition that Check stands in for: the
-// API server evaluates it with the time zones of its machine.
+// Rule is the message of the rule of a field with the format.
 const Rule = "must have the offset of its time zone at that time"
 
-// files has one file: the time zones that Go comes with, by the name of their release.
+func isRule(rule apiextensionsv1.ValidationRule) bool { return rule.Message == Rule }
+
+// DisableRules makes the rules of the format in a schema true, for Errors to take their place. It
+// reports whether there are any.
+func DisableRules(s *schema.Structural) (found bool) {
+	(&schema.Visitor{Structural: func(s *schema.Structural) bool {
+		if !slices.ContainsFunc(s.XValidations, isRule) {
+			return false
+		}
+		found = true
+		s.XValidations = slices.Clone(s.XValidations) // the definition shares them
+		for i, rule := range s.XValidations {
+			if isRule(rule) {
+				s.XValidations[i].Rule = "true"
+			}
+		}
+		return true
+	}}).Visit(s)
+	return found
+}
+
+// Errors returns the errors of the fields in content with the format.
+func Errors(s *schema.Structural, content any) (errs field.ErrorList) {
+	structural.Walk(s, content, func(s *schema.Structural, value any, path []string) {
+		text, isText := value.(string)
+		if !isText || !slices.ContainsFunc(s.XValidations, isRule) {
+			return
+		}
+		if problem := Check(text); problem != "" {
+			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: problem})
+		}
+	})
+	return errs
+}
+
+// files has one file, named after a release of the tz database: the time zones of Go.
 //
 //go:embed *.zip
 var files embed.FS
 
-var read = sync.OnceValues(func() (zones *zip.Reader, release string) {
+var database = sync.OnceValues(func() (zones *zip.Reader, release string) {
 	names, _ := fs.Glob(files, "*.zip")
 	content, err := files.ReadFile(names[0])
 	if err == nil {
 		zones, err = zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	}
 	if err != nil {
-		panic(err) // it was embedded
+		panic(err) // it is embedded
 	}
 	return zones, strings.TrimSuffix(names[0], ".zip")
 })
 
-// Release returns the release of the tz database that times are checked with, such as 2025c.
+// Release returns the release of the tz database, such as 2025c.
 func Release() string {
-	_, release := read()
+	_, release := database()
 	return release
 }
 
-// load returns a time zone, or what to write instead of its name.
+// load returns a time zone. The error suggests another name.
 func load(name string) (*time.Location, error) {
-	zones, release := read()
+	zones, release := database()
 	content, err := fs.ReadFile(zones, name)
 	if err == nil {
 		return time.LoadLocationFromTZData(name, content)
@@ -59,10 +100,9 @@ func load(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database%s", name, release, cmp.Or(manifest.DidYouMean(name, known), ": write one like Europe/Berlin"))
 }
 
-// Check returns what is wrong with a time, its time zone or the offset for that zone, and what to
-// write instead; empty for nothing.
+// Check returns the problem of a time, with the text to write instead; empty for none.
 func Check(text string) string {
-	written, name, err := kind.ParseTime(text)
+	parsed, name, err := kind.ParseTime(text)
 	if err != nil {
 		return err.Error()
 	}
@@ -73,12 +113,12 @@ func Check(text string) string {
 	if err != nil {
 		return err.Error()
 	}
-	isOpen := strings.Contains(text, "Z[") || strings.Contains(text, "-00:00[") // is the local offset, to RFC 9557
-	if isOpen || offset(written.In(location)) == offset(written) {
+	isOpen := strings.Contains(text, "Z[") || strings.Contains(text, "-00:00[") // RFC 9557: any local offset
+	if isOpen || offset(parsed.In(location)) == offset(parsed) {
 		return ""
 	}
 	// The offset may change between the day before and the day after.
-	clock, day := written.UTC().Add(offset(written)), 24*time.Hour
+	clock, day := parsed.UTC().Add(offset(parsed)), 24*time.Hour
 	choices := []time.Time{clock.Add(-offset(clock.Add(-day).In(location))), clock.Add(-offset(clock.Add(day).In(location)))}
 	isShown := func(t time.Time) bool { return t.Add(offset(t.In(location))).Equal(clock) }
 	reason := Rule
@@ -102,7 +142,7 @@ func Check(text string) string {
 	return reason + ": write " + strings.Join(spelled, " or ")
 }
 
-// offset returns how far the clocks of the zone of a time are ahead of UTC.
+// offset returns the difference between the clocks of a time's zone and UTC.
 func offset(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second

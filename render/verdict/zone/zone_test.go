@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
 var suggestion = regexp.MustCompile(`\d{4}-\S+\]`)
 
-// Around each change of the clocks of each zone in a year, what Check says to write is right, is what
-// it was given where clocks show that, and comes twice where they show it twice.
-func TestCheckSaysWhatToWrite(t *testing.T) {
-	zones, _ := read()
+// Around each change of the clocks of each zone in a year, Check suggests valid times: one with the same
+// local time, two if clocks show it twice, and other local times if they skip it.
+func TestCheckSuggestsValidTimes(t *testing.T) {
+	zones, _ := database()
 	changes := 0
 	for _, f := range zones.File {
 		location, err := load(f.Name)
@@ -39,12 +42,12 @@ func TestCheckSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-// transition returns when the offset of a zone at the start of 2027 begins and ends.
+// transition returns the bounds of the offset of a zone at the start of 2027.
 func transition(location *time.Location) (start, end time.Time) {
 	return time.Date(2027, 1, 1, 12, 0, 0, 0, location).ZoneBounds()
 }
 
-// checkSuggestions checks what Check says of a local time with an offset that no zone has.
+// checkSuggestions tests the suggestions for a local time with an offset that is wrong in any zone.
 func checkSuggestions(t *testing.T, clock, name string, location *time.Location) {
 	t.Helper()
 	said := Check(fmt.Sprintf("%s+23:59[%s]", clock, name))
@@ -72,7 +75,7 @@ func checkSuggestions(t *testing.T, clock, name string, location *time.Location)
 	}
 }
 
-func TestCheckTakesWhatIsRight(t *testing.T) {
+func TestCheckAcceptsValidTimes(t *testing.T) {
 	for _, text := range []string{"2027-03-28T06:00:00+02:00[Europe/Berlin]", "2027-03-28T02:30:00Z[Europe/Berlin]", "2027-03-28T02:30:00-00:00[Europe/Berlin]", "2027-10-31T02:30:00+01:00[Europe/Berlin]", "2027-10-31T02:30:00+02:00[Europe/Berlin]", "2027-01-01T00:00:00+05:00"} {
 		if problem := Check(text); problem != "" {
 			t.Errorf("%s: %s", text, problem)
@@ -80,8 +83,21 @@ func TestCheckTakesWhatIsRight(t *testing.T) {
 	}
 }
 
-func TestRelease(t *testing.T) {
+func TestReleaseIsOfTheTZDatabase(t *testing.T) {
 	if release := Release(); !regexp.MustCompile(`^20\d\d[a-z]+$`).MatchString(release) {
 		t.Error(release)
+	}
+}
+
+func TestErrorsReplacesTheRuleOfAnyDefinition(t *testing.T) {
+	due := schema.Structural{ValidationExtensions: schema.ValidationExtensions{XValidations: apiextensionsv1.ValidationRules{{Rule: "self.size() > 0"}, {Rule: "false", Message: Rule}}}}
+	s := &schema.Structural{Properties: map[string]schema.Structural{"due": due, "other": {}}}
+	if !DisableRules(s) || s.Properties["due"].XValidations[1].Rule != "true" || due.XValidations[1].Rule != "false" {
+		t.Errorf("rules %v of %v", s.Properties["due"].XValidations, due.XValidations)
+	}
+	const wrong = "2027-03-28T06:00:00+05:00[Europe/Berlin]"
+	errs := Errors(s, map[string]any{"due": wrong, "other": wrong})
+	if len(errs) != 1 || errs[0].Field != "due" || !strings.Contains(errs[0].Detail, "06:00:00+02:00[Europe/Berlin]") {
+		t.Error(errs)
 	}
 }

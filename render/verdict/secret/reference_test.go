@@ -1,11 +1,11 @@
-package verdict
+package secret
 
 import (
 	"encoding/base64"
 	"testing"
 )
 
-func TestReferencesAreNoSecrets(t *testing.T) {
+func TestReferencesHaveNoPlainText(t *testing.T) {
 	for _, value := range []string{
 		"${PW}", " ${PW}\n", "${A}${B}", "${PW:=}", "${PW:-${OTHER}}", "${PW^^}", "${PW:0:8}",
 		"<path:secret/data/shop#password>", "<path:secret/data/shop#password#3>", "<path:kv/a#b | base64encode>", "<password>",

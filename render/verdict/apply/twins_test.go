@@ -1,4 +1,4 @@
-package verdict
+package apply
 
 import (
 	"strings"
@@ -8,13 +8,13 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 )
 
-// TestMergeKeysTellAllItemsApart compares mergeKeys with the schema of the built-in kinds: each list
-// that the server merges has one of them as its first key, and no key that an item must have.
-func TestMergeKeysTellAllItemsApart(t *testing.T) {
-	all := metadataSchema().Schema
+// Each merged list of a built-in kind has one of mergeKeys as its first key, and only keys with a
+// default.
+func TestMergeKeysAreComplete(t *testing.T) {
+	all := metadataType().Schema
 	lists := 0
 	for _, named := range all.Types {
-		if named.Map == nil || strings.Contains(named.Name, "Status") || strings.HasSuffix(named.Name, "Health") { // which is in a status
+		if named.Map == nil || strings.Contains(named.Name, "Status") || strings.HasSuffix(named.Name, "Health") { // part of a status
 			continue
 		}
 		for _, f := range named.Fields {
@@ -40,7 +40,7 @@ func TestMergeKeysTellAllItemsApart(t *testing.T) {
 	}
 }
 
-func TestOnlyAlikeItemsMayClash(t *testing.T) {
+func TestMayHaveTwinsFindsEqualItems(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"spec": {"containers": [{"name": "a", "ports": [{"containerPort": 1}, {"containerPort": 2}]}, {"name": "b"}]}}`: false,
 		`{"spec": {"containers": [{"name": "a"}, {"name": "a"}]}}`:                                                        true,
@@ -60,8 +60,8 @@ func TestOnlyAlikeItemsMayClash(t *testing.T) {
 		if err := u.UnmarshalJSON([]byte(`{"apiVersion": "v1", "kind": "Any", "content": ` + text + `}`)); err != nil {
 			t.Fatal(err)
 		}
-		if got := mayClash(u.Object); got != want {
-			t.Errorf("mayClash(%s) = %t", text, got)
+		if got := mayHaveTwins(u.Object); got != want {
+			t.Errorf("mayHaveTwins(%s) = %t", text, got)
 		}
 	}
 }

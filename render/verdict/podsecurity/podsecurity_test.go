@@ -1,4 +1,4 @@
-package verdict
+package podsecurity
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// objectsOf returns the objects that YAML documents are.
+// objectsOf parses YAML documents.
 func objectsOf(t *testing.T, documents string) (objects []manifest.Object) {
 	t.Helper()
 	for _, document := range strings.Split(documents, "\n---\n") {
@@ -25,8 +25,7 @@ func objectsOf(t *testing.T, documents string) (objects []manifest.Object) {
 	return objects
 }
 
-// The fields of a Pod, in a Namespace with labels, that are errors and that are warnings.
-func TestPodSecurity(t *testing.T) {
+func TestCheckNamesFieldsOfErrorsAndWarnings(t *testing.T) {
 	const obedient = "securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}"
 	tests := []struct {
 		name, labels, spec string
@@ -34,19 +33,19 @@ func TestPodSecurity(t *testing.T) {
 	}{
 		{name: "no labels", labels: "a: b", spec: "hostPID: true"},
 		{
-			name: "enforced", labels: "pod-security.kubernetes.io/enforce: baseline", spec: "hostPID: true",
+			name: "enforce", labels: "pod-security.kubernetes.io/enforce: baseline", spec: "hostPID: true",
 			errors: []string{"spec.hostPID"},
 		},
 		{
-			name: "warned of", labels: "pod-security.kubernetes.io/warn: baseline", spec: "hostPID: true",
+			name: "warn", labels: "pod-security.kubernetes.io/warn: baseline", spec: "hostPID: true",
 			warnings: []string{"spec.hostPID"},
 		},
 		{
-			name: "audited", labels: "pod-security.kubernetes.io/audit: baseline", spec: "hostPID: true",
+			name: "audit", labels: "pod-security.kubernetes.io/audit: baseline", spec: "hostPID: true",
 			warnings: []string{"spec.hostPID"},
 		},
 		{
-			name: "each once, by the most severe",
+			name: "each check once, by the most severe label",
 			labels: "pod-security.kubernetes.io/enforce: baseline, pod-security.kubernetes.io/warn: restricted, " +
 				"pod-security.kubernetes.io/audit: restricted, pod-security.kubernetes.io/audit-version: v1.20",
 			spec:   "hostPID: true, " + obedient,
@@ -57,12 +56,12 @@ func TestPodSecurity(t *testing.T) {
 			},
 		},
 		{
-			name: "a version in which less was restricted", spec: obedient,
+			name: "a version with fewer checks", spec: obedient,
 			labels: "pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: v1.21",
 			errors: []string{"spec.containers[0].securityContext.allowPrivilegeEscalation"},
 		},
 		{
-			name: "a version that is yet to come", spec: obedient,
+			name: "a future version", spec: obedient,
 			labels: "pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: v1.99",
 			errors: []string{
 				"spec.containers[0].securityContext.allowPrivilegeEscalation",
@@ -74,7 +73,7 @@ func TestPodSecurity(t *testing.T) {
 			spec: "hostUsers: false, initContainers: [{name: i, image: i, securityContext: {procMount: Unmasked}}]",
 		},
 		{
-			name: "user namespaces before they counted", spec: "hostUsers: false, initContainers: [{name: i, image: i, securityContext: {procMount: Unmasked}}]",
+			name: "user namespaces in a version without an exemption", spec: "hostUsers: false, initContainers: [{name: i, image: i, securityContext: {procMount: Unmasked}}]",
 			labels: "pod-security.kubernetes.io/enforce: baseline, pod-security.kubernetes.io/enforce-version: v1.34",
 			errors: []string{"spec.initContainers[0].securityContext.procMount"},
 		},
@@ -84,7 +83,7 @@ func TestPodSecurity(t *testing.T) {
 			errors: []string{"spec.hostNetwork", "spec.initContainers[0]"},
 		},
 		{
-			name: "a quantity without end", labels: "pod-security.kubernetes.io/enforce: baseline",
+			name: "a quantity of endless size", labels: "pod-security.kubernetes.io/enforce: baseline",
 			spec: `hostPID: true, overhead: {cpu: "1e-999999999"}`,
 		},
 		{
@@ -95,9 +94,9 @@ func TestPodSecurity(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			problems := (&Checker{kubernetes: apiserver.Newest}).podSecurity(objectsOf(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {"+test.labels+"}}}\n---\n"+
+			problems := Check(objectsOf(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {"+test.labels+"}}}\n---\n"+
 				"{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: a, annotations: {container.seccomp.security.alpha.kubernetes.io/c: unconfined}},"+
-				" spec: {containers: [{name: c, image: c}], "+test.spec+"}}"), manifest.Problem.Position)
+				" spec: {containers: [{name: c, image: c}], "+test.spec+"}}"), apiserver.Newest, manifest.Problem.Position)
 			var errors, warnings []string
 			for _, p := range problems {
 				if p.Warning {

@@ -1,4 +1,4 @@
-package verdict
+package secret
 
 import (
 	"encoding/base64"
@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A value may name a secret that is kept elsewhere, and that something puts in its place after
-// render: Flux (https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution),
+// A reference names a secret that is kept elsewhere. After render, a tool puts the secret in its
+// place: Flux (https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution),
 // argocd-vault-plugin, vals or 1Password.
 
-// pathAnnotation tells argocd-vault-plugin where the keys are that placeholders like <key> name.
+// pathAnnotation tells argocd-vault-plugin where it finds keys like <key>.
 const pathAnnotation = "avp.kubernetes.io/path"
 
 const (
@@ -27,17 +27,17 @@ const (
 
 var (
 	references     = regexp.MustCompile(strings.Join([]string{inPlace, valsRef, vaultPath, variable}, "|"))
-	wholeItem      = regexp.MustCompile(`^\s*op://[^/\n"']+(?:/[^/\n"']+){2,3}\s*$`) // whose field may have spaces
+	wholeItem      = regexp.MustCompile(`^\s*op://[^/\n"']+(?:/[^/\n"']+){2,3}\s*$`) // its field may have spaces
 	vaultKeys      = regexp.MustCompile(vaultKey)
-	plainReference = regexp.MustCompile(`ref\+echo:`) // vals prints what follows
+	plainReference = regexp.MustCompile(`ref\+echo:`) // vals prints the rest
 
-	// publicText matches what may be beside references, each of which is a NUL: a URL whose password is
-	// one, names of values, and the word before a token.
+	// publicText matches text that may stand beside references, which are NULs here: a URL with a
+	// reference as its password, names of values, and the word before a token.
 	publicText = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^:@/\s]*:\x00@[\w.,:/\x00-]*(?:\?(?:[\w.-]+=(?:true|false|disable|require|verify-\w+|[0-9]{1,4})&?)*)?|["']?[\w./-]+["']?[ \t]*[=:]\s*["']?[\x00\n{\[]|\bBearer \x00`)
 	letters    = regexp.MustCompile(`[\pL\pN]`)
 )
 
-// isReference reports whether all that is secret of a value is kept elsewhere.
+// isReference reports whether all secret parts of a value are references.
 func isReference(value string, annotations map[string]string) bool {
 	if wholeItem.MatchString(value) {
 		return true
@@ -49,8 +49,8 @@ func isReference(value string, annotations map[string]string) bool {
 	return rest != value && !plainReference.MatchString(value) && !letters.MatchString(publicText.ReplaceAllString(rest, ""))
 }
 
-// isReferenceIn reports whether a value in a field of a Secret is a reference. In data, it may be in
-// base64, or is to be replaced by base64.
+// isReferenceIn reports whether a value in a field of a Secret is a reference. In data, a reference
+// is in base64, or to base64.
 func isReferenceIn(name string, value any, annotations map[string]string) bool {
 	text, isText := value.(string)
 	if decoded, err := base64.StdEncoding.DecodeString(text); name == "data" && err == nil {

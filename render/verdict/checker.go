@@ -1,5 +1,5 @@
-// Package verdict finds what the API server would refuse of objects, and what must not be in
-// git or would mislead the controller.
+// Package verdict judges objects as the API server does, with its own code, and finds objects that
+// must not be in git or would mislead the controller.
 package verdict
 
 import (
@@ -18,85 +18,71 @@ import (
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/apply"
+	"example.com/gatehouse/render/verdict/contract"
+	"example.com/gatehouse/render/verdict/podsecurity"
 	"example.com/gatehouse/render/verdict/policy"
+	"example.com/gatehouse/render/verdict/problem"
+	"example.com/gatehouse/render/verdict/secret"
 )
 
-// Checker knows the kinds that are built into a version of Kubernetes, those that this program
-// brings and, in their place, those that the environment defines.
+// Checker judges objects of the built-in kinds of a version of Kubernetes, the kinds of this program,
+// and the custom kinds of an environment. A custom kind takes the place of a kind of the program.
 type Checker struct {
-	// Substitution is what Flux does to the objects before it applies them.
+	// Substitution says how Flux substitutes variables in the objects before it applies them.
 	Substitution *Substitution
 
-	written    *registry.Kinds
+	kinds      *registry.Kinds
 	kubernetes apiserver.Version
-	kinds      customKinds
+	custom     customKinds
 	memo       *memo.Memo
 }
 
-// Prepare loads what every Checker of the newest version needs.
-func Prepare(written *registry.Kinds) {
+// Prepare loads the data of every Checker for the newest version.
+func Prepare(kinds *registry.Kinds) {
 	defer apiserver.Newest.Enter()()
 	apiserver.Prepare()
-	brought(written, apiserver.Newest)
+	embeddedKinds(kinds, apiserver.Newest)
 }
 
-// New returns a Checker for an environment of a version of Kubernetes, zero for the newest, with
-// the written kinds and the definitions among objects. Its problems are those of the
-// CustomResourceDefinitions of both. Nobody may change the objects while the memo keeps what is made
-// of them.
-func New(m *memo.Memo, written *registry.Kinds, kubernetes apiserver.Version, objects []manifest.Object) (*Checker, []manifest.Problem) {
+// New returns a Checker for a version of Kubernetes, zero for the newest, the kinds of a program, and
+// the CustomResourceDefinitions among objects. Its problems are about the CustomResourceDefinitions.
+// The objects must not change as long as the memo lives.
+func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, objects []manifest.Object) (*Checker, []manifest.Problem) {
 	kubernetes = cmp.Or(kubernetes, apiserver.Newest)
 	defer kubernetes.Enter()()
-	var definitions []manifest.Object
-	for _, o := range objects {
-		if isDefinition(o.Unstructured) {
-			definitions = append(definitions, o)
-		}
+	crds := slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool { return !isDefinition(o.Unstructured) })
+	known, problemsOfKnown := embeddedKinds(kinds, kubernetes)
+	type key struct {
+		manifest.Object
+		kubernetes apiserver.Version
 	}
-	known, wrong := brought(written, kubernetes)
-	c := &Checker{written: written, kubernetes: kubernetes, kinds: maps.Clone(known), memo: m}
-	all := make([]definition, len(definitions))
+	type definition struct {
+		kinds    customKinds
+		problems []manifest.Problem
+	}
+	all := make([]definition, len(crds))
 	parallel.For(len(all), func(i int) {
-		all[i] = memo.Get(m, definitionKey{definitions[i], kubernetes}, func() (d definition) {
-			d.kinds, d.problems = known.defined(definitions[i], kubernetes)
+		all[i] = memo.Get(m, key{crds[i], kubernetes}, func() (d definition) {
+			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
-				d.problems = append(d.problems, problemsOf(definitions[i], c.applyErrors(definitions[i]))...)
+				d.problems = append(d.problems, problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil))...)
 			}
 			return d
 		})
 	})
+	c := &Checker{kinds: kinds, kubernetes: kubernetes, custom: maps.Clone(known), memo: m}
 	var problems []manifest.Problem
 	for _, d := range all {
-		c.kinds.replace(d.kinds)
+		c.custom.replace(d.kinds)
 		problems = append(problems, d.problems...)
 	}
-	return c, append(problems, wrong...)
+	return c, append(problems, problemsOfKnown...)
 }
 
-// definition is what a CustomResourceDefinition defines, and what is wrong with it.
-type definition struct {
-	kinds    customKinds
-	problems []manifest.Problem
-}
-
-type definitionKey struct {
-	manifest.Object
-	kubernetes apiserver.Version
-}
-
-// replace puts the versions of a CustomResourceDefinition in the place of all versions known:
-// a cluster serves no others.
-func (k customKinds) replace(defined customKinds) {
-	for gvk := range defined {
-		maps.DeleteFunc(k, func(known schema.GroupVersionKind, _ *customKind) bool { return known.GroupKind() == gvk.GroupKind() })
-	}
-	maps.Copy(k, defined)
-}
-
-// Objects judges each object by itself: as the API server does when it creates it, as
-// server-side apply does, and by what only rendered objects may have. It returns the valid ones
-// as the API server would store them, defaults filled in those of custom kinds, what is wrong
-// with the others, and what the API server warns about.
+// Objects judges each object by itself: as a request to create it, as server-side apply, and by the
+// contract of rendered objects. It returns the valid objects, with the defaults of custom kinds, and
+// the problems of all.
 func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, problems []manifest.Problem) {
 	defer c.kubernetes.Enter()()
 	stored := make([]*unstructured.Unstructured, len(objects))
@@ -111,94 +97,100 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 	return valid, problems
 }
 
-// Admit returns what keeps valid objects out of a cluster that has all of them, and what it
-// would warn about: Pod Security and policies. Position returns where a problem is found;
-// isController reports whether an object is the workload of the controller.
+// Admit judges valid objects by Pod Security and by policies, as in a cluster with all of them.
+// Position returns where a problem is found; isController reports whether an object is the workload
+// of the controller.
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
 	defer c.kubernetes.Enter()()
-	objects, position = c.allApplied(objects, position)
-	refused := policy.Check(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
-		return position(manifest.NewProblem(o, "", manifest.Value{}, ""))
+	objects, position = c.substituteAll(objects, position)
+	denied := policy.Check(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
+		return position(problem.OfObject(o, ""))
 	})
-	return slices.Concat(c.podSecurity(objects, position), refused, c.policyUsers(objects, isController))
+	return slices.Concat(podsecurity.Check(objects, c.kubernetes, position), denied, c.policyUsers(objects, isController))
 }
 
-// Defaulted returns an object with its defaults filled in, valid or not.
+// Defaulted returns an object with its defaults, valid or not.
 func (c *Checker) Defaulted(o manifest.Object) *unstructured.Unstructured {
-	if kind, ok := c.kinds[o.GroupVersionKind()]; ok {
+	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
 		stored, _ := kind.defaulted(o)
 		return stored
 	}
 	return o.Unstructured
 }
 
-// judged is all that the judgement of an object depends on, where the kind is known.
-type judged struct {
-	manifest.Object
-	kind       *customKind // nil of a built-in one
-	kubernetes apiserver.Version
-}
-
-// judgeOnce returns what judge does, unless the memo knows it.
+// judgeOnce is judge, by way of the memo. Objects of unknown kinds depend on more than the key.
 func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	gvk := o.GroupVersionKind()
-	kind, isCustom := c.kinds[gvk]
+	kind, isCustom := c.custom[gvk]
 	if o.IsRendered() || !isCustom && !apiserver.IsGroup(gvk.Group) {
 		return c.judge(o)
+	}
+	type key struct {
+		manifest.Object
+		kind       *customKind // nil for a built-in kind
+		kubernetes apiserver.Version
 	}
 	type result struct {
 		stored   *unstructured.Unstructured
 		problems []manifest.Problem
 	}
-	r := memo.Get(c.memo, judged{o, kind, c.kubernetes}, func() (r result) {
+	r := memo.Get(c.memo, key{o, kind, c.kubernetes}, func() (r result) {
 		r.stored, r.problems = c.judge(o)
 		return r
 	})
 	return r.stored, r.problems
 }
 
-// judge returns an object with its defaults filled in, and what is wrong with it.
+// judge returns an object with its defaults, and its problems.
 func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored, problems := c.check(o)
 	if !manifest.HasErrors(problems) && !isDefinition(o.Unstructured) {
-		if refused := c.applyErrors(o); len(refused) > 0 {
-			problems = problemsOf(o, refused) // of which warnings may say the same
+		if errs := c.applyErrors(o); len(errs) > 0 {
+			problems = problem.FromErrors(o, errs) // warnings may repeat them
 		}
 	}
 	if o.Written == o.Unstructured {
-		problems = append(problems, c.reservedFields(o)...)
+		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
 	}
 	return stored, problems
 }
 
-// check returns an object with its defaults filled in, and why it cannot be created.
+func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {
+	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
+		return apply.Errors(o.Unstructured, kind.compiled().structural)
+	}
+	return apply.Errors(o.Unstructured, nil)
+}
+
+// check returns an object with its defaults, and its problems as a request to create it.
 func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	if errs := checkType(o.Unstructured); len(errs) > 0 {
-		return o.Unstructured, problemsOf(o, errs)
+		return o.Unstructured, problem.FromErrors(o, errs)
 	}
 	gvk := o.GroupVersionKind()
-	if kind, ok := c.kinds[gvk]; ok {
+	if kind, ok := c.custom[gvk]; ok {
 		return kind.check(o)
 	}
 	switch {
-	case isDefinition(o.Unstructured): // checked when it was added
+	case isDefinition(o.Unstructured): // New has checked it
 		return o.Unstructured, nil
-	case isSecret(o.Unstructured):
-		return o.Unstructured, checkSecret(o, c.kubernetes)
+	case secret.Is(o.Unstructured):
+		decrypted, errs := secret.Check(o.Unstructured)
+		problems := checkBuiltin(manifest.Object{Unstructured: decrypted, Written: o.Written, Origin: o.Origin}, c.kubernetes)
+		return o.Unstructured, append(problems, problem.FromErrors(o, errs)...)
 	case apiserver.IsGroup(gvk.Group):
 		return o.Unstructured, checkBuiltin(o, c.kubernetes)
 	}
 	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
-		return o.Unstructured, problemsOf(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
+		return o.Unstructured, problem.FromErrors(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
 	}
 	errs := append(c.misspelledKind(gvk), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
-	return o.Unstructured, problemsOf(o, errs)
+	return o.Unstructured, problem.FromErrors(o, errs)
 }
 
-// IsNamespaced reports whether objects of a kind have a namespace, and whether the kind is
-// known.
+// IsNamespaced reports whether objects of a kind have a namespace, and whether the kind is known.
 func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known bool) {
-	if kind, ok := c.kinds[gvk]; ok {
+	if kind, ok := c.custom[gvk]; ok {
 		return isNamespaced(kind.definition), true
 	}
 	builtin, known := c.kubernetes.Lookup(gvk)
@@ -211,7 +203,7 @@ var (
 	apiVersion = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$`)
 )
 
-// checkType returns the errors of an apiVersion and kind, and of a list of objects.
+// checkType returns the errors of an apiVersion and kind, and the error of a list of objects.
 func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
 	switch version := u.GetAPIVersion(); {
 	case version == "":
@@ -222,22 +214,20 @@ func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
 	if !kindName.MatchString(u.GetKind()) {
 		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be letters and digits, like ConfigMap"))
 	}
+	isObject := func(item any) bool {
+		object, _ := item.(map[string]any)
+		return object["kind"] != nil
+	}
 	if items, ok := u.Object["items"].([]any); ok && slices.ContainsFunc(items, isObject) {
 		errs = append(errs, field.Forbidden(field.NewPath("items"), "are objects: write each as one of its own"))
 	}
 	return errs
 }
 
-// isObject reports whether an item of a list is an object.
-func isObject(item any) bool {
-	object, _ := item.(map[string]any)
-	return object["kind"] != nil
-}
-
-// misspelledKind returns the error of an unknown kind in a group whose kinds people write.
+// misspelledKind returns the error of an unknown kind in a group of this program.
 func (c *Checker) misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
 	var known []string
-	for _, k := range c.written.All {
+	for _, k := range c.kinds.All {
 		if k.GVK().Group == gvk.Group {
 			known = append(known, k.GVK().Kind)
 		}
@@ -260,7 +250,7 @@ func checkMetadata(u *unstructured.Unstructured, namespaced bool) field.ErrorLis
 // versions returns the known apiVersions of a custom kind.
 func (c *Checker) versions(kind schema.GroupKind) []string {
 	var versions []string
-	for gvk := range c.kinds {
+	for gvk := range c.custom {
 		if gvk.GroupKind() == kind {
 			versions = append(versions, gvk.GroupVersion().String())
 		}

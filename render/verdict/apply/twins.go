@@ -1,4 +1,4 @@
-package verdict
+package apply
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"example.com/gatehouse/render/decoding"
 )
 
-// mergeKeys are the fields by which server-side apply tells the items of a list of built-in
-// kinds apart, outside of a status: the first key of each such list, and the second if it has
-// one. A protocol is TCP where it is left out.
+// mergeKeys has the keys of the lists of built-in kinds outside of a status, by which server-side
+// apply distinguishes items: the first key of each list, and the second one if there is one. The
+// default protocol is TCP.
 var mergeKeys = map[string]string{
 	"containerPort": "protocol",
 	"devicePath":    "",
@@ -24,15 +24,13 @@ var mergeKeys = map[string]string{
 	"uid":           "",
 }
 
-// mayClash reports whether the server might be unable to merge a valid object of a built-in
-// kind, or a part of one: whether a list in it has two items that are alike, or a null.
-// Only for those is the schema worth its time, as it takes longer to parse than most
-// environments take to render.
-func mayClash(content any) bool {
+// mayHaveTwins reports whether a list in content has equal items or a null, so that a merge may
+// fail. Only then the schema is parsed, which takes longer than most environments take to render.
+func mayHaveTwins(content any) bool {
 	switch content := content.(type) {
 	case map[string]any:
 		for key, value := range content {
-			if key == "secrets" || key == "status" || mayClash(value) { // their lists have keys of other names, and without defaults
+			if key == "secrets" || key == "status" || mayHaveTwins(value) { // these have other keys, and no defaults
 				return true
 			}
 		}
@@ -42,8 +40,8 @@ func mayClash(content any) bool {
 	return false
 }
 
-// hasTwins reports whether a list has a null, two equal scalars, or two objects with the same
-// value of a merge key, itself or deeper.
+// hasTwins reports whether a list, or a list in it, has a null, equal scalars, or objects with an
+// equal merge key.
 func hasTwins(list []any) bool {
 	type identity struct{ key, value, second string }
 	seen := map[identity]bool{}
@@ -55,7 +53,7 @@ func hasTwins(list []any) bool {
 	for _, item := range list {
 		switch item := item.(type) {
 		case map[string]any:
-			if len(item) == 0 && isSecond("name", "", "TCP") || mayClash(item) { // as a reference without a name
+			if len(item) == 0 && isSecond("name", "", "TCP") || mayHaveTwins(item) { // {} is a reference without a name
 				return true
 			}
 			for key, second := range mergeKeys {
@@ -76,7 +74,7 @@ func hasTwins(list []any) bool {
 	return false
 }
 
-// isPlainMetadata reports whether metadata fits its type, and has no lists that may clash.
+// isPlainMetadata reports whether metadata fits its type and has no twins.
 func isPlainMetadata(metadata map[string]any) bool {
-	return !mayClash(metadata) && len(decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), decoding.Options{})) == 0
+	return !mayHaveTwins(metadata) && len(decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), decoding.Options{})) == 0
 }

@@ -1,16 +1,16 @@
-package verdict
+package secret
 
 import (
 	"strings"
 	"testing"
 )
 
-// enc stands for a value that SOPS encrypted.
+// enc is an encrypted value.
 const enc = "ENC[AES256_GCM,data:p673w==,iv:YY=,tag:UQ==,type:str]"
 
-func encryptedWith(text string) []byte {
+func encryptedWith(text string) string {
 	comment := strings.ReplaceAll(enc, "type:str", "type:comment")
-	return []byte(strings.NewReplacer("<enc>", enc, "<comment>", comment).Replace(text))
+	return strings.NewReplacer("<enc>", enc, "<comment>", comment).Replace(text)
 }
 
 const (
@@ -20,7 +20,7 @@ const (
 	iniMetadata  = "[sops]\nage__list_0__map_enc = -----BEGIN AGE ENCRYPTED FILE-----\\nYWdl\nmac                  = <enc>\nversion              = 3.9.0\n"
 )
 
-func TestEncryptedFiles(t *testing.T) {
+func TestEncryptedFilesPass(t *testing.T) {
 	for _, file := range []struct{ key, content string }{
 		{"a.yaml", "a: <enc>\nb:\n    - <enc>\n    - c: <enc>\nd: \"\"\ne: null\nf: []\ng: {}\n" + yamlMetadata},
 		{"a.yaml", "a:\n    1: <enc>\n    true: <enc>\n    ~: null\n2: <enc>\n" + yamlMetadata},
@@ -34,13 +34,13 @@ func TestEncryptedFiles(t *testing.T) {
 		{"token", "{\n\t\"data\": \"<enc>\",\n\t" + jsonMetadata},
 		{"tls.crt", "{\n\t\"data\": \"<enc>\",\n\t" + jsonMetadata},
 	} {
-		if !isEncryptedFile(file.key, encryptedWith(file.content)) {
-			t.Errorf("%s is not encrypted:\n%s", file.key, file.content)
+		if problem := fileProblem(file.key, encryptedWith(file.content)); problem != "" {
+			t.Errorf("%s: %s:\n%s", file.key, problem, file.content)
 		}
 	}
 }
 
-func TestFilesThatCanBeRead(t *testing.T) {
+func TestReadableFilesAreRefused(t *testing.T) {
 	for name, file := range map[string]struct{ key, content string }{
 		"a value":                          {"a.yaml", "a: <enc>\nb: hunter2\n" + yamlMetadata},
 		"a value after the metadata":       {"a.yaml", "a: <enc>\n" + yamlMetadata + "b: hunter2\n"},
@@ -98,6 +98,8 @@ func TestFilesThatCanBeRead(t *testing.T) {
 		"dotenv with a comment":            {"a.env", "#hunter2\nA=<enc>\n" + envMetadata},
 		"dotenv with metadata that is not": {"a.env", "A=<enc>\nsops_password=hunter2\n" + envMetadata},
 		"dotenv with a line":               {"a.env", "A=<enc>\nhunter2\n" + envMetadata},
+		"dotenv with a key twice":          {"a.env", "A=hunter2\nA=<enc>\n" + envMetadata},
+		"dotenv with a value named sops":   {"a.env", "sops=hunter2\nA=<enc>\n" + envMetadata},
 		"dotenv without a MAC":             {"a.env", "A=<enc>\nsops_mac=ENC[hunter2]\n"},
 		"INI with a value":                 {"a.ini", "[a]\nb = <enc>\nc = hunter2\n" + iniMetadata},
 		"INI with a value after":           {"a.ini", "[a]\nb = <enc>\n" + iniMetadata + "[c]\nd = hunter2\n"},
@@ -107,10 +109,13 @@ func TestFilesThatCanBeRead(t *testing.T) {
 		"INI with metadata that is not":    {"a.ini", "[a]\nb = <enc>\n" + iniMetadata + "password = hunter2\n"},
 		"INI with lines of text":           {"a.ini", "[a]\nb = \"\"\"<enc>\nhunter2\"\"\"\n" + iniMetadata},
 		"INI with text that has no end":    {"a.ini", "[a]\nb = <enc>\n" + iniMetadata + "version = \"\"\"\nhunter2\n"},
+		"INI with a key twice":             {"a.ini", "[a]\nb = hunter2\nb = <enc>\n" + iniMetadata},
+		"INI with a value like metadata":   {"a.ini", "sops.version = hunter2\nsops = hunter2\n[a]\nb = <enc>\n" + iniMetadata},
+		"INI with lines as a version":      {"a.ini", "version = \"\"\"hunter2\n\"\"\"\n[a]\nb = <enc>\n" + iniMetadata},
 		"INI without a MAC":                {"a.ini", "[a]\nb = <enc>\n[sops]\nversion = 3\n"},
 	} {
-		if isEncryptedFile(file.key, encryptedWith(file.content)) {
-			t.Errorf("%s: %s is taken for encrypted:\n%s", name, file.key, file.content)
+		if fileProblem(file.key, encryptedWith(file.content)) == "" {
+			t.Errorf("%s: %s is accepted:\n%s", name, file.key, file.content)
 		}
 	}
 }

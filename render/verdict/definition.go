@@ -1,0 +1,220 @@
+package verdict
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/problem"
+	"example.com/gatehouse/render/verdict/zone"
+)
+
+// customKind is a served version of a CustomResourceDefinition.
+type customKind struct {
+	definition *apiextensions.CustomResourceDefinition
+	warnings   []string // of the API server about each object
+
+	// compiled is lazy: it takes more memory than the definition, which may have no objects.
+	compiled func() compiled
+}
+
+// compiled is the schema of a custom kind, ready to check objects.
+type compiled struct {
+	structural *schema.Structural
+	strategy   rest.RESTCreateStrategy
+	err        error // with an empty schema
+
+	parsesQuantities bool // a rule parses text as a quantity
+	hasZones         bool // a field has the format of package zone
+}
+
+// customKinds are kinds by version.
+type customKinds map[apischema.GroupVersionKind]*customKind
+
+// embedded caches the results of embeddedKinds.
+var embedded sync.Map // of func() (customKinds, []manifest.Problem), by embeddedKey
+
+type embeddedKey struct {
+	kinds      *registry.Kinds
+	kubernetes apiserver.Version
+}
+
+// embeddedKinds returns the kinds of this program, and the problems of their
+// CustomResourceDefinitions.
+func embeddedKinds(kinds *registry.Kinds, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
+	read, _ := embedded.LoadOrStore(embeddedKey{kinds, kubernetes}, sync.OnceValues(func() (customKinds, []manifest.Problem) { return readEmbedded(kinds, kubernetes) }))
+	return read.(func() (customKinds, []manifest.Problem))()
+}
+
+func readEmbedded(kinds *registry.Kinds, kubernetes apiserver.Version) (all customKinds, problems []manifest.Problem) {
+	all = customKinds{}
+	for i := range kinds.All {
+		definition, _, err := kinds.All[i].ReadCRD()
+		if err != nil {
+			panic(err) // registry.New has read it
+		}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(definition)
+		if err != nil {
+			panic(err) // it is plain data
+		}
+		defined, found := customKinds{}.define(manifest.Object{Unstructured: &unstructured.Unstructured{Object: content}}, kubernetes)
+		maps.Copy(all, defined)
+		for _, p := range found {
+			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", kinds.All[i].GVK().Kind, p.Message)
+			problems = append(problems, p)
+		}
+	}
+	return all, problems
+}
+
+// isDefinition reports whether an object is a CustomResourceDefinition.
+func isDefinition(u *unstructured.Unstructured) bool {
+	return u.GroupVersionKind().GroupKind() == apiextensions.Kind("CustomResourceDefinition")
+}
+
+// define returns the kinds of a CustomResourceDefinition, and its problems. It returns no kinds for
+// a definition of known ones.
+func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
+	served, ok := kubernetes.Lookup(crd.GroupVersionKind())
+	if !ok {
+		return nil, checkBuiltin(crd, kubernetes)
+	}
+	decoded, problems := decode(crd, served)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	definition := decoded.(*apiextensions.CustomResourceDefinition)
+	if known.include(definition) {
+		return nil, problem.FromErrors(crd, checkMetadata(crd.Unstructured, false))
+	}
+	if problems = creationProblems(crd, served, decoded); manifest.HasErrors(problems) {
+		return nil, problems
+	}
+	kinds := customKinds{}
+	for _, version := range definition.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		gvk := kindOf(definition, version)
+		kinds[gvk] = newCustomKind(definition, version, kubernetes)
+		if missing := kinds[gvk].missingFields(known[gvk]); len(missing) > 0 {
+			return nil, append(problems, problem.OfObject(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", "))))
+		}
+	}
+	return kinds, problems
+}
+
+func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion, kubernetes apiserver.Version) *customKind {
+	return &customKind{definition: definition, warnings: deprecation(definition, version), compiled: sync.OnceValue(func() compiled {
+		defer kubernetes.Enter()()
+		c, err := compile(definition, kindOf(definition, version))
+		if err != nil {
+			return compiled{structural: &schema.Structural{}, err: err}
+		}
+		return c
+	})}
+}
+
+// include reports whether all kinds of a definition are known with the same spec.
+func (known customKinds) include(definition *apiextensions.CustomResourceDefinition) bool {
+	for _, version := range definition.Spec.Versions {
+		kind, ok := known[kindOf(definition, version)]
+		if !ok || kind.definition.Name != definition.Name || !reflect.DeepEqual(kind.definition.Spec, definition.Spec) {
+			return false
+		}
+	}
+	return len(definition.Spec.Versions) > 0
+}
+
+// replace replaces known kinds with all of their versions: a cluster serves no other version.
+func (known customKinds) replace(defined customKinds) {
+	for gvk := range defined {
+		maps.DeleteFunc(known, func(k apischema.GroupVersionKind, _ *customKind) bool { return k.GroupKind() == gvk.GroupKind() })
+	}
+	maps.Copy(known, defined)
+}
+
+func kindOf(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) apischema.GroupVersionKind {
+	return apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
+}
+
+// missingFields returns the spec fields of a known version of the kind that this version lacks.
+func (k *customKind) missingFields(known *customKind) (missing []string) {
+	if known == nil {
+		return nil
+	}
+	fields := k.compiled().structural.Properties["spec"].Properties
+	for name := range known.compiled().structural.Properties["spec"].Properties {
+		if _, ok := fields[name]; !ok {
+			missing = append(missing, "spec."+name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// compile compiles the schema of a version of a definition.
+func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind) (c compiled, err error) {
+	properties, err := apiextensions.GetSchemaForVersion(definition, gvk.Version)
+	if err != nil {
+		return compiled{}, err
+	}
+	if c.structural, err = schema.NewStructural(properties.OpenAPIV3Schema); err != nil {
+		return compiled{}, err
+	}
+	validator, _, err := validation.NewSchemaValidator(properties.OpenAPIV3Schema)
+	if err != nil {
+		return compiled{}, err
+	}
+	subresources, err := apiextensions.GetSubresourcesForVersion(definition, gvk.Version)
+	if err != nil {
+		return compiled{}, err
+	}
+	if subresources == nil {
+		subresources = &apiextensions.CustomResourceSubresources{}
+	}
+	text, err := json.Marshal(properties.OpenAPIV3Schema)
+	c.parsesQuantities = bytes.Contains(text, []byte("uantity(")) // quantity() and isQuantity()
+	c.hasZones = zone.DisableRules(c.structural)
+	c.strategy = customresource.NewStrategy(nil, isNamespaced(definition), gvk, validator, nil, c.structural, subresources.Status, subresources.Scale, nil)
+	return c, err
+}
+
+// isNamespaced reports whether the objects of a definition are in namespaces.
+func isNamespaced(definition *apiextensions.CustomResourceDefinition) bool {
+	return definition.Spec.Scope == apiextensions.NamespaceScoped
+}
+
+// deprecation returns the warning of the API server about objects of a deprecated version.
+func deprecation(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) []string {
+	if !version.Deprecated {
+		return nil
+	}
+	if version.DeprecationWarning != nil {
+		return []string{*version.DeprecationWarning}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", definition.Spec.Group, version.Name, definition.Spec.Names.Kind)
+	for _, other := range definition.Spec.Versions {
+		if other.Served && !other.Deprecated {
+			warning += fmt.Sprintf("; use %s/%s", definition.Spec.Group, other.Name)
+		}
+	}
+	return []string{warning}
+}

@@ -1,0 +1,117 @@
+// Package problem words the errors and warnings of the API server for people.
+package problem
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
+)
+
+// FromErrors returns the problems of an object with some errors.
+func FromErrors(o manifest.Object, errs field.ErrorList) []manifest.Problem {
+	problems := make([]manifest.Problem, len(errs))
+	for i, err := range errs {
+		problems[i] = FromError(o, err)
+	}
+	return problems
+}
+
+// FromError returns the problem of an object with an error.
+func FromError(o manifest.Object, err *field.Error) manifest.Problem {
+	if err.Field == "" || err.Field == "<nil>" {
+		return OfObject(o, err.Detail)
+	}
+	var value manifest.Value
+	switch err.Type {
+	case field.ErrorTypeForbidden, field.ErrorTypeRequired: // any value of the field is wrong
+	case field.ErrorTypeTypeInvalid:
+		value.Type = fmt.Sprint(err.BadValue)
+	default:
+		value.Is = err.BadValue
+	}
+	return manifest.NewProblem(o, err.Field, value, message(err))
+}
+
+// OfObject returns a problem of an object as a whole.
+func OfObject(o manifest.Object, message string) manifest.Problem {
+	return manifest.NewProblem(o, "", manifest.Value{}, message)
+}
+
+var (
+	// warnedPath matches the path of a field at the start of a warning.
+	warnedPath       = regexp.MustCompile(`^[a-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+|\[[^\]]*\])*(:? |$)`)
+	warnedAnnotation = regexp.MustCompile(`^annotation "?([^" ]+)`)
+)
+
+// FromWarning returns the problem of an object with a warning of the API server.
+func FromWarning(o manifest.Object, text string) manifest.Problem {
+	p := manifest.NewProblem(o, warnedField(o, text), manifest.Value{}, text)
+	p.Warning = true
+	return p
+}
+
+// warnedField returns the field that a warning names; empty if it names none of the object.
+func warnedField(o manifest.Object, text string) string {
+	if match := warnedAnnotation.FindStringSubmatch(text); match != nil {
+		return "metadata.annotations[" + match[1] + "]"
+	}
+	path := strings.TrimRight(warnedPath.FindString(text), ": ")
+	keys := manifest.SplitField(path)
+	if len(keys) == 0 || o.Object[keys[0]] == nil {
+		return ""
+	}
+	return path
+}
+
+// mostSiblings bounds how many fields a message suggests.
+const mostSiblings = 20
+
+// UnknownField returns the problem of a field that is not a known one. The hint, such as the version
+// of Kubernetes with the field, takes the place of a suggestion.
+func UnknownField(o manifest.Object, path string, known []string, hint string) manifest.Problem {
+	keys := manifest.SplitField(path)
+	suggestion := manifest.DidYouMean(keys[len(keys)-1], known)
+	if hint != "" {
+		suggestion = ": " + hint
+	} else if suggestion == "" && 0 < len(known) && len(known) <= mostSiblings {
+		slices.Sort(known)
+		suggestion = ": write one of " + strings.Join(known, ", ")
+	}
+	return manifest.NewProblem(o, path, manifest.Value{}, fmt.Sprintf("unknown field %q%s", path, suggestion))
+}
+
+// simpler has a text for people for each part of a message that is a pattern for programs.
+var simpler = []struct{ part, text string }{
+	{"must be of type date-time", decoding.TimeForm},
+	{"T[0-9]{2}:[0-9]{2}:[0-9]{2}", decoding.TimeForm},
+	{"([KMGTPE]i)|[numkMGTPE]", decoding.QuantityForm},
+}
+
+// message returns the text of an error for people.
+func message(err *field.Error) string {
+	err.Detail = strings.ReplaceAll(err.Detail, err.Field+" in body ", "")
+	for _, s := range simpler {
+		if strings.Contains(err.Detail, s.part) {
+			return field.Invalid(field.NewPath(err.Field), err.BadValue, s.text).Error()
+		}
+	}
+	value := reflect.ValueOf(err.BadValue)
+	for value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	switch kind := value.Kind(); {
+	case kind == reflect.Struct && err.Detail == "": // the struct would be printed as Go
+		return err.Field + ": " + err.Type.String()
+	case kind == reflect.Struct, err.Type == field.ErrorTypeTypeInvalid, // the value is the name of a type
+		(kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array) && err.Type != field.ErrorTypeDuplicate: // too long
+		return err.Field + ": " + err.Detail
+	}
+	return err.Error()
+}

@@ -1,0 +1,178 @@
+// Package secret keeps the values of Secrets out of git. Each value must be empty, encrypted by
+// SOPS, or a reference to a value elsewhere; or an annotation says why all may read it.
+package secret
+
+import (
+	"encoding/base64"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// PublicAnnotation says why all may read the values of a Secret.
+const PublicAnnotation = "gatehouse.example.com/public-because"
+
+// decryptAnnotation tells Flux whether to decrypt an object.
+const decryptAnnotation = "kustomize.toolkit.fluxcd.io/decrypt"
+
+const (
+	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; where all may read them, say why in the annotation ` + PublicAnnotation + `; delete one from a base by a patch ("$patch: delete")`
+	besideReference = `has text beside a reference, which would be in git for all to read, as would the default in ${NAME:=default}: keep all of the value where the reference leads or, where all may read the text, say why in the annotation ` + PublicAnnotation
+	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
+	encryptedText   = "Flux decrypts no files in stringData: write this in data, in base64"
+	annotatedValues = "may have the values of the Secret: remove it"
+)
+
+// placeholders are valid values for a Secret of any type, by the field they are written in.
+var placeholders = map[string]string{"data": base64.StdEncoding.EncodeToString([]byte("{}")), "stringData": "{}"}
+
+// Is reports whether an object without a CustomResourceDefinition is a Secret. An object of kind
+// Secret with values is one, whatever its group.
+func Is(u *unstructured.Unstructured) bool {
+	group := u.GroupVersionKind().Group
+	return u.GetKind() == "Secret" && (group == "" || group == "core" || hasValues(u))
+}
+
+// hasValues reports whether a Secret has values that are not empty.
+func hasValues(secret *unstructured.Unstructured) bool {
+	for name := range placeholders {
+		values, _ := secret.Object[name].(map[string]any)
+		for _, value := range values {
+			if value != nil && value != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Check returns a Secret as a cluster gets it, without the metadata of SOPS and with placeholders
+// for all values, and the errors of values that all may read in git or that stay encrypted in the
+// cluster. Public Secrets stay as they are.
+func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructured, errs field.ErrorList) {
+	if isPublic(secret) {
+		return secret, nil
+	}
+	annotations := secret.GetAnnotations()
+	if _, isUnexplained := annotations[PublicAnnotation]; isUnexplained {
+		errs = append(errs, field.Required(annotationPath(PublicAnnotation), "say why all may read the values"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if manifest.MayHoldSecret(key, annotations[key]) {
+			errs = append(errs, field.Forbidden(annotationPath(key), annotatedValues))
+		}
+	}
+	if strings.EqualFold(annotations[decryptAnnotation], "disabled") && hasValues(secret) {
+		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation), "keeps Flux from decrypting the values: remove it"))
+	}
+	decrypted = secret.DeepCopy()
+	isManifest := isMetadata(secret.Object["sops"])
+	for _, name := range []string{"type", "immutable"} {
+		if text, _ := secret.Object[name].(string); isManifest && encrypted.MatchString(text) {
+			delete(decrypted.Object, name)
+		}
+	}
+	for _, name := range []string{"data", "stringData"} {
+		found := exposed(secret, name)
+		errs = append(errs, found...)
+		isManifest = isManifest || len(found) > 0 // no second error for the same metadata
+		decrypt(decrypted, name, len(found) > 0)
+	}
+	if isManifest {
+		delete(decrypted.Object, "sops")
+	}
+	return decrypted, errs
+}
+
+// decrypt puts placeholders in the place of the values in a field of a Secret. Values that are not
+// text are errors: of the API server, unless they are exposed.
+func decrypt(secret *unstructured.Unstructured, name string, isExposed bool) {
+	values, isMapping := secret.Object[name].(map[string]any)
+	if !isMapping && isExposed {
+		delete(secret.Object, name)
+	}
+	for key, value := range values {
+		if _, isText := value.(string); (isText || isExposed) && !isEmpty(value) {
+			values[key] = placeholders[name]
+		}
+	}
+}
+
+// Decrypted returns a valid object as a cluster gets it.
+func Decrypted(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if Is(u) {
+		u, _ = Check(u)
+	}
+	return u
+}
+
+// isPublic reports whether a Secret explains why all may read its values. YAML writes a missing
+// explanation as a truth value or null.
+func isPublic(secret *unstructured.Unstructured) bool {
+	reason := secret.GetAnnotations()[PublicAnnotation]
+	return strings.ContainsFunc(reason, unicode.IsLetter) && !noReason.MatchString(reason)
+}
+
+var noReason = regexp.MustCompile(`(?i)^(null|true|false|yes|no|on|off|y|n)$`)
+
+func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
+
+func isEmpty(value any) bool { return value == nil || value == "" }
+
+// exposed returns the errors of the values in a field of a Secret: one for all of them where they
+// have the same cause.
+func exposed(secret *unstructured.Unstructured, name string) (errs field.ErrorList) {
+	path := field.NewPath(name)
+	values, isMapping := secret.Object[name].(map[string]any)
+	if !isMapping && !isEmpty(secret.Object[name]) {
+		return field.ErrorList{field.Forbidden(path, readableByAll)}
+	}
+	values = maps.Clone(values)
+	count := len(values)
+	maps.DeleteFunc(values, func(_ string, value any) bool { return isReferenceIn(name, value, secret.GetAnnotations()) })
+	if isMetadata(secret.Object["sops"]) {
+		if plain := plainPaths("", values); len(plain) > 0 {
+			errs = append(errs, field.Forbidden(path, leftPlain(plain)))
+		}
+		return errs
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		switch problem := exposure(name, key, values[key]); {
+		case problem == "":
+		case problem == encryptedEnv, problem == readableByAll && len(values) == count:
+			return field.ErrorList{field.Forbidden(path, problem)}
+		default:
+			errs = append(errs, field.Forbidden(path.Key(key), problem))
+		}
+	}
+	return errs
+}
+
+// exposure returns the problem of a value that is not a reference; empty for none.
+func exposure(name, key string, value any) string {
+	text, _ := value.(string)
+	if decoded, err := base64.StdEncoding.DecodeString(text); name == "data" && err == nil {
+		if text = string(decoded); mayBeEncrypted(text) {
+			if encrypted.MatchString(text) {
+				return encryptedEnv
+			}
+			return fileProblem(key, text)
+		}
+	}
+	switch {
+	case isEmpty(value):
+		return ""
+	case name == "stringData" && mayBeEncrypted(text):
+		return encryptedText
+	case references.MatchString(text), strings.Contains(text, "${"):
+		return besideReference
+	}
+	return readableByAll
+}
