@@ -17,21 +17,22 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verbs/cluster/apply"
 	"example.com/gatehouse/render/verbs/git"
 )
 
 type applyFlags struct {
-	cluster.Options
+	apply.Options
 	cluster.Target
 	root    string
 	output  string
-	counted []cluster.Action // the actions that the summary counts
+	counted []apply.Action // the actions that the summary counts
 
 	kubernetes string // the version that the environment says; empty where it says none
 }
 
 func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
-	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []cluster.Action{cluster.Created, cluster.Configured, cluster.Unchanged, cluster.Deleted}}
+	f := applyFlags{Options: apply.Options{Kinds: kinds}, counted: []apply.Action{apply.Created, apply.Configured, apply.Unchanged, apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "apply --env NAME",
 		Short: "Apply rendered/NAME to a cluster, and wait until it is ready",
@@ -45,7 +46,8 @@ First it asks the cluster about all of it, and where anything is refused, nothin
 written. It takes no field from somebody else, unless --force-conflicts is there, and
 no object that belongs to another environment, Flux, Argo CD, Helm or a controller. What
 it applied is in an inventory, the ConfigMap gatehouse-NAME in namespace default: killed
-at any instant, applying again completes it. Others who apply the same environment wait.
+at any instant, applying again completes it. Of two runs for one environment at the same time,
+the later one wins, and the other stops with an error.
 ` + aboutGates(kinds, `
 Once its Pod is armed %s is ready, and stays so, whatever comes of it.
 `) + `
@@ -78,7 +80,7 @@ func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
 	addClusterFlags(cmd, &f.Target)
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "ask the cluster what would be done, and do nothing")
 	cmd.Flags().BoolVar(&f.Wait, "wait", true, "wait until it is ready, and what is deleted is gone")
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long to wait, also for others who do so, like 90s or 5m")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long to wait, like 90s or 5m")
 	addOutputFlag(cmd, &f.output, textOrJSON)
 }
 
@@ -91,15 +93,15 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 		if f.kubernetes, _, err = repository.RenderedFor(f.Environment); err != nil {
 			return err
 		}
-		manifests, problems, err = cluster.Read(cmd.Context(), repository, f.Environment, p.step)
+		manifests, problems, err = apply.Read(cmd.Context(), repository, f.Environment, p.step)
 		return err
 	})
 	if err != nil || manifest.HasErrors(problems) {
 		problems, _ = manifest.SplitProblems(problems)
 		return r.end(problems, err)
 	}
-	return f.run(cmd, r, problems, func(ctx context.Context, c *cluster.Cluster, o cluster.Options) ([]manifest.Problem, error) {
-		return cluster.Apply(ctx, c, manifests, o)
+	return f.run(cmd, r, problems, func(ctx context.Context, c *cluster.Cluster, o apply.Options) ([]manifest.Problem, error) {
+		return apply.Apply(ctx, c, manifests, o)
 	})
 }
 
@@ -113,7 +115,7 @@ func origin(ctx context.Context, repository *render.Repository) string {
 }
 
 // run connects to the cluster, does something there and prints what was done.
-func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest.Problem, do func(context.Context, *cluster.Cluster, cluster.Options) ([]manifest.Problem, error)) error {
+func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest.Problem, do func(context.Context, *cluster.Cluster, apply.Options) ([]manifest.Problem, error)) error {
 	if f.Timeout <= 0 {
 		return errors.New("--timeout: write how long to wait, like 90s or 5m; --wait=false does not wait")
 	}
@@ -129,7 +131,7 @@ func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe must not stop a run halfway
 	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends it at once
 	r.Cluster = c.Name
-	f.Progress, f.Done = p.step, func(change cluster.Change) { r.add(change, p) }
+	f.Progress, f.Done = p.step, func(change apply.Change) { r.add(change, p) }
 	p.pause(func() { fmt.Fprintf(cmd.ErrOrStderr(), "cluster: %s\n", c.Name) })
 	problems, err := do(ctx, c, f.Options)
 	p.stop()
@@ -141,7 +143,7 @@ type applyReport struct {
 	Environment string             `json:"environment"`
 	Cluster     string             `json:"cluster"`
 	DryRun      bool               `json:"dryRun,omitempty"`
-	Objects     []cluster.Change   `json:"objects"`
+	Objects     []apply.Change     `json:"objects"`
 	Errors      []manifest.Problem `json:"errors"`
 	Warnings    []manifest.Problem `json:"warnings"`
 
@@ -150,13 +152,13 @@ type applyReport struct {
 }
 
 func newApplyReport(cmd *cobra.Command, f *applyFlags) *applyReport {
-	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []cluster.Change{}, cmd: cmd, flags: f}
+	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []apply.Change{}, cmd: cmd, flags: f}
 }
 
 // add notes what was done about an object, and prints it where it is a change.
-func (r *applyReport) add(change cluster.Change, p *progress) {
+func (r *applyReport) add(change apply.Change, p *progress) {
 	r.Objects = append(r.Objects, change)
-	if r.flags.output == "text" && change.Action != cluster.Unchanged {
+	if r.flags.output == "text" && change.Action != apply.Unchanged {
 		p.pause(func() {
 			fmt.Fprintf(r.cmd.OutOrStdout(), "%s %s%s\n", kind.Visible(change.String()), change.Action, r.dryRun())
 		})
@@ -201,7 +203,7 @@ func (r *applyReport) end(problems []manifest.Problem, err error) error {
 
 // summary counts what was done.
 func (r *applyReport) summary() string {
-	counts := map[cluster.Action]int{}
+	counts := map[apply.Action]int{}
 	for _, change := range r.Objects {
 		counts[change.Action]++
 	}

@@ -7,11 +7,11 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verbs/cluster/apply"
 )
 
 func newDeleteCommand(kinds *registry.Kinds) *cobra.Command {
-	f := applyFlags{Options: cluster.Options{Kinds: kinds}, counted: []cluster.Action{cluster.Deleted}}
+	f := applyFlags{Options: apply.Options{Kinds: kinds}, counted: []apply.Action{apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete --env NAME",
 		Short: "Delete from a cluster what render apply applied there",
@@ -43,5 +43,5 @@ func runDelete(cmd *cobra.Command, f applyFlags) error {
 		defer repository.Close()
 		f.Repository = origin(cmd.Context(), repository)
 	}
-	return f.run(cmd, newApplyReport(cmd, &f), nil, cluster.Delete)
+	return f.run(cmd, newApplyReport(cmd, &f), nil, apply.Delete)
 }

@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verbs/cluster/compare"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review"
 )
@@ -125,7 +126,7 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 	if err != nil {
 		return nil, err
 	}
-	d, err := cluster.Compare(cmd.Context(), c, repository, f.Names, progress)
+	d, err := compare.Compare(cmd.Context(), c, repository, f.Names, progress)
 	p.stop()
 	fmt.Fprint(cmd.ErrOrStderr(), kind.Visible(warnings.String(), '\n'))
 	return d, err

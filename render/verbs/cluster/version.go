@@ -10,9 +10,8 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// readVersion asks the cluster for its version.
 func (c *Cluster) readVersion() error {
-	info, err := c.api.ServerVersion()
+	info, err := c.Discovery.ServerVersion()
 	if err != nil {
 		return err
 	}
@@ -24,23 +23,18 @@ func (c *Cluster) readVersion() error {
 	return nil
 }
 
-// VersionWarnings returns the warnings that the cluster has an earlier Kubernetes than render knows, and
-// another one than an environment says.
-func (c *Cluster) VersionWarnings(environment, kubernetes string) []manifest.Problem {
-	return append(c.ageWarning(), c.otherVersion(environment, kubernetes)...)
-}
-
-func (c *Cluster) ageWarning() []manifest.Problem {
+// VersionWarnings warns of a Kubernetes that is too old for render, or that differs from the version
+// in the environment's annotation, if it has one.
+func (c *Cluster) VersionWarnings(environment, kubernetes string) (warnings []manifest.Problem) {
+	warn := func(format string, args ...any) {
+		warnings = append(warnings, manifest.Problem{Warning: true, Message: fmt.Sprintf(format, args...)})
+	}
 	oldest := render.KubernetesVersions()[0]
-	if version.MustParseGeneric(c.version).AtLeast(version.MustParseGeneric(oldest)) {
-		return nil
+	if version.MustParseGeneric(c.version).LessThan(version.MustParseGeneric(oldest)) {
+		warn("the cluster has Kubernetes %s: render knows none before %s, and the controller is not tried with it", c.version, oldest)
 	}
-	return []manifest.Problem{{Warning: true, Message: fmt.Sprintf("the cluster has Kubernetes %s: render knows none before %s, and the controller is not tried with it", c.version, oldest)}}
-}
-
-func (c *Cluster) otherVersion(environment, kubernetes string) []manifest.Problem {
-	if kubernetes == "" || kubernetes == c.version {
-		return nil
+	if kubernetes != "" && kubernetes != c.version {
+		warn("environment %s is for Kubernetes %s, but the cluster has %[3]s: give its kustomization the annotation %[4]s: %[3]q", environment, kubernetes, c.version, tree.KubernetesAnnotation)
 	}
-	return []manifest.Problem{{Warning: true, Message: fmt.Sprintf("environment %s says that it is for Kubernetes %s, and the cluster has %[3]s: its kustomization should have the annotation %[4]s: %[3]q", environment, kubernetes, c.version, tree.KubernetesAnnotation)}}
+	return warnings
 }

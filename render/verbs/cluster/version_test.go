@@ -8,7 +8,7 @@ import (
 func TestVersionWarnings(t *testing.T) {
 	const (
 		tooOld = "the cluster has Kubernetes 1.33: render knows none before 1.34, and the controller is not tried with it"
-		other  = `environment prod says that it is for Kubernetes 1.35, and the cluster has 1.33: its kustomization should have the annotation gatehouse.example.com/kubernetes: "1.33"`
+		other  = `environment prod is for Kubernetes 1.35, but the cluster has 1.33: give its kustomization the annotation gatehouse.example.com/kubernetes: "1.33"`
 	)
 	for _, test := range []struct {
 		cluster, environment string
@@ -16,14 +16,14 @@ func TestVersionWarnings(t *testing.T) {
 	}{
 		{"1.35", "1.35", nil},
 		{"1.37", "", nil},
-		{"1.38", "", nil}, // render judges by the newest that it knows
+		{"1.38", "", nil}, // render judges by its newest version
 		{"1.33", "", []string{tooOld}},
 		{"1.33", "1.35", []string{tooOld, other}},
 	} {
 		var got []string
 		for _, p := range (&Cluster{version: test.cluster}).VersionWarnings("prod", test.environment) {
 			if !p.Warning {
-				t.Errorf("%s is no warning", p)
+				t.Errorf("%s is an error", p)
 			}
 			got = append(got, p.Message)
 		}

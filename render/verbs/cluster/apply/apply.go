@@ -1,0 +1,184 @@
+// Package apply applies an environment to a cluster, prunes objects that left it, and deletes an
+// environment. Every error that a dry run can find stops a run before its first write.
+//
+// ssa.ResourceManager writes with --force-conflicts only: it takes the fields of other managers,
+// stops at the first error, and deletes without preconditions.
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/fluxcd/pkg/ssa"
+	ssautils "github.com/fluxcd/pkg/ssa/utils"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verbs/cluster/inventory"
+	"example.com/gatehouse/render/verbs/cluster/owner"
+	"example.com/gatehouse/render/verbs/cluster/plan"
+)
+
+// Options are the options of Apply and Delete.
+type Options struct {
+	Environment string
+	// Kinds are the kinds of source objects in the environment.
+	Kinds *registry.Kinds
+	// Repository identifies the git repository of the environment, if it is known. Objects that
+	// another repository applied are left alone.
+	Repository string
+	// ForceConflicts takes fields from other managers.
+	ForceConflicts bool
+	// DryRun reports the effects and writes nothing.
+	DryRun bool
+	// Wait waits until applied objects are ready and deleted ones are gone.
+	Wait bool
+	// Timeout limits each wait.
+	Timeout time.Duration
+	// Progress is called before each step of the work.
+	Progress func(step string)
+	// Done is called after the change of each object.
+	Done func(Change)
+}
+
+// Change is the effect on one object.
+type Change struct {
+	manifest.ID
+	// Action is created, configured, unchanged or deleted. The Pod of an At is unchanged once
+	// it was created.
+	Action Action `json:"action"`
+}
+
+// Action is the kind of a Change.
+type Action = ssa.Action
+
+// The actions of a Change.
+const (
+	Created    = ssa.CreatedAction
+	Configured = ssa.ConfiguredAction
+	Unchanged  = ssa.UnchangedAction
+	Deleted    = ssa.DeletedAction
+)
+
+// run applies or deletes an environment once.
+type run struct {
+	Options
+
+	cluster         *cluster.Cluster
+	keepStartedPods bool
+	inventory       *inventory.Inventory
+	others          map[manifest.ID]string // the environments of objects in other inventories
+	isTakeover      bool                   // another run has not ended, as far as the inventory says
+	hasBegun        bool
+}
+
+func newRun(ctx context.Context, c *cluster.Cluster, options Options) (*run, error) {
+	own, others, err := inventory.Open(ctx, c, options.Environment, options.Repository)
+	if err != nil {
+		return nil, cluster.WithRemedy(err)
+	}
+	return &run{Options: options, cluster: c, inventory: own, others: others, isTakeover: own.IsUnfinished()}, nil
+}
+
+// begin adds objects to the inventory and claims it, before the first write of the run.
+func (r *run) begin(ctx context.Context, ids map[manifest.ID]bool) error {
+	if err := r.inventory.Begin(ctx, ids); err != nil {
+		return cluster.WithRemedy(err)
+	}
+	r.hasBegun = true
+	return nil
+}
+
+// end adds advice to the error of a run, or to its interruption.
+func (r *run) end(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		return fmt.Errorf("interrupted (%w): changes made so far stay: run this again to complete it", cause)
+	case err != nil && r.hasBegun:
+		return fmt.Errorf("%w\nchanges made so far stay: run this again to complete it", err)
+	}
+	return err
+}
+
+// Apply applies an environment, and deletes the objects that it applied before and no longer
+// has. A problem that is an error means that nothing was written, that the run stopped halfway, or
+// that an object is not ready.
+func Apply(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, options Options) ([]manifest.Problem, error) {
+	r, err := newRun(ctx, c, options)
+	if err != nil {
+		return nil, err
+	}
+	r.keepStartedPods = true
+	applied, problems, err := r.apply(ctx, objects)
+	if err == nil && !manifest.HasErrors(problems) && r.Wait {
+		problems = append(problems, r.wait(ctx, applied)...)
+	}
+	return problems, r.end(ctx, err)
+}
+
+// apply plans, and applies and prunes if the plan has no errors. It returns the objects to wait
+// for.
+func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]*awaited, []manifest.Problem, error) {
+	labelNamespaces(objects)
+	p, problems, err := plan.New(ctx, r.cluster, objects, plan.Options{
+		Progress: r.Progress, Force: r.ForceConflicts,
+		Manager: func(*unstructured.Unstructured) string { return owner.Manager(r.Environment) },
+		Refuse:  func(s *plan.Step) string { return plan.RefuseForeign(r.Environment, r.others, s) },
+	})
+	if err != nil {
+		return nil, nil, cluster.WithRemedy(err)
+	}
+	removals, err := r.planRemovals(ctx, p.IDs())
+	if err != nil {
+		return nil, nil, cluster.WithRemedy(err)
+	}
+	switch all := slices.Concat(problems, problemsOf(removals)); {
+	case manifest.HasErrors(all):
+		return nil, manifest.SortProblems(all), nil
+	case r.DryRun:
+		for _, s := range p.Steps {
+			r.Done(Change{s.ID(), s.Action})
+		}
+		r.reportRemovals(removals)
+		return nil, all, nil
+	}
+	stopped, err := r.carryOut(ctx, p, removals)
+	return r.awaitAll(p.Steps, removals), slices.Concat(problems, stopped, problemsOf(removals)), err
+}
+
+// labelNamespaces adds the label that the API server sets anyway: it records no field manager for
+// an object without fields.
+func labelNamespaces(objects []manifest.Object) {
+	for _, o := range objects {
+		if ssautils.IsNamespace(o.Unstructured) {
+			ssautils.SetCommonMetadata([]*unstructured.Unstructured{o.Unstructured}, map[string]string{corev1.LabelMetadataName: o.GetName()}, nil)
+		}
+	}
+}
+
+// carryOut applies and prunes. Its problems are the reasons why it stopped halfway.
+func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) ([]manifest.Problem, error) {
+	ids := p.IDs()
+	if err := r.begin(ctx, ids); err != nil {
+		return nil, err
+	}
+	if r.isTakeover {
+		if problems, err := p.JudgeAll(ctx); err != nil || len(problems) > 0 {
+			return problems, cluster.WithRemedy(err)
+		}
+	}
+	if problems, err := r.applyPlan(ctx, p); err != nil || len(problems) > 0 {
+		return problems, err
+	}
+	if err := r.remove(ctx, removals); err != nil {
+		return nil, err
+	}
+	maps.Copy(ids, keptIDs(removals))
+	return nil, r.inventory.End(ctx, ids)
+}
