@@ -17,8 +17,8 @@ type documented struct {
 	fields map[string]string // the description of each
 }
 
-// kubernetesType returns the name of the type of Kubernetes whose fields have the descriptions that
-// a schema has, or nothing if there is none.
+// kubernetesType returns the name of the Kubernetes type whose field descriptions match a schema, or
+// nothing.
 func kubernetesType(schema apiextensionsv1.JSONSchemaProps) string {
 	if len(schema.Properties) == 0 {
 		return ""

@@ -150,7 +150,7 @@ func itemsOf(field apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaP
 	return field.Items.Schema
 }
 
-// oneLine returns a description as it can be in a table.
+// oneLine returns a description for a cell of a table.
 func oneLine(description string) string {
 	return strings.ReplaceAll(joinLines(description), "|", `\|`)
 }

@@ -34,7 +34,7 @@ spec:
                   optional: {type: boolean, description: "Specify whether the Secret or its key\n must be defined"}
 `
 
-func TestReferenceListsFieldsExceptThoseOfKubernetes(t *testing.T) {
+func TestReferenceSkipsFieldsOfKubernetesTypes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "thing.yaml")
 	if err := os.WriteFile(file, []byte(thing), 0o600); err != nil {
 		t.Fatal(err)
