@@ -10,9 +10,9 @@ import (
 // scaledTwice warns of workloads with both spec.replicas and an autoscaler: each sync undoes the
 // autoscaler's changes. The warning is at spec.replicas if that is in a source file, otherwise at
 // the autoscaler. Autoscalers ignore a workload with 0 replicas.
-func scaledTwice(e Environment) (warnings []manifest.Problem) {
+func scaledTwice(in Input) (warnings []manifest.Problem) {
 	autoscalers := map[pod.Workload][]manifest.Object{}
-	for _, o := range e.Objects {
+	for _, o := range in.Objects {
 		if a, scales := pod.ReadAutoscaler(o.Unstructured); scales {
 			autoscalers[a.Target] = append(autoscalers[a.Target], o)
 		}
@@ -20,7 +20,7 @@ func scaledTwice(e Environment) (warnings []manifest.Problem) {
 	if len(autoscalers) == 0 {
 		return nil
 	}
-	for _, o := range e.Objects {
+	for _, o := range in.Objects {
 		if pod.Number(o.Unstructured, 0, "spec", "replicas") <= 0 {
 			continue
 		}

@@ -19,16 +19,16 @@ var controllerID = manifest.ID{Group: "apps", Kind: "Deployment", Namespace: "ga
 
 // missingController warns, at the first object of a gated kind, if the environment has no controller
 // to open gates.
-func missingController(e Environment) []manifest.Problem {
+func missingController(in Input) []manifest.Problem {
 	isGated := func(o manifest.Object) bool {
-		k := e.Kinds.Find(o.GroupVersionKind())
+		k := in.Kinds.Find(o.GroupVersionKind())
 		return k != nil && k.Gate() != ""
 	}
-	gated := slices.IndexFunc(e.Objects, isGated)
-	if gated < 0 || len(e.controllers) > 0 || e.isElsewhere(controllerID) {
+	gated := slices.IndexFunc(in.Objects, isGated)
+	if gated < 0 || len(in.controllers) > 0 || in.isElsewhere(controllerID) {
 		return nil
 	}
-	o := e.Objects[gated]
+	o := in.Objects[gated]
 	return []manifest.Problem{warning(o, "", nil,
 		"no Gatehouse controller in the environment: without it no %s starts: add environments/base/gatehouse, or, if it exists elsewhere, annotate the kustomization with %s: %s", o.GetKind(), ElsewhereAnnotation, controllerID)}
 }
@@ -38,14 +38,14 @@ var gatePolicyID = manifest.ID{Group: "admissionregistration.k8s.io", Kind: "Val
 
 // missingGatePolicy warns of a controller without the gate policy: anyone who may change Pods could
 // open gates.
-func missingGatePolicy(e Environment) []manifest.Problem {
+func missingGatePolicy(in Input) []manifest.Problem {
 	isPolicy := func(o manifest.Object) bool {
 		return o.GetKind() == gatePolicyID.Kind && strings.Contains(o.GetName(), gatePolicyID.Name)
 	}
-	if len(e.controllers) == 0 || len(e.Kinds.Gates()) == 0 || slices.ContainsFunc(e.Objects, isPolicy) || e.isElsewhere(gatePolicyID) {
+	if len(in.controllers) == 0 || len(in.Kinds.Gates()) == 0 || slices.ContainsFunc(in.Objects, isPolicy) || in.isElsewhere(gatePolicyID) {
 		return nil
 	}
-	return []manifest.Problem{warning(e.controllers[0], "", nil,
+	return []manifest.Problem{warning(in.controllers[0], "", nil,
 		"no %s in the environment: without it anyone who may change Pods can open gates: add environments/base/gatehouse/gate-policy.yaml, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
 }
 
@@ -60,11 +60,11 @@ func isLocal(image string) bool {
 
 // unpinnedController warns of a controller whose image is not pinned to a digest: an attacker who
 // moves the tag to another image could open any gate.
-func unpinnedController(e Environment) (warnings []manifest.Problem) {
-	if len(e.Kinds.Gates()) == 0 {
+func unpinnedController(in Input) (warnings []manifest.Problem) {
+	if len(in.Kinds.Gates()) == 0 {
 		return nil
 	}
-	for _, o := range e.controllers {
+	for _, o := range in.controllers {
 		i, image := controllerContainer(o)
 		if image == "" || isLocal(image) || strings.Contains(image, "@sha256:") {
 			continue

@@ -37,7 +37,7 @@ spec: {template: {spec: {containers: [{name: controller, image: "gatehouse-contr
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Environment{Kinds: kinds, Objects: []manifest.Object{{Unstructured: u, Written: u}}}.Warnings()
+		got := Input{Kinds: kinds, Objects: []manifest.Object{{Unstructured: u, Written: u}}}.Warnings()
 		if len(got) != len(test.want) {
 			t.Fatalf("%s: %v", test.name, got)
 		}

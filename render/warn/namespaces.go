@@ -9,20 +9,23 @@ import (
 
 // missingNamespaces warns once of each undefined namespace, at its first object, in an environment
 // that defines any: a cluster without the Namespace refuses the whole sync.
-func missingNamespaces(e Environment) (warnings []manifest.Problem) {
+func missingNamespaces(in Input) (warnings []manifest.Problem) {
 	var defined []string
-	for _, o := range e.Objects {
+	for _, o := range in.Objects {
 		if o.GroupVersionKind().Group == "" && o.GetKind() == "Namespace" {
 			defined = append(defined, o.GetName())
 		}
 	}
+	if len(defined) == 0 {
+		return nil
+	}
 	known := slices.Clone(defined)
-	for _, o := range e.Objects {
+	for _, o := range in.Objects {
 		id := manifest.ID{Kind: "Namespace", Name: o.GetNamespace()}
-		if len(defined) == 0 || id.Name == "" || o.IsRendered() || slices.Contains(known, id.Name) || isInEveryCluster(id.Name) || e.isElsewhere(id) {
+		if id.Name == "" || o.IsRendered() || slices.Contains(known, id.Name) || isInEveryCluster(id.Name) || in.isElsewhere(id) {
 			continue
 		}
-		if namespaced, isKind := e.IsNamespaced(o.GroupVersionKind()); isKind && !namespaced {
+		if namespaced, isKnown := in.IsNamespaced(o.GroupVersionKind()); isKnown && !namespaced {
 			continue
 		}
 		known = append(known, id.Name)

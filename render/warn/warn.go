@@ -23,8 +23,8 @@ import (
 // shop/web".
 const ElsewhereAnnotation = "gatehouse.example.com/elsewhere"
 
-// Environment is a rendered environment.
-type Environment struct {
+// Input is a rendered environment with the facts that the rules need.
+type Input struct {
 	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
 	// Objects are all objects: source objects and rendered objects.
@@ -44,32 +44,32 @@ type Environment struct {
 
 // Warnings returns the warnings of all rules, without files and lines, and an error for each kind
 // whose own rule panics.
-func (e Environment) Warnings() (warnings []manifest.Problem) {
-	for _, o := range e.Objects {
+func (in Input) Warnings() (warnings []manifest.Problem) {
+	for _, o := range in.Objects {
 		if IsController(o) {
-			e.controllers = append(e.controllers, o)
+			in.controllers = append(in.controllers, o)
 		}
 	}
-	rules := []func(Environment) []manifest.Problem{
+	rules := []func(Input) []manifest.Problem{
 		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
-	parallel.For(len(rules), func(i int) { found[i] = rules[i](e) })
+	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })
 	return slices.Concat(found...)
 }
 
 // ofKinds returns the warnings by the rules of the kinds.
-func ofKinds(e Environment) (warnings []manifest.Problem) {
-	if !slices.ContainsFunc(e.Kinds.All, func(k kind.Kind) bool { return k.HasWarnings() }) {
+func ofKinds(in Input) (warnings []manifest.Problem) {
+	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.HasWarnings() }) {
 		return nil
 	}
 	sources := map[manifest.ID]manifest.Object{}
-	for _, o := range e.Objects {
-		if e.Kinds.Find(o.GroupVersionKind()) != nil {
+	for _, o := range in.Objects {
+		if in.Kinds.Find(o.GroupVersionKind()) != nil {
 			sources[o.ID()] = o
 		}
 	}
-	for _, v := range e.Kinds.Views(kind.Environment{All: untyped(e.Objects), Now: e.Now}, untyped(e.Local)) {
+	for _, v := range in.Kinds.Views(kind.Environment{All: untyped(in.Objects), Now: in.Now}, untyped(in.Local)) {
 		found, err := v.Warnings()
 		if err != nil {
 			warnings = append(warnings, manifest.Problem{Message: err.Error()})
@@ -106,8 +106,8 @@ func warning(o manifest.Object, field string, value any, format string, args ...
 }
 
 // isElsewhere reports whether ElsewhereAnnotation lists the object.
-func (e Environment) isElsewhere(id manifest.ID) bool {
-	for _, list := range e.Elsewhere {
+func (in Input) isElsewhere(id manifest.ID) bool {
+	for _, list := range in.Elsewhere {
 		for entry := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
 			if strings.Join(strings.Fields(entry), " ") == id.String() {
 				return true
