@@ -5,47 +5,46 @@ import (
 
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 )
 
-// built is what kustomize makes of an environment.
+// built is a repository environment as kustomize builds it.
 type built struct {
 	objects []manifest.Object
-	// ways say how objects got into it.
+	// ways are the build paths of the objects.
 	ways *kustomize.Ways
-	// local are the CustomResourceDefinitions that something else brings to the cluster.
+	// local are the CustomResourceDefinitions that other tools install.
 	local []manifest.Object
-	// checker judges by the CustomResourceDefinitions of both, and
+	// checker judges by the CustomResourceDefinitions among objects and local.
 	checker *verdict.Checker
-	// invalid is what is wrong with these.
+	// invalid are the problems of these CustomResourceDefinitions.
 	invalid []manifest.Problem
 }
 
 // build builds the environment.
-func (e *environment) build() (b built, problems []manifest.Problem) {
-	b.ways = kustomize.FindWays(e.sources, e.folder)
-	all, problems := b.ways.Build(e.memo)
+func (in *input) build() (b built, problems []manifest.Problem) {
+	b.ways = kustomize.FindWays(in.sources, in.folder)
+	all, problems := b.ways.Build(in.memo)
 	for _, o := range all {
-		if o, isLocal := keepLocalConfig(o); !isLocal {
+		if o, isLocal := restoreLocalConfig(o); !isLocal {
 			b.objects = append(b.objects, o)
 		} else if o.GetKind() == "CustomResourceDefinition" {
 			b.local = append(b.local, o)
 		}
 	}
-	b.checker, b.invalid = verdict.New(e.memo, e.kinds, e.kubernetes, slices.Concat(b.objects, b.local))
-	if e.substitution != nil {
-		b.checker.Substitution = &e.substitution.Substitution
+	b.checker, b.invalid = verdict.New(in.memo, in.kinds, in.kubernetes, slices.Concat(b.objects, b.local))
+	if in.postBuild != nil {
+		b.checker.Substitution = &in.postBuild.Substitution
 	}
 	b.ways.SetImages(b.objects, b.checker.Default)
 	return b, problems
 }
 
-// keepLocalConfig reports whether an object is local config, and otherwise returns it with the
-// annotation by its own name.
-func keepLocalConfig(o manifest.Object) (kept manifest.Object, isLocal bool) {
+// restoreLocalConfig returns an object with its annotation for local config under the original
+// name, and reports whether the object is local config.
+func restoreLocalConfig(o manifest.Object) (restored manifest.Object, isLocal bool) {
 	annotations := o.GetAnnotations()
 	value, ok := annotations[source.KeptConfig]
 	if !ok || value != "false" {
@@ -58,24 +57,9 @@ func keepLocalConfig(o manifest.Object) (kept manifest.Object, isLocal bool) {
 	return o, false
 }
 
-// copyChanging copies the built objects that later stages change, as the memo keeps what was built.
-// Stored are the same objects with defaults.
-func (s *stages) copyChanging(stored []manifest.Object) {
-	if s.memo == nil {
-		return
-	}
-	objects := s.built.objects
-	parallel.For(len(objects), func(i int) {
-		if s.kinds.Find(objects[i].GroupVersionKind()) != nil || s.checker.MayDropEmpty(objects[i]) {
-			objects[i] = objects[i].Copy()
-			stored[i].Written = objects[i].Unstructured
-		}
-	})
-}
-
-// judge returns the objects as the API server would store them, with defaults, and what is
-// wrong with them.
-func (e *environment) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
+// judge returns the built objects as the API server stores them, with defaults, and their
+// problems.
+func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
 	stored, problems = b.checker.Objects(b.objects)
-	return stored, slices.Concat(b.invalid, problems, e.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced)))
+	return stored, slices.Concat(b.invalid, problems, in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced)))
 }

@@ -2,11 +2,11 @@ package render
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
@@ -14,54 +14,65 @@ import (
 	"example.com/gatehouse/render/verdict"
 )
 
-// problemOfSpec returns a problem with a rendered object as one with a field of what it was
-// rendered from, or with all of that where the field is empty.
-func problemOfSpec(p manifest.Problem, field string) manifest.Problem {
-	what := "is rendered to an invalid " + p.Object
+// blameSource turns a problem of a rendered object into a problem of its source object, at the
+// given field if there is one.
+func blameSource(p manifest.Problem, field string) manifest.Problem {
+	message := "is rendered to an invalid " + p.Object
 	switch {
 	case p.Warning:
-		what = "the API server warns of the rendered " + p.Object
+		message = "the API server warns of the rendered " + p.Object
 	case field != "":
-		what = "makes " + p.Object + " invalid"
+		message = "makes " + p.Object + " invalid"
 	}
 	if field != "" {
-		what = field + ": " + what
+		message = field + ": " + message
 	}
-	cause := manifest.NewProblem(p.Subject.Source(), field, manifest.Value{}, what+": "+p.Message)
+	cause := manifest.NewProblem(p.Subject.Source(), field, manifest.Value{}, message+": "+p.Message)
 	cause.Warning = p.Warning
 	return cause
 }
 
-// specs finds the fields of specs that make what is rendered from them invalid.
-type specs struct {
+// causes finds the fields of source objects that cause problems of their rendered objects.
+type causes struct {
 	kinds   *registry.Kinds
 	checker *verdict.Checker
-	tries   map[*unstructured.Unstructured]int // how often each object was rendered for it
+	trials  map[*unstructured.Unstructured][]trial // by source object
 }
 
-// mostTries bounds how often one object is rendered to find its invalid fields.
-const mostTries = 50
+// trial is a source object rendered without one field.
+type trial struct {
+	field    []string
+	problems []manifest.Problem // of the rendered objects
+	err      error
+}
 
-// sourceField returns the path of the field without which a problem with a rendered object is
-// gone; empty where none alone causes it.
-func (s specs) sourceField(p manifest.Problem) string {
-	written := p.Subject.Written
-	for _, path := range candidates(written.Object, p.Field) {
-		if s.tries[written]++; s.tries[written] > mostTries {
-			return ""
-		}
-		if s.isGone(p, without(written.Object, path)) {
-			return manifest.JoinField(path)
+// field returns the path of the source field that causes a problem of a rendered object; empty if
+// no single field does. It is the field from which the kind takes the invalid value, or a field of the
+// spec without which the problem is gone.
+func (c causes) field(p manifest.Problem) string {
+	owner := p.Subject.Written
+	if path := copiedField(owner.Object, p); path != nil {
+		return manifest.JoinField(path)
+	}
+	if _, isTried := c.trials[owner]; !isTried {
+		c.trials[owner] = c.tryFields(owner.Object)
+	}
+	for _, t := range c.trials[owner] {
+		if t.err == nil && !slices.ContainsFunc(t.problems, func(other manifest.Problem) bool {
+			return other.Subject.GroupVersionKind() == p.Subject.GroupVersionKind() && other.Field == p.Field && other.Message == p.Message
+		}) {
+			return manifest.JoinField(t.field)
 		}
 	}
 	return ""
 }
 
-// candidates returns the paths in content that may cause a problem with a field of what is
-// rendered from it: those that end like the path of the field, as kinds pass many fields on
-// as they are, and the fields of the spec, scalars first.
-func candidates(content map[string]any, field string) (paths [][]string) {
-	keys := manifest.SplitField(field)
+// copiedField returns the path of the field in content that a kind copied to the field of a problem:
+// its path is the end of that path, and it has the same value, or is a mapping that the kind completes.
+// It returns nil if there is no such field.
+func copiedField(content map[string]any, p manifest.Problem) []string {
+	keys := manifest.SplitField(p.Field)
+	value := decoding.At(p.Subject.Object, keys)
 	for i, key := range keys {
 		if _, err := strconv.Atoi(key); err == nil {
 			keys[i] = "[" + key + "]"
@@ -69,47 +80,46 @@ func candidates(content map[string]any, field string) (paths [][]string) {
 	}
 	for i := range keys {
 		for _, path := range [][]string{keys[i:], append([]string{"spec"}, keys[i:]...)} {
-			if path[0] != "kind" && path[0] != "apiVersion" && len(path) > 1 && decoding.At(content, path) != nil {
-				paths = append(paths, path)
+			own := decoding.At(content, path)
+			if _, isMapping := own.(map[string]any); len(path) > 1 && own != nil && (isMapping || reflect.DeepEqual(own, value)) {
+				return path
 			}
 		}
 	}
+	return nil
+}
+
+// tryFields renders content without each field of its spec, and without its name: scalars first, as
+// they are more specific.
+func (c causes) tryFields(content map[string]any) (trials []trial) {
 	spec, _ := content["spec"].(map[string]any)
-	var scalars, others [][]string
+	var scalars, others []trial
 	for _, key := range slices.Sorted(maps.Keys(spec)) {
-		switch path := []string{"spec", key}; spec[key].(type) {
+		switch t := c.try(content, "spec", key); spec[key].(type) {
 		case map[string]any, []any:
-			others = append(others, path)
+			others = append(others, t)
 		default:
-			scalars = append(scalars, path)
+			scalars = append(scalars, t)
 		}
 	}
-	return slices.Concat(paths, scalars, others, [][]string{{"metadata", "name"}})
+	return slices.Concat(scalars, others, []trial{c.try(content, "metadata", "name")})
 }
 
-// isGone reports whether what is rendered from content does not have a problem.
-func (s specs) isGone(p manifest.Problem, content map[string]any) bool {
-	u := &unstructured.Unstructured{Object: content}
-	rendered, err := s.kinds.Expand(s.checker.Defaulted(manifest.Object{Unstructured: u, Written: u}))
-	if err != nil {
-		return false
+// try renders content without a field.
+func (c causes) try(content map[string]any, parent, key string) trial {
+	t := trial{field: []string{parent, key}}
+	inner, _ := content[parent].(map[string]any)
+	rest := maps.Clone(inner)
+	delete(rest, key)
+	u := &unstructured.Unstructured{Object: setField(content, rest, []string{parent})}
+	result, err := c.kinds.Expand(c.checker.Defaulted(manifest.Object{Unstructured: u, Written: u}))
+	if t.err = err; err != nil {
+		return t
 	}
-	for _, child := range rendered.Objects {
-		if child.GroupVersionKind() != p.Subject.GroupVersionKind() {
-			continue
-		}
-		_ = s.kinds.HashName(child, u) // a name that cannot be made is another problem
-		_, problems := s.checker.Objects([]manifest.Object{{Unstructured: child, Written: u}})
-		if slices.ContainsFunc(problems, func(other manifest.Problem) bool { return other.Field == p.Field && other.Message == p.Message }) {
-			return false
-		}
+	for _, child := range result.Objects {
+		_ = c.kinds.HashName(child, u) // an invalid name is another problem
+		_, problems := c.checker.Objects([]manifest.Object{{Unstructured: child, Written: u}})
+		t.problems = append(t.problems, problems...)
 	}
-	return true
-}
-
-// without returns a copy of content without the value at a path, or with an empty item of a list.
-func without(content map[string]any, path []string) map[string]any {
-	rest := runtime.DeepCopyJSON(content)
-	decoding.Replace(rest, path, nil)
-	return rest
+	return t
 }

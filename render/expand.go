@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,82 +18,134 @@ import (
 	"example.com/gatehouse/render/verdict"
 )
 
-// expand returns what valid objects with defaults are rendered to. It changes the written
-// objects where what is committed differs from what was written: it keeps defaults and
-// converts old versions.
-func (e *environment) expand(checker *verdict.Checker, stored []manifest.Object) (rendered []manifest.Object, problems []manifest.Problem) {
-	stored = slices.DeleteFunc(slices.Clone(stored), func(o manifest.Object) bool { return e.kinds.Find(o.GroupVersionKind()) == nil })
-	for _, o := range stored {
-		e.keepDefaults(o)
+// expanded has the objects of an environment before its overrides.
+type expanded struct {
+	// sources are the source objects as they are committed: in rendered versions, with kept
+	// defaults and the annotation of their rendering.
+	sources []manifest.Object
+	// stored are the same objects as the API server stores them.
+	stored []manifest.Object
+	// rendered are the rendered objects, in the order of their sources.
+	rendered []manifest.Object
+}
+
+// expand renders valid objects. Stored are the built objects with their defaults.
+func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Object) (e expanded, problems []manifest.Problem) {
+	e.sources, e.stored = make([]manifest.Object, len(built)), slices.Clone(stored)
+	for i, o := range built {
+		if e.sources[i] = o; in.isSource(o) {
+			e.sources[i] = in.keepDefaults(o, stored[i])
+		}
 	}
-	stored, problems = e.convert(checker, stored)
+	problems = in.convert(checker, &e)
 	if manifest.HasErrors(problems) {
-		return nil, problems
+		return e, problems
 	}
-	expanded := make([][]manifest.Object, len(stored))
-	errs := make([]error, len(stored))
+	children, errs := make([][]manifest.Object, len(built)), make([]error, len(built))
 	var hangs atomic.Bool // a function that does not return takes a core
-	parallel.For(len(stored), func(i int) {
+	parallel.For(len(built), func(i int) {
 		if hangs.Load() {
 			return
 		}
-		if expanded[i], errs[i] = e.expandObject(checker, stored[i]); errors.Is(errs[i], registry.ErrHangs) {
+		if e.sources[i], children[i], errs[i] = in.expandObject(checker, e.sources[i], e.stored[i]); errors.Is(errs[i], registry.ErrHangs) {
 			hangs.Store(true)
 		}
+		e.stored[i].Written = e.sources[i].Unstructured
 	})
-	return slices.Concat(expanded...), append(problems, problemsOfErrors(stored, errs)...)
+	e.rendered = slices.Concat(children...)
+	return e, append(problems, problemsOfErrors(e.stored, errs)...)
 }
 
-// expandObject returns what an object is rendered to, and annotates what was written with what
-// rendered it.
-func (e *environment) expandObject(checker *verdict.Checker, stored manifest.Object) (rendered []manifest.Object, err error) {
-	result, err := e.kinds.Expand(stored.Unstructured)
-	if err != nil {
-		return nil, err
+// isSource reports whether an object is of a kind that is rendered to others.
+func (in *input) isSource(o manifest.Object) bool { return in.kinds.Find(o.GroupVersionKind()) != nil }
+
+// expandObject returns an object as it is committed, and its rendered objects.
+func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Object) (committed manifest.Object, rendered []manifest.Object, err error) {
+	if !in.isSource(stored) {
+		return dropEmpty(checker, o), nil, nil
 	}
+	result, err := in.kinds.Expand(stored.Unstructured)
+	if err != nil {
+		return o, nil, err
+	}
+	if rendering := result.Rendering.String(); rendering != "" {
+		o = withField(o, rendering, "metadata", "annotations", registry.RenderingAnnotation)
+	}
+	o = dropEmpty(checker, o)
 	var errs []error
 	for _, child := range result.Objects {
 		if namespaced, known := checker.IsNamespaced(child.GroupVersionKind()); known && !namespaced {
 			errs = append(errs, fmt.Errorf("%s %s: it has no namespace in a cluster, and all that is rendered from kind %s has that of its object: write it in the environment by itself",
 				child.GetKind(), child.GetName(), stored.GetKind()))
 		}
-		rendered = append(rendered, manifest.Object{Unstructured: child, Written: stored.Written, Origin: stored.Origin})
+		rendered = append(rendered, manifest.Object{Unstructured: child, Written: o.Unstructured, Origin: o.Origin})
 	}
-	if rendering := result.Rendering.String(); rendering != "" {
-		_ = unstructured.SetNestedField(stored.Written.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
-	}
-	return rendered, errors.Join(errs...)
+	return o, rendered, errors.Join(errs...)
 }
 
-// keepDefaults writes the defaults of the environment into a written object that leaves them
-// out, for the fields that its kind names: the API server would fill them in once, when the
-// object is created, and keep them when the environment says something else.
-func (e *environment) keepDefaults(stored manifest.Object) {
-	kind := e.kinds.Find(stored.GroupVersionKind())
-	for _, name := range kind.KeepDefaults() {
+// keepDefaults returns a built object with the defaults of the fields that its kind names. The API
+// server would fill them in once, when it creates the object, and keep them when the environment
+// changes its defaults.
+func (in *input) keepDefaults(o, stored manifest.Object) manifest.Object {
+	for _, name := range in.kinds.Find(o.GroupVersionKind()).KeepDefaults() {
 		field := strings.Split(name, ".")
 		value, isSet, _ := unstructured.NestedFieldCopy(stored.Object, field...)
-		written, _, _ := unstructured.NestedFieldNoCopy(stored.Written.Object, field...)
-		if isSet && written == nil {
-			_ = unstructured.SetNestedField(stored.Written.Object, value, field...) // a valid object has mappings there
+		if own, _, _ := unstructured.NestedFieldNoCopy(o.Object, field...); isSet && own == nil {
+			o = withField(o, value, field...)
 		}
 	}
+	return o
 }
 
-// convert returns the objects in the versions that are rendered, with defaults. It changes the
-// written objects, too.
-func (e *environment) convert(checker *verdict.Checker, stored []manifest.Object) ([]manifest.Object, []manifest.Problem) {
-	errs := make([]error, len(stored))
-	var problems []manifest.Problem
+// withField returns a source object with a value at a path. It shares all else with o.
+func withField(o manifest.Object, value any, path ...string) manifest.Object {
+	return withContent(o, setField(o.Object, value, path))
+}
+
+// withContent returns a source object with other content.
+func withContent(o manifest.Object, content map[string]any) manifest.Object {
+	u := &unstructured.Unstructured{Object: content}
+	return manifest.Object{Unstructured: u, Written: u, Origin: o.Origin}
+}
+
+// setField returns a copy of content with a value at a path. It copies only the mappings on the
+// path.
+func setField(content map[string]any, value any, path []string) map[string]any {
+	changed := map[string]any{}
+	maps.Copy(changed, content)
+	if len(path) > 1 {
+		inner, _ := content[path[0]].(map[string]any)
+		value = setField(inner, value, path[1:])
+	}
+	changed[path[0]] = value
+	return changed
+}
+
+// dropEmpty returns an object without the empty values that the API server drops.
+func dropEmpty(checker *verdict.Checker, o manifest.Object) manifest.Object {
+	if checker.MayDropEmpty(o) {
+		o = o.Copy()
+		checker.DropEmpty([]manifest.Object{o})
+	}
+	return o
+}
+
+// convert converts the source objects of e, and their stored versions, to the versions that are
+// rendered.
+func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []manifest.Problem) {
+	errs := make([]error, len(e.stored))
 	var forgetting registry.Forgetting
-	for i, o := range stored {
-		converted, err := e.kinds.Convert(o.Unstructured)
+	for i, o := range e.stored {
+		if !in.isSource(o) {
+			continue
+		}
+		converted, err := in.kinds.Convert(o.Unstructured)
 		if errs[i] = err; converted == nil {
 			continue
 		}
-		written := o.Written.DeepCopy()
-		o.Written.Object = converted.Object
-		valid, invalid := checker.Objects([]manifest.Object{o.Source()})
+		original := e.sources[i]
+		e.sources[i] = withContent(original, converted.Object)
+		valid, invalid := checker.Objects(e.sources[i : i+1])
 		for _, p := range invalid {
 			p.Message = "is converted to an invalid " + converted.GetAPIVersion() + ": " + p.Message
 			problems = append(problems, p)
@@ -100,24 +153,24 @@ func (e *environment) convert(checker *verdict.Checker, stored []manifest.Object
 		if len(valid) == 0 {
 			continue
 		}
-		for _, path := range forgetting.Fields(e.kinds, o.Unstructured, written, converted, valid[0].Unstructured) {
+		e.stored[i] = valid[0]
+		for _, path := range forgetting.Fields(in.kinds, o.Unstructured, original.Unstructured, converted, valid[0].Unstructured) {
 			p := manifest.NewProblem(o, path, manifest.Value{}, path+": is lost: what it is converted to, "+converted.GetAPIVersion()+", does not depend on it")
 			p.Warning = true
 			problems = append(problems, p)
 		}
-		stored[i] = valid[0]
 	}
-	return stored, append(problems, problemsOfErrors(stored, errs)...)
+	return append(problems, problemsOfErrors(e.stored, errs)...)
 }
 
-// problemsOfErrors returns the problem of each error, which is that of the object at the same
-// index; an error that is joined from several gives one each.
+// problemsOfErrors returns the problems of errors, each about the object with its index. A joined
+// error becomes one problem for each of its errors.
 func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manifest.Problem) {
 	for i, err := range errs {
 		if err == nil {
 			continue
 		}
-		title := objects[i].GetKind() + " " + objects[i].GetName() + ": " // which a problem says anyway
+		title := objects[i].GetKind() + " " + objects[i].GetName() + ": " // a problem begins with it anyway
 		for _, one := range registry.Errors(err) {
 			message := strings.TrimPrefix(one.Error(), title)
 			path := leadingField.FindString(message)
@@ -130,5 +183,5 @@ func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manif
 	return problems
 }
 
-// leadingField matches the path of the field that an error begins with.
+// leadingField matches the field path at the start of an error.
 var leadingField = regexp.MustCompile(`^(spec|metadata)[.\[][^\s:]*`)

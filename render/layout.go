@@ -17,34 +17,32 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// admit returns what the admission of a cluster has against valid objects. It drops from
-// them what the API server takes for nothing.
-func (e *environment) admit(checker *verdict.Checker, objects []manifest.Object) []manifest.Problem {
-	checker.DropEmpty(objects)
-	position := func(p manifest.Problem) string { return e.locate(p).Position() }
+// admit returns the problems that the admission of a cluster has with valid objects.
+func (in *input) admit(checker *verdict.Checker, objects []manifest.Object) []manifest.Problem {
+	position := func(p manifest.Problem) string { return in.locate(p).Position() }
 	refused := checker.Admit(objects, position, warn.IsController)
 	for i, p := range refused {
-		if p.Subject.IsRendered() && p.Field != "" && e.locate(p).Line == 0 { // nobody wrote the field
-			refused[i] = problemOfSpec(p, "")
+		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
+			refused[i] = blameSource(p, "")
 		}
 	}
 	return refused
 }
 
-// duplicates returns the problems of objects whose file is that of another.
-func (e *environment) duplicates(placed []tree.Placed) (problems []manifest.Problem) {
+// duplicates returns the problems of objects that share a file.
+func (in *input) duplicates(placed []tree.Placed) (problems []manifest.Problem) {
 	for _, p := range placed {
 		if p.Taken != nil {
-			problems = append(problems, e.duplicate(p))
+			problems = append(problems, in.duplicate(p))
 		}
 	}
 	return problems
 }
 
-// duplicate returns the problem of an object whose file is that of another.
-func (e *environment) duplicate(p tree.Placed) manifest.Problem {
-	problem := e.locate(manifest.NewProblem(p.Object, "", manifest.Value{}, ""))
-	other := e.locate(manifest.NewProblem(*p.Taken, "", manifest.Value{}, ""))
+// duplicate returns the problem of an object whose file another object has.
+func (in *input) duplicate(p tree.Placed) manifest.Problem {
+	problem := in.locate(manifest.NewProblem(p.Object, "", manifest.Value{}, ""))
+	other := in.locate(manifest.NewProblem(*p.Taken, "", manifest.Value{}, ""))
 	if cmp.Or(cmp.Compare(other.File, problem.File), cmp.Compare(other.Line, problem.Line)) > 0 {
 		problem, other = other, problem
 	}
@@ -59,40 +57,42 @@ func (e *environment) duplicate(p tree.Placed) manifest.Problem {
 	return problem
 }
 
-// layOut sorts the objects in apply order and returns the file of each.
-func (s *stages) layOut() (files []tree.File, problems []manifest.Problem) {
-	placed := tree.Layout(s.objects, s.checker.IsNamespaced)
-	if problems = s.duplicates(placed); len(problems) > 0 {
-		return nil, problems
+// layOut returns the objects in apply order, and the file of each.
+func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, problems []manifest.Problem) {
+	placed := tree.Layout(p.objects, p.checker.IsNamespaced)
+	if problems = p.duplicates(placed); len(problems) > 0 {
+		return nil, nil, problems
 	}
-	positions, problems := kustomize.Order(s.sources, s.folder, s.built.objects, s.objects)
+	sources := p.objects[:len(p.built.objects)]
+	positions, problems := kustomize.Order(p.sources, p.folder, sources, p.objects)
 	slices.SortStableFunc(placed, func(a, b tree.Placed) int { return cmp.Compare(positions[a.Unstructured], positions[b.Unstructured]) })
-	s.objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
+	objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {
-		s.objects[i], files[i].Path = placed[i].Object, placed[i].Path
-		s.objects[i].File = path.Join(tree.Folder, s.name, placed[i].Path)
-		files[i].Content, errs[i] = s.yaml(placed[i].Object)
-		if !tree.IsOwnable(placed[i].Path) { // the names of a valid object make no such path
+		objects[i], files[i].Path = placed[i].Object, placed[i].Path
+		objects[i].File = path.Join(tree.Folder, p.name, placed[i].Path)
+		files[i].Content, errs[i] = p.yaml(placed[i].Object)
+		if !tree.IsOwnable(placed[i].Path) { // valid objects have no such names
 			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)
 		}
 	})
-	return files, append(problems, problemsOfErrors(s.objects, errs)...)
+	return objects, files, append(problems, problemsOfErrors(objects, errs)...)
 }
 
-// writtenOut is what the YAML of an object is made from.
-type writtenOut struct{ *unstructured.Unstructured }
+// yamlKey is the memo key of the YAML of an object.
+type yamlKey struct{ *unstructured.Unstructured }
 
-// yaml returns the YAML of an object. The memo keeps that of the objects that people wrote.
-func (e *environment) yaml(o manifest.Object) ([]byte, error) {
-	if o.IsRendered() { // anew each time
+// yaml returns the YAML of an object. The memo keeps that of source objects; rendered objects are
+// new in each rendering.
+func (in *input) yaml(o manifest.Object) ([]byte, error) {
+	if o.IsRendered() {
 		return o.YAML()
 	}
 	type result struct {
 		content []byte
 		err     error
 	}
-	r := memo.Get(e.memo, writtenOut{o.Unstructured}, func() (r result) {
+	r := memo.Get(in.memo, yamlKey{o.Unstructured}, func() (r result) {
 		r.content, r.err = o.YAML()
 		return r
 	})

@@ -13,60 +13,72 @@ import (
 	"example.com/gatehouse/render/verdict/contract"
 )
 
-// overridden is what was rendered, once overrides are done with it.
+// overridden has the rendered objects of an environment, with overrides and final names.
 type overridden struct {
 	objects []manifest.Object
-	// before has the objects that overrides changed as they were.
-	before map[*unstructured.Unstructured]manifest.Object
-	// forbidden are changes that overrides must not make.
+	// originals maps each overridden object to its version before the overrides.
+	originals map[*unstructured.Unstructured]manifest.Object
+	// forbidden are the problems of overrides that change what they must not, and of names.
 	forbidden []manifest.Problem
 }
 
-// override returns what the overrides of the environment make of expanded objects, whose names
-// it completes.
-func (e *environment) override(b built, expanded []manifest.Object) (o overridden, problems []manifest.Problem) {
-	o.objects = expanded
-	if e.overrides != "" {
-		result, problems := b.ways.Override(e.overrides, expanded)
+// override applies the overrides of the environment to rendered objects and completes their names.
+func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
+	objects, originals := rendered, map[*unstructured.Unstructured]manifest.Object(nil)
+	if in.overrides != "" {
+		result, problems := b.ways.Override(in.overrides, rendered)
 		if manifest.HasErrors(problems) {
 			return o, problems
 		}
-		o.objects, o.before = slices.Concat(result.Unchanged, result.Changed), result.Before
-		for _, p := range contract.Overridden(e.kinds, expanded, o.objects) {
-			o.forbidden = append(o.forbidden, e.locateInOverrides(p))
+		objects, originals = slices.Concat(result.Unchanged, result.Changed), result.Before
+		for _, p := range contract.Overridden(in.kinds, rendered, objects) {
+			o.forbidden = append(o.forbidden, in.locateInOverrides(p))
 		}
-		_, invalid := verdict.New(nil, e.kinds, e.kubernetes, result.Changed)
+		_, invalid := verdict.New(nil, in.kinds, in.kubernetes, result.Changed)
 		o.forbidden = append(o.forbidden, invalid...)
 	}
-	o.forbidden = append(o.forbidden, e.completeNames(o.objects)...)
-	rendered := slices.Concat(expanded, o.objects)
-	return o, slices.Concat(b.ways.UnmatchedPatches(e.overrides, b.objects, rendered), b.ways.UnmatchedImages(e.overrides, b.objects, rendered, b.checker.Default))
+	named, invalid := in.completeNames(objects)
+	o.objects, o.originals, o.forbidden = make([]manifest.Object, len(named)), map[*unstructured.Unstructured]manifest.Object{}, append(o.forbidden, invalid...)
+	for i := range named {
+		o.objects[i] = dropEmpty(b.checker, named[i])
+		if original, isOverridden := originals[objects[i].Unstructured]; isOverridden {
+			o.originals[o.objects[i].Unstructured] = original
+		}
+	}
+	all := slices.Concat(rendered, o.objects)
+	return o, slices.Concat(b.ways.UnmatchedPatches(in.overrides, b.objects, all), b.ways.UnmatchedImages(in.overrides, b.objects, all, b.checker.Default))
 }
 
-// completeNames gives rendered objects that are immutable their final names.
-func (e *environment) completeNames(objects []manifest.Object) []manifest.Problem {
+// completeNames returns rendered objects with the final names of those that are immutable.
+func (in *input) completeNames(objects []manifest.Object) (named []manifest.Object, problems []manifest.Problem) {
+	named = slices.Clone(objects)
 	errs := make([]error, len(objects))
-	parallel.For(len(objects), func(i int) { errs[i] = e.kinds.HashName(objects[i].Unstructured, objects[i].Written) })
-	return problemsOfErrors(objects, errs)
+	parallel.For(len(objects), func(i int) {
+		if in.kinds.IsImmutable(named[i].Unstructured) {
+			named[i] = named[i].Copy()
+			errs[i] = in.kinds.HashName(named[i].Unstructured, named[i].Written)
+		}
+	})
+	return named, problemsOfErrors(objects, errs)
 }
 
-// judgeRendered returns what is wrong with rendered objects, where it was written: in the
-// overrides, where these gave a field its value, or in the spec.
-func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
+// judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
+// these set the field, or else in the source object.
+func (in *input) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
 	_, found := checker.Objects(o.objects)
 	refused, warned := manifest.SplitProblems(found)
-	specs := specs{e.kinds, checker, map[*unstructured.Unstructured]int{}}
+	causes := causes{in.kinds, checker, map[*unstructured.Unstructured][]trial{}}
 	known := map[string]bool{}
 	for _, p := range slices.Concat(refused, warned) {
-		was, isOverridden := o.before[p.Subject.Unstructured]
+		original, isOverridden := o.originals[p.Subject.Unstructured]
 		switch {
-		case isOverridden && !sameField(was, p):
-			p.Object = was.String() // the name that overrides know
-			problems = append(problems, e.locateInOverrides(p))
+		case isOverridden && !isSameField(original, p):
+			p.Object = original.String() // overrides use the name before the hash
+			problems = append(problems, in.locateInOverrides(p))
 		case !p.Subject.IsRendered():
 			problems = append(problems, p)
 		default:
-			p = problemOfSpec(p, specs.sourceField(p))
+			p = blameSource(p, causes.field(p))
 			if cause := p.Object + " " + p.Field; !known[cause] {
 				known[cause] = true
 				problems = append(problems, p)
@@ -76,8 +88,8 @@ func (e *environment) judgeRendered(checker *verdict.Checker, o overridden) (pro
 	return append(problems, o.forbidden...)
 }
 
-// sameField reports whether the field of a problem has the value that it had before.
-func sameField(before manifest.Object, p manifest.Problem) bool {
+// isSameField reports whether the field of a problem has the same value in the original object.
+func isSameField(original manifest.Object, p manifest.Problem) bool {
 	path := manifest.SplitField(p.Field)
-	return reflect.DeepEqual(decoding.At(before.Object, path), decoding.At(p.Subject.Object, path))
+	return reflect.DeepEqual(decoding.At(original.Object, path), decoding.At(p.Subject.Object, path))
 }

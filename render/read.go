@@ -13,59 +13,58 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// overridesFolder is the folder of an environment with a component that overrides what was
-// rendered.
+// overridesFolder is the folder of the overrides in a repository environment: a component with
+// patches of rendered objects.
 const overridesFolder = "overrides"
 
-// environment is what an environment is made from.
-type environment struct {
+// input is a repository environment.
+type input struct {
 	name      string
 	kinds     *registry.Kinds
 	folder    string // of its kustomization, from the root
-	overrides string // the folder of overrides, from the root; empty where it has none
+	overrides string // the folder of overrides, from the root; empty without overrides
 	sources   *source.Sources
 	memo      *memo.Memo
 
-	kubernetes apiserver.Version // that it is for; zero where it does not say it
-
-	substitution *Substitution // what Flux substitutes in it; nil where that is nothing
+	kubernetes apiserver.Version // from the annotation; zero for the newest
+	postBuild  *PostBuild        // from the annotation; nil if Flux substitutes nothing
 }
 
-// read reads the files of an environment and of its overrides.
-func read(repository *Repository, name string) (*environment, []manifest.Problem) {
+// readInput reads the source files of an environment and checks them as far as that is possible
+// before kustomize builds them.
+func readInput(repository *Repository, name string) (*input, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
-	e := &environment{name: name, kinds: repository.kinds, memo: repository.Memo}
+	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
-		return e, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
+		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
 	}
-	e.folder = folder
+	in.folder = folder
 	folders := []string{}
 	if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {
-			return e, []manifest.Problem{{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"}}
+			return in, []manifest.Problem{{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"}}
 		}
-		e.overrides, folders = overrides, []string{overrides}
+		in.overrides, folders = overrides, []string{overrides}
 	}
-	e.sources = source.Read(e.memo, files, e.kinds.KustomizeConfig(), folder, folders...)
-	return e, slices.Concat(e.readKubernetes(), e.readSubstitution(), e.written())
+	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), folder, folders...)
+	return in, slices.Concat(in.readKubernetes(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 
-// written returns what is wrong with the files, as far as that is known before they are built.
-func (e *environment) written() []manifest.Problem {
-	problems := slices.Concat(e.sources.Problems, e.sources.NumberProblems())
-	for _, kind := range e.kinds.All {
+// timeProblems returns the problems of time fields of kinds.
+func (in *input) timeProblems() (problems []manifest.Problem) {
+	for _, kind := range in.kinds.All {
 		if kind.TimeField() != "" {
-			problems = append(problems, e.sources.TimeProblems(kind.GVK().Group, kind.GVK().Kind, kind.TimeField())...)
+			problems = append(problems, in.sources.TimeProblems(kind.GVK().Group, kind.GVK().Kind, kind.TimeField())...)
 		}
 	}
 	return problems
 }
 
-// locate returns a problem with the file and line to change. A problem that has a file is
-// returned as it is.
-func (e *environment) locate(p manifest.Problem) manifest.Problem {
+// locate returns a problem with the file and line to change. It leaves a problem alone that has
+// a file.
+func (in *input) locate(p manifest.Problem) manifest.Problem {
 	if p.File != "" {
 		return p
 	}
@@ -74,31 +73,31 @@ func (e *environment) locate(p manifest.Problem) manifest.Problem {
 	}
 	switch {
 	case p.Subject.Written != nil:
-		return e.sources.Locate(p, e.originOf(p.Subject.Source(), e.folder))
-	case e.overrides != "": // which added the object
-		return e.locateInOverrides(p)
+		return in.sources.Locate(p, in.originOf(p.Subject.Source(), in.folder))
+	case in.overrides != "": // they added the object
+		return in.locateInOverrides(p)
 	}
-	return e.sources.Locate(p, e.folder)
+	return in.sources.Locate(p, in.folder)
 }
 
-// locateInOverrides returns a problem with the file and line of the overrides that cause it:
-// those of an object that they add, or of their kustomization.
-func (e *environment) locateInOverrides(p manifest.Problem) manifest.Problem {
-	file := e.sources.Kustomizations[e.overrides].File
+// locateInOverrides returns a problem with its file and line in the overrides: the file of an
+// object that they add, or their kustomization.
+func (in *input) locateInOverrides(p manifest.Problem) manifest.Problem {
+	file := in.sources.Kustomizations[in.overrides].File
 	if p.Subject.Unstructured != nil && p.Subject.Written == nil {
-		file = e.originOf(p.Subject, e.overrides)
+		file = in.originOf(p.Subject, in.overrides)
 	}
-	return e.sources.Locate(p, file)
+	return in.sources.Locate(p, file)
 }
 
-// originOf returns the file, from the root, that an object comes from or, where that is unknown,
-// one that has an object of its name, or the kustomization in a folder.
-func (e *environment) originOf(o manifest.Object, folder string) string {
+// originOf returns the source file of an object, from the root. If that is unknown, it returns a
+// file with an object of the same name, or else the kustomization of the folder.
+func (in *input) originOf(o manifest.Object, folder string) string {
 	if o.Origin != "" {
 		return path.Join("/", o.Origin)
 	}
-	if written := e.sources.Written(o.ID()); len(written) > 0 {
-		return written[0].File
+	if documents := in.sources.SourceDocuments(o.ID()); len(documents) > 0 {
+		return documents[0].File
 	}
-	return e.sources.Kustomizations[folder].File
+	return in.sources.Kustomizations[folder].File
 }

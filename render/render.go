@@ -1,10 +1,17 @@
-// Package render turns the environments of a repository, environments/<name>, into plain
-// Kubernetes manifests, rendered/<name>. What it writes depends on the files of the
-// repository alone: on no cluster, clock, network or other program.
+// Package render turns the repository environments, environments/<name>, into rendered
+// environments of plain Kubernetes manifests, rendered/<name>. Its output depends only on the
+// files of the repository: on no cluster, clock, network or other program.
 //
 // Rendering is a row of stages: read, build, judge, expand, override, judge, lay out. Each is
-// a function from values to values and problems. A stage reports all problems that it sees;
-// where one of them is an error, no later stage runs.
+// a function from values to values and problems. A stage reports every problem that it finds;
+// after an error no later stage runs.
+//
+// A verb renders by one of four functions:
+//   - Render renders an environment in memory, to compare it or to try a change.
+//   - NewUpdate renders environments and plans the changes of rendered/, to check or write
+//     them. UpdateOne does so for a verb that reads one environment of rendered/.
+//   - Examine renders an environment and keeps its sources and errors, to explain objects.
+//   - RenderObject renders one object without a repository, to test a kind.
 package render
 
 import (
@@ -13,8 +20,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/warn"
 )
@@ -23,124 +32,176 @@ import (
 type Rendering struct {
 	// Environment is its name.
 	Environment string
-	// Objects are what people wrote and what was rendered from it, in apply order, each with its
+	// Objects are the source objects and their rendered objects, in apply order, each with its
 	// file.
 	Objects []manifest.Object
 	// Files hold one object each, in the same order.
 	Files []tree.File
 	// Beside are the page about the environment, and the schema for editors.
 	Beside []tree.File
-	// Index is what its index says of it. It keeps the order where the environment sets that itself,
-	// by sortOptions.
+	// Index describes the environment in its index. The index keeps the order of objects if the
+	// environment sets sortOptions.
 	Index tree.Index
-	// Sources are the files that it was made from, relative to the root.
+	// Sources are the source files, relative to the root.
 	Sources []string
 }
 
-// Render renders an environment. It returns its problems in the order of files, and no
+// Render renders an environment. It returns the problems in the order of files, and no
 // Rendering if one of them is an error. It calls progress with the name of each stage.
 func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
-	s := runStages(repository, name, progress)
-	rendering := s.rendering(repository.Now)
-	return rendering, manifest.SortProblems(s.problems)
+	p := runPipeline(repository, name, progress)
+	rendering := p.rendering(repository.Now)
+	return rendering, manifest.SortProblems(p.problems)
 }
 
-// rendering runs the last stages; it returns nil where a stage refused the environment.
-func (s *stages) rendering(now time.Time) *Rendering {
-	if manifest.HasErrors(s.problems) {
-		return nil
-	}
-	files, problems := s.layOut()
-	if s.refused(problems) {
-		return nil
-	}
-	index := tree.Index{KeepsOrder: s.sources.Kustomizations[s.folder].SortOptions != nil}
-	if s.kubernetes != 0 {
-		index.Kubernetes = s.kubernetes.String()
-	}
-	beside, err := page.Files(s.kinds, s.name, index.Kubernetes, s.objects, files)
+// Examination is a rendered environment together with its sources. It may contain errors.
+type Examination struct {
+	Environment string
+	// Objects are the source objects and their rendered objects, each with its file. After an
+	// error some are missing.
+	Objects []tree.Placed
+	// Problems are in the order of files.
+	Problems []manifest.Problem
+	// Sources are the source files; nil if there is no such environment.
+	Sources *source.Sources
+	// Ways are the build paths of the objects; nil if kustomize cannot build the environment.
+	Ways *kustomize.Ways
+
+	pipeline *pipeline
+}
+
+// Examine renders an environment to answer questions about it. It calls progress with the name
+// of each stage.
+func Examine(repository *Repository, environment string, progress func(step string)) (*Examination, error) {
+	names, err := repository.Select(Selection{Names: []string{environment}})
 	if err != nil {
-		s.problems = append(s.problems, manifest.Problem{Message: err.Error()})
+		return nil, err
 	}
-	s.refused(s.warnings(now))
-	if manifest.HasErrors(s.problems) {
-		return nil
+	e := &Examination{Environment: names[0]}
+	if !repository.hasEnvironment(environment) {
+		e.Problems = []manifest.Problem{repository.missing(environment)}
+		return e, nil
 	}
-	return &Rendering{
-		Environment: s.name,
-		Objects:     s.objects,
-		Files:       files,
-		Beside:      beside,
-		Index:       index,
-		Sources:     s.sources.FS.FilesRead(),
+	e.pipeline = runPipeline(repository, environment, progress)
+	e.Sources = e.pipeline.sources
+	e.Problems = manifest.SortProblems(e.pipeline.problems)
+	if len(e.pipeline.built.objects) == 0 && manifest.HasErrors(e.Problems) {
+		return e, nil
 	}
+	e.Ways = e.pipeline.ways
+	for _, p := range tree.Layout(e.pipeline.objects, e.pipeline.checker.IsNamespaced) {
+		if p.Taken == nil {
+			e.Objects = append(e.Objects, p)
+		}
+	}
+	return e, nil
 }
 
-// stages holds what the stages made of an environment. Where one of them refused it, what the
-// later ones would make is missing.
-type stages struct {
-	*environment
+// Locate returns an empty problem with the source file and line of an object.
+func (e *Examination) Locate(o manifest.Object) manifest.Problem {
+	return e.pipeline.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))
+}
+
+// BeforeOverrides returns an overridden object as it was before the overrides, and their folder.
+func (e *Examination) BeforeOverrides(o manifest.Object) (original manifest.Object, folder string, ok bool) {
+	original, ok = e.pipeline.originals[o.Unstructured]
+	return original, e.pipeline.overrides, ok
+}
+
+// pipeline has the results of the stages. After an error those of the later stages are missing.
+type pipeline struct {
+	*input
 	built
-	// objects are the written ones, followed by what was rendered from them.
-	objects  []manifest.Object
-	problems []manifest.Problem
-	// before has the rendered objects that overrides changed as they were.
-	before map[*unstructured.Unstructured]manifest.Object
+	// objects are the source objects, followed by their rendered objects.
+	objects []manifest.Object
+	// originals maps each overridden object to its version before the overrides.
+	originals map[*unstructured.Unstructured]manifest.Object
+	problems  []manifest.Problem
 }
 
-// refused notes the problems of a stage, with their files and lines, and reports whether any
-// of them is an error.
-func (s *stages) refused(problems []manifest.Problem) bool {
-	for _, p := range problems {
-		s.problems = append(s.problems, s.locate(p))
+// addProblems records a stage's problems with their locations and reports whether any is an
+// error.
+func (p *pipeline) addProblems(problems []manifest.Problem) bool {
+	for _, problem := range problems {
+		p.problems = append(p.problems, p.locate(problem))
 	}
 	return manifest.HasErrors(problems)
 }
 
-// runStages runs all stages up to the last verdict.
-func runStages(repository *Repository, name string, progress func(step string)) *stages {
+// runPipeline runs all stages before the layout.
+func runPipeline(repository *Repository, name string, progress func(step string)) *pipeline {
 	progress("reading")
-	environment, problems := read(repository, name)
-	s := &stages{environment: environment}
-	if s.refused(problems) {
-		return s
+	input, problems := readInput(repository, name)
+	p := &pipeline{input: input}
+	if p.addProblems(problems) {
+		return p
 	}
 	progress("building")
-	s.built, problems = s.build()
-	if s.refused(problems) {
-		return s
+	p.built, problems = p.build()
+	if p.addProblems(problems) {
+		return p
 	}
 	progress("validating")
-	stored, problems := s.judge(s.built)
-	s.objects = s.built.objects
-	if s.refused(problems) {
-		return s
+	p.objects = p.built.objects
+	stored, problems := p.judge(p.built)
+	if p.addProblems(problems) {
+		return p
 	}
-	s.copyChanging(stored)
 	progress("expanding")
-	expanded, problems := s.expand(s.checker, stored)
-	if s.refused(problems) {
-		return s
+	expanded, problems := p.expand(p.checker, p.built.objects, stored)
+	if p.addProblems(problems) {
+		return p
 	}
-	overridden, problems := s.override(s.built, expanded)
-	if s.refused(problems) {
-		return s
+	overridden, problems := p.override(p.built, expanded.rendered)
+	if p.addProblems(problems) {
+		return p
 	}
-	s.objects, s.before = slices.Concat(s.objects, overridden.objects), overridden.before
-	if s.refused(s.judgeRendered(s.checker, overridden)) {
-		return s
+	p.objects, p.originals = slices.Concat(expanded.sources, overridden.objects), overridden.originals
+	if p.addProblems(p.judgeRendered(p.checker, overridden)) {
+		return p
 	}
-	s.refused(s.admit(s.checker, s.objects))
-	return s
+	p.addProblems(p.admit(p.checker, p.objects))
+	return p
 }
 
-// warnings returns what is accepted and may yet not be what was meant.
-func (s *stages) warnings(now time.Time) []manifest.Problem {
-	environment := warn.Input{Kinds: s.kinds, Objects: s.objects, Local: s.local, IsNamespaced: s.checker.IsNamespaced, Now: now}
-	for _, k := range s.sources.Kustomizations {
+// rendering lays the objects out and adds the warnings. It returns nil after an error.
+func (p *pipeline) rendering(now time.Time) *Rendering {
+	if manifest.HasErrors(p.problems) {
+		return nil
+	}
+	objects, files, problems := p.layOut()
+	if p.addProblems(problems) {
+		return nil
+	}
+	index := tree.Index{KeepsOrder: p.sources.Kustomizations[p.folder].SortOptions != nil}
+	if p.kubernetes != 0 {
+		index.Kubernetes = p.kubernetes.String()
+	}
+	beside, err := page.Files(p.kinds, p.name, index.Kubernetes, objects, files)
+	problems = p.warnings(objects, now)
+	if err != nil {
+		problems = append(problems, manifest.Problem{Message: err.Error()})
+	}
+	if p.addProblems(problems) {
+		return nil
+	}
+	return &Rendering{
+		Environment: p.name,
+		Objects:     objects,
+		Files:       files,
+		Beside:      beside,
+		Index:       index,
+		Sources:     p.sources.FS.FilesRead(),
+	}
+}
+
+// warnings returns the warnings about the objects and about unknown values of variables.
+func (p *pipeline) warnings(objects []manifest.Object, now time.Time) []manifest.Problem {
+	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced, Now: now}
+	for _, k := range p.sources.Kustomizations {
 		if k.MetaData != nil {
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
 		}
 	}
-	return append(environment.Warnings(), s.unjudged()...)
+	return append(environment.Warnings(), p.unknownValues(objects)...)
 }

@@ -24,23 +24,21 @@ const baseFolder = "base"
 
 // Repository is a folder that holds environments/.
 type Repository struct {
-	// Now is when it is rendered, for warnings of what is past; zero has none of those.
-	// What is written does not depend on it.
+	// Now is the time of rendering. Only warnings depend on it; zero disables these.
 	Now time.Time
-	// Look, if not nil, is told of each path below the root, with slashes, before it is
-	// looked at; with a slash at the end of a folder before that is listed.
+	// Look, if not nil, is called with each path below the root, with slashes, before it is
+	// read. The path of a folder that is listed ends with a slash.
 	Look func(name string)
-	// Memo, if not nil, keeps what does not change from one rendering to the next.
+	// Memo, if not nil, keeps results from one rendering to the next.
 	Memo *memo.Memo
 
 	kinds   *registry.Kinds
 	root    *os.Root
-	dir     string            // its path on disk, without links
+	dir     string            // the path of root on disk, without links
 	overlay map[string][]byte // see With
 }
 
-// Open opens the repository in a folder, in which people may write some kinds. Close it after
-// use.
+// Open opens the repository in a folder, with objects of some kinds.
 func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -67,40 +65,40 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 // Close closes the repository.
 func (r *Repository) Close() { _ = r.root.Close() }
 
-// With returns the repository as it would be if files had that content. Their paths are from
-// the root, with a slash first and without links, in folders that there are.
+// With returns the repository with the content of some files replaced. Their paths are from the
+// root, with a leading slash and without links, in existing folders.
 func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
 	with.overlay = files
 	return &with
 }
 
-// Kinds returns those that people may write in it.
+// Kinds returns the kinds of source objects.
 func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
 
-// Dir is its folder on disk, without links.
+// Dir returns the folder of the repository on disk, without links.
 func (r *Repository) Dir() string { return r.dir }
 
-// Lock keeps other runs from writing to the repository, and from reading it, until
-// unlock. It waits for those that do.
+// Lock waits until no other run reads or writes the repository, and keeps others away until
+// unlock.
 func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
 	return tree.Lock(ctx, filepath.Join(r.dir, tree.EnvironmentsFolder))
 }
 
-// Rendered returns the files that an environment was rendered to.
+// Rendered returns the files of a rendered environment.
 func (r *Repository) Rendered(environment string) ([]tree.File, error) {
 	return tree.Read(r.root, environment)
 }
 
-// RenderedFor returns the version of Kubernetes that an environment was rendered for, as its index
-// says it; empty where it says none.
+// RenderedFor returns the version of Kubernetes in the index of a rendered environment; empty if
+// the index has none.
 func (r *Repository) RenderedFor(environment string) (kubernetes string, isRendered bool, err error) {
 	index, err := tree.ReadIndex(r.root, environment)
 	return tree.KubernetesOf(index), index != nil, err
 }
 
-// RLock keeps other runs from writing to the repository until unlock, where it can be
-// locked: a file system without locks may be read. It waits for those that write.
+// RLock waits until no other run writes to the repository, and keeps others from writing until
+// unlock. It does not lock a file system without locks.
 func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = tree.RLock(ctx, filepath.Join(r.dir, tree.EnvironmentsFolder))
 	if err != nil && ctx.Err() == nil {
@@ -109,7 +107,7 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 	return unlock, err
 }
 
-// fileSystem returns the repository as it is on disk now.
+// fileSystem returns a file system that reads the repository from disk.
 func (r *Repository) fileSystem() *source.FileSystem {
 	files := source.NewFileSystem(r.root, r.dir)
 	files.Tell(r.Look)
@@ -117,17 +115,16 @@ func (r *Repository) fileSystem() *source.FileSystem {
 	return files
 }
 
-// look tells of a path that is looked at.
 func (r *Repository) look(name string) {
 	if r.Look != nil {
 		r.Look(name)
 	}
 }
 
-// lookBelow tells of a folder and of those in it.
+// lookBelow calls Look for a folder and the folders in it.
 func (r *Repository) lookBelow(folder string) {
 	r.look(folder + "/")
-	entries, _ := fs.ReadDir(r.root.FS(), folder) // what cannot be read, or is no folder, is looked at itself
+	entries, _ := fs.ReadDir(r.root.FS(), folder) // without entries the folder itself is enough
 	for _, entry := range entries {
 		r.look(path.Join(folder, entry.Name()) + "/")
 	}
@@ -149,8 +146,8 @@ func FindRoot(dir string) (string, error) {
 	}
 }
 
-// Environments returns the names of the environments: the folders of environments/ with a
-// kustomization, but for base and components.
+// Environments returns the names of the repository environments: the folders of environments/
+// with a kustomization, except base and components.
 func (r *Repository) Environments() ([]string, error) {
 	r.look(tree.EnvironmentsFolder + "/")
 	entries, err := fs.ReadDir(r.root.FS(), tree.EnvironmentsFolder)
@@ -173,7 +170,7 @@ func isBuildable(files *source.FileSystem, folder string) bool {
 	if file == "" {
 		return false
 	}
-	content, _ := files.ReadFile(file) // what cannot be read, or is malformed, fails when it is built
+	content, _ := files.ReadFile(file) // rendering reports an error
 	var kustomization types.TypeMeta
 	_ = yaml.Unmarshal(content, &kustomization)
 	return kustomization.Kind != types.ComponentKind

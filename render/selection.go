@@ -13,18 +13,18 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// Selection says which environments to render.
+// Selection selects environments to render.
 type Selection struct {
 	// Names are the names of environments.
 	Names []string
-	// All adds every environment that there is, and those that were rendered and
-	// are no more.
+	// All adds every repository environment and every rendered environment, also those of
+	// repository environments that are gone.
 	All bool
 }
 
 var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// IsEnvironmentName reports whether an environment can have a name.
+// IsEnvironmentName reports whether name is a valid name of an environment.
 func IsEnvironmentName(name string) bool {
 	return environmentName.MatchString(name) && name != baseFolder
 }
@@ -46,9 +46,9 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	}
 	for _, name := range names {
 		if !environmentName.MatchString(name) {
-			errs = append(errs, r.notAName(name))
+			errs = append(errs, r.invalidName(name))
 		} else if name == baseFolder {
-			errs = append(errs, fmt.Errorf("%s/%s is what environments build on: render those", tree.EnvironmentsFolder, baseFolder))
+			errs = append(errs, fmt.Errorf("%s/%s is not an environment: render the environments that build on it", tree.EnvironmentsFolder, baseFolder))
 		}
 	}
 	if selection.All {
@@ -64,10 +64,10 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	return slices.Compact(names), errors.Join(errs...)
 }
 
-// instead returns the hint at what to write for a text that is not the name of an environment:
-// the environments of which it has the names, in any case, as environments/prod and
-// prod,staging have, or one whose name is near; empty where there is none.
-func instead(text string, environments []string) string {
+// suggestFlags returns a hint at the flags for a text that is not the name of an environment: the
+// environments that it contains, as in environments/prod or prod,staging, or one with a similar
+// name. It returns "" if there is none.
+func suggestFlags(text string, environments []string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) })
 	var flags []string
 	known := make([]string, len(environments))
@@ -92,15 +92,15 @@ func instead(text string, environments []string) string {
 
 const nameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-// notAName returns the error of a name that no environment can have.
-func (r *Repository) notAName(name string) error {
+// invalidName returns the error of an invalid name.
+func (r *Repository) invalidName(name string) error {
 	if all, _ := r.Environments(); slices.Contains(all, name) {
 		return fmt.Errorf("%s/%s: %q is not the name of an environment: rename the folder, with up to 63 lower case letters, digits and '-'", tree.EnvironmentsFolder, name, name)
 	}
 	return fmt.Errorf("%q is not the name of an environment%s", name, r.unknown(name))
 }
 
-// CheckEnvironment returns the error of a name that is not that of an environment.
+// CheckEnvironment returns an error unless name is a repository environment.
 func (r *Repository) CheckEnvironment(name string) error {
 	_, err := r.Select(Selection{Names: []string{name}})
 	if err == nil && !r.hasEnvironment(name) {
@@ -109,39 +109,39 @@ func (r *Repository) CheckEnvironment(name string) error {
 	return err
 }
 
-// hasEnvironment reports whether there is a folder for an environment, or anything else of
-// its name: gone is only what does not exist.
+// hasEnvironment reports whether environments/ has a folder, or any other file, of a name. A file
+// that is no folder is an error, not an environment that is gone.
 func (r *Repository) hasEnvironment(name string) bool {
 	return r.fileSystem().Exists(path.Join("/", tree.EnvironmentsFolder, name))
 }
 
-// missing returns the problem of an environment that there is not.
+// missing returns the problem of a missing environment.
 func (r *Repository) missing(name string) manifest.Problem {
 	return manifest.Problem{File: path.Join(tree.EnvironmentsFolder, name), Message: "no such environment" + r.unknown(name)}
 }
 
-// unknown returns the hint for the name of an environment that there is not.
+// unknown returns a hint for the name of a missing environment.
 func (r *Repository) unknown(name string) string {
 	environments, _ := r.Environments()
 	environments = slices.DeleteFunc(environments, func(name string) bool { return !environmentName.MatchString(name) })
 	if len(environments) == 0 {
 		return ": make a folder of " + tree.EnvironmentsFolder + "/ with a kustomization.yaml"
 	}
-	return cmp.Or(instead(name, environments), ThereAre(environments))
+	return cmp.Or(suggestFlags(name, environments), ListNames(environments))
 }
 
-// ThereAre returns the hint at the names that there are, such as those of environments; empty where
-// there are none.
-func ThereAre(environments []string) string {
+// ListNames returns a hint that lists names, as of environments: ": there are dev and prod". It
+// returns "" without names.
+func ListNames(names []string) string {
 	const most = 12
-	switch n := len(environments); {
+	switch n := len(names); {
 	case n == 0:
 		return ""
 	case n == 1:
-		return ": there is " + environments[0]
+		return ": there is " + names[0]
 	case n <= most:
-		return fmt.Sprintf(": there are %s and %s", strings.Join(environments[:n-1], ", "), environments[n-1])
+		return fmt.Sprintf(": there are %s and %s", strings.Join(names[:n-1], ", "), names[n-1])
 	default:
-		return fmt.Sprintf(": there are %s and %d more", strings.Join(environments[:most], ", "), n-most)
+		return fmt.Sprintf(": there are %s and %d more", strings.Join(names[:most], ", "), n-most)
 	}
 }

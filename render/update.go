@@ -13,30 +13,30 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// Update is what rendering environments changes in rendered/.
+// Update is a planned change of rendered/.
 type Update struct {
-	Environments []EnvironmentUpdate
-	// Orphans are the files below rendered/ that no index lists, and that stay: warnings, in
-	// the order of files. Where all environments are rendered, those of no environment are
-	// among them.
+	Environments []TreeUpdate
+	// Orphans are warnings of files below rendered/ that no index lists, in the order of files.
+	// The update keeps them. A Selection of all environments includes the files outside any
+	// environment.
 	Orphans []manifest.Problem
 }
 
-// EnvironmentUpdate is what rendering one environment changes, or why it cannot be
-// rendered. Of an environment that is gone the plan is to leave nothing.
-type EnvironmentUpdate struct {
+// TreeUpdate is the planned change of one rendered environment. The plan of an environment that
+// is gone removes everything.
+type TreeUpdate struct {
 	Name    string
 	Objects int
-	// Sources are the files that it was made from, relative to the root.
+	// Sources are the source files, relative to the root.
 	Sources []string
-	Plan    *tree.Plan
-	// Problems are errors, without which there is a plan, and warnings.
+	// Plan is nil if the environment cannot be rendered.
+	Plan     *tree.Plan
 	Problems []manifest.Problem
 }
 
-// NewUpdate renders environments and plans what to write. It calls progress with each step. An
-// error is for what keeps it from finding out what is wrong with them. A caller that stages the
-// update holds the lock of the repository until it has closed it. Close the update after use.
+// NewUpdate renders environments and plans the changes of rendered/. It calls progress with each
+// step. A caller that stages the update holds the lock of the repository until it closes the
+// update.
 func NewUpdate(ctx context.Context, repository *Repository, selection Selection, progress func(environment, step string)) (*Update, error) {
 	names, err := repository.Select(selection)
 	if err != nil {
@@ -48,7 +48,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 			update.Close()
 			return nil, err
 		}
-		e := EnvironmentUpdate{Name: name}
+		e := TreeUpdate{Name: name}
 		e.plan(repository, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
 		update.Environments = append(update.Environments, e)
 		if e.Plan != nil && !manifest.HasErrors(e.Problems) {
@@ -60,15 +60,15 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	}
 	update.Orphans = manifest.SortProblems(update.Orphans)
 	repository.Memo.Forget(update.Failed())
-	for _, p := range update.problems() { // below rendered/, too
+	for _, p := range update.problems() { // some are below rendered/
 		repository.look(p.File)
 	}
 	return update, nil
 }
 
-// UpdateOne renders an environment and calls use with what that changes, while nobody else
-// writes. Where the environment has errors it returns its problems instead.
-func UpdateOne(ctx context.Context, repository *Repository, name string, progress func(step string), use func(EnvironmentUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
+// UpdateOne plans the update of an environment and calls use with it, while no other run writes
+// to the repository. If the environment has errors, it returns the problems instead.
+func UpdateOne(ctx context.Context, repository *Repository, name string, progress func(step string), use func(TreeUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
 	unlock, err := repository.RLock(ctx)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func UpdateOne(ctx context.Context, repository *Repository, name string, progres
 	return use(update.Environments[0])
 }
 
-// problems returns those of all environments, and orphans.
+// problems returns the problems of all environments and the orphans.
 func (u *Update) problems() []manifest.Problem {
 	problems := slices.Clone(u.Orphans)
 	for _, e := range u.Environments {
@@ -94,9 +94,9 @@ func (u *Update) problems() []manifest.Problem {
 	return problems
 }
 
-// plan renders the environment, which has to be there if it was asked for, and compares it with what
-// was rendered before, which it reads meanwhile.
-func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
+// plan renders the environment and compares it with its previous rendering, which it reads
+// meanwhile. It is a problem if an environment is gone that was asked for.
+func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
 	var plan *tree.Plan
 	var reading sync.WaitGroup
 	reading.Go(func() { plan = tree.NewPlan(repository.root, e.Name) })
@@ -116,8 +116,8 @@ func (e *EnvironmentUpdate) plan(repository *Repository, askedFor bool, progress
 	e.Problems = slices.Concat(problems, e.Problems)
 }
 
-// RenderOrGone renders an environment. One that is gone, and was not asked for, is rendered to
-// nothing.
+// RenderOrGone renders an environment. An environment that is gone, and was not asked for, has an
+// empty rendering.
 func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step string)) (*Rendering, []manifest.Problem) {
 	switch {
 	case r.hasEnvironment(name):
@@ -128,8 +128,7 @@ func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step
 	return &Rendering{Environment: name}, nil
 }
 
-// Strict turns each warning into an error. Orphans are none to a check, which does not pass
-// them anyway.
+// Strict turns warnings into errors. A check fails with orphans anyway, and keeps them warnings.
 func (u *Update) Strict(check bool) {
 	for i := range u.Orphans {
 		u.Orphans[i].Warning = check
@@ -141,16 +140,15 @@ func (u *Update) Strict(check bool) {
 	}
 }
 
-// Failed reports whether there are errors. Then nothing is to be staged.
+// Failed reports whether there are errors, so that the update must not be staged.
 func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
 
-// Changes reports whether there is anything to write or prune.
+// Changes reports whether the update writes or prunes files.
 func (u *Update) Changes() bool {
-	return slices.ContainsFunc(u.Environments, func(e EnvironmentUpdate) bool { return e.Plan != nil && e.Plan.Changes() })
+	return slices.ContainsFunc(u.Environments, func(e TreeUpdate) bool { return e.Plan != nil && e.Plan.Changes() })
 }
 
-// Stage makes ready what is to be written, in all environments. An error is one of
-// nothing being changed.
+// Stage prepares the files of all environments. On an error nothing has changed.
 func (u *Update) Stage(ctx context.Context) error {
 	errs := make([]error, len(u.Environments))
 	for i, e := range u.Environments {
@@ -162,7 +160,7 @@ func (u *Update) Stage(ctx context.Context) error {
 	return nil
 }
 
-// Commit writes what was staged. An error says what was changed and what was not.
+// Commit writes the staged files. Its error lists the changed and the unchanged files.
 func (u *Update) Commit() error {
 	for _, e := range u.Environments {
 		if err := e.Plan.Commit(); err != nil {
@@ -176,9 +174,9 @@ func (u *Update) Commit() error {
 	return nil
 }
 
-// Close discards what was staged and not committed.
+// Close discards staged files that were not committed.
 func (u *Update) Close() {
-	for _, e := range slices.Backward(u.Environments) { // the first may have made a folder for all
+	for _, e := range slices.Backward(u.Environments) { // the first may have made a folder that all share
 		if e.Plan != nil {
 			e.Plan.Close()
 		}

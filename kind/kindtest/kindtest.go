@@ -27,6 +27,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict"
 )
 
 // pointer is a pointer to the Go type of an object.
@@ -44,8 +45,9 @@ func Object[T any, P pointer[T]](t testing.TB, k kind.Kind, text string, others 
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, problems := render.Judge(newKinds(t, k, others), o)
-	refuse(t, problems)
+	checker, problems := verdict.New(nil, newKinds(t, k, others), 0, nil)
+	stored, refused := checker.Objects([]manifest.Object{o})
+	refuse(t, append(problems, refused...))
 	for _, misfit := range decoding.Find(stored[0].Object, reflect.TypeFor[T](), decoding.Options{}) {
 		t.Errorf("%s: the CustomResourceDefinition takes it, and it does not fit the Go type: run controller-gen", strings.Join(misfit.Path, "."))
 	}
@@ -64,7 +66,7 @@ func Refusal(t testing.TB, k kind.Kind, text string, others ...kind.Kind) []stri
 	if err != nil {
 		return []string{err.Error()}
 	}
-	_, problems := render.One(kinds, o)
+	_, problems := render.RenderObject(kinds, o)
 	return messages(problems)
 }
 
@@ -83,10 +85,10 @@ func expand(t testing.TB, kinds *registry.Kinds, written *unstructured.Unstructu
 	var texts [2]string
 	for i := range texts {
 		u := written.DeepCopy()
-		single, problems := render.One(kinds, manifest.Object{Unstructured: u, Written: u})
+		single, problems := render.RenderObject(kinds, manifest.Object{Unstructured: u, Written: u})
 		refuse(t, problems)
 		stored, objects = single.Stored.Unstructured, nil
-		if rendering := registry.RenderingOf(u).String(); rendering != "" {
+		if rendering := registry.RenderingOf(single.Source.Unstructured).String(); rendering != "" {
 			_ = unstructured.SetNestedField(stored.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
 		}
 		for _, o := range single.Objects {

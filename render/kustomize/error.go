@@ -130,7 +130,7 @@ func idOf(match []string) manifest.ID {
 func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.Problem {
 	p.Object = id.String()
 	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"
-	found := s.Written(id)
+	found := s.SourceDocuments(id)
 	if len(found) == 0 {
 		return p
 	}
@@ -197,7 +197,7 @@ func referralProblem(s *source.Sources, p manifest.Problem, list string) manifes
 	names := make([]string, 0, len(matches))
 	for _, match := range matches {
 		names = append(names, idOf(match).String())
-		if found := s.Written(idOf(match)); len(found) > 0 && names[len(names)-1] == slices.Min(names) {
+		if found := s.SourceDocuments(idOf(match)); len(found) > 0 && names[len(names)-1] == slices.Min(names) {
 			p.Object = found[0].String()
 			p.File, p.Line = found[0].Position()
 		}

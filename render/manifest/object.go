@@ -38,9 +38,9 @@ func (o Object) Source() Object {
 
 // Copy returns a deep copy of the object. A rendered object keeps its source object.
 func (o Object) Copy() Object {
-	isRendered := o.IsRendered()
+	isSource := o.Written == o.Unstructured
 	o.Unstructured = o.DeepCopy()
-	if !isRendered {
+	if isSource {
 		o.Written = o.Unstructured
 	}
 	return o

@@ -1,5 +1,5 @@
-// Package memo keeps what functions return, so that rendering again calls only those whose input
-// changed.
+// Package memo keeps results of functions, so that rendering again computes only those whose
+// input changed.
 package memo
 
 import (
@@ -7,65 +7,65 @@ import (
 	"sync"
 )
 
-// Memo keeps values in memory, by what they were computed from. A nil Memo keeps nothing. Its
-// methods may be called concurrently.
+// Memo keeps values in memory by their input. A nil Memo keeps nothing. Its methods may be called
+// concurrently.
 type Memo struct {
-	mu    sync.Mutex
-	kept  map[any]*kept
-	least int // values that Forget left
+	mu     sync.Mutex
+	values map[any]*entry
+	least  int // values that the last Forget kept
 }
 
-type kept struct {
+type entry struct {
 	value  any
 	isUsed bool // since Forget
 }
 
-// Get returns the value that is kept for a key, or else what compute returns now, and keeps that.
-// The key has all that the value depends on, in a type that no other function uses. Nobody may
-// change the value.
+// Get returns the value of a key or, if there is none, calls compute and keeps its result. The key
+// holds everything that the value depends on, in a type that no other function uses. Callers must
+// not change the value.
 func Get[V any](m *Memo, key any, compute func() V) V {
 	if m == nil {
 		return compute()
 	}
-	if value, isKept := m.find(key); isKept {
+	if value, ok := m.find(key); ok {
 		return value.(V)
 	}
 	value := compute()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept == nil {
-		m.kept = map[any]*kept{}
+	if m.values == nil {
+		m.values = map[any]*entry{}
 	}
-	m.kept[key] = &kept{value: value, isUsed: true}
+	m.values[key] = &entry{value: value, isUsed: true}
 	return value
 }
 
-func (m *Memo) find(key any) (value any, isKept bool) {
+func (m *Memo) find(key any) (value any, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.kept[key]
-	if k == nil {
+	e := m.values[key]
+	if e == nil {
 		return nil, false
 	}
-	k.isUsed = true
-	return k.value, true
+	e.isUsed = true
+	return e.value, true
 }
 
-// Forget drops what was not used since it last did. After a rendering that failed, of which later
-// stages did not run, it does so only where there is twice as much as before.
+// Forget drops the values that were not used since the last Forget. A failed rendering skips stages
+// and so leaves values unused: after it, Forget drops them only if their number has doubled.
 func (m *Memo) Forget(hasFailed bool) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if hasFailed && len(m.kept) < 2*m.least {
+	if hasFailed && len(m.values) < 2*m.least {
 		return
 	}
-	defer func() { m.least = len(m.kept) }()
-	maps.DeleteFunc(m.kept, func(_ any, k *kept) bool {
-		isUnused := !k.isUsed
-		k.isUsed = false
+	maps.DeleteFunc(m.values, func(_ any, e *entry) bool {
+		isUnused := !e.isUsed
+		e.isUsed = false
 		return isUnused
 	})
+	m.least = len(m.values)
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -9,12 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ConfigurationFile is the path, in the folder of a kustomization, of the configuration of the
-// Kinds. It is never read from disk.
+// ConfigurationFile is the path of the configuration of the kinds, in the folder of a kustomization.
+// It is never on disk.
 const ConfigurationFile = ".gatehouse-kustomizeconfig.yaml"
 
-// Configuration is a file of `configurations:`, which tells kustomize about fields of kinds that it
-// does not know: TransformerConfig of its api/internal/plugins/builtinconfig.
+// Configuration is a file of `configurations:`, about fields of kinds that kustomize does not know:
+// TransformerConfig of its api/internal/plugins/builtinconfig.
 type Configuration struct {
 	NamePrefix                types.FsSlice `json:"namePrefix,omitempty"`
 	NameSuffix                types.FsSlice `json:"nameSuffix,omitempty"`
@@ -28,7 +29,7 @@ type Configuration struct {
 	Images                    types.FsSlice `json:"images,omitempty"`
 	Replicas                  types.FsSlice `json:"replicas,omitempty"`
 
-	// NameReference lists the fields that hold the name of an object of a kind.
+	// NameReference lists the fields with the name of an object of a kind.
 	NameReference []struct {
 		resid.Gvk  `json:",inline"`
 		FieldSpecs types.FsSlice `json:"fieldSpecs"`
@@ -37,17 +38,21 @@ type Configuration struct {
 
 // ReadConfiguration reads a file of `configurations:`.
 func (s *Sources) ReadConfiguration(file string) (c Configuration, err error) {
-	content, err := s.FS.ReadFile(file)
+	return readConfiguration(s.FS, file)
+}
+
+func readConfiguration(files *FileSystem, file string) (c Configuration, err error) {
+	content, err := files.ReadFile(file)
 	if err == nil {
 		err = yaml.Unmarshal(content, &c)
 	}
 	return c, err
 }
 
-// ImageFields returns the fields of the Kinds that `images:` of a kustomization changes.
-func (s *Sources) ImageFields() types.FsSlice { return s.fields.Images }
+// ImageFields returns the fields of the kinds that `images:` of a kustomization changes.
+func (s *Sources) ImageFields() types.FsSlice { return s.kindFields.Images }
 
-// scaleFields returns the fields that `replicas:` of a kustomization may set, like spec.size.
+// scaleFields returns the fields that `replicas:` of a kustomization sets, like spec.size.
 func (c Configuration) scaleFields() []string {
 	fields := make([]string, len(c.Replicas))
 	for i, spec := range c.Replicas {
@@ -56,67 +61,70 @@ func (c Configuration) scaleFields() []string {
 	return fields
 }
 
-// configure adds the configuration to a kustomization for which it matters: one with `images:`
-// or `replicas:`, and the outermost one, which completes the names in references.
-func (s *Sources) configure(k *Kustomization) {
-	for _, entry := range k.Configurations {
-		s.yieldTo(k.Paths[entry])
-	}
-	if k.IsEmpty() || k.Folder != s.root && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 {
+// configure adds the configuration of the kinds to a kustomization that needs it: with `images:` or
+// `replicas:`, or that of the environment, which completes the names in references.
+func (k *Kustomization) configure(isRoot bool) {
+	if k.IsEmpty() || !isRoot && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 {
 		return
 	}
 	k.Configurations = append(k.Configurations, ConfigurationFile)
 	k.Paths[ConfigurationFile] = path.Join(k.Folder, ConfigurationFile)
-	s.standIns[k.File] = encode(k.Kustomization)
+	k.standIn = encode(k.Kustomization)
 }
 
-// yieldTo drops what a configuration of the repository says about the same fields.
-func (s *Sources) yieldTo(file string) {
-	theirs, err := s.ReadConfiguration(file)
-	if err != nil {
-		return // kustomize reports it
-	}
-	ours := &s.configuration
-	ours.Images = yield(ours.Images, theirs.Images)
-	ours.Replicas = yield(ours.Replicas, theirs.Replicas)
-	for i, our := range ours.NameReference {
-		for _, their := range theirs.NameReference {
-			if our.Kind == their.Kind {
-				ours.NameReference[i].FieldSpecs = yield(our.FieldSpecs, their.FieldSpecs)
+// configurationFiles returns the configuration of the kinds and the kustomizations that load it, by
+// path. The configurations of the repository come before the configuration of the kinds.
+func configurationFiles(disk *FileSystem, kustomizations []*Kustomization, kindFields Configuration) map[string][]byte {
+	for _, k := range kustomizations {
+		for _, entry := range k.Configurations {
+			if own, err := readConfiguration(disk, k.Paths[entry]); err == nil && entry != ConfigurationFile { // kustomize reports the error
+				kindFields = kindFields.without(own)
 			}
 		}
 	}
+	content, files := encode(kindFields), map[string][]byte{}
+	for _, k := range kustomizations {
+		if k.standIn != nil {
+			files[k.File], files[k.Paths[ConfigurationFile]] = k.standIn, content
+		}
+	}
+	return files
 }
 
-// yield returns our fields that theirs leave: kustomize refuses two answers to whether a field
-// is created, and drops a field of more kinds beside one of a single kind.
-func yield(ours, theirs types.FsSlice) (left types.FsSlice) {
-	for _, our := range ours {
+// without returns a configuration without the fields of another one.
+func (c Configuration) without(other Configuration) Configuration {
+	c.Images = remaining(c.Images, other.Images)
+	c.Replicas = remaining(c.Replicas, other.Replicas)
+	c.NameReference = slices.Clone(c.NameReference)
+	for i := range c.NameReference {
+		for _, reference := range other.NameReference {
+			if reference.Kind == c.NameReference[i].Kind {
+				c.NameReference[i].FieldSpecs = remaining(c.NameReference[i].FieldSpecs, reference.FieldSpecs)
+			}
+		}
+	}
+	return c
+}
+
+// remaining returns the fields that others do not cover. kustomize refuses contradictions about
+// whether to create a field, and drops a field of several kinds beside one of a single kind.
+func remaining(fields, others types.FsSlice) (left types.FsSlice) {
+	for _, field := range fields {
 		covered := false
-		for _, their := range theirs {
+		for _, other := range others {
 			switch {
-			case our.Path != their.Path || !our.IsSelected(&their.Gvk):
-			case our.Gvk == their.Gvk:
-				our.CreateIfNotPresent = their.CreateIfNotPresent
+			case field.Path != other.Path || !field.IsSelected(&other.Gvk):
+			case field.Gvk == other.Gvk:
+				field.CreateIfNotPresent = other.CreateIfNotPresent
 			default:
 				covered = true
 			}
 		}
 		if !covered {
-			left = append(left, our)
+			left = append(left, field)
 		}
 	}
 	return left
-}
-
-// writeConfiguration gives the configuration to the kustomizations that were configured.
-func (s *Sources) writeConfiguration() {
-	content := encode(s.configuration)
-	for _, k := range s.Kustomizations {
-		if file := k.Paths[ConfigurationFile]; file != "" {
-			s.standIns[file] = content
-		}
-	}
 }
 
 // encode returns the YAML of a value that was read from YAML.

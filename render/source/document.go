@@ -6,9 +6,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/source/text"
 )
 
-// Document is one object, or patch of an object, in a file.
+// Document is an object, a patch or a generator in a source file.
 type Document struct {
 	manifest.ID
 
@@ -18,38 +20,38 @@ type Document struct {
 	APIVersion string
 	// Node is a mapping, or the list of a JSON 6902 patch. Its lines are those of the file.
 	Node *yaml.Node
-	// Listed says that the document is an item of a List.
+	// Listed marks an item of a List.
 	Listed bool
 }
 
-// Position returns the file, relative to the root, and the line at which the document starts.
+// Position returns the file of the document, relative to the root, and its first line.
 func (d Document) Position() (file string, line int) { return Relative(d.File), d.Node.Line }
 
-// splitDocument splits a document into the objects of a List, or itself.
-func splitDocument(file string, node *yaml.Node, isListed bool) (documents []Document) {
-	d := Document{File: file, Node: node, Listed: isListed, APIVersion: textAt(node, "apiVersion")}
+// splitList returns the items of a List, or the document itself.
+func splitList(file string, root *yaml.Node, isListed bool) (documents []Document) {
+	d := Document{File: file, Node: root, Listed: isListed, APIVersion: node.Text(root, "apiVersion")}
 	d.ID = manifest.ID{
 		Group:     manifest.Group(d.APIVersion),
-		Kind:      textAt(node, "kind"),
-		Namespace: textAt(node, "metadata", "namespace"),
-		Name:      textAt(node, "metadata", "name"),
+		Kind:      node.Text(root, "kind"),
+		Namespace: node.Text(root, "metadata", "namespace"),
+		Name:      node.Text(root, "metadata", "name"),
 	}
-	items := Field(node, "items")
+	items := node.Field(root, "items")
 	if items == nil || items.Kind != yaml.SequenceNode || !manifest.IsListKind(d.Kind) {
 		return []Document{d}
 	}
-	for _, item := range itemsOf(items) {
-		documents = append(documents, splitDocument(file, item, true)...)
+	for _, item := range node.Items(items) {
+		documents = append(documents, splitList(file, item, true)...)
 	}
 	return documents
 }
 
-// generated returns the entries of a kustomization that generate objects.
-func generated(file string, kustomization *yaml.Node) (documents []Document) {
+// generators returns the generators of a kustomization.
+func generators(file string, kustomization *yaml.Node) (documents []Document) {
 	for _, generator := range []struct{ field, kind string }{{"configMapGenerator", "ConfigMap"}, {"secretGenerator", "Secret"}} {
-		for _, list := range valuesAt(kustomization, generator.field) {
-			for _, entry := range itemsOf(list) {
-				id := manifest.ID{Kind: generator.kind, Namespace: textAt(entry, "namespace"), Name: textAt(entry, "name")}
+		for _, list := range node.Fields(kustomization, generator.field) {
+			for _, entry := range node.Items(list) {
+				id := manifest.ID{Kind: generator.kind, Namespace: node.Text(entry, "namespace"), Name: node.Text(entry, "name")}
 				documents = append(documents, Document{ID: id, File: file, Node: entry})
 			}
 		}
@@ -57,37 +59,35 @@ func generated(file string, kustomization *yaml.Node) (documents []Document) {
 	return documents
 }
 
-// Annotations returns the annotations of the object, as they are written.
+// Annotations returns the annotations of the object in the file.
 func (d Document) Annotations() map[string]string { return d.metadata("annotations") }
 
-// Labels returns the labels of the object, as they are written.
+// Labels returns the labels of the object in the file.
 func (d Document) Labels() map[string]string { return d.metadata("labels") }
 
 func (d Document) metadata(field string) map[string]string {
 	values := map[string]string{}
-	for key, value := range entries(Field(Field(d.Node, "metadata"), field)) {
+	for key, value := range node.Entries(node.Field(node.Field(d.Node, "metadata"), field)) {
 		values[key.Value] = value.Value
 	}
 	return values
 }
 
-// Values yields the scalars in the document, keys among them.
-func (d Document) Values() iter.Seq[string] {
-	return func(yield func(string) bool) { yieldValues(d.Node, yield) }
-}
+// Values yields the text of the scalars in the document, including keys.
+func (d Document) Values() iter.Seq[string] { return node.Scalars(d.Node) }
 
-// yieldValues yields the scalars in a node, and reports whether yield took all of them.
-func yieldValues(node *yaml.Node, yield func(string) bool) bool {
-	if node == nil {
-		return true
-	}
-	if node.Kind == yaml.ScalarNode && !yield(node.Value) || !yieldValues(node.Alias, yield) {
-		return false
-	}
-	for _, child := range node.Content {
-		if !yieldValues(child, yield) {
-			return false
+// Field returns the value of a key of a mapping, or nil.
+func Field(mapping *yaml.Node, key string) *yaml.Node { return node.Field(mapping, key) }
+
+// JSONPointer splits the path of an operation of a JSON 6902 patch into keys.
+func JSONPointer(pointer string) []string { return node.JSONPointer(pointer) }
+
+// Documents returns the YAML documents of a file, except those with only comments.
+func Documents(content []byte) (documents [][]byte) {
+	for _, d := range text.Split(content) {
+		if !d.IsEmpty() {
+			documents = append(documents, d.Content)
 		}
 	}
-	return true
+	return documents
 }

@@ -21,32 +21,28 @@ import (
 	"example.com/gatehouse/render/regular"
 )
 
-// FileSystem is the file system that kustomize builds from. Its root, "/", is the
-// folder that holds environments/: what is outside does not exist for it, and no
-// link leads there. What was read once stays as it was read. Its methods may be
-// called concurrently.
+// FileSystem is the file system that kustomize builds from. Its root, "/", is the folder with
+// environments/. No path and no link leads out of it. It reads each file once and keeps the content.
+// Its methods may be called concurrently.
 type FileSystem struct {
-	filesys.FileSystem // an empty one, for the methods that a build does not call
+	filesys.FileSystem // empty, for methods that no build calls
 
 	disk *disk
 
-	// standIns replace files on disk, or add to them.
-	standIns map[string][]byte
-	// folders hold standIns.
-	folders map[string]bool
+	standIns map[string][]byte // content in place of, or beside, the files on disk
+	folders  map[string]bool   // of standIns
 }
 
-// NewFileSystem returns the file system below root, whose path on disk, without
-// links, is dir.
+// NewFileSystem returns the file system below root. The path of root on disk, without links, is dir.
 func NewFileSystem(root *os.Root, dir string) *FileSystem {
 	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]manifest.Problem{}}}
 }
 
-// Tell has look called with each path below the root, with slashes, before it is read for
-// the first time. Look may be called concurrently.
+// Tell sets a function that is called with each path below the root, with slashes, before it is first
+// read. Calls may be concurrent.
 func (f *FileSystem) Tell(look func(name string)) { f.disk.look = look }
 
-// With returns a file system in which files replace those on disk, or add to them.
+// With returns a file system with some files in place of, or beside, the files on disk.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	with := &FileSystem{FileSystem: f.FileSystem, disk: f.disk, standIns: maps.Clone(f.standIns), folders: maps.Clone(f.folders)}
 	if with.standIns == nil {
@@ -61,8 +57,7 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	return with
 }
 
-// Overlay makes files read as if they were on disk with that content. Call it before
-// anything is read.
+// Overlay replaces the content of files on disk. Call it before the first read.
 func (f *FileSystem) Overlay(files map[string][]byte) {
 	for file, content := range files {
 		f.disk.resolved[file] = resolution{path: file}
@@ -70,7 +65,7 @@ func (f *FileSystem) Overlay(files map[string][]byte) {
 	}
 }
 
-// FilesRead returns the files on disk that were read, sorted, relative to the root.
+// FilesRead returns the files read from disk, sorted, relative to the root.
 func (f *FileSystem) FilesRead() []string {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
@@ -81,7 +76,7 @@ func (f *FileSystem) FilesRead() []string {
 	return files
 }
 
-// KustomizationFile returns the path of the kustomization of a folder, "" if it has none.
+// KustomizationFile returns the path of the kustomization of a folder, or "".
 func (f *FileSystem) KustomizationFile(dir string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if file := path.Join(dir, name); f.Exists(file) {
@@ -91,8 +86,8 @@ func (f *FileSystem) KustomizationFile(dir string) string {
 	return ""
 }
 
-// Resolve follows the links of an absolute path and reports whether it leads to a folder.
-// The error wraps fs.ErrNotExist if it leads to nothing.
+// Resolve follows the links of an absolute path and reports whether it leads to a folder. The error
+// wraps fs.ErrNotExist if nothing exists there.
 func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err error) {
 	name = path.Clean("/" + filepath.ToSlash(name))
 	if _, ok := f.standIns[name]; ok {
@@ -104,12 +99,12 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 	return f.disk.resolve(name)
 }
 
-// ReadFile returns the content of a file for kustomize to expand, or an error where that would
-// take too much, see TooLarge.
+// ReadFile returns the content of a file for kustomize to expand, or an error if the file is too large,
+// see TooLarge.
 func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 	resolved, content, err := f.find(name)
 	if _, ok := f.standIns[resolved]; ok || err != nil {
-		return content, err // what stands in is made of what was measured
+		return content, err // stand-ins consist of measured files
 	}
 	if err := f.disk.measureFile(resolved, content); err != nil {
 		return nil, err
@@ -117,7 +112,7 @@ func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 	return content, nil
 }
 
-// find returns the path of a file, its links followed, and its content.
+// find returns the path of a file without links, and its content.
 func (f *FileSystem) find(name string) (resolved string, content []byte, err error) {
 	resolved, isDir, err := f.Resolve(name)
 	if err != nil {
@@ -133,8 +128,8 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 	return resolved, content, err
 }
 
-// CleanedAbs splits a path, its links followed, into folder and file. The folder is as the
-// system writes it: kustomize compares it so with others.
+// CleanedAbs follows the links of a path and splits it into folder and file. The folder has the
+// separators of the operating system, as kustomize compares it with others.
 func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 	resolved, isDir, err := f.Resolve(name)
 	if err != nil {
@@ -146,7 +141,7 @@ func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, erro
 	return filesys.ConfirmedDir(filepath.FromSlash(path.Dir(resolved))), path.Base(resolved), nil
 }
 
-// Exists reports whether there is a file or folder. It may be one that cannot be read.
+// Exists reports whether there is a file or folder, readable or not.
 func (f *FileSystem) Exists(name string) bool {
 	_, _, err := f.Resolve(name)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -158,12 +153,12 @@ func (f *FileSystem) IsDir(name string) bool {
 	return err == nil && isDir
 }
 
-// Relative returns an absolute path of a FileSystem as people write it.
+// Relative returns an absolute path of a FileSystem relative to the root.
 func Relative(name string) string {
 	return strings.TrimPrefix(name, "/")
 }
 
-// disk keeps what was read from disk.
+// disk keeps files and links read from disk.
 type disk struct {
 	root *os.Root
 	dir  string
@@ -173,7 +168,7 @@ type disk struct {
 	resolved map[string]resolution
 	files    map[string][]byte
 
-	// See admit.
+	// See admit and measureFile.
 	growth     int
 	isMeasured map[string]bool
 	refused    map[string]manifest.Problem
@@ -204,8 +199,8 @@ func (d *disk) resolveLocked(name string) resolution {
 	return r
 }
 
-// follow follows the links of a path. The error wraps fs.ErrNotExist only if nothing is there: a link
-// to nothing is something.
+// follow follows the links of a path. The error wraps fs.ErrNotExist only if nothing exists there: a
+// broken link exists.
 func (d *disk) follow(name string) resolution {
 	if name == "/" {
 		return resolution{path: name, isDir: true}
@@ -231,7 +226,7 @@ func (d *disk) follow(name string) resolution {
 	return d.followLink(name, resolved)
 }
 
-// followLink follows a link that no link leads to.
+// followLink follows a link whose path has no other links.
 func (d *disk) followLink(name, resolved string) resolution {
 	target, err := filepath.EvalSymlinks(d.onDisk(resolved))
 	switch {
@@ -253,7 +248,7 @@ func (d *disk) followLink(name, resolved string) resolution {
 
 func (d *disk) onDisk(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
 
-// readError returns the error of a path that cannot be read, which names it below the root.
+// readError returns an error of reading a path, with the path relative to the root.
 func readError(name string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
@@ -262,7 +257,7 @@ func readError(name string, err error) error {
 	return fmt.Errorf("read %s: %w", Relative(name), err)
 }
 
-// read returns the content of a file whose path has no links.
+// read returns the content of a file. Its path has no links.
 func (d *disk) read(resolved string) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -277,22 +272,20 @@ func (d *disk) read(resolved string) ([]byte, error) {
 	return d.files[resolved], nil
 }
 
-// kustomize leaves out an object that has the annotation LocalConfig. Under the name KeptConfig
-// the annotation means nothing to it.
+// kustomize leaves out objects with the annotation LocalConfig. It ignores KeptConfig.
 const (
 	LocalConfig = "config.kubernetes.io/local-config"
 	KeptConfig  = "gatehouse.example.com/local-config"
 )
 
-// kept renames LocalConfig, also in the path of a JSON patch.
-var kept = strings.NewReplacer(LocalConfig, KeptConfig, strings.Replace(LocalConfig, "/", "~1", 1), strings.Replace(KeptConfig, "/", "~1", 1))
+// renameLocal renames LocalConfig, also in the path of a JSON patch.
+var renameLocal = strings.NewReplacer(LocalConfig, KeptConfig, strings.Replace(LocalConfig, "/", "~1", 1), strings.Replace(KeptConfig, "/", "~1", 1))
 
 // keepLocal renames LocalConfig in a file that may mark a CustomResourceDefinition as local config.
-// Such a definition is built and not rendered, as something else brings it to the cluster, and
-// still says what is valid.
+// Such a definition is built to validate objects, and not rendered: another tool installs it.
 func keepLocal(content []byte) []byte {
 	if !bytes.Contains(content, []byte("local-config")) || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
 		return content
 	}
-	return []byte(kept.Replace(string(content)))
+	return []byte(renameLocal.Replace(string(content)))
 }

@@ -10,12 +10,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/node"
 )
 
-// Each YAML tool reads a scalar without quotes in its own way, and kustomize has done so once
-// when an object is built. Only the files tell what people wrote.
+// YAML tools read plain scalars, without quotes, in different ways. Only the source files show whether
+// a scalar was plain: kustomize changes it when it builds the object.
 
-// eachDocument yields the documents of manifests and patches, and the kinds that each is about: a
+// eachDocument yields the documents of manifests and patches with the kinds of their objects: a
 // pattern, "" for any.
 func (s *Sources) eachDocument() iter.Seq2[Document, string] {
 	return func(yield func(d Document, kind string) bool) {
@@ -34,19 +35,18 @@ func (s *Sources) eachDocument() iter.Seq2[Document, string] {
 	}
 }
 
-// TimeProblems reports times without quotes that manifests and patches give to a field of a kind
-// whose times are text.
+// TimeProblems reports times without quotes in a field of a kind, in manifests and patches.
 func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.Problem) {
 	keys := strings.Split(field, ".")
 	for d, pattern := range s.eachDocument() {
 		if !mayName(pattern, kind) || d.APIVersion != "" && d.Group != group {
 			continue
 		}
-		node := timeIn(d.Node, keys)
-		if node == nil {
+		at := plainTime(d.Node, keys)
+		if at == nil {
 			continue
 		}
-		p := manifest.Problem{File: Relative(d.File), Line: node.Line, Field: field, Message: field + `: is a time without quotes, which tools may write another way: put it in quotes, like "2027-01-31T09:00:00Z"`}
+		p := manifest.Problem{File: Relative(d.File), Line: at.Line, Field: field, Message: field + `: is a time without quotes, which tools may write another way: put it in quotes, like "2027-01-31T09:00:00Z"`}
 		if d.Name != "" {
 			p.Object = d.String()
 		}
@@ -55,46 +55,46 @@ func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.P
 	return problems
 }
 
-// timeIn returns the node that gives a field a time without quotes, or nil.
-func timeIn(node *yaml.Node, keys []string) *yaml.Node {
-	isTime := test(func(node *yaml.Node) bool { return node.ShortTag() == "!!timestamp" })
-	if given := nodeAt(node, keys, nil); given != nil {
-		return nodeAt(node, keys, isTime)
+// plainTime returns the node that sets a field to a time without quotes, or nil.
+func plainTime(document *yaml.Node, keys []string) *yaml.Node {
+	isTime := node.Test(func(n *yaml.Node) bool { return n.ShortTag() == "!!timestamp" })
+	if set := node.At(document, keys, nil); set != nil {
+		return node.At(document, keys, isTime)
 	}
-	if value := mergedValue(node, keys); isTime.passes(value) {
+	if value := mergedValue(document, keys); isTime.Accepts(value) {
 		return value
 	}
 	return nil
 }
 
-// mergedValue returns the value at keys that may come by merge keys, or nil.
-func mergedValue(node *yaml.Node, keys []string) *yaml.Node {
+// mergedValue returns the value at keys with merge keys applied, or nil.
+func mergedValue(n *yaml.Node, keys []string) *yaml.Node {
 	for _, key := range keys {
 		var fields map[string]yaml.Node
-		if node == nil || node.Decode(&fields) != nil {
+		if n == nil || n.Decode(&fields) != nil {
 			return nil
 		}
 		value := fields[key]
-		node = dereferenced(&value)
+		n = node.Deref(&value)
 	}
-	return node
+	return n
 }
 
-// NumberProblems reports values in manifests and patches, most of them numbers, that the API server
-// would get rounded, or not at all.
+// NumberProblems reports values in manifests and patches, mostly numbers, that JSON rounds or cannot
+// represent.
 func (s *Sources) NumberProblems() (problems []manifest.Problem) {
 	for _, m := range s.Manifests {
 		for _, text := range m.Texts {
-			problems = append(problems, text.notExact...)
+			problems = append(problems, text.numberProblems...)
 		}
 	}
 	for _, p := range s.patches {
-		problems = append(problems, p.numberProblems()...)
+		problems = append(problems, p.checkNumbers()...)
 	}
 	return problems
 }
 
-func (d Document) numberProblems() (problems []manifest.Problem) {
+func (d Document) checkNumbers() (problems []manifest.Problem) {
 	report := func(scalar *yaml.Node, keys []string, isKey bool) {
 		reason := manifest.Inexact(scalar, isKey)
 		if !isKey && isHuge(scalar) {
@@ -112,8 +112,8 @@ func (d Document) numberProblems() (problems []manifest.Problem) {
 		return problems
 	}
 	for _, operation := range d.Node.Content {
-		if value := Field(operation, "value"); value != nil {
-			manifest.EachScalar(value, JSONPointer(textAt(operation, "path")), report)
+		if value := node.Field(operation, "value"); value != nil {
+			manifest.EachScalar(value, node.JSONPointer(node.Text(operation, "path")), report)
 		}
 	}
 	return problems
@@ -121,12 +121,11 @@ func (d Document) numberProblems() (problems []manifest.Problem) {
 
 var scientific = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$`)
 
-// isHuge reports whether a scalar is a number so large that some tools take it for text, and
-// others for infinite.
-func isHuge(node *yaml.Node) bool {
-	if node.Style != 0 || node.Tag != "!!str" || !scientific.MatchString(node.Value) {
+// isHuge reports whether a scalar is a number so large that some tools read text, and others infinity.
+func isHuge(n *yaml.Node) bool {
+	if n.Style != 0 || n.Tag != "!!str" || !scientific.MatchString(n.Value) {
 		return false
 	}
-	_, err := strconv.ParseFloat(strings.ReplaceAll(node.Value, "_", ""), 64)
+	_, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
 	return errors.Is(err, strconv.ErrRange)
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,16 +10,18 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/utils"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/source/node"
 )
 
-// maxReplaced is how many copies of one value the replacements of a kustomization may make.
+// maxReplaced bounds the copies of one value by the replacements of a kustomization.
 const maxReplaced = 1_000
 
-// checkReplacements reports incomplete replacements, and those that copy what others of them have
-// copied, each of which may double it.
-func (s *Sources) checkReplacements(k *Kustomization) {
-	replacements := s.replacements(k)
-	s.reportIncomplete(replacements)
+// checkReplacements reports incomplete replacements, and replacements that copy the copies of others:
+// each may double them.
+func checkReplacements(files *FileSystem, k *Kustomization) (found problems) {
+	replacements := replacementsOf(files, k)
+	found = incompleteReplacements(replacements)
 	copies := make([]int, len(replacements))
 	for i, r := range replacements {
 		copies[i] = 1
@@ -28,33 +29,34 @@ func (s *Sources) checkReplacements(k *Kustomization) {
 			copies[i] = min(copies[i]+copies[j]*countFed(earlier, r.Source), maxReplaced+1)
 		}
 		if copies[i] > maxReplaced {
-			s.report(k.File, 0, "replacements: they copy again and again what others of them have copied: copy from what none of them changes")
-			return
+			found.add(k.File, 0, "replacements: they copy again and again what others of them have copied: copy from what none of them changes")
+			break
 		}
 	}
+	return found
 }
 
-// replacement is one of a kustomization, or of a file that this loads.
+// replacement is a replacement of a kustomization, or of a file that it loads.
 type replacement struct {
 	types.Replacement
 	file string
-	node *yaml.Node // nil where it is not known
+	node *yaml.Node // nil if it is unknown
 }
 
-// replacements returns those of a kustomization that can be read.
-func (s *Sources) replacements(k *Kustomization) (all []replacement) {
-	add := func(file string, node *yaml.Node, found ...types.Replacement) {
+// replacementsOf returns the replacements of a kustomization that can be read.
+func replacementsOf(files *FileSystem, k *Kustomization) (all []replacement) {
+	add := func(file string, list *yaml.Node, found ...types.Replacement) {
 		for i, r := range found {
-			all = append(all, replacement{r, file, item(node, i)})
+			all = append(all, replacement{r, file, node.Item(list, i)})
 		}
 	}
 	for i, field := range k.Replacements {
 		if field.Path == "" {
-			add(k.File, item(Field(k.root, "replacements"), i), field.Replacement)
+			add(k.File, node.Item(node.Field(k.root, "replacements"), i), field.Replacement)
 			continue
 		}
 		file := k.Paths[field.Path]
-		_, content, _ := s.FS.find(file)
+		_, content, _ := files.find(file)
 		var root *yaml.Node
 		for _, d := range k.Documents[field.Path] {
 			root = d.Node
@@ -71,16 +73,16 @@ func (s *Sources) replacements(k *Kustomization) (all []replacement) {
 	return all
 }
 
-// FindReplacement returns where the replacement is that an error of kustomize is about, or "".
+// FindReplacement returns the position of the replacement in an error of kustomize, or "".
 func (s *Sources) FindReplacement(message string) (file string, line int) {
-	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
-		for _, r := range s.replacements(s.Kustomizations[folder]) {
+	for _, k := range s.sorted() {
+		for _, r := range replacementsOf(s.FS, k) {
 			if r.Source != nil && (strings.HasSuffix(message, " "+r.Source.String()) || strings.HasSuffix(message, " "+r.Source.ResId.String())) {
-				return Relative(r.file), lineAt(r.node, []string{"source"})
+				return Relative(r.file), node.Line(r.node, "source")
 			}
 			for i, target := range r.Targets {
 				if at := slices.IndexFunc(target.FieldPaths, func(path string) bool { return strings.Contains(message, strconv.Quote(path)+" in replacement target") }); at >= 0 {
-					return Relative(r.file), lineAt(r.node, []string{"targets", strconv.Itoa(i), "fieldPaths", strconv.Itoa(at)})
+					return Relative(r.file), node.Line(r.node, "targets", strconv.Itoa(i), "fieldPaths", strconv.Itoa(at))
 				}
 			}
 		}
@@ -88,24 +90,25 @@ func (s *Sources) FindReplacement(message string) (file string, line int) {
 	return "", 0
 }
 
-// reportIncomplete reports replacements from nothing or to nothing, and their targets that select
-// nothing. An empty mapping selects everything.
-func (s *Sources) reportIncomplete(replacements []replacement) {
+// incompleteReplacements reports replacements without a source or target, and targets without a
+// selector. An empty selector selects everything.
+func incompleteReplacements(replacements []replacement) (found problems) {
 	for _, r := range replacements {
-		isEmpty := r.node != nil && r.node.ShortTag() == "!!null" // which checkItems reports
+		isEmpty := r.node != nil && node.IsNull(r.node) // checkItems reports it
 		if !isEmpty && (r.Source == nil && r.SourceValue == nil || r.Targets == nil) {
-			s.report(r.file, lineAt(r.node, nil), "a replacement needs source or sourceValue, and targets: write what is missing")
+			found.add(r.file, node.Line(r.node), "a replacement needs source or sourceValue, and targets: write what is missing")
 		}
 		for i, target := range r.Targets {
 			if target != nil && target.Select == nil {
-				s.report(r.file, lineAt(r.node, []string{"targets", strconv.Itoa(i)}), "a target of a replacement needs select: write select: and the kind and name of what it changes, or select: {} to change everything")
+				found.add(r.file, node.Line(r.node, "targets", strconv.Itoa(i)), "a target of a replacement needs select: write select: and the kind and name of what it changes, or select: {} to change everything")
 			}
 		}
 	}
+	return found
 }
 
-// countFed returns how many fields that a replacement writes to the source of another may
-// have in it, or be in.
+// countFed returns the number of fields that a replacement writes, in objects that may be the source
+// of another replacement, and that may overlap with the field of that source.
 func countFed(r replacement, source *types.SourceSelector) (count int) {
 	for _, target := range r.Targets {
 		if source == nil || target == nil || target.Select == nil || !mayName(target.Select.Kind, source.Kind) || !mayName(target.Select.Name, source.Name) {
@@ -120,19 +123,19 @@ func countFed(r replacement, source *types.SourceSelector) (count int) {
 	return count
 }
 
-// mayName reports whether a pattern may select a name. Either may be "", for any.
+// mayName reports whether a pattern may select a name. Both may be "", for any.
 func mayName(pattern, name string) bool {
 	if pattern == "" || name == "" || pattern == name {
 		return true
 	}
-	if regexp.QuoteMeta(pattern) == pattern { // as nearly all are
+	if regexp.QuoteMeta(pattern) == pattern { // nearly always
 		return false
 	}
 	selects, err := regexp.MatchString("^(?:"+pattern+")$", name)
 	return err == nil && selects
 }
 
-// mayOverlap reports whether one field may be another, or within it.
+// mayOverlap reports whether one field may be, or be within, another.
 func mayOverlap(a, b string) bool {
 	inA, inB := utils.SmarterPathSplitter(a, "."), utils.SmarterPathSplitter(b, ".")
 	for i := range min(len(inA), len(inB)) {

@@ -1,135 +1,171 @@
-// Package source reads what people wrote: the kustomizations and manifests that an
-// environment is built from. It reports what kustomize would stop at or hang on, and
-// locates the file and line that a problem of a built object comes from.
+// Package source reads the source files of an environment: its kustomizations and manifests. It
+// reports input that stops or hangs kustomize, and finds the file and line of a problem with a built
+// object.
+//
+// Reading is a walk over folders. It returns a tree of values, and each check is a function of them.
+// Package text parses YAML, and package node finds fields in it.
 package source
 
 import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
-	sigsyaml "sigs.k8s.io/yaml"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source/node"
 )
 
-// Sources are the kustomizations and manifests that an environment is built from.
+// Sources are the source files of an environment. They do not change after Read.
 type Sources struct {
 	// FS is the file system that kustomize builds from.
 	FS *FileSystem
-	// Kustomizations are those that were found, by folder.
+	// Kustomizations are the kustomizations by folder.
 	Kustomizations map[string]*Kustomization
 	// Manifests are the files of objects, in the order of the walk, each once.
 	Manifests []*Manifest
-	// Problems are why kustomize could not build what was read, or not as it was meant.
+	// Problems are the problems that stop or mislead kustomize.
 	Problems []manifest.Problem
 
-	fields        Configuration         // those of the kinds
-	configuration Configuration         // what kustomizations are told of them, see yieldTo
-	root          string                // the folder of the outermost kustomization
-	standIns      map[string][]byte     // for kustomizations, while they are walked
-	documents     map[string][]Document // of manifests, and the generators of kustomizations
-	files         []string              // that have them, sorted
-	patches       []patch
-	texts         []string // files whose content is the value of a key
-	loads         []load
-	isInConfig    bool // while a folder is walked, see load
-	isListed      map[listed]bool
-	memo          *memo.Memo
+	kindFields Configuration // of the kinds
+	loads      []load
+	patches    []patchDocument
+	documents  map[string][]Document // of manifests, and generators of kustomizations, by file
+	files      []string              // the keys of documents, sorted
 }
 
-// Kustomization is a kustomization as kustomize takes it.
-type Kustomization struct {
-	types.Kustomization
-
-	// Folder and File are its paths, from the root.
-	Folder, File string
-	// Paths are what the paths in it resolve to.
-	Paths map[string]string
-	// Documents are those of its patches, by their path or, in place of that, their text.
-	Documents map[string][]Document
-
-	root   *yaml.Node
-	weight int // see weightOf
-}
-
-// IsEmpty reports whether kustomize would refuse a kustomization as it says nothing.
-func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
-
-// Read reads the kustomization in a folder, those in folders that are built on top of it,
-// and all that they build on. Folders without a kustomization are problems. The configuration, a file
-// of `configurations:`, tells kustomize about the kinds that something is rendered from.
+// Read reads the kustomization in a folder, the kustomizations in the folders onTop, which build on
+// top of it, and everything that they load. The configuration is a file of `configurations:` that
+// tells kustomize about fields of kinds.
 func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, folder string, onTop ...string) *Sources {
-	s := &Sources{
-		FS:             fileSystem,
-		Kustomizations: map[string]*Kustomization{},
-		root:           folder,
-		standIns:       map[string][]byte{},
-		documents:      map[string][]Document{},
-		isListed:       map[listed]bool{},
-		memo:           m,
-	}
-	fileSystem.disk.growth = 0
-	if err := sigsyaml.Unmarshal(configuration, &s.fields); err != nil {
+	var kindFields Configuration
+	if err := yaml.Unmarshal(configuration, &kindFields); err != nil {
 		panic(err) // it comes with the program
 	}
-	s.configuration = s.fields
+	fileSystem.disk.growth = 0
+	w := &walk{fs: fileSystem, root: folder, kustomizations: map[string]*Kustomization{}}
 	roots := append([]string{folder}, onTop...)
 	for _, root := range roots {
-		s.walk(root)
+		w.visit(root, false)
 	}
-	s.writeConfiguration()
-	s.FS = s.FS.With(s.standIns)
-	s.readManifests()
-	s.files = slices.Sorted(maps.Keys(s.documents))
-	s.checkConfigs()
-	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
-		s.checkPatches(s.Kustomizations[folder])
-		s.checkReplacements(s.Kustomizations[folder])
+	manifests, problems := readManifests(m, fileSystem, w.manifestFiles())
+	documents := map[string][]Document{}
+	for _, m := range manifests {
+		documents[m.File] = m.objects()
 	}
-	if len(s.Problems) == 0 {
-		s.checkLoads(roots)
+	s := &Sources{
+		FS:             fileSystem.With(configurationFiles(fileSystem, w.order, kindFields)),
+		Kustomizations: w.kustomizations,
+		Manifests:      manifests,
+		kindFields:     kindFields,
+		loads:          w.loads,
+		documents:      documents,
 	}
+	problems = slices.Concat(w.problems, checkKinds(w.loads, w.kustomizations), problems,
+		checkDuplicates(w.loads, documents), checkConfigs(fileSystem, w.loads, documents))
+	for _, k := range w.order {
+		if k.root != nil {
+			documents[k.File] = generators(k.File, k.root)
+		}
+		problems = slices.Concat(problems, k.problems, checkPatches(k), checkReplacements(fileSystem, k))
+		s.patches = append(s.patches, k.patches...)
+	}
+	s.files = slices.Sorted(maps.Keys(documents))
+	skipTexts(fileSystem, w.order)
+	if len(problems) == 0 {
+		problems = checkLoads(roots, s)
+	}
+	s.Problems = problems
 	return s
 }
 
-// Documents returns the objects of a manifest, or the entries of a kustomization that generate
-// some.
+// walk is a walk over the folders that kustomizations load.
+type walk struct {
+	fs   *FileSystem
+	root string // the folder of the environment
+
+	kustomizations map[string]*Kustomization // by folder
+	order          []*Kustomization          // each after the folders that it loads
+	loads          []load
+	problems       problems
+}
+
+// visit reads the kustomization of a folder and visits the folders that it loads.
+func (w *walk) visit(folder string, isConfig bool) {
+	if w.kustomizations[folder] != nil {
+		return
+	}
+	file := w.fs.KustomizationFile(folder)
+	if file == "" {
+		w.problems.add(folder, 0, "no kustomization.yaml: write one that lists the resources of the environment")
+		return
+	}
+	k := readKustomization(w.fs, folder, file, folder == w.root, isConfig)
+	w.kustomizations[folder] = k
+	for _, l := range k.loads {
+		if l.isDir {
+			w.visit(l.path, l.isConfig)
+		}
+		w.loads = append(w.loads, l)
+	}
+	w.order = append(w.order, k)
+}
+
+// manifestFiles returns the files of objects, in the order of the walk, each once.
+func (w *walk) manifestFiles() (files []string) {
+	isKnown := map[string]bool{}
+	for _, l := range w.loads {
+		if !l.isDir && !isKnown[l.path] {
+			isKnown[l.path] = true
+			files = append(files, l.path)
+		}
+	}
+	return files
+}
+
+// problems are problems with lines of files.
+type problems []manifest.Problem
+
+func (p *problems) add(file string, line int, format string, args ...any) {
+	*p = append(*p, manifest.Problem{File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// Documents returns the objects of a manifest, or the generators of a kustomization.
 func (s *Sources) Documents(file string) []Document { return s.documents[file] }
 
-// Written returns the documents that an object may be built from, and generators that may make
-// it, the closest first. kustomize may have changed the name and namespace since.
-func (s *Sources) Written(id manifest.ID) []Document {
-	all := make([]Document, 0, len(s.files))
+// SourceDocuments returns the documents and generators that may produce the object, best match
+// first. Names and namespaces may differ: kustomize transforms them.
+func (s *Sources) SourceDocuments(id manifest.ID) []Document {
+	var all []Document
 	for _, file := range s.files {
-		all = append(all, closest(id, s.documents[file])...)
+		all = append(all, bestMatches(id, s.documents[file])...)
 	}
-	return closest(id, all)
+	return bestMatches(id, all)
 }
 
-// Find returns what Written does, and patches, the closest first.
+// Find returns the documents, generators and patches that may produce the object, best match first.
 func (s *Sources) Find(id manifest.ID) []Document {
-	return closest(id, append(s.Written(id), s.Patches(id)...))
+	return bestMatches(id, append(s.SourceDocuments(id), s.Patches(id)...))
 }
 
-// Patches returns the patches of an object, the closest first.
+// Patches returns the patches that may change the object, best match first.
 func (s *Sources) Patches(id manifest.ID) []Document {
 	all := make([]Document, len(s.patches))
 	for i, p := range s.patches {
 		all[i] = p.Document
 	}
-	return closest(id, all)
+	return bestMatches(id, all)
 }
 
-// closest returns the documents of the kind of an object whose name may have become that of the
-// object, and of these first the one whose name and namespace have most in common with it. No
-// group is that of the core or, in an ID that kustomize prints, any.
-func closest(id manifest.ID, documents []Document) (found []Document) {
+// bestMatches returns the documents of id's kind whose name may be part of id.Name, most similar
+// first. An ID in an error of kustomize has no group: it matches any.
+func bestMatches(id manifest.ID, documents []Document) (found []Document) {
 	for _, d := range documents {
 		if d.Kind == id.Kind && d.Name != "" && strings.Contains(id.Name, d.Name) && (id.Group == "" || d.Group == id.Group) {
 			found = append(found, d)
@@ -147,6 +183,42 @@ func closest(id manifest.ID, documents []Document) (found []Document) {
 	return found
 }
 
-func (s *Sources) report(file string, line int, format string, args ...any) {
-	s.Problems = append(s.Problems, manifest.Problem{File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
+// Line returns the line of a field of a kustomization, or of the innermost mapping around a missing
+// field.
+func (s *Sources) Line(file string, keys ...string) int {
+	return node.Line(s.Kustomizations[path.Dir(file)].root, keys...)
+}
+
+// FindReplicas returns the position of the entry of replicas: with a name, or "".
+func (s *Sources) FindReplicas(name string) (file string, line int) {
+	return s.findEntry("replicas", func(k *Kustomization) int {
+		return slices.IndexFunc(k.Replicas, func(r types.Replica) bool { return r.Name == name })
+	})
+}
+
+// FindPatch returns the position of the entry of patches: that an error of kustomize quotes, or "".
+func (s *Sources) FindPatch(message string) (file string, line int) {
+	return s.findEntry("patches", func(k *Kustomization) int {
+		return slices.IndexFunc(k.Patches, func(p types.Patch) bool {
+			return strings.Contains(message, fmt.Sprintf("[patch: %q]", p.Patch)) || strings.Contains(message, fmt.Sprintf("[path: %q]", p.Path))
+		})
+	})
+}
+
+// findEntry returns the position of the first entry of a field whose index is not negative.
+func (s *Sources) findEntry(field string, index func(k *Kustomization) int) (file string, line int) {
+	for _, k := range s.sorted() {
+		if i := index(k); i >= 0 {
+			return Relative(k.File), node.Line(k.root, field, fmt.Sprint(i))
+		}
+	}
+	return "", 0
+}
+
+// sorted returns the kustomizations in the order of their folders.
+func (s *Sources) sorted() (sorted []*Kustomization) {
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		sorted = append(sorted, s.Kustomizations[folder])
+	}
+	return sorted
 }

@@ -115,7 +115,7 @@ func (f explainFlags) question(repository *render.Repository, args []string) (q 
 		q.Environment, err = f.environmentOf(q.File, environments)
 	}
 	if err == nil && q.Environment == "" {
-		err = fmt.Errorf("which environment? write --env NAME%s", render.ThereAre(environments))
+		err = fmt.Errorf("which environment? write --env NAME%s", render.ListNames(environments))
 	}
 	return q, err
 }
@@ -138,7 +138,7 @@ func (f explainFlags) environmentOf(file string, environments []string) (string,
 	case f.namespace != "":
 		return "", errors.New("--namespace is for KIND/NAME: leave it out with a FILE")
 	case isRendered && said == "":
-		return "", fmt.Errorf("%s is of no environment%s", file, render.ThereAre(environments))
+		return "", fmt.Errorf("%s is of no environment%s", file, render.ListNames(environments))
 	case isRendered && f.environment != "" && f.environment != said:
 		return "", fmt.Errorf("%s is of %s: leave out --env %s", file, said, f.environment)
 	}

@@ -30,7 +30,7 @@ type source struct {
 // readSource renders the environment. It returns problems where HEAD does not have exactly its sources
 // and rendered files.
 func (p *publisher) readSource(ctx context.Context, repository *render.Repository, progress func(step string)) ([]manifest.Problem, error) {
-	return render.UpdateOne(ctx, repository, p.Environment, progress, func(e render.EnvironmentUpdate) ([]manifest.Problem, error) {
+	return render.UpdateOne(ctx, repository, p.Environment, progress, func(e render.TreeUpdate) ([]manifest.Problem, error) {
 		progress("comparing with HEAD")
 		s := &source{git: p.git, dir: repository.Dir(), folder: p.folder, wrong: map[string]string{}}
 		if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
@@ -43,7 +43,7 @@ func (p *publisher) readSource(ctx context.Context, repository *render.Repositor
 }
 
 // compare compares the work tree with a commit.
-func (s *source) compare(ctx context.Context, commit string, e render.EnvironmentUpdate) error {
+func (s *source) compare(ctx context.Context, commit string, e render.TreeUpdate) error {
 	tops := make([]string, 0, len(e.Sources)+1)
 	tops = append(tops, s.folder)
 	for _, file := range e.Sources {
@@ -100,7 +100,7 @@ func (s *source) compareSources(ctx context.Context, files []string) error {
 
 // findMissing reports files of HEAD beside the sources of the environment that the work tree lacks, as in
 // a sparse checkout: with them the environment may render to something else.
-func (s *source) findMissing(e render.EnvironmentUpdate) {
+func (s *source) findMissing(e render.TreeUpdate) {
 	folders := map[string]bool{}
 	for _, file := range e.Sources {
 		folders[path.Dir(file)] = true

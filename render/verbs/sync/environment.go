@@ -29,7 +29,7 @@ type environment struct {
 	// HasSOPS reports whether an object is encrypted by SOPS.
 	HasSOPS bool
 	// Substitution is what Flux substitutes in it; nil where that is nothing.
-	Substitution *render.Substitution
+	Substitution *render.PostBuild
 	// TargetNamespace is the namespace for all objects, if none of them names its own.
 	TargetNamespace string
 
@@ -62,7 +62,7 @@ func readEnvironment(repository *render.Repository, name string) (*environment, 
 	if len(e.WithoutNamespace) > 0 && !isMixed {
 		e.TargetNamespace = metav1.NamespaceDefault
 	}
-	if e.Substitution, err = repository.Substitution(name); err != nil {
+	if e.Substitution, err = repository.PostBuild(name); err != nil {
 		return nil, err
 	}
 	return e, e.findElsewhere(repository, name, objects)

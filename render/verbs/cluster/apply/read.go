@@ -20,7 +20,7 @@ func Read(ctx context.Context, repository *render.Repository, environment string
 		}
 		return nil, nil, err
 	}
-	problems, err = render.UpdateOne(ctx, repository, environment, progress, func(e render.EnvironmentUpdate) (problems []manifest.Problem, err error) {
+	problems, err = render.UpdateOne(ctx, repository, environment, progress, func(e render.TreeUpdate) (problems []manifest.Problem, err error) {
 		if e.Plan.Changes() {
 			return nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first", path.Join(tree.Folder, environment), path.Join(tree.EnvironmentsFolder, environment), environment)
 		}

@@ -1,11 +1,11 @@
-package source
+package text
 
 import (
 	"slices"
 	"testing"
 )
 
-func TestConflictsAreReportedWhereTheyStart(t *testing.T) {
+func TestConflictsReturnsFirstLines(t *testing.T) {
 	for content, want := range map[string][]int{
 		"":                                      nil,
 		"a: b\n":                                nil,
@@ -21,7 +21,7 @@ func TestConflictsAreReportedWhereTheyStart(t *testing.T) {
 		"<<<<<<<a\n=======b\n>>>>>>>c\n<<<<<< a\n====\n>>>>>> b":               nil,
 		"<<<<<<< a\n<<<<<<<<< b\n=========\n>>>>>>>>> c\n=======\n>>>>>>> d\n": {1},
 	} {
-		if got := conflictLines([]byte(content)); !slices.Equal(got, want) {
+		if got := Conflicts([]byte(content)); !slices.Equal(got, want) {
 			t.Errorf("%q: lines %v, want %v", content, got, want)
 		}
 	}

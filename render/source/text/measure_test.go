@@ -1,4 +1,4 @@
-package source
+package text
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The schema of a large CustomResourceDefinition in flow style stands for no more than is written.
-func TestFlowStyleIsNoGrowth(t *testing.T) {
+// The schema of a large CustomResourceDefinition in flow style is indented deeply, and does not grow.
+func TestMeasureAllowsFlowStyle(t *testing.T) {
 	const levels = 20
 	text := "[" + strings.Repeat(strings.Repeat("{type: object, properties: {a: ", levels)+"{type: string, b: c, d: e}"+strings.Repeat("}}", levels)+", ", 5_000) + "]"
 	var root yaml.Node

@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Whatever kustomize would fetch is remote: where there is no git it says so of each.
-func TestWhatKustomizeFetchesIsRemote(t *testing.T) {
+// Without git, kustomize returns an error for each path that it would fetch.
+func TestRemoteMatchesEveryPathThatKustomizeFetches(t *testing.T) {
 	t.Setenv("PATH", "")
-	log.SetOutput(io.Discard) // it warns of git::
+	log.SetOutput(io.Discard) // kustomize warns of git::
 	defer log.SetOutput(log.Default().Writer())
 	fs := filesys.MakeFsInMemory()
 	if err := fs.MkdirAll("/here"); err != nil {

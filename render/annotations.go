@@ -1,0 +1,148 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"path"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/apiserver"
+)
+
+// KubernetesVersions returns the minor versions of Kubernetes that an environment may name, the
+// oldest first.
+func KubernetesVersions() (names []string) {
+	for _, v := range apiserver.Versions() {
+		names = append(names, v.String())
+	}
+	return names
+}
+
+// CheckKubernetes returns an error, with the known versions, unless text is one of them.
+func CheckKubernetes(text string) error {
+	_, err := apiserver.ParseVersion(text)
+	return err
+}
+
+// readKubernetes reads the version of Kubernetes that the environment is for.
+func (in *input) readKubernetes() []manifest.Problem {
+	return in.readAnnotation(tree.KubernetesAnnotation, func(version string) (err error) {
+		in.kubernetes, err = apiserver.ParseVersion(version)
+		return err
+	})
+}
+
+// readAnnotation calls use with an annotation of the environment's kustomization, if it has that.
+// The annotation has no effect on the kustomizations of bases: there it is a problem.
+func (in *input) readAnnotation(name string, use func(value string) error) (problems []manifest.Problem) {
+	own := in.sources.Kustomizations[in.folder]
+	_, ownHas := annotationOf(own, name)
+	for _, k := range in.sources.Kustomizations {
+		text, has := annotationOf(k, name)
+		var message string
+		switch {
+		case !has:
+		case k == own:
+			if err := use(text); err != nil {
+				message = err.Error()
+			}
+		case !ownHas:
+			message = "only the kustomization of an environment says this: write it in " + path.Join(source.Relative(in.folder), "kustomization.yaml")
+		}
+		if message != "" {
+			line := in.sources.Line(k.File, "metadata", "annotations", name)
+			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line, Message: name + ": " + message})
+		}
+	}
+	return problems
+}
+
+// annotationOf returns an annotation of a kustomization, which may be nil.
+func annotationOf(k *source.Kustomization, name string) (value string, ok bool) {
+	if k == nil || k.MetaData == nil {
+		return "", false
+	}
+	value, ok = k.MetaData.Annotations[name]
+	return value, ok
+}
+
+// PostBuild is how Flux substitutes variables in a rendered environment: spec.postBuild of its
+// Kustomization.
+type PostBuild struct {
+	verdict.Substitution
+	// ConfigMaps are the names of the ConfigMaps with the values.
+	ConfigMaps []string
+}
+
+// readPostBuild reads how Flux substitutes variables in the environment.
+func (in *input) readPostBuild() (problems []manifest.Problem) {
+	return in.readAnnotation(verdict.SubstituteAnnotation, func(file string) (err error) {
+		in.postBuild, err = readPostBuild(in.sources.FS, in.folder, file)
+		return err
+	})
+}
+
+// readPostBuild reads the values of variables from a file of an environment.
+func readPostBuild(files *source.FileSystem, folder, file string) (*PostBuild, error) {
+	b := &PostBuild{}
+	if file == verdict.UnknownValues {
+		return b, nil
+	}
+	content, err := files.ReadFile(path.Join(folder, file))
+	if err != nil {
+		return nil, fmt.Errorf("%w: write the path of a file with the ConfigMaps that have the values, or %s", err, verdict.UnknownValues)
+	}
+	b.Values = map[string]string{}
+	for _, document := range source.Documents(content) {
+		var o struct {
+			Kind     string                `json:"kind"`
+			Metadata struct{ Name string } `json:"metadata"`
+			Data     map[string]string     `json:"data"`
+		}
+		if err := yaml.Unmarshal(document, &o); err != nil || o.Kind != "ConfigMap" || o.Metadata.Name == "" {
+			return nil, fmt.Errorf("%s has something other than ConfigMaps with metadata.name and data of text, as Flux reads values from: write those", path.Join(source.Relative(folder), file))
+		}
+		b.ConfigMaps = append(b.ConfigMaps, o.Metadata.Name)
+		maps.Copy(b.Values, o.Data)
+	}
+	return b, nil
+}
+
+// unknownValues returns one warning about all objects with variables of unknown values.
+func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
+	names := p.checker.Unjudged(objects)
+	if len(names) == 0 {
+		return nil
+	}
+	k := p.sources.Kustomizations[p.folder]
+	return []manifest.Problem{{
+		Warning: true,
+		File:    source.Relative(k.File),
+		Line:    p.sources.Line(k.File, "metadata", "annotations", verdict.SubstituteAnnotation),
+		Message: fmt.Sprintf("%s: values that Flux substitutes are not judged, as in %s: name the file with their ConfigMaps here instead of %s",
+			verdict.SubstituteAnnotation, manifest.FirstOf(3, names), verdict.UnknownValues),
+	}}
+}
+
+// PostBuild returns how Flux substitutes variables in an environment; nil if it does not.
+func (r *Repository) PostBuild(environment string) (*PostBuild, error) {
+	files, folder := r.fileSystem(), path.Join("/", tree.EnvironmentsFolder, environment)
+	content, err := files.ReadFile(files.KustomizationFile(folder))
+	var k struct {
+		Metadata types.ObjectMeta `json:"metadata"`
+	}
+	if err == nil {
+		err = yaml.Unmarshal(content, &k)
+	}
+	file, ok := k.Metadata.Annotations[verdict.SubstituteAnnotation]
+	if err != nil || !ok {
+		return nil, err
+	}
+	return readPostBuild(files, folder, file)
+}

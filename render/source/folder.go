@@ -1,0 +1,355 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/source/text"
+)
+
+// Kustomization is a kustomization as kustomize reads it.
+type Kustomization struct {
+	types.Kustomization
+
+	// Folder and File are its paths, from the root.
+	Folder, File string
+	// Paths maps the paths in it to paths from the root.
+	Paths map[string]string
+	// Documents are the documents of its patches, by the path or the text of a patch.
+	Documents map[string][]Document
+
+	root     *yaml.Node // nil if it cannot be read
+	weight   int        // see weightOf
+	standIn  []byte     // its content with the configuration of the kinds, or nil
+	loads    []load
+	patches  []patchDocument
+	texts    []string // files of generators
+	problems problems
+}
+
+// IsEmpty reports whether kustomize refuses a kustomization as empty.
+func (k *Kustomization) IsEmpty() bool { return k.CheckEmpty() != nil }
+
+// folderReader reads the kustomization of a folder, and the files in it other than manifests.
+type folderReader struct {
+	*Kustomization
+	fs       *FileSystem
+	isConfig bool // a generator, transformer or validator loads the folder
+}
+
+// readKustomization reads the kustomization of a folder. The kustomization of the environment isRoot.
+func readKustomization(files *FileSystem, folder, file string, isRoot, isConfig bool) *Kustomization {
+	k := &Kustomization{Folder: folder, File: file, Paths: map[string]string{}, Documents: map[string][]Document{}}
+	r := folderReader{k, files, isConfig}
+	content, ok := r.readFile(file)
+	if !ok {
+		return k
+	}
+	k.weight = weightOf(content)
+	if k.root = r.parseKustomization(content); k.root == nil {
+		return k
+	}
+	for _, f := range loadFields {
+		for _, list := range node.Fields(k.root, f.name) {
+			for _, entry := range node.Items(list) {
+				r.readEntry(f, entry)
+			}
+		}
+	}
+	k.configure(isRoot)
+	k.FixKustomization()
+	return k
+}
+
+func (r folderReader) report(file string, line int, format string, args ...any) {
+	r.problems.add(file, line, format, args...)
+}
+
+// readFile returns the content of a file, unless kustomize cannot read it.
+func (r folderReader) readFile(file string) (content []byte, ok bool) {
+	content, found := readFile(r.fs, file)
+	r.problems = append(r.problems, found...)
+	return content, len(found) == 0
+}
+
+// readFile returns the content of a file, or the problems that keep kustomize from reading it.
+func readFile(files *FileSystem, file string) (content []byte, found problems) {
+	_, content, err := files.find(file)
+	if err != nil {
+		found.add(file, 0, "%v", err)
+		return nil, found
+	}
+	return content, checkConflicts(file, content)
+}
+
+func checkConflicts(file string, content []byte) (found problems) {
+	for _, line := range text.Conflicts(content) {
+		found.add(file, line, "an unresolved merge conflict: keep what is right of it, and remove the lines of <<<<<<<, ======= and >>>>>>>")
+	}
+	return found
+}
+
+// weightOf returns the number of documents that a file without objects counts as, see maxCopies.
+func weightOf(content []byte) int { return 1 + len(content)>>14 }
+
+// loadField is a field of a kustomization that names files to load.
+type loadField struct {
+	name string
+	key  string // of the path in an item; empty if the item is the path
+	is   loadKind
+}
+
+type loadKind int
+
+const (
+	loadObjects loadKind = iota // a file of objects, or a folder with a kustomization
+	loadFolder                  // a folder with a kustomization
+	loadConfig                  // as loadObjects, or objects in place of the path
+	loadPatches                 // a file of patches, or the patches in place of the path
+	loadPatch                   // a file of patches
+	inlinePatch                 // no path, but the patches themselves
+	loadYAML                    // a file of one YAML document
+	loadAny                     // any file, perhaps with a name: name=file
+)
+
+func (is loadKind) mayBeFolder() bool {
+	return is == loadObjects || is == loadFolder || is == loadConfig
+}
+
+var loadFields = []loadField{
+	{"resources", "", loadObjects}, {"bases", "", loadObjects}, {"components", "", loadFolder},
+	{"generators", "", loadConfig}, {"transformers", "", loadConfig}, {"validators", "", loadConfig},
+	{"patches", "path", loadPatch}, {"patchesJson6902", "path", loadPatch}, {"patchesStrategicMerge", "", loadPatches},
+	{"patches", "patch", inlinePatch}, {"patchesJson6902", "patch", inlinePatch},
+	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML}, {"openapi", "path", loadYAML},
+	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadAny}, {"configMapGenerator", "env", loadAny},
+	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadAny}, {"secretGenerator", "env", loadAny},
+}
+
+// readEntry reads the files, or the YAML in their place, that an entry of a field loads.
+func (r folderReader) readEntry(f loadField, entry *yaml.Node) {
+	values := []*yaml.Node{entry}
+	if f.key != "" {
+		values = node.Fields(entry, f.key)
+	}
+	for _, value := range values {
+		for _, item := range node.Items(value) {
+			if item.Kind == yaml.ScalarNode && !node.IsNull(item) {
+				r.readValue(f, item, targetOf(entry))
+			}
+		}
+	}
+}
+
+// targetOf returns the target of a patch, or nil. An empty mapping is a target, null is not.
+func targetOf(entry *yaml.Node) (target *yaml.Node) {
+	for _, value := range node.Fields(entry, "target") {
+		if !node.IsNull(value) {
+			target = value
+		}
+	}
+	return target
+}
+
+// readValue reads a file that a field loads, or the YAML in place of its path. A patch may have a
+// target.
+func (r folderReader) readValue(f loadField, value, target *yaml.Node) {
+	switch {
+	case f.is == inlinePatch:
+		r.addPatches(value, target, r.readYAML(r.File, text.SplitScalar(value), f))
+		return
+	case (f.is == loadPatches || f.is == loadConfig) && r.isInline(value.Value):
+		r.readInline(f, value)
+		return
+	}
+	if wrong := r.addPath(value.Value, f); wrong != "" {
+		r.report(r.File, value.Line, "%s", wrong)
+		return
+	}
+	resolved := r.Paths[value.Value]
+	switch f.is {
+	case loadAny:
+		r.texts = append(r.texts, resolved)
+		_, content, err := r.fs.find(resolved)
+		if err == nil && (f.key != "files" || text.HasWholeConflict(content)) { // kustomize reports the error
+			r.problems = append(r.problems, checkConflicts(resolved, content)...)
+		}
+	case loadYAML, loadPatch, loadPatches:
+		content, ok := r.readFile(resolved)
+		if !ok {
+			return
+		}
+		r.weight += weightOf(content)
+		documents := r.readYAML(resolved, text.Split(content), f)
+		r.Documents[value.Value] = documents
+		if f.name == "configurations" && len(documents) == 1 {
+			r.checkFields(resolved, documents[0].Node, content, reflect.TypeFor[Configuration]())
+		}
+		if f.is != loadYAML {
+			r.addPatches(value, target, documents)
+		}
+	default:
+		r.addLoad(load{by: r.Kustomization, from: f, line: value.Line, path: resolved, isDir: r.fs.IsDir(resolved), isConfig: r.isConfig || f.is == loadConfig})
+	}
+}
+
+// addPath resolves a path that a field loads, or returns its problem.
+func (r folderReader) addPath(name string, f loadField) (wrong string) {
+	entry := name
+	if _, after, ok := strings.Cut(name, "="); ok && f.is == loadAny {
+		name = after
+	}
+	resolved, isDir, wrong := r.resolve(name, f)
+	switch {
+	case wrong != "":
+		return wrong
+	case isDir && !f.is.mayBeFolder():
+		return name + " is a folder: write the path of a file"
+	case isDir && r.fs.KustomizationFile(resolved) == "":
+		return name + " has no kustomization.yaml: write one there, or list its files here"
+	case !isDir && f.is == loadFolder:
+		return name + " is a file: write the path of a folder with a kustomization.yaml"
+	case !isDir && !strings.HasPrefix(resolved, strings.TrimSuffix(r.Folder, "/")+"/"):
+		return fmt.Sprintf("%s is outside %s: kustomize loads only files below the kustomization; %s", name, Relative(r.Folder), f.adviceOutside())
+	}
+	r.Paths[entry] = resolved
+	return ""
+}
+
+// adviceOutside returns the advice for a file outside the folder of the kustomization.
+func (f loadField) adviceOutside() string {
+	switch {
+	case f.name == "openapi":
+		return "copy it here"
+	case f.is.mayBeFolder(), f.is == loadAny:
+		return "write a kustomization.yaml beside it that has it under " + f.name + ", and list that folder under resources"
+	}
+	return "write a kustomization.yaml of kind Component beside it that has it under " + f.name + ", and list that folder under components"
+}
+
+// remote matches every path that kustomize would fetch: a URL, a git repository, or a user at a host.
+var remote = regexp.MustCompile(`(?i)^(git::|gh:|https?:|[a-z][a-z0-9+.-]*://|[a-z][a-z0-9-]*@[^/:]*[/:]|(www\.)?github\.com[:/])`)
+
+// resolve finds a path of a kustomization, or returns its problem.
+func (r folderReader) resolve(name string, f loadField) (resolved string, isDir bool, wrong string) {
+	switch {
+	case name == "":
+		return "", false, f.name + ": an empty path: remove it"
+	case strings.Contains(name, "\n"):
+		return "", false, fmt.Sprintf("%s: %s is no path: write that of a file, on one line", f.name, text.Clip(name))
+	case path.IsAbs(name):
+		return "", false, fmt.Sprintf("%s is absolute: write a path relative to %s", name, Relative(r.Folder))
+	}
+	resolved, isDir, err := r.fs.Resolve(path.Join(r.Folder, name))
+	exists := !errors.Is(err, fs.ErrNotExist)
+	isRemote := remote.MatchString(name) && (!exists || isDir || strings.HasPrefix(strings.ToLower(name), "http"))
+	switch {
+	case isRemote && exists:
+		return "", false, fmt.Sprintf("kustomize may take %s for a remote repository: write ./%s for what is here", name, name)
+	case isRemote:
+		return "", false, name + " is remote: rendering reads only this repository; copy it here and write its path"
+	case !exists:
+		return "", false, name + ": no such file or folder in this repository"
+	case err != nil:
+		return "", false, err.Error()
+	}
+	return resolved, isDir, ""
+}
+
+// readYAML returns the documents of a file that a field loads, or of the YAML in its place.
+func (r folderReader) readYAML(file string, texts []text.Document, f loadField) (documents []Document) {
+	for _, d := range texts {
+		if d.IsTabbedJSON() {
+			continue
+		}
+		parsed, growth, err := d.Parse()
+		root, found := r.fs.disk.admitDocument(file, parsed, growth, err)
+		r.problems = append(r.problems, found...)
+		if root == nil || node.IsNull(root) {
+			continue
+		}
+		if r.isConfig { // transformers may parse texts
+			r.problems = append(r.problems, checkTexts(r.fs.disk, file, root, maxTextLevels)...)
+		}
+		if len(documents) > 0 && (documents[0].Node.Kind == yaml.SequenceNode || f.is == loadYAML) {
+			r.report(file, root.Line, "a second document, which kustomize does not read: make one of both, or a file of each")
+		}
+		documents = append(documents, splitList(file, root, false)...)
+	}
+	return documents
+}
+
+// patchDocument is a patch of objects.
+type patchDocument struct {
+	Document
+	kind      string // of the objects: a pattern, "" for any
+	hasTarget bool   // it selects the objects in place of the document's name
+}
+
+// addPatches adds the patches of an entry, which may have a target.
+func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document) {
+	r.Documents[entry.Value] = documents
+	for _, d := range documents {
+		if d.Node.Kind == yaml.SequenceNode && len(d.Node.Content) > 0 && target == nil {
+			r.report(r.File, entry.Line, "a JSON patch needs a target: list it under patches, with target: and the kind and name of what it changes, or target: {} to change everything")
+		}
+		kind := d.Kind
+		if target != nil { // kustomize ignores the kind in the document
+			kind, d.APIVersion = node.Text(target, "kind"), ""
+		}
+		if d.Kind == "" && kind != "" {
+			d.Kind, d.Name = kind, node.Text(target, "name")
+		}
+		r.patches = append(r.patches, patchDocument{d, kind, target != nil})
+	}
+}
+
+// isInline reports whether kustomize reads a value as YAML and not as a path.
+func (r folderReader) isInline(value string) bool {
+	if strings.Contains(value, "\n") {
+		return true
+	}
+	var root yaml.Node
+	err := yaml.Unmarshal([]byte(value), &root)
+	if err == nil && (len(root.Content) == 0 || root.Content[0].Kind == yaml.ScalarNode) {
+		return false
+	}
+	if err == nil && node.Text(root.Content[0], "kind") != "" {
+		return true
+	}
+	return !r.fs.Exists(path.Join(r.Folder, value)) && (err == nil || strings.HasPrefix(value, "{"))
+}
+
+// readInline reads the objects in place of a path.
+func (r folderReader) readInline(f loadField, value *yaml.Node) {
+	before := len(r.problems)
+	documents := r.readYAML(r.File, text.SplitScalar(value), f)
+	if len(r.problems) > before {
+		return
+	}
+	for _, d := range documents {
+		if d.Node.Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
+			r.report(r.File, d.Node.Line, "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name", f.name, text.Clip(value.Value))
+			return
+		}
+	}
+	switch {
+	case len(documents) == 0:
+		r.report(r.File, value.Line, "%s: an empty text: remove it", f.name)
+	case f.is == loadPatches:
+		r.addPatches(value, nil, documents)
+	default:
+		for _, d := range documents {
+			r.problems = append(r.problems, checkConfig(r.fs.disk, d)...)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package source
+
+import (
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// load is an entry of a kustomization that loads a file of objects, or a folder.
+type load struct {
+	by    *Kustomization
+	from  loadField
+	line  int
+	path  string
+	isDir bool
+
+	// isConfig marks objects that configure generators, transformers or validators and are not
+	// built: those of such a field, and of a folder that one loads.
+	isConfig bool
+}
+
+// list returns the name of the list to which kustomize adds the loaded objects. It refuses two
+// objects with one ID there.
+func (l load) list() string {
+	if l.from.name == "bases" {
+		return l.by.Folder + " resources"
+	}
+	return l.by.Folder + " " + l.from.name
+}
+
+// addLoad adds an entry, unless its list has the same path already.
+func (r folderReader) addLoad(l load) {
+	isSame := func(other load) bool { return other.path == l.path && other.list() == l.list() }
+	if l.from.is != loadFolder && slices.ContainsFunc(r.loads, isSame) {
+		r.report(r.File, l.line, "%s is listed twice: remove one", Relative(l.path))
+		return
+	}
+	r.loads = append(r.loads, l)
+}
+
+// checkKinds reports components that are loaded as kustomizations, and the reverse.
+func checkKinds(loads []load, kustomizations map[string]*Kustomization) (found problems) {
+	for _, l := range loads {
+		k := kustomizations[l.path]
+		switch isComponent := k != nil && k.Kind == types.ComponentKind; {
+		case k == nil || k.Kind == "": // it has problems
+		case isComponent && l.from.is != loadFolder:
+			found.add(l.by.File, l.line, "%s is a Component: list it under components", Relative(l.path))
+		case !isComponent && l.from.is == loadFolder:
+			found.add(l.by.File, l.line, "%s is no Component: list it under resources, or write kind: Component there", Relative(l.path))
+		}
+	}
+	return found
+}
+
+// checkDuplicates reports objects that a list has twice. Two kustomizations may each load an object
+// of one ID, as they may rename them.
+func checkDuplicates(loads []load, documents map[string][]Document) (found []manifest.Problem) {
+	type inList struct {
+		list string
+		id   manifest.ID
+	}
+	first := map[inList]Document{}
+	for _, l := range loads {
+		if l.isDir {
+			continue
+		}
+		list := l.list()
+		for _, d := range documents[l.path] {
+			if other, ok := first[inList{list, d.ID}]; ok && d.Name != "" {
+				found = append(found, DuplicateProblem(d, other))
+			} else {
+				first[inList{list, d.ID}] = d
+			}
+		}
+	}
+	return found
+}
+
+// DuplicateProblem returns the problem of a document with the object of another document.
+func DuplicateProblem(d, other Document) manifest.Problem {
+	p := manifest.Duplicate(position(other.File, other.Node.Line))
+	p.File, p.Line = d.Position()
+	p.Object = d.String()
+	return p
+}
+
+// position returns file:line.
+func position(file string, line int) string {
+	return manifest.Problem{File: Relative(file), Line: line}.Position()
+}
+
+// Fork returns the path at which an object of a file comes into the environment several times, and the
+// positions of the entries that load it.
+func (s *Sources) Fork(file string) (path string, positions []string) {
+	for path = file; ; {
+		var by []load
+		for _, l := range s.loads {
+			if l.path == path && !l.isConfig {
+				by = append(by, l)
+			}
+		}
+		if len(by) != 1 {
+			for _, l := range by {
+				positions = append(positions, position(l.by.File, l.line))
+			}
+			slices.Sort(positions)
+			return Relative(path), positions
+		}
+		path = by[0].by.Folder // no folder loads itself
+	}
+}
+
+// maxCopies bounds the documents and folders that are loaded again. kustomize compares each object
+// with each.
+const maxCopies = 4_000
+
+// checkLoads reports a folder that loads itself, or the entry that exceeds maxCopies, as when each of
+// many folders loads the next two.
+func checkLoads(roots []string, s *Sources) (found problems) {
+	byFolder, weights := map[string][]load{}, map[string]int{}
+	for _, l := range s.loads {
+		byFolder[l.by.Folder] = append(byFolder[l.by.Folder], l)
+	}
+	for _, k := range s.Kustomizations {
+		weights[k.Folder] = k.weight
+	}
+	for _, m := range s.Manifests {
+		weights[m.File] = len(m.Texts)
+	}
+	var open []string // the folders from the root to the current one
+	isLoaded, copies := map[string]bool{}, 0
+	var follow func(folder string) (isBounded bool)
+	follow = func(folder string) bool {
+		isLoaded[folder], open = true, append(open, folder)
+		for _, l := range byFolder[folder] {
+			isWithin := func(folder string) bool { return strings.HasPrefix(folder+"/", strings.TrimSuffix(l.path, "/")+"/") }
+			if slices.ContainsFunc(open, isWithin) {
+				found.add(l.by.File, l.line, "%s is, or contains, a folder that leads here: remove this entry, or one on the way", Relative(l.path))
+				return false
+			}
+			if isLoaded[l.path] {
+				copies += max(1, weights[l.path])
+			}
+			if copies > maxCopies {
+				found.add(l.by.File, l.line, "%s would be loaded again and again, which makes over %d copies of what is in files: load folders less often, or have fewer objects in them", Relative(l.path), maxCopies)
+				return false
+			}
+			isLoaded[l.path] = true
+			if l.isDir && !follow(l.path) {
+				return false
+			}
+		}
+		open = open[:len(open)-1]
+		return true
+	}
+	for _, root := range roots {
+		if !follow(root) {
+			break
+		}
+	}
+	return found
+}

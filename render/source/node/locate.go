@@ -1,0 +1,159 @@
+package node
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// Test reports whether a node may have the value of a problem. A nil Test accepts every node.
+type Test func(*yaml.Node) bool
+
+// Accepts reports whether there is a node and the test accepts it.
+func (t Test) Accepts(node *yaml.Node) bool { return node != nil && (t == nil || t(node)) }
+
+// TestOf returns a test for the value, or the type, of a problem.
+func TestOf(value manifest.Value) Test {
+	if value.Type != "" {
+		tags, ok := jsonTypes[value.Type]
+		if !ok {
+			return nil
+		}
+		return func(node *yaml.Node) bool { return strings.Contains(tags, node.ShortTag()) }
+	}
+	switch reflect.ValueOf(value.Is).Kind() { // Kubernetes has types of its own for enums
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		return func(node *yaml.Node) bool {
+			return node.Kind != yaml.ScalarNode || node.Value == fmt.Sprint(value.Is)
+		}
+	}
+	return nil
+}
+
+// jsonTypes maps JSON types to the YAML tags of their values.
+var jsonTypes = map[string]string{
+	"string": "!!str", "integer": "!!int", "number": "!!int !!float", "bool": "!!bool", "boolean": "!!bool",
+	"object": "!!map", "array": "!!seq", "null": "!!null",
+}
+
+// Line returns the line of a field of a document, or of the innermost mapping around a missing
+// field; 0 without a document.
+func Line(document *yaml.Node, keys ...string) int {
+	if document == nil {
+		return 0
+	}
+	for ; ; keys = keys[:len(keys)-1] {
+		if key, _ := Walk(document, keys, nil); key != nil {
+			return key.Line
+		}
+	}
+}
+
+// At returns the node of an object or a patch that sets a field, or nil.
+func At(document *yaml.Node, keys []string, test Test) *yaml.Node {
+	if document.Kind == yaml.SequenceNode {
+		return operationAt(document, keys, test)
+	}
+	if key, value := Walk(document, keys, test); test.Accepts(value) {
+		return key
+	}
+	return nil
+}
+
+// operationAt returns the operation of a JSON 6902 patch that sets or removes a field, or else
+// the last operation within the field.
+func operationAt(operations *yaml.Node, keys []string, test Test) (found *yaml.Node) {
+	for _, operation := range operations.Content {
+		prefix := JSONPointer(Text(operation, "path"))
+		if len(prefix) > len(keys) {
+			if slices.EqualFunc(prefix[:len(keys)], keys, pointsAt) {
+				found = operation
+			}
+			continue
+		}
+		if !slices.EqualFunc(prefix, keys[:len(prefix)], pointsAt) {
+			continue
+		}
+		set, value := Entry(operation, "value")
+		if set == nil && Text(operation, "op") == "remove" && test == nil {
+			return operation
+		}
+		if value == nil {
+			continue
+		}
+		if key, value := Walk(value, keys[len(prefix):], test); test.Accepts(value) {
+			if len(prefix) == len(keys) {
+				return set
+			}
+			return key
+		}
+	}
+	return found
+}
+
+// pointsAt reports whether a part of the path of an operation stands for a key. The part "-" appends
+// an item to a list, so it may stand for any index.
+func pointsAt(part, key string) bool {
+	_, err := strconv.Atoi(key)
+	return part == key || part == "-" && err == nil
+}
+
+// JSONPointer splits the path of an operation of a JSON 6902 patch into keys.
+func JSONPointer(pointer string) []string {
+	keys := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := range keys {
+		keys[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(keys[i])
+	}
+	return keys
+}
+
+// Walk returns the key and value nodes at keys, or nil. In a list it tries the item with the index
+// among the keys first, and then, if there is a test or no index, every item: the indexes of a patch
+// are its own. An item of a list is its own key.
+func Walk(node *yaml.Node, keys []string, test Test) (key, value *yaml.Node) {
+	if len(keys) == 0 {
+		return node, node
+	}
+	if node.Kind != yaml.SequenceNode {
+		if key, value = foldedEntry(node, keys[0]); value == nil || len(keys) == 1 {
+			return key, value
+		}
+		return Walk(value, keys[1:], test)
+	}
+	items := node.Content
+	if index, err := strconv.Atoi(keys[0]); err == nil {
+		keys, items = keys[1:], nil
+		if index >= 0 && index < len(node.Content) {
+			items = []*yaml.Node{node.Content[index]}
+		}
+		if test != nil {
+			items = append(items, node.Content...)
+		}
+	}
+	for _, item := range items {
+		if key, value = Walk(item, keys, test); test.Accepts(value) {
+			return key, value
+		}
+	}
+	return nil, nil
+}
+
+// foldedEntry returns the entry of a mapping with a key or else, in another case, the first such
+// entry: the API server names some fields as its Go code does.
+func foldedEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
+	for k, v := range Entries(mapping) {
+		if k.Value == name {
+			return k, v
+		}
+		if key == nil && strings.EqualFold(k.Value, name) {
+			key, value = k, v
+		}
+	}
+	return key, value
+}

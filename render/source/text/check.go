@@ -1,0 +1,143 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/source/node"
+)
+
+// byteOrderMark may start a file.
+const byteOrderMark = "\ufeff"
+
+// checkCharacters returns an error for a character that YAML refuses, or reads as another.
+func (d Document) checkCharacters() error {
+	content := d.Content
+	if d.first == 1 && !d.isQuoted {
+		content = bytes.TrimPrefix(content, []byte(byteOrderMark))
+	}
+	for i := 0; i < len(content); {
+		r, size := rune(content[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(content[i:])
+		}
+		if wrong := checkCharacter(r, size, content[i+size:]); wrong != "" {
+			return Error{1 + bytes.Count(content[:i], []byte("\n")), wrong}
+		}
+		i += size
+	}
+	return nil
+}
+
+// checkCharacter returns the problem of a character before some bytes, or "".
+func checkCharacter(r rune, size int, next []byte) string {
+	switch {
+	case r == '\u0085' || r == '\u2028' || r == '\u2029':
+		return fmt.Sprintf(`the character U+%04X ends a line of YAML: write it as "\u%04x", in double quotes`, r, r)
+	case r == '\r' && (len(next) == 0 || next[0] != '\n'):
+		return `a carriage return alone ends a line of YAML: end lines with a line feed, or write it as "\r", in double quotes`
+	case string(r) == byteOrderMark:
+		return "a byte order mark is only for the start of a file: remove it"
+	case r == utf8.RuneError && size == 1:
+		return "is not UTF-8: save the file as UTF-8"
+	case r < ' ' && r != '\n' && r != '\t' && r != '\r', r == 0x7f, 0x80 <= r && r < 0xa0, r == 0xfffe, r == 0xffff:
+		return fmt.Sprintf(`the character U+%04X cannot be in YAML: remove it, or write it as "\u%04x", in double quotes`, r, r)
+	}
+	return ""
+}
+
+var (
+	documentEnd = regexp.MustCompile(`(?m)^\.\.\.(?:[ \t\r].*)?$`)
+
+	// badSeparator matches a line that separates documents for kustomize, and not in YAML.
+	badSeparator = regexp.MustCompile(`(?m)^---[^ \t\r\n].*$`)
+)
+
+// checkMarkers returns an error for text that document markers hide from kustomize.
+func (d Document) checkMarkers() error {
+	if first, _, _ := bytes.Cut(d.Content, []byte("\n")); d.follows && !isBlank(first) {
+		return Error{1, "a document starts on the line after ---: write what follows --- there"}
+	}
+	if at := badSeparator.FindIndex(d.Content); at != nil && at[0] > 0 {
+		return Error{d.lineOf(at[0]), fmt.Sprintf("%s is no separator of documents: write --- alone, or indent it if it is text", Clip(string(d.Content[at[0]:at[1]])))}
+	}
+	at := documentEnd.FindIndex(d.Content)
+	if at == nil {
+		return nil
+	}
+	line := d.lineOf(at[0])
+	for text := range bytes.Lines(d.Content[at[0]:]) {
+		if !isBlank(bytes.TrimPrefix(text, []byte("..."))) {
+			return Error{line, "what follows ... is not read: start a document with ---"}
+		}
+		line++
+	}
+	return nil
+}
+
+// checkKeys returns an error for a key that a mapping has twice, or that is not text.
+func checkKeys(n *yaml.Node) error {
+	isKnown := make(map[string]bool, len(n.Content)/2)
+	for i, child := range n.Content {
+		if err := checkKeys(child); err != nil {
+			return err
+		}
+		if n.Kind != yaml.MappingNode || i%2 == 1 {
+			continue
+		}
+		switch key := node.Deref(child); {
+		case key.Kind != yaml.ScalarNode:
+			return Error{child.Line, "malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
+		case node.IsNull(key):
+			return Error{child.Line, fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value)}
+		case isKnown[key.Value]:
+			return Error{child.Line, fmt.Sprintf("malformed YAML: mapping key %q already defined", key.Value)}
+		default:
+			isKnown[key.Value] = true
+		}
+	}
+	return nil
+}
+
+var (
+	// conflictMark matches a line that git leaves in a file with a merge conflict. YAML has no such
+	// line, as text is indented.
+	conflictMark = regexp.MustCompile(`(?m)^(?:<{7}|\|{7}|={7}|>{7})(?:[ \t].*)?\r?$`)
+
+	// wholeConflict matches all lines of a conflict. In text other than YAML, ======= may underline a
+	// heading.
+	wholeConflict = regexp.MustCompile(`(?ms)^<{7}(?:[ \t][^\n]*)?\r?$.*?^={7}(?:[ \t][^\n]*)?\r?$.*?^>{7}(?:[ \t][^\n]*)?\r?$`)
+)
+
+// Conflicts returns the lines, from 1, at the start of each merge conflict: the first mark, and each
+// <<<<<<< after it.
+func Conflicts(content []byte) (lines []int) {
+	if !slices.ContainsFunc([]string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"}, func(mark string) bool { return bytes.Contains(content, []byte(mark)) }) {
+		return nil // faster than the expression
+	}
+	for _, at := range conflictMark.FindAllIndex(content, -1) {
+		if content[at[0]] == '<' || len(lines) == 0 {
+			lines = append(lines, 1+bytes.Count(content[:at[0]], []byte("\n")))
+		}
+	}
+	return lines
+}
+
+// HasWholeConflict reports whether content has all lines of a merge conflict.
+func HasWholeConflict(content []byte) bool { return wholeConflict.Match(content) }
+
+// Clip returns a text on one line, shortened for a message.
+func Clip(text string) string {
+	const most = 60
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\n", " "))
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
