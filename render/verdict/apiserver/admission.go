@@ -18,8 +18,8 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Admitted returns an object as kube-apiserver shows it to admission policies, but for what a
-// cluster knows of ServiceAccounts and of classes.
+// Admitted returns an object as admission policies see it. Values from ServiceAccounts and classes of
+// a cluster are missing.
 func (k Kind) Admitted(content map[string]any) (*unstructured.Unstructured, error) {
 	decoded, err := k.Decode(content)
 	if err != nil {
@@ -35,7 +35,7 @@ func (k Kind) Admitted(content map[string]any) (*unstructured.Unstructured, erro
 	return &unstructured.Unstructured{Object: admitted}, err
 }
 
-// complete fills in what a request to create an object does.
+// complete sets the fields that a create request sets.
 func (k Kind) complete(decoded kind.Object) {
 	switch object := decoded.(type) {
 	case *core.Pod:
@@ -50,7 +50,7 @@ func (k Kind) complete(decoded kind.Object) {
 	k.prepare(k.begin(decoded), decoded)
 }
 
-// completePod gives a Pod what admission plugins give each that leaves it out.
+// completePod sets the fields that admission plugins set in each Pod without them.
 // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
 func completePod(spec *core.PodSpec) {
 	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, "default")
@@ -67,8 +67,8 @@ func completePod(spec *core.PodSpec) {
 	}
 }
 
-// allocate gives a Service addresses and ports, if not those that it will have: their
-// ranges are the cluster's, mostly of IPv4.
+// allocate sets addresses and ports of a Service to examples: the cluster decides about the values.
+// Most clusters have IPv4.
 func allocate(spec *core.ServiceSpec) {
 	synchronize(spec)
 	if spec.Type == core.ServiceTypeExternalName {
@@ -94,20 +94,20 @@ func allocate(spec *core.ServiceSpec) {
 	}
 }
 
-// protect adds a finalizer to an object of storage.
+// protect adds a finalizer.
 func protect(object metav1.Object, finalizer string) {
 	if !slices.Contains(object.GetFinalizers(), finalizer) {
 		object.SetFinalizers(append(object.GetFinalizers(), finalizer))
 	}
 }
 
-// Resource returns the name that the kind has in the rules of admission policies.
+// Resource returns the resource of the kind, its name in the rules of admission policies.
 func (k Kind) Resource() schema.GroupVersionResource {
 	resource, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
 	return resource
 }
 
-// Conversion converts what Admitted returns to any of the versions.
+// Conversion converts admitted objects to any of the versions.
 func Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInterfaces {
 	return &admission.RuntimeObjectInterfaces{
 		ObjectCreater:            legacyscheme.Scheme,
@@ -118,7 +118,7 @@ func Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInter
 	}
 }
 
-// convertor converts by way of the internal version, as kube-apiserver does.
+// convertor converts through the internal version, as kube-apiserver does.
 type convertor struct{ *runtime.Scheme }
 
 // Convert converts an unstructured object to a typed one.
@@ -138,7 +138,7 @@ func (c convertor) Convert(in, out, _ any) error {
 	return c.Scheme.Convert(internal, out, nil)
 }
 
-// Kinds returns the kinds that are served, in the order of their names and versions.
+// Kinds returns the kinds that the version serves, sorted.
 func (v Version) Kinds() (served []Kind) {
 	for gvk := range kinds() {
 		if k, ok := v.Lookup(gvk); ok {

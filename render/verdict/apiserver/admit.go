@@ -11,8 +11,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 )
 
-// admit returns why the admission plugins that are on in every kube-apiserver would
-// refuse an object, as far as that is known without the cluster.
+// admit returns the errors of the admission plugins that every kube-apiserver has enabled, unless they
+// depend on the cluster.
 // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
 func admit(decoded runtime.Object) field.ErrorList {
 	switch object := decoded.(type) {
@@ -26,8 +26,8 @@ func admit(decoded runtime.Object) field.ErrorList {
 	return nil
 }
 
-// admitPriority finds what the plugin Priority refuses: what a Pod has by its priority
-// class cannot be chosen apart from that.
+// admitPriority returns the errors of the plugin Priority: the priority class decides about these
+// fields.
 func admitPriority(spec *core.PodSpec) (errs field.ErrorList) {
 	priority, ok := classPriorities[spec.PriorityClassName]
 	if !ok {
@@ -42,15 +42,14 @@ func admitPriority(spec *core.PodSpec) (errs field.ErrorList) {
 	return errs
 }
 
-// classPriorities are the priorities of the classes that every cluster has, and of no
-// class where none is the default.
+// classPriorities are the priorities of the classes in every cluster, and of Pods without a class.
 var classPriorities = map[string]int32{
 	"":                               scheduling.DefaultPriorityWhenNoDefaultClassExists,
 	scheduling.SystemClusterCritical: scheduling.SystemCriticalPriority,
 	scheduling.SystemNodeCritical:    scheduling.SystemCriticalPriority + 1000,
 }
 
-// admitOverhead finds what the plugin RuntimeClass refuses.
+// admitOverhead returns the error of the plugin RuntimeClass.
 func admitOverhead(spec *core.PodSpec) field.ErrorList {
 	if len(spec.Overhead) == 0 || spec.RuntimeClassName != nil {
 		return nil
@@ -58,7 +57,7 @@ func admitOverhead(spec *core.PodSpec) field.ErrorList {
 	return field.ErrorList{field.Forbidden(field.NewPath("spec", "overhead"), "remove it: it is that of the class in spec.runtimeClassName")}
 }
 
-// admitFamilies finds what a Service is refused for when its addresses are allocated.
+// admitFamilies returns the errors of a Service from the allocation of its addresses.
 func admitFamilies(spec *core.ServiceSpec) (errs field.ErrorList) {
 	isHeadless := spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0
 	switch policy := spec.IPFamilyPolicy; {
@@ -77,7 +76,7 @@ func admitFamilies(spec *core.ServiceSpec) (errs field.ErrorList) {
 	return errs
 }
 
-// admitSubject finds what the plugin CertificateSubjectRestriction refuses.
+// admitSubject returns the error of the plugin CertificateSubjectRestriction.
 func admitSubject(spec *certificates.CertificateSigningRequestSpec) field.ErrorList {
 	if spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
 		return nil
@@ -88,7 +87,7 @@ func admitSubject(spec *certificates.CertificateSigningRequestSpec) field.ErrorL
 	case err != nil:
 		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, err.Error())}
 	case slices.Contains(request.Subject.Organization, "system:masters"):
-		return field.ErrorList{field.Forbidden(path, "signs for nobody of system:masters")}
+		return field.ErrorList{field.Forbidden(path, "must not be for the group system:masters")}
 	}
 	return nil
 }

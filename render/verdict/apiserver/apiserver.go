@@ -1,5 +1,5 @@
-// Package apiserver judges objects of the kinds that are built into kube-apiserver by its own
-// code: what it does from the bytes of a request to create an object until it would store it.
+// Package apiserver judges objects of built-in kinds with the code of kube-apiserver, from the bytes
+// of a create request to the object in the store.
 package apiserver
 
 import (
@@ -33,24 +33,23 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Kind is a kind of object that kube-apiserver serves, in one version of the kind.
+// Kind is a served version of a built-in kind.
 type Kind struct {
 	schema.GroupVersionKind
-	Type       reflect.Type // the Go type of its version
-	kubernetes Version      // which serves it
+	Type       reflect.Type // of the version
+	kubernetes Version      // it is served by
 	strategy   rest.RESTCreateStrategy
 }
 
-// served matches the versions of built-in kinds that kube-apiserver serves unless it
-// is told otherwise: the stable ones.
+// served matches the versions of built-in kinds that kube-apiserver serves by default: stable ones.
 // https://kubernetes.io/docs/reference/using-api/#enabling-or-disabling
 var served = regexp.MustCompile(`^v[0-9]+$`)
 
-// kinds are all that the newest version serves.
+// kinds are the kinds of the newest version.
 var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
-	// Whether Pods may be privileged is a flag of kube-apiserver; clusters set it.
+	// A flag of kube-apiserver, which clusters set.
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
-	// The log of kube-apiserver is of no use to people who render.
+	// Logs of kube-apiserver do not help people who render.
 	klog.SetLogger(klog.Logger{})
 	all, types := map[schema.GroupVersionKind]Kind{}, legacyscheme.Scheme.AllKnownTypes()
 	for group, ofGroup := range strategies {
@@ -66,33 +65,33 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	return all
 })
 
-// decoder decodes objects of all kinds, of JSON, and refuses fields that they do not have.
+// decoder decodes JSON of all kinds and refuses unknown fields.
 var decoder = sync.OnceValue(func() runtime.Decoder {
 	return serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDecoder()
 })
 
-// Prepare loads the kinds.
+// Prepare loads all kinds.
 func Prepare() { kinds() }
 
-// Lookup returns a kind that is served.
+// Lookup returns a kind that the version serves.
 func (v Version) Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
 	k, ok := kinds()[gvk]
 	k.kubernetes = v
 	return k, ok && v.hasKind(gvk)
 }
 
-// IsGroup reports whether a group is one of Kubernetes itself, even if it is no longer served:
-// a group of CustomResourceDefinitions has a dot.
+// IsGroup reports whether a group belongs to Kubernetes, also if it is no longer served. Groups of
+// CustomResourceDefinitions have a dot.
 func IsGroup(name string) bool {
 	_, ok := strategies[name]
 	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
 }
 
-// formerGroups are groups of Kubernetes of which its code has nothing left.
+// formerGroups are groups of Kubernetes that left its code.
 var formerGroups = []string{"auditregistration.k8s.io", "extensions", "settings.k8s.io"}
 
-// APIVersions returns the apiVersions in which a kind is served, or where its group has none of the
-// name, those of the other groups.
+// APIVersions returns the apiVersions that serve a kind. If its group has no such kind, they are of
+// other groups.
 func (v Version) APIVersions(kind schema.GroupKind) []string {
 	var ofGroup, ofOthers []string
 	for gvk := range kinds() {
@@ -111,14 +110,14 @@ func (v Version) APIVersions(kind schema.GroupKind) []string {
 	return ofGroup
 }
 
-// KindNames returns the names of the kinds in a group.
+// KindNames returns the names of all kinds in a group.
 func KindNames(group string) []string { return slices.Sorted(maps.Keys(strategies[group])) }
 
-// IsNamespaced reports whether objects of the kind are in a namespace.
+// IsNamespaced reports whether objects of the kind have a namespace.
 func (k Kind) IsNamespaced() bool { return k.strategy.NamespaceScoped() }
 
-// Decode returns an object as kube-apiserver has it, defaults filled in. The error is a strict one
-// where there are unknown fields, but for those that DropsField may report.
+// Decode returns the internal form of an object, with defaults. Unknown fields are a strict error,
+// except fields for DropsField.
 func (k Kind) Decode(content map[string]any) (kind.Object, error) {
 	encoded, err := json.Marshal(content)
 	if err != nil {
@@ -128,11 +127,11 @@ func (k Kind) Decode(content map[string]any) (kind.Object, error) {
 	if err != nil && (k.kubernetes == Newest || decoded == nil || !runtime.IsStrictDecodingError(err)) {
 		return nil, err
 	}
-	return decoded.(kind.Object), nil // every kind that is kept has metadata
+	return decoded.(kind.Object), nil // all stored kinds have metadata
 }
 
-// Create returns why kube-apiserver would not store a decoded object, and what it would
-// warn about. It may change the object.
+// Create returns the errors of kube-apiserver for a decoded object, or without errors its warnings. It
+// may change the object.
 func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []string) {
 	defer k.kubernetes.recoverAsError(&errs)
 	var recorded recorder
@@ -148,22 +147,22 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 	return nil, k.kubernetes.warnings(decoded, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded)))
 }
 
-// prepare drops and fills in what kube-apiserver does before it validates an object.
+// prepare drops and sets fields as kube-apiserver does before validation.
 func (k Kind) prepare(ctx context.Context, decoded kind.Object) {
-	putBack := k.kubernetes.keepClaims(decoded)
+	restore := k.kubernetes.keepClaims(decoded)
 	k.strategy.PrepareForCreate(ctx, decoded)
-	putBack()
+	restore()
 }
 
-// recoverAsError turns a panic into an error, as each request is guarded.
+// recoverAsError turns a panic into an error, as kube-apiserver does for each request.
 func (v Version) recoverAsError(errs *field.ErrorList) {
 	if recover() != nil {
 		*errs = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", v))}
 	}
 }
 
-// synchronize fills in what a Service may leave to the API server and is checked with: the
-// address in both fields that hold it, and the port for health checks.
+// synchronize sets fields of a Service that are validated but optional: the address in both of its
+// fields, and the port for health checks.
 func synchronize(spec *core.ServiceSpec) {
 	if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
 		spec.ClusterIPs = []string{spec.ClusterIP}
@@ -173,21 +172,21 @@ func synchronize(spec *core.ServiceSpec) {
 	}
 }
 
-// recorder has the warnings that are given on the way.
+// recorder records warnings.
 type recorder []string
 
 // AddWarning implements warning.Recorder.
 func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }
 
-// uid is that of an object which no cluster has stored.
+// uid is the UID of an object that is not in a cluster.
 const uid = "00000000-0000-0000-0000-000000000000"
 
-// begin completes the metadata of an object as each request to create one does. It
-// returns the context of the request.
+// begin completes the metadata of an object as a create request does, and returns the context of
+// the request.
 func (k Kind) begin(object metav1.Object) context.Context {
 	SetNamespace(object, k.IsNamespaced())
 	rest.FillObjectMetaSystemFields(object)
-	object.SetUID(uid) // any would do, and messages may have it
+	object.SetUID(uid) // messages may have it
 	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{
 		IsResourceRequest: true,
 		Verb:              "create",
@@ -198,13 +197,13 @@ func (k Kind) begin(object metav1.Object) context.Context {
 	})
 }
 
-// ValidateMetadata returns the errors of metadata that do not depend on the kind of the object.
+// ValidateMetadata returns the errors of metadata that do not depend on the kind.
 func ValidateMetadata(object metav1.Object, isNamespaced bool) field.ErrorList {
 	isPathSegment := func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 	return apivalidation.ValidateObjectMetaAccessor(object, isNamespaced, isPathSegment, field.NewPath("metadata"))
 }
 
-// SetNamespace gives an object the namespace that a request to create it is for, or none.
+// SetNamespace sets or removes the namespace of an object as a create request does.
 func SetNamespace(object metav1.Object, isNamespaced bool) {
 	switch {
 	case !isNamespaced:
@@ -214,7 +213,7 @@ func SetNamespace(object metav1.Object, isNamespaced bool) {
 	}
 }
 
-// deprecation returns the warning of a deprecated version.
+// deprecation returns the warning for a deprecated version.
 func (k Kind) deprecation() []string {
 	versioned, err := legacyscheme.Scheme.New(k.GroupVersionKind)
 	if err != nil {

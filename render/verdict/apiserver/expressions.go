@@ -14,29 +14,28 @@ import (
 	"k8s.io/kubernetes/pkg/apis/admissionregistration/validation"
 )
 
-// kube-apiserver compiles some expressions with a compiler that it makes once, as it judges as one
-// version all the time: getStrictStatelessCELCompiler of
-// k8s.io/kubernetes/pkg/apis/admissionregistration/validation, and GetCompiler of
-// k8s.io/dynamic-resource-allocation/cel.
+// kube-apiserver emulates one version for its lifetime, and so caches two compilers of expressions:
+// getStrictStatelessCELCompiler of k8s.io/kubernetes/pkg/apis/admissionregistration/validation, and
+// GetCompiler of k8s.io/dynamic-resource-allocation/cel. Here the version changes.
 
-// makeCompiler has the compiler for policies and webhooks made. It is called while kube-apiserver
-// judges as Newest, whose expressions include those of the versions before.
+// makeCompiler makes kube-apiserver create the compiler for policies and webhooks as Newest, whose
+// expressions include the expressions of earlier versions.
 var makeCompiler = sync.OnceFunc(func() {
 	validation.ValidateValidatingAdmissionPolicy(probe([]admissionregistration.Validation{{Expression: "true"}}, nil))
 })
 
-// forgetDeviceCompiler has the next compiler for devices made by the gates that are set then.
+// forgetDeviceCompiler makes kube-apiserver create the compiler for devices again.
 func forgetDeviceCompiler() {
-	cel.GetCompiler(cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}) // which no version has by default
+	cel.GetCompiler(cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}) // the cache holds one, and no version has these features
 }
 
-// probe returns a policy of expressions. The compiler for a policy with variables is not kept.
+// probe returns a policy. The compiler for a policy with variables is not cached.
 func probe(validations []admissionregistration.Validation, variables []admissionregistration.Variable) *admissionregistration.ValidatingAdmissionPolicy {
 	return &admissionregistration.ValidatingAdmissionPolicy{Spec: admissionregistration.ValidatingAdmissionPolicySpec{Validations: validations, Variables: variables}}
 }
 
-// addExpressionErrors adds the errors of expressions in policies and webhooks that use what a version
-// does not have to those that are found.
+// addExpressionErrors adds the errors of expressions in policies and webhooks that need a newer
+// version.
 func (v Version) addExpressionErrors(errs field.ErrorList, decoded runtime.Object) field.ErrorList {
 	if v == Newest {
 		return errs
@@ -52,7 +51,7 @@ func (v Version) addExpressionErrors(errs field.ErrorList, decoded runtime.Objec
 	if len(policy.Spec.Variables) == 0 {
 		policy.Spec.Variables = []admissionregistration.Variable{{Name: "probe", Expression: "true"}}
 	}
-	fields := map[string]string{} // by that of the validation that stands for a condition
+	fields := map[string]string{} // of conditions, by the field of the validation in the probe
 	for path, of := range conditions {
 		for i, condition := range of {
 			fields[fmt.Sprintf("spec.validations[%d].expression", len(policy.Spec.Validations))] = fmt.Sprintf("%s[%d].expression", path, i)
@@ -69,8 +68,8 @@ func (v Version) addExpressionErrors(errs field.ErrorList, decoded runtime.Objec
 	return errs
 }
 
-// matchConditions returns the conditions of a policy or of webhooks, by their fields; nil for any
-// other object.
+// matchConditions returns the conditions of a policy or of webhooks, by field; nil for any other
+// object.
 func matchConditions(decoded runtime.Object) map[string][]admissionregistration.MatchCondition {
 	ofWebhooks := map[string][]admissionregistration.MatchCondition{}
 	switch object := decoded.(type) {

@@ -12,15 +12,15 @@ import (
 	"k8s.io/kubernetes/pkg/apis/resource"
 )
 
-// later has the errors and warnings that the code of kube-apiserver has only since a version, and
-// gives in all versions that it judges as. The paths are those of github.com/kubernetes/kubernetes.
+// later has the errors and warnings that kube-apiserver has since a version, without a feature gate:
+// it has them in all versions that it emulates. Paths are in github.com/kubernetes/kubernetes.
 var later = []struct {
 	since Version
-	said  *regexp.Regexp
+	text  *regexp.Regexp
 }{
 	// pkg/apis/core/validation/validation.go, validateInitContainers; kubernetes/kubernetes#137458
 	{36, regexp.MustCompile(`\binitContainers\[\d+\]\.resizePolicy\[\d+\]\.restartPolicy: .* for non-sidecar initContainers$`)},
-	// pkg/apis/core/validation/validation.go, validateImageVolumeSource: before, Pods alone had to name an image
+	// pkg/apis/core/validation/validation.go, validateImageVolumeSource: before, only in Pods
 	{37, regexp.MustCompile(`\btemplate\.spec\.volumes\[\d+\]\.image\.reference: Required value$`)},
 	// pkg/api/service/warnings.go
 	{35, regexp.MustCompile(`^spec\.trafficDistribution: .* is deprecated; use `)},
@@ -35,25 +35,25 @@ var later = []struct {
 	{37, regexp.MustCompile(`^x-kubernetes-list-type: set for items of type `)},
 }
 
-// says reports whether a version has an error or a warning that the newest one has.
-func (v Version) says(text string) bool {
+// reports reports whether the version has an error or a warning of the newest version.
+func (v Version) reports(text string) bool {
 	for _, l := range later {
-		if v < l.since && l.said.MatchString(text) {
+		if v < l.since && l.text.MatchString(text) {
 			return false
 		}
 	}
 	return true
 }
 
-// errors returns those errors that a version has.
+// errors drops the errors that the version does not have.
 func (v Version) errors(errs field.ErrorList) field.ErrorList {
 	if v == Newest {
 		return errs
 	}
-	return slices.DeleteFunc(errs, func(err *field.Error) bool { return !v.says(err.Error()) })
+	return slices.DeleteFunc(errs, func(err *field.Error) bool { return !v.reports(err.Error()) })
 }
 
-// warnings returns those warnings about an object that a version has, in its words.
+// warnings drops the warnings that the version does not have, and words the others as it does.
 func (v Version) warnings(decoded runtime.Object, warnings []string) []string {
 	if v == Newest {
 		return warnings
@@ -61,7 +61,7 @@ func (v Version) warnings(decoded runtime.Object, warnings []string) []string {
 	definition, isDefinition := decoded.(*apiextensions.CustomResourceDefinition)
 	warnings = slices.DeleteFunc(warnings, func(text string) bool {
 		format, isFormat := strings.CutPrefix(text, "unrecognized format ")
-		return !v.says(text) || isFormat && isDefinition && v < 36 && !isFormatOfText(definition, strings.Trim(format, `"`))
+		return !v.reports(text) || isFormat && isDefinition && v < 36 && !isFormatOfText(definition, strings.Trim(format, `"`))
 	})
 	if v < 36 { // staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go
 		for i, text := range warnings {
@@ -73,8 +73,8 @@ func (v Version) warnings(decoded runtime.Object, warnings []string) []string {
 	return warnings
 }
 
-// isFormatOfText reports whether a definition has a text field of a format. Before 1.36 no other
-// fields had formats that are unrecognized:
+// isFormatOfText reports whether a definition has a text field with a format. Before 1.36 only text
+// fields have unrecognized formats:
 // staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go.
 func isFormatOfText(definition *apiextensions.CustomResourceDefinition, format string) bool {
 	isOfText := func(s *apiextensions.JSONSchemaProps) bool { return s.Type == "string" && s.Format == format }
@@ -84,9 +84,9 @@ func isFormatOfText(definition *apiextensions.CustomResourceDefinition, format s
 	})
 }
 
-// keepClaims returns a function that puts back what Kubernetes 1.34 forgets to drop from claims of
-// devices, though its feature gates are off: pkg/registry/resource/resourceclaim/strategy.go.
-func (v Version) keepClaims(decoded runtime.Object) (putBack func()) {
+// keepClaims returns a function that restores fields of claims of devices. Kubernetes 1.34 does not drop
+// them, although their feature gates are off: pkg/registry/resource/resourceclaim/strategy.go.
+func (v Version) keepClaims(decoded runtime.Object) (restore func()) {
 	var spec *resource.ResourceClaimSpec
 	switch object := decoded.(type) {
 	case *resource.ResourceClaim:

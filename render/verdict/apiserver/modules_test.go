@@ -1,5 +1,5 @@
 package apiserver
 
-// Kubernetes requires this module in a version that there is not, and a module that requires
-// this one takes what Kubernetes says unless it is said here: go mod tidy would fail there.
+// Kubernetes requires a version of this module that does not exist. The import makes go.mod name
+// another one, which modules that require this one use in go mod tidy.
 import _ "k8s.io/cri-api/pkg/apis"

@@ -10,14 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// sinceText has a line for each kind and each field of a Go type that Oldest does not have: the
-// version that it came with, and its name. TestSince writes it, by what k8s.io/api keeps of
-// earlier versions.
+// sinceText has a line for each kind, and each field of a Go type, that is newer than Oldest: its first
+// version and its name. TestSinceIsComplete writes it from the test data of k8s.io/api.
 //
 //go:embed since.txt
 var sinceText string
 
-// since has the versions of sinceText, by the names.
+// since has the first versions of kinds and fields.
 var since = sync.OnceValue(func() map[string]Version {
 	versions := map[string]Version{}
 	for line := range strings.Lines(sinceText) {
@@ -27,15 +26,14 @@ var since = sync.OnceValue(func() map[string]Version {
 	return versions
 })
 
-// hasKind reports whether a version serves a kind that the newest one serves.
+// hasKind reports whether the version serves a kind of the newest version.
 func (v Version) hasKind(gvk schema.GroupVersionKind) bool { return v >= since()[kindName(gvk)] }
 
-// LaterKind says which version serves a kind that a version does not serve; it returns nothing where
-// none does.
+// LaterKind returns a hint with the later version that serves a kind; empty for none.
 func (v Version) LaterKind(gvk schema.GroupVersionKind) string { return v.later(kindName(gvk)) }
 
-// LaterField returns what says which version has a field of a Go type, by its name in JSON, that the
-// version of the kind does not have, and returns nothing for any other field; nil where there are none.
+// LaterField returns a function like LaterKind for the fields of Go types, by their JSON names; nil if
+// no version is later.
 func (k Kind) LaterField() func(t reflect.Type, field string) string {
 	if k.kubernetes == Newest || k.Type == nil {
 		return nil
@@ -50,14 +48,14 @@ func (v Version) later(name string) string {
 	return ""
 }
 
-// former has the fields that one version knows and drops, as their feature gates are off, and that the
-// newest one does not know: PodSpec and Device in staging/src/k8s.io/api of each version.
+// former has the fields that one version drops, as their feature gates are off, and that the newest
+// version does not know: PodSpec and Device in staging/src/k8s.io/api of each version.
 var former = map[string]Version{
 	"k8s.io/api/core/v1.PodSpec workloadRef":                        35,
 	"k8s.io/api/resource/v1.Device nodeAllocatableResourceMappings": 36,
 }
 
-// DropsField reports whether the version of the kind drops a field that a Go type does not have.
+// DropsField reports whether the version of the kind drops an unknown field of a Go type.
 func (k Kind) DropsField(t reflect.Type, field string) bool {
 	return k.Type != nil && former[fieldName(t, field)] == k.kubernetes
 }

@@ -13,7 +13,7 @@ import (
 	aggregatorinstall "k8s.io/kube-aggregator/pkg/apis/apiregistration/install"
 	"k8s.io/kube-aggregator/pkg/registry/apiservice"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install" // each adds the kinds of its group to legacyscheme.Scheme
+	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install" // adds the kinds of its group to legacyscheme.Scheme, as the others do
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/authentication/install"
 	_ "k8s.io/kubernetes/pkg/apis/authorization/install"
@@ -97,13 +97,13 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
 )
 
-func init() { // kube-apiserver has these in servers of their own
+func init() { // kube-apiserver installs these in separate servers
 	crdinstall.Install(legacyscheme.Scheme)
 	aggregatorinstall.Install(legacyscheme.Scheme)
 }
 
-// strategies are what kube-apiserver does when an object is created, for the kinds of each group
-// of which it keeps objects. https://kubernetes.io/docs/reference/kubernetes-api/
+// strategies are the strategies of kube-apiserver to create objects of all stored kinds, by group.
+// https://kubernetes.io/docs/reference/kubernetes-api/
 var strategies = map[string]map[string]rest.RESTCreateStrategy{
 	"": {
 		"ConfigMap":             configmap.Strategy,
@@ -210,14 +210,14 @@ var strategies = map[string]map[string]rest.RESTCreateStrategy{
 	},
 }
 
-// unasked is a resolver that strategies of policies require. They ask it for the parameters that
-// a user may read, and no user is known.
+// unasked is for strategies of policies. They resolve the parameters that a user may read, and no user
+// is known.
 var unasked = resolver.ResourceResolverFunc(func(schema.GroupVersionKind) (schema.GroupVersionResource, error) {
 	return schema.GroupVersionResource{}, nil
 })
 
-// adminNamespaces are namespaces that give their ResourceClaims access for
-// administration: which ones do is known in the cluster alone.
+// adminNamespaces are namespaces whose ResourceClaims have access for administration. The cluster may
+// have fewer of them.
 type adminNamespaces struct{ typedcorev1.NamespaceInterface }
 
 func (adminNamespaces) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Namespace, error) {

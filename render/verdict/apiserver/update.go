@@ -13,8 +13,8 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Update returns why kube-apiserver would refuse to change an object into another that the same
-// user applies. Both could be created.
+// Update returns the errors of kube-apiserver for an update, if the user who applied one object applies
+// another. Both are valid.
 func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	strategy, ok := k.strategy.(rest.RESTUpdateStrategy)
 	if !ok {
@@ -28,8 +28,8 @@ func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	return k.kubernetes.errors(Update(k.begin(decoded), strategy, decoded, stored))
 }
 
-// applied returns an object as it is stored, and what it becomes: fields that are not applied
-// keep the values that the API server gave them.
+// applied returns the stored object and its update. Fields that the user does not apply keep the values
+// of the API server.
 func (k Kind) applied(before, after map[string]any) (stored, decoded kind.Object, err error) {
 	live, err := k.Admitted(before)
 	if err != nil {
@@ -49,7 +49,7 @@ func (k Kind) applied(before, after map[string]any) (stored, decoded kind.Object
 	return stored, decoded, nil
 }
 
-// merge makes the changes of what is applied to what is live.
+// merge applies the difference between two objects to the live one.
 func merge(live, before, after map[string]any) {
 	for key := range before {
 		if _, stays := after[key]; !stays {
@@ -58,20 +58,19 @@ func merge(live, before, after map[string]any) {
 	}
 	for key, value := range after {
 		current, isObject := live[key].(map[string]any)
-		if is, ok := value.(map[string]any); ok && isObject {
-			was, _ := before[key].(map[string]any)
-			merge(current, was, is)
+		if changed, ok := value.(map[string]any); ok && isObject {
+			original, _ := before[key].(map[string]any)
+			merge(current, original, changed)
 		} else {
 			live[key] = value
 		}
 	}
 }
 
-// Update does what each request to update an object does, by the strategy of its kind. Both
-// objects have a namespace, if the kind has; the one that is stored has a resourceVersion.
-// It is rest.BeforeUpdate, but for the errors, which are as they were found.
+// Update updates an object by the strategy of its kind. It is rest.BeforeUpdate without the conversion
+// of errors. Objects of namespaced kinds need a namespace, and the stored object a resourceVersion.
 func Update(ctx context.Context, strategy rest.RESTUpdateStrategy, decoded, stored kind.Object) field.ErrorList {
-	// What the API server gave the object stays.
+	// The API server sets these.
 	decoded.SetUID(stored.GetUID())
 	decoded.SetCreationTimestamp(stored.GetCreationTimestamp())
 	decoded.SetGeneration(stored.GetGeneration())
@@ -80,8 +79,8 @@ func Update(ctx context.Context, strategy rest.RESTUpdateStrategy, decoded, stor
 	return rest.ValidateUpdate(ctx, decoded, stored, strategy)
 }
 
-// keepAllocated leaves a Service the address that it has, where it asks for no other. One
-// that it asks for is the first of all of them.
+// keepAllocated keeps the address of a Service that asks for no other. An address that it asks for
+// becomes the first one.
 func keepAllocated(decoded, stored runtime.Object) {
 	before, ok := stored.(*core.Service)
 	if !ok || before.Spec.Type == core.ServiceTypeExternalName {
@@ -97,8 +96,7 @@ func keepAllocated(decoded, stored runtime.Object) {
 	}
 }
 
-// use gives a stored object the status that it has when a cluster uses it, after which less
-// of it may change.
+// use sets the status of an object that is in use: less of it may change.
 func use(stored runtime.Object) {
 	switch object := stored.(type) {
 	case *core.PersistentVolumeClaim:

@@ -11,22 +11,21 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 )
 
-// Release is the release of Kubernetes whose code is used. It is a constant, as what a build
-// reports of its dependencies depends on how it was made, and the verdict must not.
+// Release is the release of the code of Kubernetes. It is a constant because build information depends
+// on the way of the build.
 const Release = "v1.37.1"
 
-// Version is a minor version of Kubernetes, 1.x, by whose rules objects are judged. The code of
-// kube-apiserver judges as its three earlier versions do, too, as with --emulated-version; since.txt
-// and later.go have what that leaves out.
+// Version is a minor version of Kubernetes, 1.x. The code of kube-apiserver emulates three earlier
+// versions, as with --emulated-version; since.txt and later.go complete that.
 type Version uint
 
-// Newest is the version of Release, Oldest the first one that its code knows.
+// Newest is the version of Release, Oldest the first version that its code emulates.
 const (
 	Newest Version = 37
 	Oldest         = Newest - 3
 )
 
-// Versions returns all versions, the oldest first.
+// Versions returns all versions, oldest first.
 func Versions() (all []Version) {
 	for v := Oldest; v <= Newest; v++ {
 		all = append(all, v)
@@ -34,8 +33,7 @@ func Versions() (all []Version) {
 	return all
 }
 
-// ParseVersion returns the version that a text such as 1.35 names. The error names those that
-// there are.
+// ParseVersion parses a version such as 1.35. The error lists all versions.
 func ParseVersion(text string) (Version, error) {
 	var names []string
 	for _, v := range Versions() {
@@ -49,25 +47,24 @@ func ParseVersion(text string) (Version, error) {
 
 func (v Version) String() string { return fmt.Sprintf("1.%d", uint(v)) }
 
-// gates guards the feature gates and the effective version that the code of kube-apiserver asks,
-// of which a process has one each.
+// gates guards the feature gates and the effective version of kube-apiserver, which are global.
 var gates = struct {
 	sync.Mutex
 	changed *sync.Cond
-	version Version // that they are set to
-	users   int     // that rely on it
+	version Version // of the gates
+	users   int     // of the version
 }{version: Newest}
 
 func init() { gates.changed = sync.NewCond(&gates) }
 
-// setGates has the code of kube-apiserver judge as a version.
+// setGates sets the gates to a version.
 func setGates(v Version) {
 	makeCompiler()
 	emulated := utilversion.MajorMinor(1, uint(v))
 	effective, _ := compatibility.DefaultComponentGlobalsRegistry.ComponentGlobalsOrRegister(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(), nil)
 	effective.SetEmulationVersion(emulated)
-	// New expressions and formats are those that the version before has, too. kube-apiserver does not
-	// go back so far for Oldest.
+	// New expressions and formats must exist in the version before, too. For Oldest kube-apiserver does
+	// not go back as far.
 	effective.SetMinCompatibilityVersion(emulated.SubtractMinor(1))
 	if err := utilfeature.DefaultMutableFeatureGate.SetEmulationVersion(emulated); err != nil {
 		panic(err) // no gate is set by hand
@@ -76,8 +73,8 @@ func setGates(v Version) {
 	forgetDeviceCompiler()
 }
 
-// Enter has the code of kube-apiserver judge as the version does until leave is called. It waits
-// while others judge as another version.
+// Enter makes kube-apiserver emulate the version until leave is called. It waits for users of another
+// version.
 func (v Version) Enter() (leave func()) {
 	gates.Lock()
 	defer gates.Unlock()

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Who takes the code of another Kubernetes has to name its release.
-func TestRelease(t *testing.T) {
+func TestReleaseMatchesGoMod(t *testing.T) {
 	mod, err := os.ReadFile("../../../go.mod")
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func metadataOfServer(u *unstructured.Unstructured) (errs field.ErrorList) {
 	return errs
 }
 
-// builtinTypes are the types by which the API server merges built-in kinds.
+// builtinTypes are the types of built-in kinds, with their merge keys.
 var builtinTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
 
 // metadataType is the type of the metadata of all kinds.

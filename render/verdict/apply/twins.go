@@ -10,9 +10,8 @@ import (
 	"example.com/gatehouse/render/decoding"
 )
 
-// mergeKeys has the keys of the lists of built-in kinds outside of a status, by which server-side
-// apply distinguishes items: the first key of each list, and the second one if there is one. The
-// default protocol is TCP.
+// mergeKeys has the merge keys of lists in built-in kinds, outside of a status: the first key of each
+// list, with its second key if it has one. The default protocol is TCP.
 var mergeKeys = map[string]string{
 	"containerPort": "protocol",
 	"devicePath":    "",

@@ -1,5 +1,5 @@
-// Package contract guards the labels, the annotation and the scheduling gates by which the controller
-// recognizes rendered objects. No other object may have them, and overrides must not change them:
+// Package contract guards the labels, the annotation and the scheduling gates of rendered objects. The
+// controller recognizes the objects by them. No other object may have them, and overrides must not change them:
 // otherwise the controller may take one Pod for another, or a Pod may start at once.
 package contract
 

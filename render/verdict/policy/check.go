@@ -1,5 +1,5 @@
-// Package policy judges the objects of an environment by its ValidatingAdmissionPolicies, with
-// the code of kube-apiserver.
+// Package policy evaluates the ValidatingAdmissionPolicies of an environment for its objects, with the
+// code of kube-apiserver.
 package policy
 
 import (
@@ -20,11 +20,11 @@ import (
 	"example.com/gatehouse/render/parallel"
 )
 
-// Kinds knows the kinds of an environment.
+// Kinds are the kinds of an environment.
 type Kinds interface {
-	// Kind returns what is known of a kind.
+	// Kind returns a kind by its version.
 	Kind(gvk schema.GroupVersionKind) Kind
-	// Admit returns an object as the API server shows it to policies.
+	// Admit returns an object as policies of the API server see it.
 	Admit(o manifest.Object) (*unstructured.Unstructured, error)
 }
 
@@ -32,14 +32,14 @@ type Kinds interface {
 type Kind struct {
 	Resource   schema.GroupVersionResource
 	Namespaced bool
-	// IsDefined reports whether it is built in or the environment defines it, so that the
-	// defaults of its fields are known.
+	// IsDefined reports whether the kind is built in or defined by the environment. If not, its
+	// defaults are unknown.
 	IsDefined bool
-	// Conversion converts its objects to other versions.
+	// Conversion converts objects of the kind to other versions.
 	Conversion admission.ObjectInterfaces
 }
 
-// evaluation is what policies are evaluated with.
+// evaluation evaluates the policies of an environment.
 type evaluation struct {
 	Kinds
 	objects    []manifest.Object
@@ -48,14 +48,14 @@ type evaluation struct {
 	dispatcher generic.Dispatcher[validating.PolicyHook]
 }
 
-// Check returns what the policies among valid objects object to in the creation of the others.
-// Position returns where the user finds an object.
+// Check returns the objections of the policies among valid objects to the others. Position returns
+// the file and line of an object.
 func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object) string) (problems []manifest.Problem) {
 	e := &evaluation{Kinds: kinds, objects: objects}
 	if e.policies = e.boundPolicies(); len(e.policies) == 0 {
 		return nil
 	}
-	e.namespaces = e.broughtNamespaces()
+	e.namespaces = e.definedNamespaces()
 	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{}, generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
 	found := make([][]objection, len(objects))
 	parallel.For(len(objects), func(i int) { found[i] = e.judge(objects[i]) })
@@ -65,7 +65,7 @@ func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object
 	return problems
 }
 
-// boundPolicies returns the policies that bindings put into effect, in the order of objects.
+// boundPolicies returns the policies with bindings, in the order of objects.
 func (e *evaluation) boundPolicies() (bound []*policy) {
 	bindings := map[string][]*admissionv1.ValidatingAdmissionPolicyBinding{}
 	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding")) {
@@ -94,7 +94,7 @@ func (e *evaluation) boundPolicies() (bound []*policy) {
 	return bound
 }
 
-// ofKind returns the objects of a kind in a version.
+// ofKind returns the objects of a version of a kind.
 func (e *evaluation) ofKind(gvk schema.GroupVersionKind) (found []manifest.Object) {
 	for _, o := range e.objects {
 		if o.GroupVersionKind() == gvk {
@@ -104,20 +104,20 @@ func (e *evaluation) ofKind(gvk schema.GroupVersionKind) (found []manifest.Objec
 	return found
 }
 
-// readAdmitted reads an object with its defaults. All objects are valid, so none is left out.
+// readAdmitted decodes an object with its defaults. It succeeds for valid objects.
 func (e *evaluation) readAdmitted(o manifest.Object, into any) bool {
 	admitted, err := e.Admit(o)
 	return err == nil && runtime.DefaultUnstructuredConverter.FromUnstructured(admitted.Object, into) == nil
 }
 
-// broughtNamespaces returns the Namespaces of the environment.
-func (e *evaluation) broughtNamespaces() namespaces {
-	brought := namespaces{}
+// definedNamespaces returns the Namespaces of the environment.
+func (e *evaluation) definedNamespaces() namespaces {
+	defined := namespaces{}
 	for _, o := range e.ofKind(corev1.SchemeGroupVersion.WithKind("Namespace")) {
 		namespace := &corev1.Namespace{}
 		if e.readAdmitted(o, namespace) {
-			brought[namespace.Name] = namespace
+			defined[namespace.Name] = namespace
 		}
 	}
-	return brought
+	return defined
 }

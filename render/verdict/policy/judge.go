@@ -18,7 +18,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// request is one to create an object.
+// request is a request to create an object.
 type request struct {
 	admission.Attributes
 	object   manifest.Object
@@ -26,14 +26,14 @@ type request struct {
 	admitted func() runtime.Object
 }
 
-// someone is the unknown user who creates objects: a GitOps tool, or a person.
+// someone is the unknown user who applies the objects: a GitOps tool or a person.
 var someone = &user.DefaultInfo{Name: "someone", Groups: []string{user.AllAuthenticated}}
 
 func (e *evaluation) newRequest(o manifest.Object) *request {
 	kind, namespace := e.Kind(o.GroupVersionKind()), o.GetNamespace()
 	switch {
 	case kind.Resource.GroupResource() == corev1.Resource("namespaces"):
-		namespace = o.GetName() // as the API server has it
+		namespace = o.GetName() // the API server does the same
 	case !kind.Namespaced:
 		namespace = ""
 	case namespace == "" && kind.IsDefined:
@@ -53,11 +53,10 @@ func (e *evaluation) newRequest(o manifest.Object) *request {
 	}
 }
 
-// GetObject returns the object that is created. Most objects are of no policy's kind, so it is
-// not made before it is asked for.
+// GetObject returns the admitted object. It is made on demand, as few objects match a policy.
 func (r *request) GetObject() runtime.Object { return r.admitted() }
 
-// AddAnnotation ignores what an audit log would have.
+// AddAnnotation ignores annotations for the audit log.
 func (r *request) AddAnnotation(string, string) error { return nil }
 
 // judge returns the objections of all policies to an object.
@@ -71,23 +70,23 @@ func (e *evaluation) judge(o manifest.Object) (objections []objection) {
 			objections = append(objections, e.dispatch(r, p, binding)...)
 		}
 	}
-	return withoutEchoes(objections)
+	return withoutRepeated(objections)
 }
 
-// dispatch has the API server's code judge a request by a policy with one of its bindings.
+// dispatch evaluates a policy with one of its bindings for a request.
 func (e *evaluation) dispatch(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) (objections []objection) {
 	seen := &recorder{compiled: p.compiled}
 	err := e.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, []validating.PolicyHook{p.hook(binding, seen)})
 	object := func(message string, action admissionv1.ValidationAction) {
 		objections = append(objections, objection{r.object, p, binding, message, action, e.doubt(r, p, binding)})
 	}
-	if err != nil && len(seen.results) == 0 { // it could not be evaluated
+	if err != nil && len(seen.results) == 0 { // the policy could not be evaluated
 		object(reasonOf(err), admissionv1.Deny)
 	}
 	for _, result := range seen.results {
 		for i, decision := range result.Decisions {
 			if decision.Action == validating.ActionDeny && !e.isUnknowable(r, p, i, decision) {
-				object(decision.Message, weightiest(binding.Spec.ValidationActions))
+				object(decision.Message, mostSevere(binding.Spec.ValidationActions))
 			}
 		}
 		for _, annotation := range result.AuditAnnotations {
@@ -99,7 +98,7 @@ func (e *evaluation) dispatch(r *request, p *policy, binding *admissionv1.Valida
 	return objections
 }
 
-// reasonOf returns why the API server denies a request.
+// reasonOf returns the reason in an error of the API server.
 func reasonOf(err error) string {
 	_, reason, found := strings.Cut(err.Error(), " denied request: ")
 	if !found {
@@ -108,7 +107,7 @@ func reasonOf(err error) string {
 	return reason
 }
 
-// recorder keeps all results of an evaluation, of which the API server tells the first.
+// recorder keeps all results of an evaluation. The API server reports only the first.
 type recorder struct {
 	compiled func() validating.Validator
 	results  []validating.ValidateResult
@@ -121,5 +120,5 @@ func (r *recorder) Validate(ctx context.Context, resource schema.GroupVersionRes
 	return result
 }
 
-// CompileError returns why the policy does not compile.
+// CompileError returns the compile error of the policy.
 func (r *recorder) CompileError() error { return r.compiled().CompileError() }

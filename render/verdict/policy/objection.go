@@ -9,22 +9,21 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// objection is what a policy has against an object.
+// objection is a failed validation of an object.
 type objection struct {
 	object  manifest.Object
 	policy  *policy
 	binding *admissionv1.ValidatingAdmissionPolicyBinding
 	message string
-	// action is what the API server does about it.
-	action admissionv1.ValidationAction
-	doubt  string
+	action  admissionv1.ValidationAction
+	doubt   string // why the API server may not object
 }
 
-// actions are in the order of their weight.
+// actions are all actions, most severe first.
 var actions = []admissionv1.ValidationAction{admissionv1.Deny, admissionv1.Warn, admissionv1.Audit}
 
-// weightiest returns the action that people notice first.
-func weightiest(of []admissionv1.ValidationAction) admissionv1.ValidationAction {
+// mostSevere returns the most severe of some actions.
+func mostSevere(of []admissionv1.ValidationAction) admissionv1.ValidationAction {
 	for _, action := range actions {
 		if slices.Contains(of, action) {
 			return action
@@ -33,9 +32,8 @@ func weightiest(of []admissionv1.ValidationAction) admissionv1.ValidationAction 
 	return admissionv1.Audit
 }
 
-// withoutEchoes leaves out objections that another binding has the API server act on with
-// more weight.
-func withoutEchoes(objections []objection) []objection {
+// withoutRepeated drops an objection if another binding has the same one with a more severe action.
+func withoutRepeated(objections []objection) []objection {
 	return slices.DeleteFunc(slices.Clone(objections), func(o objection) bool {
 		return slices.ContainsFunc(objections, func(other objection) bool {
 			return other.policy == o.policy && other.message == o.message && slices.Index(actions, other.action) < slices.Index(actions, o.action)
@@ -43,8 +41,8 @@ func withoutEchoes(objections []objection) []objection {
 	})
 }
 
-// problem returns an error if the API server would refuse the object, and a warning if it would
-// only warn or audit, or if that is in doubt.
+// problem returns an error if the API server denies the object, and a warning if it only warns or
+// audits, or if the denial is in doubt.
 func (o objection) problem(position func(manifest.Object) string) manifest.Problem {
 	name := fmt.Sprintf("ValidatingAdmissionPolicy %q (binding %q)", o.policy.Name, o.binding.Name)
 	switch {

@@ -13,15 +13,13 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// params are the objects of the kind of a policy's parameters.
+// params are the possible parameters of a policy: all objects of its paramKind.
 type params struct {
-	objects  cache.Indexer
-	resource schema.GroupResource
-	scope    meta.RESTScope
-	// err is that the kind is not known, as far as the environment says.
-	err error
-	// isDefined reports whether the environment says what the kind is.
-	isDefined bool
+	objects   cache.Indexer
+	resource  schema.GroupResource
+	scope     meta.RESTScope
+	err       error // the kind is unknown
+	isDefined bool  // the kind is built in or defined by the environment
 }
 
 func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
@@ -40,19 +38,19 @@ func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
 		}
 		namespaced = namespaced || !known.IsDefined && o.GetNamespace() != ""
 		if param, err := e.inVersion(o, gvk); err == nil {
-			_ = p.objects.Add(param) // it has metadata
+			_ = p.objects.Add(param) // fails only without metadata
 		}
 	}
 	if namespaced {
 		p.scope = meta.RESTScopeNamespace
 	}
 	if !known.IsDefined && len(p.objects.ListKeys()) == 0 {
-		p.err = errors.New("failed to find resource referenced by paramKind: '" + gvk.String() + "'") // as the API server says it
+		p.err = errors.New("failed to find resource referenced by paramKind: '" + gvk.String() + "'") // the words of the API server
 	}
 	return p
 }
 
-// inVersion returns an object with its defaults in a version of its kind.
+// inVersion converts an object, with its defaults, to a version of its kind.
 func (e *evaluation) inVersion(o manifest.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
 	admitted, err := e.Admit(o)
 	if err != nil {
@@ -61,13 +59,13 @@ func (e *evaluation) inVersion(o manifest.Object, gvk schema.GroupVersionKind) (
 	return admission.ConvertToGVK(admitted, gvk, e.Kind(o.GroupVersionKind()).Conversion)
 }
 
-// Informer has all that there is.
+// Informer returns an informer that has synced.
 func (p params) Informer() cache.SharedIndexInformer { return synced{} }
 
-// Lister lists the parameters.
+// Lister returns a lister of the parameters.
 func (p params) Lister() cache.GenericLister { return cache.NewGenericLister(p.objects, p.resource) }
 
-// synced is an informer that has nothing to wait for.
+// synced is an informer that is always synced.
 type synced struct{ cache.SharedIndexInformer }
 
 // HasSynced returns true.

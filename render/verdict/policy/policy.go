@@ -16,16 +16,16 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// policy is a ValidatingAdmissionPolicy in effect.
+// policy is a ValidatingAdmissionPolicy with bindings.
 type policy struct {
 	*admissionv1.ValidatingAdmissionPolicy
 	object   manifest.Object
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
 	compiled func() validating.Validator
-	params   params // where it has parameters
+	params   params // if it has a paramKind
 }
 
-// hook returns the policy with one binding, as the API server has it.
+// hook returns the policy with one binding for the dispatcher of the API server.
 func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, evaluator validating.Validator) validating.PolicyHook {
 	hook := validating.PolicyHook{
 		Policy:    p.ValidatingAdmissionPolicy,
@@ -38,9 +38,8 @@ func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, eva
 	return hook
 }
 
-// compile returns what evaluates a policy, as k8s.io/apiserver has it, which keeps its own
-// function to itself. Expressions are compiled when they are first needed: most policies
-// match few objects, and many match conditions leave out all.
+// compile is compilePolicy of k8s.io/apiserver, which is private, but compiles expressions on demand:
+// most policies match few objects, and many match conditions exclude all of them.
 func compile(policy *admissionv1.ValidatingAdmissionPolicy) validating.Validator {
 	spec, failurePolicy := policy.Spec, policy.Spec.FailurePolicy
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
@@ -83,12 +82,12 @@ func compile(policy *admissionv1.ValidatingAdmissionPolicy) validating.Validator
 	return validating.NewValidator(later(validations, declared), matcher, later(annotations, declared), later(messages, forMessages), failurePolicy, nil)
 }
 
-// baseEnvironment is what all expressions have in common.
+// baseEnvironment is the environment of all expressions.
 var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 })
 
-// lazyEvaluator compiles expressions when they are first evaluated.
+// lazyEvaluator compiles expressions on the first evaluation.
 type lazyEvaluator func() cel.ConditionEvaluator
 
 // ForInput evaluates the expressions.
@@ -96,5 +95,5 @@ func (l lazyEvaluator) ForInput(ctx context.Context, attributes *admission.Versi
 	return l().ForInput(ctx, attributes, request, variables, namespace, budget)
 }
 
-// CompilationErrors returns those of the expressions.
+// CompilationErrors returns the errors of the expressions.
 func (l lazyEvaluator) CompilationErrors() []error { return l().CompilationErrors() }

@@ -14,18 +14,17 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Files do not say which user will create an object, what that user may do, nor what is in a
-// cluster already. A validation that depends on that alone is not judged; where it may depend on
-// it, an objection is a warning.
+// The user who creates an object, the rights of that user and the rest of the cluster are unknown.
+// Validations that read them are not evaluated. If only the match of a policy may depend on them, an
+// objection is a warning.
 
-// namespaces are those of the environment. Any other is one whose labels are unknown, but
-// for that which the API server gives it.
+// namespaces are the Namespaces of the environment, by name.
 type namespaces map[string]*corev1.Namespace
 
-// List is never called: policies are evaluated with one namespace.
+// List is never called: a policy sees one namespace.
 func (n namespaces) List(labels.Selector) ([]*corev1.Namespace, error) { return nil, nil }
 
-// Get returns a Namespace.
+// Get returns a Namespace. Of an unknown one only the name is known.
 func (n namespaces) Get(name string) (*corev1.Namespace, error) {
 	if namespace, ok := n[name]; ok {
 		return namespace, nil
@@ -33,7 +32,7 @@ func (n namespaces) Get(name string) (*corev1.Namespace, error) {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}}, nil
 }
 
-// unknownAuthorizer knows nothing of what anybody may do.
+// unknownAuthorizer knows no rights.
 type unknownAuthorizer struct{}
 
 // Authorize has no opinion.
@@ -47,43 +46,42 @@ var (
 	readsParams    = regexp.MustCompile(`\bparams\b`)
 	readsData      = regexp.MustCompile(`\b(data|stringData)\b`)
 	quoted         = regexp.MustCompile(`"[^"]*"|'[^']*'`)
-	// ofKubernetes are users and groups of Kubernetes itself, which create none of the
-	// objects of an environment.
+	// ofKubernetes matches users and groups of Kubernetes itself. They apply no environment.
 	ofKubernetes = regexp.MustCompile(`^.system:(apiserver|kube-|nodes?\b|serviceaccounts?:kube-system\b)`)
 )
 
-// isUnknowable reports whether a validation depends on what files do not say.
+// isUnknowable reports whether a validation reads data that is not in files.
 func (e *evaluation) isUnknowable(r *request, p *policy, validation int, decision validating.PolicyDecision) bool {
 	var expressions []string
 	if decision.Evaluation == validating.EvalDeny {
 		expressions = []string{p.Spec.Validations[validation].Expression}
-	} else { // which of them failed is not told
+	} else { // any of them may have failed
 		for _, v := range p.Spec.Validations {
 			expressions = append(expressions, v.Expression, v.MessageExpression)
 		}
-		if p.sparesUsers() {
+		if p.exemptsUsers() {
 			return true
 		}
 	}
 	return p.mentions(expressions, readsUser) ||
 		e.isNamespaceUnknown(r) && p.mentions(expressions, readsNamespace) ||
-		r.GetKind().Kind == "Secret" && p.mentions(expressions, readsData) || // which is encrypted
+		r.GetKind().Kind == "Secret" && p.mentions(expressions, readsData) || // encrypted
 		p.Spec.ParamKind != nil && p.Spec.ParamKind.Kind == "Secret" && p.mentions(expressions, readsParams)
 }
 
-// mentions reports whether any of a policy's expressions mentions something, itself or by a variable.
-func (p *policy) mentions(expressions []string, something *regexp.Regexp) bool {
+// mentions reports whether one of a policy's expressions matches a pattern, itself or by a variable.
+func (p *policy) mentions(expressions []string, pattern *regexp.Regexp) bool {
 	for _, variable := range p.Spec.Variables {
-		if something.MatchString(variable.Expression) {
-			something = regexp.MustCompile(something.String() + `|\bvariables\s*\.\s*` + variable.Name + `\b`)
+		if pattern.MatchString(variable.Expression) {
+			pattern = regexp.MustCompile(pattern.String() + `|\bvariables\s*\.\s*` + variable.Name + `\b`)
 		}
 	}
-	return slices.ContainsFunc(expressions, something.MatchString)
+	return slices.ContainsFunc(expressions, pattern.MatchString)
 }
 
-// sparesUsers reports whether the policy applies only to objects that some users create. Users
-// of Kubernetes itself, which it may spare, do not count.
-func (p *policy) sparesUsers() bool {
+// exemptsUsers reports whether the match conditions of the policy read the user. Exemptions for users
+// of Kubernetes itself do not count.
+func (p *policy) exemptsUsers() bool {
 	return slices.ContainsFunc(p.Spec.MatchConditions, func(condition admissionv1.MatchCondition) bool {
 		if !p.mentions([]string{condition.Expression}, readsUser) {
 			return false
@@ -101,14 +99,14 @@ func (e *evaluation) isNamespaceUnknown(r *request) bool {
 	return !ok
 }
 
-// doubt returns why a verdict may differ from that of the API server; empty where it does not.
+// doubt returns the reason why the API server may not object; empty for none.
 func (e *evaluation) doubt(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) string {
 	switch {
 	case !r.kind.IsDefined:
 		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, so its defaults are unknown", r.GetKind().Kind)
 	case p.Spec.ParamKind != nil && !p.params.isDefined:
 		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, the kind of its parameters", p.Spec.ParamKind.Kind)
-	case p.sparesUsers():
+	case p.exemptsUsers():
 		return "unless its match conditions spare the user who creates the object"
 	case e.isNamespaceUnknown(r) && (selectsLabels(p.Spec.MatchConstraints) || selectsLabels(binding.Spec.MatchResources)):
 		return fmt.Sprintf("the environment does not bring Namespace %s, so its labels are unknown", r.GetNamespace())
@@ -116,7 +114,7 @@ func (e *evaluation) doubt(r *request, p *policy, binding *admissionv1.Validatin
 	return ""
 }
 
-// selectsLabels reports whether namespaces are selected by anything but their names.
+// selectsLabels reports whether a match selects namespaces by labels other than their name.
 func selectsLabels(match *admissionv1.MatchResources) bool {
 	if match == nil || match.NamespaceSelector == nil {
 		return false

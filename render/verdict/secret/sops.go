@@ -69,11 +69,11 @@ func leftPlain(paths []string) string {
 		manifest.FirstOf(5, paths))
 }
 
-// fileFormat is a format in which SOPS writes files.
+// fileFormat is a file format of SOPS.
 type fileFormat struct {
-	// suffixes are the ends of the keys for which Flux writes a decrypted value in the format.
+	// suffixes are the suffixes of keys whose decrypted values Flux writes in the format.
 	suffixes []string
-	// marker is the text by which Flux recognizes an encrypted value:
+	// marker is the text that Flux recognizes an encrypted value by:
 	// https://github.com/fluxcd/kustomize-controller/blob/main/internal/decryptor/decryptor.go
 	marker string
 	// read returns the documents of a file, with their metadata under "sops". It returns none if
