@@ -1,5 +1,5 @@
-// Package admission_test compares render with a real API server: which objects each accepts, created
-// or applied, also in Namespaces with Pod Security.
+// Package admission_test tests that render and a real API server accept the same objects, created or
+// applied, also in Namespaces with Pod Security.
 package admission_test
 
 import (
@@ -25,7 +25,7 @@ var server apiserver.Server
 
 func TestMain(m *testing.M) { apiserver.Run(m, &server) }
 
-// namespaces has the Namespaces of the objects, with their level of Pod Security.
+// namespaces has the Pod Security levels of Namespaces.
 var namespaces = map[string]string{"open": "privileged", "base": "baseline", "strict": "restricted"}
 
 // pod returns a Pod with more metadata, more fields of its container, and more of its spec.
@@ -53,7 +53,7 @@ const (
 	nonRoot = "securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}"
 )
 
-// object is a manifest, and the field that render refuses, if any.
+// object is a manifest with the field that render refuses, if any.
 type object struct{ yaml, field string }
 
 var objects = []object{
@@ -97,7 +97,7 @@ var objects = []object{
 	{namespace("a", "pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: v1.99"), ""},
 }
 
-// relaxed lists objects with the field that Pod Security refuses before a version of Kubernetes.
+// relaxed has objects that Pod Security refuses before a version of Kubernetes.
 var relaxed = []struct {
 	object
 	since string
@@ -149,8 +149,7 @@ func labelled(name, level string) string {
 	return namespace(name, "pod-security.kubernetes.io/enforce: "+level)
 }
 
-// renderObject returns the object that render writes for a manifest, or the first field that it
-// refuses.
+// renderObject returns the rendered object of a manifest, or the first refused field.
 func renderObject(t *testing.T, written string) (u *unstructured.Unstructured, wrong string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "environments", "prod")

@@ -17,23 +17,23 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// example is a document of a table in testdata: an object, and others that differ from
-// it. `$n` in it is a number that no other object has.
+// example is a document of a table in testdata: an object, and changes of it. `$n` in it is the number
+// of the object.
 type example struct {
 	Object map[string]any
-	// But has, by what is meant by it, what is different: the values of fields, whose paths
-	// have an item of a list like spec.containers.0. A field after "no " is missing.
+	// But has changes by title: values of fields. A path names an item of a list like
+	// spec.containers.0. A field after "no " is removed.
 	But map[string]map[string]any
-	// Cluster is like But, for what is refused for something that the files cannot say.
+	// Cluster is like But, for objects that only the cluster refuses.
 	Cluster map[string]map[string]any
 }
 
-// objectCase is one object to be judged.
+// objectCase is an object to judge.
 type objectCase struct {
 	*unstructured.Unstructured
 	number int
 	title  string
-	// isOfCluster reports whether the verdict needs to know the cluster.
+	// isOfCluster reports whether the verdict depends on the cluster.
 	isOfCluster bool
 }
 
@@ -41,7 +41,7 @@ func (c objectCase) String() string {
 	return fmt.Sprintf("%s %s: %s", c.GetAPIVersion(), c.GetKind(), c.title)
 }
 
-// readCases reads a table, whose objects are numbered from a number.
+// readCases reads the objects of a table, and numbers them from a number.
 func readCases(t *testing.T, file string, number int) (cases []objectCase) {
 	t.Helper()
 	for _, e := range readExamples(t, file) {
@@ -89,7 +89,7 @@ func (e example) changed(t *testing.T, c objectCase, changes map[string]any) *un
 	return &unstructured.Unstructured{Object: content.(map[string]any)}
 }
 
-// change makes changes of an object, whose number is given.
+// change changes the object with a number.
 func change(t *testing.T, content any, changes map[string]any, number int) error {
 	t.Helper()
 	for _, field := range slices.Sorted(maps.Keys(changes)) {
@@ -101,7 +101,7 @@ func change(t *testing.T, content any, changes map[string]any, number int) error
 	return nil
 }
 
-// plain returns a value as JSON has it, with a number for `$n`.
+// plain converts a value to JSON values, and replaces `$n` by a number.
 func plain(t *testing.T, value any, number int) (plain any) {
 	t.Helper()
 	encoded, err := json.Marshal(value)
@@ -115,7 +115,7 @@ func plain(t *testing.T, value any, number int) (plain any) {
 	return runtime.DeepCopyJSONValue(plain)
 }
 
-// put sets a field of an object or an item of a list, or removes it.
+// put sets or removes a field of an object or an item of a list.
 func put(in any, keys []string, value any, remove bool) error {
 	switch parent := in.(type) {
 	case map[string]any:

@@ -2,15 +2,14 @@ package verdict_test
 
 import "pgregory.net/rapid"
 
-// value is one of some values, valid and, seldom, not. Among them are functions that draw
-// one.
+// value is drawn from valid values and, seldom, invalid ones. A function among them draws the value.
 type value struct{ valid, invalid []any }
 
 func good(valid ...any) value { return value{valid: valid} }
 
 func (v value) or(invalid ...any) value { return value{v.valid, invalid} }
 
-// drawn returns a value that a function draws.
+// drawn returns a value from a function.
 func drawn(draw func(r *rapid.T) any) value { return good(draw) }
 
 func (v value) draw(r *rapid.T, label string) any {
@@ -25,10 +24,10 @@ func (v value) draw(r *rapid.T, label string) any {
 	return chosen
 }
 
-// oneIn is true of one in so many.
+// oneIn is true once in n times.
 func oneIn(r *rapid.T, n int, label string) bool { return rapid.IntRange(1, n).Draw(r, label) == n }
 
-// maybe sets a field, or does not.
+// maybe sets a field at random.
 func maybe(r *rapid.T, fields map[string]any, name string, v value) {
 	often := 2
 	if len(v.valid) == 0 {

@@ -11,9 +11,8 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// TestKinds: render knows the kinds of objects that the API server keeps, and no others, and
-// which of them are in namespaces.
-func TestKinds(t *testing.T) {
+// The kinds of render are the stored kinds of the API server, with the same scope and resource.
+func TestKindsAreServed(t *testing.T) {
 	_, lists, err := discovery.NewDiscoveryClientForConfigOrDie(server.Admin).ServerGroupsAndResources()
 	if err != nil {
 		t.Fatal(err)
@@ -26,8 +25,8 @@ func TestKinds(t *testing.T) {
 		}
 		for _, resource := range list.APIResources {
 			gvk := group.WithKind(resource.Kind)
-			isKept := slices.Contains(resource.Verbs, "create") && slices.Contains(resource.Verbs, "patch") && !strings.Contains(resource.Name, "/")
-			if !isKept || !apiserver.IsGroup(gvk.Group) {
+			isStored := slices.Contains(resource.Verbs, "create") && slices.Contains(resource.Verbs, "patch") && !strings.Contains(resource.Name, "/")
+			if !isStored || !apiserver.IsGroup(gvk.Group) {
 				continue
 			}
 			served[gvk] = true
@@ -44,7 +43,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// kubernetes returns the version of the server.
+// kubernetes returns the version of the API server.
 func kubernetes(t *testing.T) apiserver.Version {
 	t.Helper()
 	version, err := apiserver.ParseVersion(server.Kubernetes)

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPairs: of objects with any two of the changes that a table has for them, render and the API
-// server accept the same, with the same warnings. Of two mistakes one may hide the other.
-func TestPairs(t *testing.T) {
+// With any two changes of a table, an object has the same verdict and warnings of render and of the API
+// server. One mistake may hide another.
+func TestTwoChangesHaveTheSameVerdict(t *testing.T) {
 	var changes []changedExample
 	for _, file := range tables(t) {
 		for _, e := range readExamples(t, file) {
@@ -30,7 +30,7 @@ func TestPairs(t *testing.T) {
 		ofServer := judge.ask(r.Context(), objects)
 		ofRender, _ := judgedByRender(t, objects)
 		for i, server := range ofServer {
-			if server.merged().refused && !ofRender[i].refused { // it may be rendered as it should be
+			if server.merged().refused && !ofRender[i].refused { // render may convert or complete it
 				server = judge.askOfRendered(t, objects[i], server)
 			}
 			if server.merged().refused != ofRender[i].refused || !ofRender[i].refused && !slices.Equal(server.merged().warnings, ofRender[i].warnings) {
@@ -48,8 +48,7 @@ type changedExample struct {
 	title string
 }
 
-// drawPair returns the object with another change as well, unless that is impossible after the first
-// one, and the titles of both.
+// drawPair returns the object with the change and a second one, if both are possible, and their titles.
 func (e changedExample) drawPair(t *testing.T, r *rapid.T, number int) (*unstructured.Unstructured, string) {
 	t.Helper()
 	other := rapid.SampledFrom(slices.Sorted(maps.Keys(e.But))).Draw(r, "other")

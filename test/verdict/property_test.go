@@ -15,10 +15,10 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// TestSpecs: of any Memcacheds and Ats, the API server accepts those that render accepts,
-// and all that they are rendered to. What render refuses names a field of what people
-// wrote, and is refused there as well: itself, or what it would be rendered to.
-func TestSpecs(t *testing.T) {
+// The API server accepts any Memcached or At that render accepts, and its rendered objects. If render
+// refuses one, the problem names a field of the source object, and the API server refuses the source
+// object or its rendered objects.
+func TestRandomSpecsHaveTheSameVerdict(t *testing.T) {
 	judge := newJudge(t)
 	tally := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
@@ -37,16 +37,15 @@ func TestSpecs(t *testing.T) {
 		case rendering != nil:
 			checkAccepted(r, judge, rendering.Objects, tally)
 		case slices.ContainsFunc(ofRender, func(v answer) bool { return !v.refused }):
-			r.Fatal("what is accepted is not rendered")
+			r.Fatal("accepted objects are not rendered")
 		}
 	})
-	for _, what := range slices.Sorted(maps.Keys(tally)) {
-		t.Logf("%s: %d", what, tally[what])
+	for _, name := range slices.Sorted(maps.Keys(tally)) {
+		t.Logf("%s: %d", name, tally[name])
 	}
 }
 
-// checkAccepted checks that the API server accepts what was rendered, which brings the
-// specs that it was rendered from.
+// checkAccepted tests that the API server accepts rendered objects. Source objects are among them.
 func checkAccepted(r *rapid.T, judge *judge, rendered []manifest.Object, tally map[string]int) {
 	objects := make([]*unstructured.Unstructured, len(rendered))
 	for i, o := range rendered {
@@ -55,28 +54,28 @@ func checkAccepted(r *rapid.T, judge *judge, rendered []manifest.Object, tally m
 	}
 	for i, answer := range judge.ask(r.Context(), objects) {
 		if answer.create.refused || answer.apply.refused {
-			r.Errorf("render accepts what the API server refuses:\n%s\nof %s", dispute(answer, answer.merged()), written(rendered[i].Written))
+			r.Errorf("render accepts an object that the API server refuses:\n%s\nof %s", dispute(answer, answer.merged()), jsonOf(rendered[i].Written))
 		}
 	}
 }
 
-// checkRefusal checks that what render refuses is refused by the API server, and that the
-// problems are with fields of what people wrote.
+// checkRefusal tests that the API server refuses an object too, and that the problems have fields of the
+// source object.
 func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render answer) {
 	for _, field := range render.fields {
 		if !isWithin("spec", field) && !isWithin("metadata", field) {
-			r.Errorf("%s is no field of what people wrote: %q", field, render.messages)
+			r.Errorf("%s is not a field of the source object: %q", field, render.messages)
 		}
 	}
-	// Nulls that an apply refuses are not rendered.
+	// The verdict is about creation: render drops nulls that only apply refuses.
 	if server := judge.ask(r.Context(), []*unstructured.Unstructured{u})[0]; server.create.refused {
 		if !sameFields(server.create, render) {
-			r.Errorf("other fields:\n%s\nof %s", dispute(server, render), written(u))
+			r.Errorf("other fields:\n%s\nof %s", dispute(server, render), jsonOf(u))
 		}
 		return
 	}
 	if len(render.fields) == 0 {
-		r.Errorf("no field: %q of %s", render.messages, written(u))
+		r.Errorf("no field: %q of %s", render.messages, jsonOf(u))
 	}
 	resource, err := judge.resource(u)
 	if err != nil {
@@ -100,11 +99,11 @@ func checkRefusal(r *rapid.T, judge *judge, u *unstructured.Unstructured, render
 			return
 		}
 	}
-	r.Errorf("render refuses what the API server accepts: %s\n%s", strings.Join(render.messages, "\n"), written(u))
+	r.Errorf("render refuses an object that the API server accepts: %s\n%s", strings.Join(render.messages, "\n"), jsonOf(u))
 }
 
-// written returns an object as people read it.
-func written(u *unstructured.Unstructured) string {
+// jsonOf returns an object as JSON.
+func jsonOf(u *unstructured.Unstructured) string {
 	encoded, err := u.MarshalJSON()
 	if err != nil {
 		return err.Error()

@@ -51,12 +51,12 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 	return render.Render(repository, path.Base(environment), func(string) {})
 }
 
-// fileName returns the file of the object with an index.
+// fileName returns the file of the object at an index.
 func fileName(i int) string { return fmt.Sprintf("%d.yaml", i) }
 
-// judgedByRender returns the verdicts of render on objects, in their order, and what those
-// that it accepts are rendered to. An object that cannot be built hides what is wrong with
-// others: without those that are wrong the rest is rendered again until nothing is.
+// judgedByRender returns the verdicts of render on objects, in their order, and the rendering of the
+// accepted ones. An object may hide problems of others, so they are rendered again without refused
+// objects until all are accepted.
 func judgedByRender(t *testing.T, objects []*unstructured.Unstructured) (verdicts []answer, rendering *render.Rendering) {
 	t.Helper()
 	verdicts = make([]answer, len(objects))
@@ -70,7 +70,7 @@ func judgedByRender(t *testing.T, objects []*unstructured.Unstructured) (verdict
 		for _, p := range problems {
 			var i int
 			if _, err := fmt.Sscanf(p.File, environment+"/%d.yaml", &i); err != nil {
-				t.Fatalf("a problem of no object: %s", p)
+				t.Fatalf("a problem without an object: %s", p)
 			}
 			verdicts[rest[i]].add(p)
 		}
@@ -95,7 +95,7 @@ func indexes(n int) []int {
 	return all
 }
 
-// set returns texts, sorted, each once.
+// set sorts texts and removes duplicates.
 func set(texts []string) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)

@@ -19,34 +19,31 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// answer is what was said of an object.
+// answer is a verdict on an object.
 type answer struct {
 	refused bool
-	// fields are the paths of what is wrong, sorted, each once. They are empty where it
-	// is the object as a whole.
+	// fields are the sorted paths of wrong fields; empty for a problem of the whole object.
 	fields []string
-	// isPartial reports whether there may be more fields than those, and that their indexes
-	// may be missing: decoding ends at the first value that it cannot decode.
+	// isPartial reports whether fields and indexes may be missing: decoding ends at the first error.
 	isPartial bool
-	// skipsRules reports whether the validation rules of a kind were not checked, as fields have
-	// the wrong type. render checks the rule for time zones then too.
+	// skipsRules reports whether validation rules were not checked, because of fields with a wrong
+	// type. render checks time zones nevertheless.
 	skipsRules bool
-	// ofOthers are those fields that are wrong for a server-side apply alone, or for what is
-	// rendered from the object.
+	// ofOthers are the fields that are wrong only for server-side apply, or for a rendered object.
 	ofOthers []string
-	// isUnknown reports whether there are no such objects to be kept.
+	// isUnknown reports whether the API server stores no such objects.
 	isUnknown bool
 	messages  []string
 	warnings  []string
 }
 
-// clusterVerdicts are the API server's.
+// clusterVerdicts are the verdicts of the API server.
 type clusterVerdicts struct {
 	create, apply answer
 }
 
-// merged returns the verdict on an object in git, which a tool may create or apply.
-// A creation says more precisely what is wrong.
+// merged returns the verdict on an object in git, for tools that create or apply. The errors of create
+// are more precise.
 func (v clusterVerdicts) merged() answer {
 	merged := v.create
 	if !v.create.refused && v.apply.refused || v.apply.isUnknown {
@@ -55,7 +52,7 @@ func (v clusterVerdicts) merged() answer {
 	return merged
 }
 
-// judge asks an API server what it makes of objects, none of which it stores.
+// judge asks an API server for verdicts by dry run.
 type judge struct {
 	client dynamic.Interface
 	mapper meta.RESTMapper
@@ -142,7 +139,7 @@ func (j *judge) resource(u *unstructured.Unstructured) (dynamic.ResourceInterfac
 	return resource.Namespace(namespace), nil
 }
 
-// warnings collects the warnings of the API server for the request that they are of.
+// warnings collects the warnings of the API server by request.
 type warnings struct{}
 
 func (warnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _ string, text string) {
@@ -151,13 +148,13 @@ func (warnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _ str
 	}
 }
 
-// refusal returns the verdict that an error of the API server is.
+// refusal returns the verdict of an error of the API server.
 func refusal(err error) answer {
 	v := answer{refused: true, messages: []string{err.Error()}}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, cause := range status.Status().Details.Causes {
-			if cause.Field != "" && cause.Field != "<nil>" { // or it is the object as a whole
+			if cause.Field != "" && cause.Field != "<nil>" { // otherwise the whole object
 				v.fields = append(v.fields, cause.Field)
 			}
 		}
@@ -177,10 +174,10 @@ var decodingField = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)(?:Kind=[A-Za-z]+\): |^  )(\.[^:]+): (?:field not declared|expected|.* duplicate entries|element |list |invalid|associative)`),
 }
 
-// goName matches the name of a Go type whose fields are in the place of its own.
+// goName matches the name of an embedded Go type.
 var goName = regexp.MustCompile(`\.[A-Z]\w*`)
 
-// decodingFields returns the fields that the message of a decoding error names.
+// decodingFields returns the fields in the message of a decoding error.
 func decodingFields(message string) (fields []string) {
 	for _, pattern := range decodingField {
 		for _, match := range pattern.FindAllStringSubmatch(message, -1) {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawSpec draws a Memcached or an At, most of whose fields are valid.
+// drawSpec draws a Memcached or an At with mostly valid fields.
 func drawSpec(r *rapid.T) *unstructured.Unstructured {
 	kind := rapid.SampledFrom([]string{"Memcached", "At"}).Draw(r, "kind")
 	spec, apiVersion := drawMemcached(r), "cache.example.com/v1alpha1"
@@ -119,7 +119,7 @@ func drawEnvFrom(r *rapid.T) any {
 
 var objectNames = good("a", "a.b-c", strings.Repeat("n", 253)).or("A_b", "", strings.Repeat("n", 254), nil)
 
-// sources returns one of some, or by mistake none or two.
+// sources returns one source or, by mistake, none or two.
 func sources(r *rapid.T, of map[string]value) any {
 	count := good(int64(1)).or(int64(0), int64(2)).draw(r, "sources").(int64)
 	names := slices.Sorted(maps.Keys(of))

@@ -1,6 +1,5 @@
-// Package verdict_test compares the verdict of render on objects with that of a real
-// API server: what render accepts is accepted there, and what is refused is refused for
-// the same fields.
+// Package verdict_test compares the verdicts of render with the verdicts of a real API server: both
+// accept the same objects, and refuse the others for the same fields.
 package verdict_test
 
 import (

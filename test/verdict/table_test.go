@@ -15,8 +15,8 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// TestTable: on each object of the tables, render and the API server say the same.
-func TestTable(t *testing.T) {
+// Each object of the tables has the same verdict, fields and warnings of render and of the API server.
+func TestTablesHaveTheSameVerdict(t *testing.T) {
 	judge := newJudge(t)
 	agreement, number := agreement{}, 0
 	for _, file := range tables(t) {
@@ -48,7 +48,7 @@ func (a agreement) compare(t *testing.T, judge *judge, cases []objectCase) {
 	ofRender, _ := judgedByRender(t, objects)
 	for i, c := range cases {
 		server, render := ofServer[i], ofRender[i]
-		if server.merged().refused && !render.refused && !c.isOfCluster { // it may be rendered as it should be
+		if server.merged().refused && !render.refused && !c.isOfCluster { // render may convert or complete it
 			server = judge.askOfRendered(t, c.Unstructured, server)
 		}
 		switch {
@@ -62,7 +62,7 @@ func (a agreement) compare(t *testing.T, judge *judge, cases []objectCase) {
 	}
 }
 
-// askOfRendered returns the verdict on what an object is rendered to, if it is.
+// askOfRendered returns the verdict on the rendered form of an object, if it is rendered.
 func (j *judge) askOfRendered(t *testing.T, u *unstructured.Unstructured, written clusterVerdicts) clusterVerdicts {
 	t.Helper()
 	rendering, _ := renderAll(t, []*unstructured.Unstructured{u})
@@ -72,7 +72,7 @@ func (j *judge) askOfRendered(t *testing.T, u *unstructured.Unstructured, writte
 	return j.ask(t.Context(), []*unstructured.Unstructured{rendering.Objects[0].Unstructured})[0]
 }
 
-// dispute returns what both said of an object.
+// dispute formats the verdicts on an object.
 func dispute(server clusterVerdicts, render answer) string {
 	var b strings.Builder
 	for _, of := range []struct {
@@ -90,7 +90,7 @@ func dispute(server clusterVerdicts, render answer) string {
 	return b.String()
 }
 
-// agreement counts, by kind, how often render and the API server say the same.
+// agreement counts equal verdicts by kind.
 type agreement map[string]*counts
 
 type counts struct {
@@ -133,8 +133,8 @@ func one(is bool) int {
 
 var index = regexp.MustCompile(`\[[^]]*\]`)
 
-// sameFields reports whether verdicts are for the same fields. Where the API server gave
-// up at the first value, render may know more, and more exactly.
+// sameFields reports whether verdicts have the same fields. If the API server ended at the first error,
+// render may have more, and more exact ones.
 func sameFields(server, render answer) bool {
 	if render.isPartial {
 		return len(server.fields) == 0 || isWithin(render.fields[0], server.fields[0]) ||
@@ -159,8 +159,8 @@ func sameFields(server, render answer) bool {
 	return true
 }
 
-// akinFields reports whether verdicts are for the same fields, some of which the newest version names
-// more exactly: it has an index, a part of the field, or another place for its last part.
+// akinFields reports whether verdicts have similar fields: the newest version may add an index or a part
+// of the field, or move its last part.
 func akinFields(server, render answer) bool {
 	covers := func(all, fields []string) bool {
 		return !slices.ContainsFunc(fields, func(field string) bool {
@@ -176,13 +176,13 @@ func isAkin(a, b string) bool {
 	return isWithin(a, b) || isWithin(b, a) || lastA > 0 && lastB > 0 && (a[:lastA] == b[:lastB] || a[lastA:] == b[lastB:])
 }
 
-// isWithin reports whether a field is that of a path or a part of it.
+// isWithin reports whether a field is at a path or below it.
 func isWithin(path, field string) bool {
 	rest, ok := strings.CutPrefix(field, path)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// mentions reports whether the messages of a verdict are about fields.
+// mentions reports whether the messages of a verdict contain all fields.
 func (v answer) mentions(fields []string) bool {
 	for _, field := range fields {
 		if !slices.ContainsFunc(v.messages, func(m string) bool { return strings.Contains(m, field) }) {

@@ -21,9 +21,9 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// TestUpdate: what render says that the API server refuses to change, that refuses, and
-// nothing else. Objects that could not be created either are refused there, too.
-func TestUpdate(t *testing.T) {
+// render and the API server refuse the same updates. The API server also refuses updates to invalid
+// objects.
+func TestUpdatesHaveTheSameVerdict(t *testing.T) {
 	examples := readExamples(t, "testdata/updates/updates.yaml")
 	definitions, refused, accepted := []manifest.Object{}, 0, 0
 	for number, e := range examples {
@@ -39,7 +39,7 @@ func TestUpdate(t *testing.T) {
 			server := refusalOf(apply(t.Context(), resource, changed))
 			if isInvalid(t, changed) {
 				if !server.refused {
-					t.Errorf("%s: %s: the server accepts what render does not create", stored.GetKind(), title)
+					t.Errorf("%s: %s: the server accepts an object that render refuses", stored.GetKind(), title)
 				}
 				continue
 			}
@@ -61,14 +61,13 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// isInvalid reports whether render refuses an object without one that is there already, so that it does
-// not compare them.
+// isInvalid reports whether render refuses to create an object. It compares no update to such an object.
 func isInvalid(t *testing.T, u *unstructured.Unstructured) bool {
 	t.Helper()
 	objects := []manifest.Object{{Unstructured: u, Written: u}}
 	checker, problems := verdict.New(nil, gatehouse.All(), kubernetes(t), objects)
 	_, invalid := checker.Objects(objects)
-	return u.GetKind() != "Secret" && manifest.HasErrors(append(problems, invalid...)) // which must not be in git
+	return u.GetKind() != "Secret" && manifest.HasErrors(append(problems, invalid...)) // refused for its values
 }
 
 func refusalOf(err error) answer {
@@ -78,7 +77,7 @@ func refusalOf(err error) answer {
 	return refusal(err)
 }
 
-// store has the API server store an object, and use it.
+// store stores an object in the API server, and sets the status of an object in use.
 func store(t *testing.T, u *unstructured.Unstructured) dynamic.ResourceInterface {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -1,5 +1,4 @@
-// Package policies_test compares the verdicts of ValidatingAdmissionPolicies that render
-// gives with those of a real API server.
+// Package policies_test compares how render and a real API server evaluate ValidatingAdmissionPolicies.
 package policies_test
 
 import (
@@ -36,14 +35,14 @@ var server apiserver.Server
 
 func TestMain(m *testing.M) { apiserver.Run(m, &server) }
 
-// patience is how long the API server may take to see policies, and kinds of parameters.
+// patience bounds how long the API server takes to see policies and kinds of parameters.
 const patience = time.Minute
 
-// answer is what policies say of an object: which deny it, and which warn.
+// answer has the denials and warnings of policies for an object.
 type answer struct{ denials, warnings []string }
 
-// agrees reports whether render's verdict is that of the API server, which tells one of several
-// reasons for which it denies an object. Render does not repeat them as warnings.
+// agrees reports whether the answer of render matches the API server, which reports one of several
+// denials. render does not repeat denials as warnings.
 func (v answer) agrees(told answer) bool {
 	if len(v.denials) == 0 || len(told.denials) == 0 {
 		return len(v.denials) == len(told.denials) && slices.Equal(v.warnings, told.warnings)
@@ -62,9 +61,9 @@ func (v answer) String() string {
 	return strings.Join(texts, "\n\t")
 }
 
-// Each file of testdata is an environment whose objects the API server judges as render
-// does, both ways.
-func TestVerdicts(t *testing.T) {
+// Each file of testdata is an environment. For each of its objects, render and the API server have the
+// same answer.
+func TestPoliciesHaveTheSameVerdict(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
@@ -130,7 +129,7 @@ func renderVerdicts(t *testing.T, objects []manifest.Object) []answer {
 	return verdicts
 }
 
-// version returns that of the server.
+// version returns the version of the API server.
 func version(t *testing.T) kubernetes.Version {
 	t.Helper()
 	v, err := kubernetes.ParseVersion(server.Kubernetes)
@@ -161,7 +160,7 @@ func (v *answer) sort() {
 	v.warnings = slices.Compact(v.warnings)
 }
 
-// cluster is the API server as its administrator sees it.
+// cluster is the API server with the rights of an administrator.
 type cluster struct {
 	*testing.T
 	client.Client
@@ -190,20 +189,20 @@ func (c *cluster) HandleWarningHeader(_ int, _ string, text string) {
 	}
 }
 
-// install creates what policies are evaluated with, then the policies, and waits until they
-// are in effect.
+// install creates the objects that policies read, then the policies, and waits until they are in
+// effect.
 func (c *cluster) install(objects []manifest.Object) {
 	c.Helper()
-	consulted := map[string]bool{"Namespace": true, "PriorityClass": true, "RuntimeClass": true, "IngressClass": true}
+	isRead := map[string]bool{"Namespace": true, "PriorityClass": true, "RuntimeClass": true, "IngressClass": true}
 	for _, o := range objects {
 		if kind, ok, _ := unstructured.NestedString(o.Object, "spec", "paramKind", "kind"); ok {
-			consulted[kind] = true
+			isRead[kind] = true
 		}
 	}
 	first := func(o manifest.Object) bool { return o.GetKind() == "CustomResourceDefinition" }
 	isPolicy := func(o manifest.Object) bool { return o.GroupVersionKind().Group == admissionv1.GroupName }
 	c.createAll(objects, first)
-	c.createAll(objects, func(o manifest.Object) bool { return consulted[o.GetKind()] })
+	c.createAll(objects, func(o manifest.Object) bool { return isRead[o.GetKind()] })
 	c.createAll(objects, isPolicy)
 	c.awaitPolicies()
 }
@@ -217,7 +216,8 @@ func (c *cluster) createAll(objects []manifest.Object, which func(manifest.Objec
 	}
 }
 
-// create creates an object as soon as the API server knows its kind, and has it deleted.
+// create creates an object as soon as the API server knows its kind, and deletes policies after the
+// test.
 func (c *cluster) create(u *unstructured.Unstructured) {
 	c.Helper()
 	c.eventually(func(ctx context.Context) error {
@@ -236,7 +236,7 @@ func (c *cluster) create(u *unstructured.Unstructured) {
 	}
 }
 
-// inNamespace returns an object in the namespace that it is in if none is written.
+// inNamespace returns an object with its namespace, which may be the default.
 func (c *cluster) inNamespace(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u = u.DeepCopy()
 	if namespaced, err := c.IsObjectNamespaced(u); err == nil && namespaced && u.GetNamespace() == "" {
@@ -256,8 +256,8 @@ func (c *cluster) eventually(do func(context.Context) error) {
 	}
 }
 
-// awaitPolicies waits until a policy is in effect that is made last: those before it are,
-// too, and those of earlier tests are gone.
+// awaitPolicies waits until a new policy is in effect. Then earlier policies are, too, and policies of
+// earlier tests are gone.
 func (c *cluster) awaitPolicies() {
 	c.Helper()
 	name := "canary-" + strings.ToLower(filepath.Base(c.Name()))
@@ -286,7 +286,7 @@ func (c *cluster) awaitPolicies() {
 	})
 }
 
-// verdicts asks for those of objects, in their order.
+// verdicts returns the answers of the API server for objects, in their order.
 func (c *cluster) verdicts(objects []manifest.Object) []answer {
 	verdicts := make([]answer, len(objects))
 	for i, o := range objects {
