@@ -99,7 +99,7 @@ func (e *evaluation) isNamespaceUnknown(r *request) bool {
 	return !ok
 }
 
-// doubt returns the reason why the API server may not object; empty for none.
+// doubt explains why the API server may not object; empty if it does.
 func (e *evaluation) doubt(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) string {
 	switch {
 	case !r.kind.IsDefined:
