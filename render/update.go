@@ -97,19 +97,19 @@ func (u *Update) problems() []manifest.Problem {
 // plan renders the environment and compares it with its previous rendering, which it reads
 // meanwhile. It is a problem if an environment is gone that was asked for.
 func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
-	var plan *tree.Plan
+	var previous *tree.Previous
 	var reading sync.WaitGroup
-	reading.Go(func() { plan = tree.NewPlan(repository.root, e.Name) })
+	reading.Go(func() { previous = tree.ReadPrevious(repository.root, e.Name) })
 	var rendering *Rendering
 	rendering, e.Problems = repository.RenderOrGone(e.Name, askedFor, progress)
 	reading.Wait()
 	if rendering == nil {
-		plan.Close()
+		previous.Close()
 		return
 	}
 	progress("comparing")
+	plan, problems := previous.Plan(rendering.Files, rendering.Beside, rendering.Index)
 	e.Plan, e.Objects, e.Sources = plan, len(rendering.Objects), rendering.Sources
-	problems := plan.Compare(rendering.Files, rendering.Beside, rendering.Index)
 	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}

@@ -32,14 +32,12 @@ func TestSecondKustomizationIsAnError(t *testing.T) {
 		if err := root.WriteFile("rendered/prod/"+name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		p := NewPlan(root, "prod")
-		problems := p.Compare(after, besideOf(after), Index{})
+		p, problems := ReadPrevious(root, "prod").Plan(after, besideOf(after), Index{})
 		p.Close()
 		if len(problems) != 1 || problems[0].Message != "rendered/prod/"+name+" was not written by render: move it away" {
 			t.Errorf("%s: %v", name, problems)
 		}
-		p = NewPlan(root, "prod")
-		problems = p.Compare(nil, besideOf(nil), Index{})
+		p, problems = ReadPrevious(root, "prod").Plan(nil, besideOf(nil), Index{})
 		p.Close()
 		if len(problems) > 0 {
 			t.Errorf("%s, without an index: %v", name, problems)

@@ -183,23 +183,23 @@ var besideHeaders = map[string]string{PageFile: PageHeader, SchemaFile: SchemaHe
 
 // readBeside returns the content of a file beside the index, nil if it does not exist, and reports
 // whether anything else has its name.
-func (p *Plan) readBeside(name string) (content []byte, isForeign bool, err error) {
-	if p.folder.dir == nil {
+func (f *folder) readBeside(name string) (content []byte, isForeign bool, err error) {
+	if f.dir == nil {
 		return nil, false, nil
 	}
-	info, err := p.folder.dir.Lstat(name)
+	info, err := f.dir.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, true, nil
 	}
-	content, err = p.folder.read(name)
+	content, err = f.read(name)
 	return content, content != nil && !startsWith(content, besideHeaders[name]), err
 }
 
 // foreignBeside returns the warning about a file in the place of one beside the index.
-func (p *Plan) foreignBeside(name string) manifest.Problem {
+func (f *folder) foreignBeside(name string) manifest.Problem {
 	return manifest.Problem{
-		File:    p.folder.full(name),
-		Message: fmt.Sprintf("render did not write it, and keeps it: rename it, or move it to environments/%s, so that render can write its own", path.Base(p.folder.path)),
+		File:    f.full(name),
+		Message: fmt.Sprintf("render did not write it, and keeps it: rename it, or move it to environments/%s, so that render can write its own", path.Base(f.path)),
 		Warning: true,
 	}
 }

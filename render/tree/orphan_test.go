@@ -60,8 +60,7 @@ func TestOrphansInAnEnvironmentAreReportedAndKept(t *testing.T) {
 	}
 	all := []string{"rendered/prod/a/link.yaml", "rendered/prod/a/mine.yaml", "rendered/prod/mine.txt", "rendered/prod/z/z/mine.yaml"}
 	for _, files := range [][]File{before, after, nil} {
-		p := NewPlan(root, "prod")
-		problems := p.Compare(files, besideOf(files), Index{})
+		p, problems := ReadPrevious(root, "prod").Plan(files, besideOf(files), Index{})
 		p.Close()
 		if len(problems) > 0 {
 			t.Fatal(problems)

@@ -30,8 +30,7 @@ func TestPageIsWrittenAndPrunedAsOtherFiles(t *testing.T) {
 		{nil, false, false, true},
 		{nil, false, false, false},
 	} {
-		p := NewPlan(root, "prod")
-		problems := p.Compare(step.files, besideOf(step.files), Index{})
+		p, problems := ReadPrevious(root, "prod").Plan(step.files, besideOf(step.files), Index{})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -98,8 +97,7 @@ func TestForeignPageIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, files := range [][]File{before, after, nil} {
-				p := NewPlan(root, "prod")
-				problems := p.Compare(files, besideOf(files), Index{})
+				p, problems := ReadPrevious(root, "prod").Plan(files, besideOf(files), Index{})
 				switch {
 				case files == nil && len(problems) > 0:
 					t.Error(problems)
@@ -147,8 +145,7 @@ func TestUnreadablePageIsOneProblemAmongAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, root, "rendered/prod/"+before[0].Path)
-	p := NewPlan(root, "prod")
-	problems := p.Compare(before, besideOf(before), Index{})
+	p, problems := ReadPrevious(root, "prod").Plan(before, besideOf(before), Index{})
 	defer p.Close()
 	var text strings.Builder
 	for _, problem := range problems {

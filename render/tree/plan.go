@@ -4,14 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"os"
 	"slices"
-
-	"sigs.k8s.io/kustomize/api/konfig"
-
-	"example.com/gatehouse/render/manifest"
 )
 
 // Folders at the root.
@@ -29,9 +23,7 @@ type File struct {
 // Plan holds the changes to the folder of an environment.
 type Plan struct {
 	folder    *folder
-	err       error              // of reading the folder
-	owned     map[string]content // the files in the previous index
-	files     []planned          // the index is the last
+	files     []planned // the index is the last
 	index     planned
 	interim   []byte   // the index while files are written and pruned
 	changes   []change // the staged changes, in the order of commits
@@ -50,84 +42,12 @@ func (f planned) isUnchanged() bool {
 	return f.before != nil && f.after != nil && bytes.Equal(f.before, f.after)
 }
 
-// NewPlan reads rendered/<environment> below root, and returns a plan that changes nothing. The caller
-// must close it.
-func NewPlan(root *os.Root, environment string) *Plan {
-	folder, err := openFolder(root, environment)
-	p := &Plan{folder: folder, index: planned{name: IndexFile}, err: err}
-	if err == nil {
-		folder.scan()
-		p.index.before, p.err = folder.read(IndexFile)
-	}
-	if p.err == nil && p.index.before != nil && !isIndex(p.index.before) {
-		p.err = p.foreign(IndexFile)
-	}
-	if p.err == nil {
-		p.owned = folder.readAll(slices.Collect(maps.Keys(readIndex(p.index.before))))
-	}
-	return p
-}
-
-// Compare plans to replace the previous rendering by files, in apply order, and by the files beside the
-// index. A file without content is removed. The problems are files that render did not write.
-func (p *Plan) Compare(files, beside []File, index Index) []manifest.Problem {
-	if p.err != nil {
-		return []manifest.Problem{{Message: p.err.Error()}}
-	}
-	names := pathsOf(files)
-	if len(files) > 0 {
-		p.index.after = index.format(names)
-	} else {
-		beside = []File{{Path: PageFile}, {Path: SchemaFile}}
-	}
-	problems := p.planFiles(p.withRemovals(files))
-	for _, f := range p.files {
-		if f.isPruned() {
-			names = append(names, f.name)
-		}
-	}
-	p.interim = index.format(names)
-	for _, file := range beside {
-		before, isForeign, err := p.readBeside(file.Path)
-		switch {
-		case err != nil:
-			problems = append(problems, manifest.Problem{Message: err.Error()})
-		case isForeign && file.Content != nil:
-			problems = append(problems, p.foreignBeside(file.Path))
-		case !isForeign && (before != nil || file.Content != nil):
-			p.files = append(p.files, planned{file.Path, before, file.Content})
-		}
-	}
-	p.files = append(p.files, p.index)
-	return problems
-}
-
 func pathsOf(files []File) []string {
 	names := make([]string, len(files))
 	for i, file := range files {
 		names[i] = file.Path
 	}
 	return names
-}
-
-// withRemovals appends files without content to files, for those that must not exist: owned files that
-// are no longer rendered, and other kustomizations.
-func (p *Plan) withRemovals(files []File) []File {
-	pruned := maps.Clone(p.owned)
-	for _, file := range files {
-		delete(pruned, file.Path)
-	}
-	names := slices.Sorted(maps.Keys(pruned))
-	if len(files) > 0 { // kustomize builds no folder with two kustomizations
-		names = append(names, konfig.RecognizedKustomizationFileNames()...)
-	}
-	all := slices.Clone(files)
-	for _, name := range names {
-		if name != IndexFile {
-			all = append(all, File{Path: name})
-		}
-	}
-	return all
 }
 
 // Close discards staged changes that were not committed.
@@ -137,40 +57,6 @@ func (p *Plan) Close() {
 	}
 	p.folder.removeMade()
 	p.folder.close()
-}
-
-// planFiles plans to write files, and to remove files without content. An existing file that render
-// does not own is a problem.
-func (p *Plan) planFiles(files []File) (problems []manifest.Problem) {
-	isOwned := func(name string) bool { _, is := p.owned[name]; return is }
-	unowned := p.folder.readAll(slices.DeleteFunc(pathsOf(files), isOwned))
-	for _, file := range files {
-		before, owned := p.owned[file.Path]
-		if !owned {
-			before = unowned[file.Path]
-		}
-		f := planned{file.Path, before.bytes, file.Content}
-		err := before.err
-		switch {
-		case err != nil:
-		case f.isUnchanged():
-			f.before = f.after // frees one of the two
-		case f.before != nil && !owned:
-			err = p.foreign(f.name)
-		}
-		if err != nil {
-			problems = append(problems, manifest.Problem{Message: err.Error()})
-		} else if f.before != nil || f.after != nil {
-			p.files = append(p.files, f)
-		}
-	}
-	p.owned = nil
-	return problems
-}
-
-// foreign returns the error about a file that render does not own.
-func (p *Plan) foreign(name string) error {
-	return fmt.Errorf("%s was not written by render: move it away", p.folder.full(name))
 }
 
 // Files returns all files after the plan, relative to the folder.

@@ -75,8 +75,7 @@ func newRoot(t *testing.T) *os.Root {
 // run writes files. It dies after alive changes, unless alive is negative.
 func run(t *testing.T, root *os.Root, files []File, alive int) {
 	t.Helper()
-	p := NewPlan(root, "prod")
-	problems := p.Compare(files, besideOf(files), Index{})
+	p, problems := ReadPrevious(root, "prod").Plan(files, besideOf(files), Index{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -55,8 +55,7 @@ func TestDiffOfNewFileIsFromDevNull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	plan := NewPlan(root, "prod")
-	problems := plan.Compare([]File{{Path: "shop/a.yaml", Content: []byte("a: 1\n")}}, nil, Index{})
+	plan, problems := ReadPrevious(root, "prod").Plan([]File{{Path: "shop/a.yaml", Content: []byte("a: 1\n")}}, nil, Index{})
 	defer plan.Close()
 	if diff := plan.Diff(); len(problems) > 0 || !strings.HasPrefix(diff, "--- /dev/null\n+++ b/rendered/prod/shop/a.yaml\n") {
 		t.Errorf("problems %v: %s", problems, diff)
