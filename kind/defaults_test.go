@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Defaults are those that the API server sets.
-func TestSetDefaults(t *testing.T) {
+func TestSetDefaultsAgreesWithAPIServer(t *testing.T) {
 	const schema = `{type: object, properties: {
 		number: {type: integer, default: 3}, text: {type: string},
 		nullable: {type: string, nullable: true, default: a}, noNull: {type: string, default: a},

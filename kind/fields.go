@@ -8,32 +8,31 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Fields are the fields of a kind that have a meaning for kustomize. A path is that of a field,
-// such as spec.image; what follows the name of a list is a field of each of its items.
+// Fields are the fields of a kind that kustomize transforms. They are paths, such as spec.image. In a
+// path, the name of a list stands for each of its items.
 type Fields struct {
-	// Images are the fields that `images:` of a kustomization sets: texts.
+	// Images are the text fields that `images:` of a kustomization sets.
 	Images []string
 
-	// Replicas are the fields that `replicas:` of a kustomization sets: integers. A field that
-	// is not there is added.
+	// Replicas are the integer fields that `replicas:` of a kustomization sets, or adds.
 	Replicas []string
 
-	// References are the fields that hold the name of an object. What changes the name, like
-	// `namePrefix:` or the hash of a generated ConfigMap, changes the field as well.
+	// References are the fields that hold the name of an object. A transformation of the name,
+	// like `namePrefix:` or the hash of a generated ConfigMap, changes the field as well.
 	References []Reference
 }
 
-// Reference is a field that holds the name of an object, which is of the kind or referred to by it.
+// Reference is a field that holds the name of an object. The field, the object or both are of the kind.
 type Reference struct {
 	// Field is the path of the field.
 	Field string
 
-	// In are the group and kind of the objects that have the field; zero for those of the kind.
-	// An empty group stands for any.
+	// In is the kind of the objects with the field; zero for the kind itself. An empty group
+	// stands for any group.
 	In schema.GroupKind
 
-	// To are the group, version and kind of the object that is named; zero for those of the
-	// kind, whose name what is rendered from it has. An empty part stands for any.
+	// To is the kind of the named object; zero for the kind itself, whose children have the same
+	// name. An empty part stands for any.
 	To schema.GroupVersionKind
 }
 
@@ -41,7 +40,7 @@ func (f Fields) clone() Fields {
 	return Fields{slices.Clone(f.Images), slices.Clone(f.Replicas), slices.Clone(f.References)}
 }
 
-// fieldSpec is a field as a file of `configurations:` names it.
+// fieldSpec is a field in a file of `configurations:`.
 type fieldSpec struct {
 	Path   string `json:"path"`
 	Create bool   `json:"create,omitempty"`
@@ -49,7 +48,7 @@ type fieldSpec struct {
 	Kind   string `json:"kind,omitempty"`
 }
 
-// nameReference has the fields that hold the name of an object of a kind.
+// nameReference lists the fields that hold the name of an object of a kind.
 type nameReference struct {
 	Kind       string      `json:"kind"`
 	Group      string      `json:"group,omitempty"`
@@ -57,18 +56,17 @@ type nameReference struct {
 	FieldSpecs []fieldSpec `json:"fieldSpecs"`
 }
 
-// KustomizeConfig returns what `kustomize build` has to be told of the fields of the kind, as a file of
-// `configurations:` has it; nil where that is nothing.
+// KustomizeConfig returns the Fields as a file for `configurations:` of a kustomization, or nil if the
+// kind has none.
 func (k *Kind) KustomizeConfig() []byte {
 	var c KustomizeConfig
 	if c.Add(k); c.isEmpty() {
 		return nil
 	}
-	return slices.Concat([]byte("# What kustomize build has to be told of "+k.gvk.Kind+". render knows it by itself.\n"), c.YAML())
+	return slices.Concat([]byte("# What kustomize build has to be told of "+k.GVK().Kind+". render knows it by itself.\n"), c.YAML())
 }
 
-// KustomizeConfig is what kustomize has to know of the fields of kinds, as a file of
-// `configurations:` has it.
+// KustomizeConfig is the Fields of kinds in the form of a file for `configurations:` of a kustomization.
 type KustomizeConfig struct {
 	Images        []fieldSpec     `json:"images,omitempty"`
 	Replicas      []fieldSpec     `json:"replicas,omitempty"`
@@ -80,16 +78,16 @@ func (c *KustomizeConfig) Add(k *Kind) {
 	field := func(path string, in schema.GroupKind) fieldSpec {
 		return fieldSpec{Path: strings.ReplaceAll(path, ".", "/"), Group: in.Group, Kind: in.Kind}
 	}
-	own := k.gvk.GroupKind()
-	for _, path := range k.fields.Images {
+	own := k.GVK().GroupKind()
+	for _, path := range k.Fields().Images {
 		c.Images = append(c.Images, field(path, own))
 	}
-	for _, path := range k.fields.Replicas {
+	for _, path := range k.Fields().Replicas {
 		size := field(path, own)
 		size.Create = true
 		c.Replicas = append(c.Replicas, size)
 	}
-	for _, r := range k.fields.References {
+	for _, r := range k.Fields().References {
 		if r.In.Empty() {
 			r.In = own
 		}
@@ -118,7 +116,7 @@ func (c *KustomizeConfig) isEmpty() bool {
 // YAML returns the configuration in YAML.
 func (c *KustomizeConfig) YAML() []byte {
 	text, err := yaml.Marshal(c)
-	if err != nil { // it is plain data
+	if err != nil { // plain data always marshals
 		panic(err)
 	}
 	return text

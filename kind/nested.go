@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Default sets the fields that an object of the Go type leaves out to their defaults in CRD, as the
-// API server does. It does not know the defaults that an environment changes.
+// Default sets the missing fields of an object of the Go type to their defaults in CRD, as the API server
+// does. It does not know the defaults that an environment changes.
 func (k *Kind) Default(o Object) error {
 	schema, err := k.schema()
 	if err != nil {
-		return fmt.Errorf("read CustomResourceDefinition of %s: %w", k.gvk.Kind, err)
+		return fmt.Errorf("read CustomResourceDefinition of %s: %w", k.GVK().Kind, err)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -25,15 +25,15 @@ func (k *Kind) Default(o Object) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(content, o)
 }
 
-// setDefaults sets the defaults of a schema in content. The API server's own code for that would have
-// every program that imports the Go type of a kind depend on CEL.
+// setDefaults sets the defaults of a schema in content. With the code of the API server, every program
+// that imports the Go type of a kind would depend on CEL.
 func setDefaults(content any, s *apiextensionsv1.JSONSchemaProps) {
 	switch content := content.(type) {
 	case map[string]any:
 		for name, property := range s.Properties {
 			value, isSet := content[name]
 			if property.Default != nil && (!isSet || value == nil && !property.Nullable) {
-				_ = utiljson.Unmarshal(property.Default.Raw, &value) // raw was JSON already
+				_ = utiljson.Unmarshal(property.Default.Raw, &value) // it was valid JSON
 				content[name] = value
 			}
 			setDefaults(value, &property)
@@ -50,10 +50,9 @@ func setDefaults(content any, s *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// Nested returns what an object of the kind is rendered to as a part of another: for Expand of the
-// kind of that one, which lists these objects in its Children. It sets the defaults of the object,
-// and gives its name to the objects that have none. Validate what the schema would refuse: a part
-// is in no cluster by itself.
+// Nested expands an object that is a part of an object of another kind. Expand of the other kind calls
+// it, and the other kind lists the children of both. Nested sets the defaults of the object, and gives
+// its name to children without one. It does not validate the object by the schema.
 func (k *Kind) Nested(o Object) ([]Object, error) {
 	if err := k.Default(o); err != nil {
 		return nil, err
@@ -65,29 +64,28 @@ func (k *Kind) Nested(o Object) ([]Object, error) {
 	return objects, err
 }
 
-// ReadCRD returns the CustomResourceDefinition, and its version that is the kind's: nil where it has
-// none.
+// ReadCRD returns the CustomResourceDefinition and the version of the kind in it, or nil if it lacks
+// that version.
 func (k *Kind) ReadCRD() (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(k.crd, crd); err != nil {
+	if err := yaml.UnmarshalStrict(k.CRD(), crd); err != nil {
 		return nil, nil, fmt.Errorf("embed the file that controller-gen writes: %w", err)
 	}
 	if want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"); crd.GroupVersionKind() != want {
 		return nil, nil, fmt.Errorf("it is %q, not %s: embed the file that controller-gen writes", crd.GroupVersionKind(), want)
 	}
 	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Name == k.gvk.Version {
+		if crd.Spec.Versions[i].Name == k.GVK().Version {
 			return crd, &crd.Spec.Versions[i], nil
 		}
 	}
 	return crd, nil, nil
 }
 
-// readSchema returns the schema of the kind.
 func (k *Kind) readSchema() (*apiextensionsv1.JSONSchemaProps, error) {
 	_, version, err := k.ReadCRD()
 	if err == nil && (version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil) {
-		err = fmt.Errorf("it has no schema of version %s", k.gvk.Version)
+		err = fmt.Errorf("it has no schema of version %s", k.GVK().Version)
 	}
 	if err != nil {
 		return nil, err

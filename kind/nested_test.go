@@ -10,9 +10,8 @@ import (
 	"example.com/gatehouse/kind/memcached"
 )
 
-// An object inside of another has the defaults of its own kind, and gives its name to what it is
-// rendered to.
-func TestNested(t *testing.T) {
+// A nested object has the defaults of its own kind, and its children have its name.
+func TestNestedSetsDefaultsAndNames(t *testing.T) {
 	cache := &cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: "shop-cache"}, Spec: cachev1alpha1.MemcachedSpec{Size: 3}}
 	objects, err := memcached.Kind.Nested(cache)
 	if err != nil {

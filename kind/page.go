@@ -6,26 +6,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// View is what a function of a kind for people, such as Definition.Page, sees of a rendered
-// environment. It is not to be changed.
+// View is the input of Definition.Page and Definition.Warnings: a rendered environment. These functions
+// must not change it.
 type View[T any] struct {
-	// Objects are all objects of the kind, sorted by namespace and name.
+	// Objects are the source objects of the kind, sorted by namespace and name.
 	Objects []Rendered[*T]
 
 	Environment
 }
 
-// Rendered is an object and what it is rendered to.
+// Rendered is a source object and its rendered objects.
 type Rendered[O any] struct {
-	// Object is the object as it is committed: of the defaults it has those of
+	// Object is the committed object. Missing fields are empty, except for the defaults of
 	// Definition.KeepDefaults.
 	Object O
 
-	// Children are the objects that it is rendered to, as overrides leave them.
+	// Children are its rendered objects, after the overrides.
 	Children []*unstructured.Unstructured
 }
 
-// Child returns the first child of a group and kind, nil where there is none.
+// Child returns the first child of a group and kind, or nil.
 func (r Rendered[O]) Child(group, kind string) *unstructured.Unstructured {
 	for _, child := range r.Children {
 		if gvk := child.GroupVersionKind(); gvk.Group == group && gvk.Kind == kind {
@@ -37,32 +37,32 @@ func (r Rendered[O]) Child(group, kind string) *unstructured.Unstructured {
 
 // Environment is a rendered environment.
 type Environment struct {
-	// All are all its objects.
+	// All are all objects of the environment.
 	All []*unstructured.Unstructured
 
-	// CRD is the CustomResourceDefinition of the kind, of the environment or of something else
-	// that brings it; nil where render knows of none.
+	// CRD is the CustomResourceDefinition of the kind, from the environment or from outside; nil
+	// if render knows none.
 	CRD *unstructured.Unstructured
 
-	// Now is the time; zero where the result may not depend on it, as that of Page.
+	// Now is the time of rendering. It is zero for Page, which must not depend on it.
 	Now time.Time
 }
 
-// Page is what the page about an environment, rendered/<environment>/README.md, has about the
-// objects of a kind: a summary and a table. Of a kind with a TimeField it also has a timeline.
+// Page is the part for a kind of the page of an environment, rendered/<environment>/README.md: a summary
+// and a table. For a kind with a TimeField, render adds a timeline.
 type Page struct {
 	// Summary is text above the table.
 	Summary []Text
 
-	// Columns follow the columns of the namespace and the name. Where no cell links to an
-	// object, a last column links to what each object is rendered to.
+	// Columns follow the columns of the namespace and the name. If no cell links to an object,
+	// render adds a column that links to the children.
 	Columns []Column
 
-	// Rows are those of View.Objects, in the same order.
+	// Rows has a row for each of View.Objects, in the same order.
 	Rows []Row
 
-	// Totals are the cells of rows that sum up a namespace, by its name, or by "" all
-	// namespaces; nil for no such rows.
+	// Totals are the cells of rows with totals: by the name of a namespace, or by "" for all
+	// namespaces. Nil means no such rows.
 	Totals map[string][]Cell
 }
 
@@ -73,34 +73,34 @@ type Column struct {
 	// IsNumber aligns the column to the right.
 	IsNumber bool
 
-	// Shared is a sentence for the summary, such as "The image is %s.". It takes the place of
-	// the column where all cells are the same. Where the others are empty, the column says yes
-	// or nothing. Cells that a row lacks at its end do not count.
+	// Shared is a sentence for the summary, such as "The image is %s.". If all cells are the same,
+	// it replaces the column. If the other cells are empty, it goes into the summary and the
+	// column says yes or nothing. Cells that a row lacks at its end do not count.
 	Shared string
 }
 
 // Row is the row of an object.
 type Row struct {
-	// Cells are those of Page.Columns. Cells at the end may be left out.
+	// Cells has a cell for each of Page.Columns. Cells at the end may be left out.
 	Cells []Cell
 
-	// Mark is shown beside the object in the timeline, such as suspended; empty for nothing.
+	// Mark is a word beside the object in the timeline, such as suspended.
 	Mark string
 }
 
-// Cell is a cell of a table: texts, one after the other.
+// Cell is a cell of a table: a sequence of texts.
 type Cell []Text
 
-// Text is a text on the page. Nothing in it has a meaning to Markdown.
+// Text is a text on the page. The page escapes Markdown in it.
 type Text struct {
 	Text  string
 	Style Style
 
-	// Link is an object of the environment, to whose file the text links; nil for no link.
+	// Link is an object of the environment. The text links to its file. Nil means no link.
 	Link *unstructured.Unstructured
 }
 
-// Style is how a text looks.
+// Style is the style of a Text.
 type Style int
 
 // The styles of texts.
@@ -110,10 +110,10 @@ const (
 	BoldStyle
 )
 
-// Plain returns a plain text. A line break in it is one on the page.
+// Plain returns a plain text. Line breaks in it stay line breaks.
 func Plain(text string) Text { return Text{Text: text} }
 
-// Code returns a text that is shown as code. The page cuts what is longer than 72 characters.
+// Code returns a text in code style. The page cuts it after 72 characters.
 func Code(text string) Text { return Text{Text: text, Style: CodeStyle} }
 
 // Bold returns a bold text.

@@ -14,65 +14,64 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Change is a change of an object in git, for Definition.Review, or of a CustomResourceDefinition,
-// which has neither Children nor Now. One of Before and After is not nil.
+// Change is a change of an object in git, the input of Definition.Review. For Definition.ReviewCRD it is
+// a change of a CustomResourceDefinition, without Children and Now. Before and After are not both nil.
 type Change[T any] struct {
-	// Before is the object before the change; nil where the change adds it. Fields that
-	// nobody wrote are empty, but for those of KeepDefaults. The object has a status only in a
-	// comparison with a cluster.
+	// Before is the committed object before the change; nil if the change adds it. Missing fields
+	// are empty, except for the defaults of Definition.KeepDefaults. The object has a status only
+	// if Before is a live object.
 	Before *T
 
-	// After is the object after the change; nil where the change removes it.
+	// After is the object after the change; nil if the change removes it.
 	After *T
 
-	// Children has what it was rendered to before the change, and is rendered to after it,
-	// overrides included.
+	// Children are the changes of the rendered objects, after the overrides.
 	Children []ChildChange
 
 	// Now is the time of the review.
 	Now time.Time
 }
 
-// ChildChange is what a change makes of an object that was rendered from another.
+// ChildChange is a change of a rendered object.
 type ChildChange struct {
-	// Before is nil where the object is added, After where it is removed. They are the same
-	// object where nothing changes, or the API server refuses the change. An Immutable object
-	// and the one that replaces it have different names.
+	// Before is nil for an added object, and After for a removed object. Both are the same if
+	// nothing changes, or the API server refuses the change. An Immutable object and its
+	// replacement have different names.
 	Before, After *unstructured.Unstructured
 
-	// Pods is what happens to the Pods of a Deployment or another workload.
+	// Pods is the rollout of a Deployment or another workload.
 	Pods Rollout
 }
 
-// Rollout is what a change of a workload does to its Pods.
+// Rollout is the effect of a change on the Pods of a workload.
 type Rollout struct {
-	// Before and After are the numbers of Pods that the workload asks for: the smallest
-	// where an autoscaler decides.
+	// Before and After are the numbers of Pods that the workload asks for. If an autoscaler
+	// decides, they are its minimum.
 	Before, After int64
 
-	// Replaced reports whether other Pods replace those of before.
+	// Replaced reports whether new Pods replace the old ones.
 	Replaced bool
 
-	// Difference says how the Pods of after differ: "image web:1 → web:2".
+	// Difference describes the difference of the new Pods: "image web:1 → web:2".
 	Difference Sentence
 }
 
-// Effect is something that a change does to a cluster.
+// Effect is an effect of a change on a cluster.
 type Effect struct {
 	// Type names the effect for programs, like cacheResized.
 	Type string `json:"type"`
 
-	// What continues a sentence that begins with the object: "runs at 12:00".
+	// What is the rest of a sentence that begins with the object: "runs at 12:00".
 	What Sentence `json:"what"`
 
-	// Risk says why a reviewer should look twice; empty where there is no reason to.
+	// Risk is the reason for a reviewer to look twice; empty for none.
 	Risk Sentence `json:"risk,omitempty"`
 
-	// Time is when it happens; nil for as soon as the change is synced.
+	// Time is the time of the effect; nil means as soon as the change is synced.
 	Time *time.Time `json:"time,omitempty"`
 }
 
-// These types of effects are the same for all kinds that run something.
+// Types of effects for all kinds that run something.
 const (
 	RunPlanned   = "runPlanned"
 	RunAtOnce    = "runAtOnce"
@@ -80,12 +79,12 @@ const (
 	RunSuspended = "runSuspended"
 )
 
-// Sentence is text for a reviewer. Each value that comes from a manifest stands between two
-// NULs, so that the program that prints the sentence can quote the value: nothing in a manifest
-// is a link or a mention in a comment. Say makes a Sentence.
+// Sentence is text for a reviewer, made by Say. Each value from a manifest is between two NULs, so that
+// the program that prints the sentence can quote it: a manifest cannot put a link or a mention into a
+// comment.
 type Sentence string
 
-// Say formats a Sentence. It quotes each of the values that is neither a Sentence nor a number.
+// Say formats a Sentence. It quotes all values except Sentences and integers.
 func Say(format string, values ...any) Sentence {
 	values = slices.Clone(values)
 	for i, value := range values {
@@ -107,8 +106,8 @@ func Or(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// SayBoth quotes the values of a field before and after a change, for a Sentence. It leaves out
-// the beginning of long values that begin alike, so that the difference shows.
+// SayBoth quotes the values of a field before and after a change. It cuts a long common prefix, so that
+// the difference is visible.
 func SayBoth(before, after string) (was, is Sentence) {
 	const longest, shown = 40, 20
 	a, b := []rune(strings.TrimSpace(before)), []rune(strings.TrimSpace(after))
@@ -122,7 +121,7 @@ func SayBoth(before, after string) (was, is Sentence) {
 	return quote("…" + string(a[alike-shown:])), quote("…" + string(b[alike-shown:]))
 }
 
-// Count returns a number and a noun, in the plural where the number asks for it.
+// Count returns a number and a noun, in the plural unless the number is 1.
 func Count(n int64, noun string) Sentence {
 	if n != 1 {
 		noun = Plural(noun)
@@ -130,7 +129,7 @@ func Count(n int64, noun string) Sentence {
 	return Sentence(strconv.FormatInt(n, 10) + " " + noun)
 }
 
-// Plural returns the plural that English gives a noun by rule.
+// Plural returns the regular English plural of a noun.
 func Plural(noun string) string {
 	switch {
 	case endsInY.MatchString(noun):
@@ -141,13 +140,13 @@ func Plural(noun string) string {
 	return noun + "s"
 }
 
-// These match nouns with another plural than an s.
+// Nouns that do not just add an s.
 var (
 	endsInY = regexp.MustCompile(`[^aeo]y$`)
 	endsInS = regexp.MustCompile(`(s|x|z|ch|sh)$`)
 )
 
-// quote returns a value in a Sentence, without what is over 80 characters.
+// quote quotes a value and cuts it after 80 characters.
 func quote(value string) Sentence {
 	const longest = 80
 	value = Visible(strings.TrimSpace(value))
@@ -160,7 +159,7 @@ func quote(value string) Sentence {
 	return Sentence("\x00" + value + "\x00")
 }
 
-// Format returns the sentence with each value as quote returns it.
+// Format returns the sentence with each value quoted by quote.
 func (s Sentence) Format(quote func(value string) string) string {
 	parts := strings.Split(string(s), "\x00")
 	for i := 1; i < len(parts); i += 2 {
@@ -175,8 +174,8 @@ func (s Sentence) Plain() string { return strings.ReplaceAll(string(s), "\x00", 
 // MarshalJSON implements json.Marshaler.
 func (s Sentence) MarshalJSON() ([]byte, error) { return json.Marshal(s.Plain()) }
 
-// Visible escapes the characters of text that do not show, or direct a terminal, as Go does. It
-// leaves those to keep.
+// Visible escapes invisible characters and control characters of a terminal, as Go does. It leaves the
+// characters to keep.
 func Visible(text string, keep ...rune) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -190,8 +189,8 @@ func Visible(text string, keep ...rune) string {
 	return b.String()
 }
 
-// unseen are the characters that Unicode counts among letters, marks and symbols, and that show
-// as nothing.
+// unseen are the characters that Unicode counts among letters, marks and symbols although they are
+// invisible.
 var unseen = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point,
 	unicode.Variation_Selector,

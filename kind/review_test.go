@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A change shows however much is alike before it.
+// The difference is visible after a long common prefix.
 func TestSayBothShowsTheDifference(t *testing.T) {
 	long := strings.Repeat("0123456789", 300)
 	was, is := SayBoth("echo "+long+"; date", "echo "+long+"; rm -rf /")
@@ -20,7 +20,7 @@ func TestSayBothShowsTheDifference(t *testing.T) {
 	}
 }
 
-// No value of a manifest gets into a sentence without a quote.
+// Every value of a manifest in a Sentence is quoted.
 func TestSayQuotesValues(t *testing.T) {
 	type name string
 	quote := func(value string) string { return "<" + value + ">" }
@@ -41,8 +41,7 @@ func TestSayQuotesValues(t *testing.T) {
 	}
 }
 
-// A noun has the plural that English gives it by rule.
-func TestPlural(t *testing.T) {
+func TestPluralIsRegular(t *testing.T) {
 	for noun, want := range map[string]string{"Pod": "Pods", "Proxy": "Proxies", "Key": "Keys", "Ingress": "Ingresses", "Box": "Boxes", "Batch": "Batches", "Memcached": "Memcacheds"} {
 		if got := Plural(noun); got != want {
 			t.Errorf("%s: %s, want %s", noun, got, want)

@@ -6,100 +6,101 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Status is what every status says that a kind does not decide by itself. The status of
-// its Go type embeds it, `json:",inline"`.
+// Status is the status of a kind without a Status function. Other kinds may extend it. The status
+// type embeds it as `json:",inline"`.
 //
 // +kubebuilder:object:generate=true
 type Status struct {
-	// observedGeneration is the metadata.generation that this status is of.
+	// observedGeneration is the metadata.generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Ready (all that the spec is rendered to is there and ready), where
-	// they apply Reconciling and Stalled, Synced (what the spec is rendered to is in the
-	// cluster, and nothing is left over from another), and Available where what it is
-	// rendered to has that condition.
+	// conditions are Ready (all rendered objects are there and ready), Synced (all
+	// rendered objects are in the cluster, and none is left over from another spec)
+	// and, if they apply, Reconciling, Stalled and Available, which comes from a
+	// rendered object.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// objects is the number of objects that the spec is rendered to and that this status
-	// depends on.
+	// objects is the number of rendered objects that this status depends on.
 	// +optional
 	Objects *int32 `json:"objects,omitempty"`
 
-	// readyObjects is the number of those that are in the cluster, as they were rendered
+	// readyObjects is the number of these objects that are in the cluster, rendered
 	// from this spec, and ready.
 	// +optional
 	ReadyObjects *int32 `json:"readyObjects,omitempty"`
 
-	// rendering is the annotation gatehouse.example.com/rendering that the object had when the
-	// controller last rendered the spec to the same.
+	// rendering is the annotation gatehouse.example.com/rendering of the object when the
+	// controller last expanded the spec to the same objects.
 	// +optional
 	// +kubebuilder:validation:MaxLength=100
 	Rendering string `json:"rendering,omitempty"`
 
-	// notReady are the first of those that are not, sorted by kind and name.
+	// notReady are the first objects that are not ready, sorted by kind and name.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	NotReady []NotReady `json:"notReady,omitempty"`
 }
 
-// NotReady is an object that is not ready.
+// NotReady identifies a rendered object that is not ready.
 //
 // +kubebuilder:object:generate=true
 type NotReady struct {
-	// kind is its kind.
+	// kind is the kind of the object.
 	Kind string `json:"kind"`
 
-	// name is its name; of one that is missing, as far as it is known.
+	// name is the name of the object; of a missing object, as far as it is known.
 	Name string `json:"name"`
 
-	// reason says in a word why it is not ready, like ContainersNotReady.
+	// reason is the reason in one word, like ContainersNotReady.
 	Reason string `json:"reason"`
 }
 
-// Snapshot is what a status is decided from.
+// Snapshot is the input of Definition.Status.
 type Snapshot[T any] struct {
-	// Object is the object as it is in the cluster. It is not to be changed.
+	// Object is the live object. Status must not change it.
 	Object *T
 
 	Observation
 }
 
-// Observation is what a controller sees of what was rendered from an object.
+// Observation is the controller's view of the children of an object.
 type Observation struct {
-	// Children are the objects of Kind.Children in the cluster that carry the label of the
-	// object and ManagedByLabel, also those that others made: these have an owner that
-	// controls them. Of a kind that the Go client of Kubernetes has they are of its type,
-	// like *corev1.Pod, and otherwise *unstructured.Unstructured. Of their metadata they
-	// have what identifies them, of their spec what is neither a list nor a mapping, and
-	// their status; of the status of a Pod phase and reason, the condition Ready, and
-	// PodScheduled and the containers where something is amiss or was restarted. They are not to
-	// be changed.
+	// Children are the live objects of Definition.Children that carry ManagedByLabel and the
+	// label of the object. Objects that the cluster made from rendered objects have an owner that
+	// controls them. Objects of built-in kinds have their Go type, like *corev1.Pod, and others
+	// are *unstructured.Unstructured. Status must not change them.
+	//
+	// They are not complete. Metadata has the fields that identify an object. The spec has the
+	// fields that are neither lists nor mappings. The status is complete, except for Pods: these
+	// have the phase, its reason and the condition Ready, and if something is amiss or was
+	// restarted, also the containers and the condition PodScheduled.
 	Children []Object
 
-	// Status is what they make of the status: each is ready when kstatus says that it is
-	// current, a Job when it is complete, and a Pod unless it failed or its containers were
-	// restarted a moment ago. What others made does not count.
+	// Status is the status that follows from the rendered objects. A Job is ready if it is
+	// complete, a Pod unless it failed or its containers just restarted, and any other object if
+	// kstatus computes Current.
 	Status Status
 
-	// Wake is when Status may be another though nothing changes; zero for never.
+	// Wake is the time at which Status may differ although no object changed; zero for never.
 	Wake time.Time
 
-	// Now is the time.
+	// Now is the time of the decision.
 	Now time.Time
 
-	// Grace is for how long something may be missing before its object is stalled.
+	// Grace is how long a rendered object may be missing before the source object is stalled.
 	Grace time.Duration
 }
 
-// Decision is what a status is to be. It has a condition Ready.
+// Decision is the result of Definition.Status.
 type Decision[S any] struct {
+	// Status is the status to write. It must have the condition Ready.
 	Status S
 
-	// Wake is when to decide again though nothing changes; zero for never.
+	// Wake is the time to decide again although no object changed; zero for never.
 	Wake time.Time
 }

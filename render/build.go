@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -30,7 +31,7 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	for _, o := range all {
 		if o, isLocal := restoreLocalConfig(o); !isLocal {
 			b.objects = append(b.objects, o)
-		} else if o.GetKind() == "CustomResourceDefinition" {
+		} else if crd.Is(o.Unstructured) {
 			b.local = append(b.local, o)
 		}
 	}

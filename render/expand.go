@@ -134,7 +134,6 @@ func dropEmpty(checker *verdict.Checker, o manifest.Object) manifest.Object {
 // rendered.
 func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []manifest.Problem) {
 	errs := make([]error, len(e.stored))
-	var forgetting registry.Forgetting
 	for i, o := range e.stored {
 		if !in.isSource(o) {
 			continue
@@ -143,8 +142,7 @@ func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []mani
 		if errs[i] = err; converted == nil {
 			continue
 		}
-		original := e.sources[i]
-		e.sources[i] = withContent(original, converted.Object)
+		e.sources[i] = withContent(e.sources[i], converted.Object)
 		valid, invalid := checker.Objects(e.sources[i : i+1])
 		for _, p := range invalid {
 			p.Message = "is converted to an invalid " + converted.GetAPIVersion() + ": " + p.Message
@@ -154,11 +152,6 @@ func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []mani
 			continue
 		}
 		e.stored[i] = valid[0]
-		for _, path := range forgetting.Fields(in.kinds, o.Unstructured, original.Unstructured, converted, valid[0].Unstructured) {
-			p := manifest.NewProblem(o, path, manifest.Value{}, path+": is lost: what it is converted to, "+converted.GetAPIVersion()+", does not depend on it")
-			p.Warning = true
-			problems = append(problems, p)
-		}
 	}
 	return append(problems, problemsOfErrors(e.stored, errs)...)
 }

@@ -1,4 +1,4 @@
-// Package crds embeds the CustomResourceDefinitions, as they are generated.
+// Package crds embeds the generated CustomResourceDefinitions.
 package crds
 
 import _ "embed"

@@ -1,4 +1,4 @@
-// Package customcluster is the kind Customcluster: what it is rendered to, and its status.
+// Package customcluster defines the kind Customcluster.
 package customcluster
 
 import (
@@ -29,8 +29,9 @@ var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster, v1alpha1.Customcl
 	Page:        page,
 })
 
-// expand returns as many Pods as are wanted; none depends on how many there are. A Pod that is
-// stopped has failed. To Argo CD one that nobody restarts is healthy only once it has ended.
+// expand returns the Pods. No Pod depends on the count, so that another count keeps the others. A
+// stopped Pod has failed. The annotation is for Argo CD: it takes a Pod that is never restarted for
+// healthy only after it ended.
 func expand(c *v1alpha1.Customcluster) (pods []kind.Object, _ error) {
 	for i := range *c.Spec.Count {
 		pods = append(pods, &corev1.Pod{
@@ -39,7 +40,7 @@ func expand(c *v1alpha1.Customcluster) (pods []kind.Object, _ error) {
 			Spec: corev1.PodSpec{
 				RestartPolicy:                corev1.RestartPolicyNever,
 				AutomountServiceAccountToken: new(false),
-				SecurityContext:              pod.Security(65534), // nobody
+				SecurityContext:              pod.Security(65534), // the user "nobody" of Linux
 				Containers: []corev1.Container{{
 					Name:            "echo",
 					Image:           "busybox:1.37",
@@ -53,7 +54,7 @@ func expand(c *v1alpha1.Customcluster) (pods []kind.Object, _ error) {
 	return pods, nil
 }
 
-// status is that of every kind, with the number of Pods that run and what they echo.
+// status extends the default status with the number of running Pods and their message.
 func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision[v1alpha1.CustomclusterStatus] {
 	next := v1alpha1.CustomclusterStatus{Status: s.Status, Count: new(int32), Message: s.Object.Status.Message}
 	for _, child := range s.Children {
@@ -67,7 +68,7 @@ func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision[v1alpha1.Cust
 	return kind.Decision[v1alpha1.CustomclusterStatus]{Status: next, Wake: s.Wake}
 }
 
-// page shows how many Pods echo which message.
+// page shows the number of Pods and their message.
 func page(v kind.View[v1alpha1.Customcluster]) kind.Page {
 	p := kind.Page{Columns: []kind.Column{{Name: "Pods", IsNumber: true}, {Name: "Message"}}}
 	for _, c := range v.Objects {

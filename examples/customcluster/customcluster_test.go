@@ -24,13 +24,13 @@ func object(t *testing.T, spec string) *v1alpha1.Customcluster {
 	return kindtest.Object[v1alpha1.Customcluster](t, Kind, manifest(spec))
 }
 
-// The files that others take hold what the code says.
-func TestFiles(t *testing.T) {
+// The generated files are up to date.
+func TestFilesAreUpToDate(t *testing.T) {
 	kindtest.Golden(t, "crd/customcluster.kustomizeconfig.yaml", Kind.KustomizeConfig())
 }
 
-// A kind is a function: what it makes of a spec is known without a cluster.
-func TestExpand(t *testing.T) {
+// Expand is a pure function: a test needs no cluster.
+func TestExpandReturnsPods(t *testing.T) {
 	for spec, want := range map[string]string{
 		"{count: 0, message: hello}":         "",
 		"{count: 2, message: hello}":         "hello hello ",
@@ -49,7 +49,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// podNames returns the names of the Pods that a spec is rendered to.
+// podNames returns the names of the rendered Pods of a spec.
 func podNames(t *testing.T, spec string) (names []string) {
 	t.Helper()
 	for _, pod := range kindtest.Expand(t, Kind, object(t, spec)) {
@@ -58,8 +58,8 @@ func podNames(t *testing.T, spec string) (names []string) {
 	return names
 }
 
-// A changed message replaces all Pods, a changed count adds or removes some.
-func TestChanges(t *testing.T) {
+// A changed message replaces all Pods. A changed count adds or removes some.
+func TestChangesReplacePods(t *testing.T) {
 	two, three, other := podNames(t, "{count: 2, message: hello}"), podNames(t, "{count: 3, message: hello}"), podNames(t, "{count: 3, message: hi}")
 	if len(two) != 2 || len(three) != 3 || !slices.Equal(two, three[:2]) {
 		t.Errorf("two Pods are %q, three are %q", two, three)
@@ -69,8 +69,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What the API server refuses, rendering refuses.
-func TestRefused(t *testing.T) {
+// Rendering refuses the specs that the API server refuses.
+func TestInvalidSpecsAreRefused(t *testing.T) {
 	for spec, want := range map[string]string{
 		"{count: 101, message: hello}": "spec.count: Invalid value: 101: should be less than or equal to 100",
 		"{count: -1, message: hello}":  "spec.count: Invalid value: -1: should be greater than or equal to 0",
@@ -82,8 +82,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The status follows the Pods, and says what they echo once all of them run.
-func TestStatus(t *testing.T) {
+// The status follows the Pods, and has their message once all of them run.
+func TestStatusFollowsPods(t *testing.T) {
 	c := kindtest.NewCluster(t, Kind, object(t, "{count: 2, message: hello}"))
 	check := func(when string, count int32, message, reason string) {
 		t.Helper()

@@ -1,5 +1,4 @@
-// Package at is the kind At: what it is rendered to, and what its controller and its Pod
-// know each other by.
+// Package at defines the kind At, and the names that its Pod and its controller share.
 package at
 
 import (
@@ -40,18 +39,18 @@ var Kind = kind.Define(kind.Definition[cnatv1alpha1.At, cnatv1alpha1.AtStatus]{
 })
 
 const (
-	// Gate is the scheduling gate that a rendered Pod waits behind. The controller removes
-	// it, and nothing else, when the Pod is due.
+	// Gate is the scheduling gate of a rendered Pod. The controller removes it, and nothing
+	// else, when the Pod is due.
 	Gate = "cnat.programming-kubernetes.info/schedule"
 
-	// Label is on the Pod that was rendered from an At; its value is the name of the At.
+	// Label is on the rendered Pod. Its value is the name of the At.
 	Label = "cnat.programming-kubernetes.info/at"
 
-	// CommandContainer is the container of an At's Pod that runs its command.
+	// CommandContainer is the container that runs the command.
 	CommandContainer = "command"
 )
 
-// fields are those of an At that name an image or another object, as those of a Deployment do.
+// fields are the fields that name an image or another object.
 var fields = kind.Fields{
 	Images: []string{"spec.image"},
 	References: []kind.Reference{
@@ -63,20 +62,18 @@ var fields = kind.Fields{
 	},
 }
 
-// nobody is the user and group that a command runs as: the numeric IDs that
-// Linux distributions give to "nobody".
-const nobody = 65534
+// unprivileged is the user and group of a command: the usual ID without any rights.
+const unprivileged = 65534
 
-// podAnnotations are for the tools that sync the Pod of an At. It cannot be given
-// its gate back, so it must not be applied again: Flux creates it once. The At speaks
-// for its health, so Argo CD leaves it out of that of the Application.
+// podAnnotations are for the tools that sync the Pod. A second apply would fail, as the API server adds
+// no gates: Flux creates the Pod once. Argo CD ignores the health of the Pod in favor of the At's.
 var podAnnotations = map[string]string{
 	"argocd.argoproj.io/ignore-healthcheck": "true",
 	"kustomize.toolkit.fluxcd.io/ssa":       "IfNotPresent",
 }
 
-// Schedule returns the instant at which an At is due, in UTC. It takes what the
-// CustomResourceDefinition takes, and does not look up a time zone.
+// Schedule returns the instant at which an At is due, in UTC. It accepts the same texts as the
+// CustomResourceDefinition, but does not look up the time zone.
 func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
 	due, _, err := kind.ParseTime(spec.Schedule)
 	switch {
@@ -88,17 +85,15 @@ func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
 	return due.UTC(), nil
 }
 
-// A status has times in whole seconds and years of four digits, in UTC; the zero time is
-// none there.
+// Times in a status have whole seconds and years of four digits, in UTC. The zero time means no time.
 var (
 	firstSchedule  = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)
 	endOfSchedules = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Digest returns the digest of what a defaulted spec would run, and when. It leaves
-// out what only the controller acts on and may change while a Pod waits: suspend
-// and startingDeadlineSeconds. Of the schedule it has the instant: another offset or
-// time zone for the same instant is the same run.
+// Digest returns the digest of the run of a defaulted spec. It leaves out the fields that may change
+// while a Pod waits, suspend and startingDeadlineSeconds. The schedule counts as an instant: the same
+// instant with another offset or time zone is the same run.
 func Digest(spec cnatv1alpha1.AtSpec) string {
 	spec.Env = canonical.Env(spec.Env)
 	spec.EnvFrom = canonical.EnvFrom(spec.EnvFrom)
@@ -106,9 +101,9 @@ func Digest(spec cnatv1alpha1.AtSpec) string {
 	return spelledDigest(spec)
 }
 
-// Digests returns the digests that a run or a Pod of a defaulted spec may have: Digest,
-// and the one that earlier versions gave the spec, which differed with the spelling of
-// a value. What is on record under that must not run again.
+// Digests returns the digests that a run or a Pod of a defaulted spec may have: Digest, and the digest
+// of earlier versions, which depended on the spelling of values. A recorded start with either must not
+// run again.
 func Digests(spec cnatv1alpha1.AtSpec) []string {
 	return []string{Digest(spec), spelledDigest(spec)}
 }
@@ -137,7 +132,7 @@ func expand(at *cnatv1alpha1.At) ([]kind.Object, error) {
 			ServiceAccountName:           at.Spec.ServiceAccountName,
 			AutomountServiceAccountToken: ptr.To(at.Spec.ServiceAccountName != ""),
 			EnableServiceLinks:           ptr.To(false),
-			SecurityContext:              pod.Security(nobody),
+			SecurityContext:              pod.Security(unprivileged),
 			Containers: []corev1.Container{{
 				Name:            CommandContainer,
 				Image:           at.Spec.Image,
@@ -146,7 +141,7 @@ func expand(at *cnatv1alpha1.At) ([]kind.Object, error) {
 				EnvFrom:         at.Spec.EnvFrom,
 				Resources:       at.Spec.Resources,
 				SecurityContext: pod.ContainerSecurity(),
-				// The end of the log of a command that failed shows in its status.
+				// The status of the At has the end of the log of a failed command.
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			}},
 		},

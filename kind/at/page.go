@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/kind/pod"
 )
 
-// page shows what each At runs, as overrides leave its Pod.
+// page shows the command and image of each Pod, after the overrides.
 func page(v kind.View[cnatv1alpha1.At]) kind.Page {
 	p := kind.Page{Columns: []kind.Column{{Name: "Runs"}, {Name: "Image", Shared: "All in the table run in %s."}, {Name: "Notes"}}}
 	for _, at := range v.Objects {
@@ -54,7 +54,7 @@ func pageCells(at kind.Rendered[*cnatv1alpha1.At]) []kind.Cell {
 	return []kind.Cell{commandCell(command), {kind.Code(command.Image)}, notes}
 }
 
-// duration returns a number of seconds in larger units.
+// duration formats seconds in larger units: 1h30m.
 func duration(seconds int64) string {
 	var b strings.Builder
 	for _, unit := range []struct {
@@ -69,14 +69,14 @@ func duration(seconds int64) string {
 	return b.String()
 }
 
-// maxCode is how much code the page shows, in characters.
+// maxCode is the length at which the page cuts code, in characters.
 const maxCode = 72
 
-// preamble matches lines of a script that say nothing of what it does.
+// preamble matches empty lines, comments and set commands of a script.
 var preamble = regexp.MustCompile(`^\s*(#.*|set [-+].*)?$`)
 
-// commandCell shows what a container runs: the script of a shell, or all words. Of several lines
-// it shows the first that does something, and how many there are.
+// commandCell shows the command of a container: the script of a shell, or all words. Of several lines
+// it shows the first after the preamble, and the number of lines.
 func commandCell(container corev1.Container) kind.Cell {
 	words := slices.Concat(container.Command, container.Args)
 	if len(words) == 3 && words[0] == "sh" && words[1] == "-c" {

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestCommandCell(t *testing.T) {
+func TestCommandCellShowsFirstCommand(t *testing.T) {
 	for script, want := range map[string]string{
 		"date":        "date",
 		"\n\ndate\n":  "date",
@@ -26,7 +26,7 @@ func TestCommandCell(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
+func TestDurationUsesLargeUnits(t *testing.T) {
 	for seconds, want := range map[int64]string{1: "1s", 60: "1m", 90: "1m30s", 3600: "1h", 86400: "1d", 90061: "1d1h1m1s", 3153600000: "36500d"} {
 		if got := duration(seconds); got != want {
 			t.Errorf("%d is %s, want %s", seconds, got, want)

@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// The types of the effects that a reviewer is told of Ats alone.
+// Types of effects of Ats.
 const (
 	RunAgain        = "runAgain"
 	RunMissed       = "runMissed"
@@ -23,13 +23,13 @@ const (
 type run struct {
 	cnatv1alpha1.AtSpec
 	due         time.Time
-	pod, digest string // of the Pod that runs it; empty where there is none
-	started     bool   // on record in the status, which only an At of a cluster has
+	pod, digest string // name and digest of the Pod; empty without a Pod
+	started     bool   // the live At has a recorded start
 }
 
-// review returns what a change does to the run of an At.
+// review returns the effect of a change on the run of an At.
 func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
-	var was, is *unstructured.Unstructured // its Pods
+	var was, is *unstructured.Unstructured // Pods
 	for _, child := range c.Children {
 		if child.Before != nil && child.Before.GetKind() == "Pod" {
 			was = child.Before
@@ -44,13 +44,13 @@ func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
 	return nil
 }
 
-// newRun returns the run of an At and its Pod; nil without an At.
+// newRun returns the run of an At with its Pod; nil for nil.
 func newRun(at *cnatv1alpha1.At, pod *unstructured.Unstructured) *run {
 	if at == nil {
 		return nil
 	}
 	r := &run{AtSpec: at.Spec}
-	r.due, _ = Schedule(at.Spec) // an At that was rendered has one
+	r.due, _ = Schedule(at.Spec) // a rendered At has a valid schedule
 	if pod != nil {
 		r.pod, r.digest = pod.GetName(), pod.GetAnnotations()[kind.DigestAnnotation]
 		r.started = hasStarted(at.Status, r.digest)
@@ -58,30 +58,27 @@ func newRun(at *cnatv1alpha1.At, pod *unstructured.Unstructured) *run {
 	return r
 }
 
-// hasStarted reports whether a status has the record of a run that was started, which does not
-// run again.
+// hasStarted reports whether a status has a recorded start of a digest.
 func hasStarted(status cnatv1alpha1.AtStatus, digest string) bool {
 	isRun := status.Run != nil && status.Run.Digest == digest && status.Phase != cnatv1alpha1.AtPending
 	return digest != "" && (isRun || slices.Contains(status.Ran, digest))
 }
 
-// deadline returns after how many seconds it is too late to start; 0 for never.
+// deadline returns the starting deadline in seconds; 0 for none.
 func (r *run) deadline() int64 { return ptr.Deref(r.StartingDeadlineSeconds, 0) }
 
-// isDue reports whether the schedule is now or past.
 func (r *run) isDue(now time.Time) bool { return !now.Before(r.due) }
 
-// isMissed reports whether it is too late to start.
+// isMissed reports whether the starting deadline is past.
 func (r *run) isMissed(now time.Time) bool {
 	return r.deadline() > 0 && now.After(Deadline(r.due, r.deadline()))
 }
 
-// presumablyRan reports whether the run was due and nothing is known that kept it from
-// starting.
+// presumablyRan reports whether the run was due and not suspended.
 func (r *run) presumablyRan(now time.Time) bool { return r != nil && r.isDue(now) && !r.Suspend }
 
-// reviewRun returns what becomes of the run of an At. A review knows no cluster: it takes what
-// was due to have run.
+// reviewRun returns the effect on a run. A review of git does not know the cluster, and presumes that
+// due runs ran.
 func reviewRun(before, after *run, now time.Time) kind.Effect {
 	switch {
 	case after == nil && before.presumablyRan(now):
@@ -96,8 +93,7 @@ func reviewRun(before, after *run, now time.Time) kind.Effect {
 	return reviewNew(before, after, now)
 }
 
-// reviewNew returns the effect of an At that runs something else than before, or at another
-// time.
+// reviewNew returns the effect of a new At, or of another command or time.
 func reviewNew(before, after *run, now time.Time) kind.Effect {
 	ran := before.presumablyRan(now)
 	switch {
@@ -118,7 +114,7 @@ func reviewNew(before, after *run, now time.Time) kind.Effect {
 	return kind.Effect{Type: kind.RunPlanned, What: planned(before, after), Time: &after.due}
 }
 
-// planned says when a run is due, and what is new about it.
+// planned describes a future run and its difference.
 func planned(before, after *run) kind.Sentence {
 	switch {
 	case before == nil:
@@ -141,7 +137,7 @@ func planned(before, after *run) kind.Sentence {
 	return kind.Say("its waiting Pod is replaced; runs at %s", after.Schedule)
 }
 
-// reviewSame returns the effect of an At that runs the same at the same time.
+// reviewSame returns the effect of a change that keeps the run, such as a suspension.
 func reviewSame(before, after *run, now time.Time) kind.Effect {
 	missed := kind.Say("the starting deadline after %s is past", after.Schedule)
 	isMissed, isResumed := after.isMissed(now), before.Suspend && !after.Suspend
@@ -177,7 +173,7 @@ func reviewCRD(c kind.Change[unstructured.Unstructured]) []kind.Effect {
 	return []kind.Effect{e}
 }
 
-// latest says how late an At starts at most.
+// latest describes the latest start of an At with a starting deadline; 0 for none.
 func latest(seconds int64) kind.Sentence {
 	if seconds == 0 {
 		return "however late"

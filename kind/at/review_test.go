@@ -10,7 +10,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-func TestReviewRun(t *testing.T) {
+func TestReviewReportsRuns(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	at := func(schedule string, change func(*run)) *run {
 		due, err := time.Parse(time.RFC3339, schedule)
@@ -37,7 +37,7 @@ func TestReviewRun(t *testing.T) {
 	tests := []struct {
 		name          string
 		before, after *run
-		want          string // empty where nothing is said
+		want          string // empty for no effect
 		isRisky       bool
 	}{
 		{"new", nil, at(future, nil), kind.RunPlanned, false},

@@ -7,12 +7,11 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// warnings warns of Ats that start however late: a cluster that does not know of their runs, such
-// as a new one or one restored from a backup, would run them again. It names each At whose time is
-// past, and the first of the others where a default in the CustomResourceDefinition would say for
-// all of them how late is too late.
+// warnings warns of Ats without a starting deadline. A new cluster, or one restored from a backup, does
+// not know of their runs and would run them again. Each At with a past schedule gets a warning. Of the
+// others only the first gets one, as a default in the CustomResourceDefinition helps them all.
 func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
-	isNamed := v.CRD == nil // whatever brings it may have a default
+	isNamed := v.CRD == nil // the definition of the cluster may have a default
 	for _, o := range v.Objects {
 		at := o.Object
 		if at.Spec.Suspend || at.Spec.StartingDeadlineSeconds != nil {
@@ -36,8 +35,8 @@ func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
 	return warnings
 }
 
-// exampleDeadline is an hour: until then, somebody who is called at night has repaired a cluster,
-// and later wants to look before a command runs.
+// exampleDeadline is an hour: long enough to repair a cluster at night. After that, a person wants to
+// look before a command runs.
 const exampleDeadline = 3600
 
 // initPatches give each At of an environment a starting deadline.

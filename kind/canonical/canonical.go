@@ -1,6 +1,5 @@
-// Package canonical spells values of a spec in one way, for digests. What has one meaning
-// has one spelling; it is the usual one, so that digests that are on record stay what they
-// are.
+// Package canonical gives values of a spec one spelling for each meaning, so that digests do not depend
+// on the spelling. It is the usual spelling, so that recorded digests stay valid.
 package canonical
 
 import (
@@ -11,9 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Quantity returns a quantity in one spelling: 1Gi for 1073741824, 500m for 0.5,
-// 1k for 1E3. Of the families it is the one with the fewest digits that has a suffix
-// for it.
+// Quantity returns a quantity in its canonical spelling: 1Gi for 1073741824, 500m for 0.5, 1k for 1E3.
+// That is the spelling with the fewest digits.
 func Quantity(q resource.Quantity) (canonical resource.Quantity) {
 	fewest := math.MaxInt
 	for _, family := range []resource.Format{resource.BinarySI, resource.DecimalSI, resource.DecimalExponent} {
@@ -28,13 +26,13 @@ func Quantity(q resource.Quantity) (canonical resource.Quantity) {
 	return canonical
 }
 
-// Resources returns compute resources in one spelling: what is empty is left out.
+// Resources returns compute resources in their canonical spelling, without empty fields.
 func Resources(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	canonical := corev1.ResourceRequirements{
 		Limits:   resourceList(resources.Limits),
 		Requests: resourceList(resources.Requests),
 	}
-	if len(resources.Claims) > 0 { // an empty list is none
+	if len(resources.Claims) > 0 { // an empty list means no list
 		canonical.Claims = resources.Claims
 	}
 	return canonical
@@ -51,7 +49,7 @@ func resourceList(list corev1.ResourceList) corev1.ResourceList {
 	return canonical
 }
 
-// Env leaves out what says the same as leaving it out.
+// Env returns environment variables without fields that have their default.
 func Env(env []corev1.EnvVar) []corev1.EnvVar {
 	canonical := make([]corev1.EnvVar, len(env))
 	for i := range env {
@@ -76,7 +74,7 @@ func Env(env []corev1.EnvVar) []corev1.EnvVar {
 	return canonical
 }
 
-// EnvFrom leaves out what says the same as leaving it out.
+// EnvFrom returns sources of environment variables without fields that have their default.
 func EnvFrom(sources []corev1.EnvFromSource) []corev1.EnvFromSource {
 	canonical := make([]corev1.EnvFromSource, len(sources))
 	for i := range sources {
@@ -91,7 +89,7 @@ func EnvFrom(sources []corev1.EnvFromSource) []corev1.EnvFromSource {
 	return canonical
 }
 
-// divisorOrNone returns a divisor, where none is 1.
+// divisorOrNone returns a divisor, or zero for the default of 1.
 func divisorOrNone(divisor resource.Quantity) resource.Quantity {
 	if divisor.CmpInt64(1) == 0 {
 		return resource.Quantity{}
@@ -99,7 +97,7 @@ func divisorOrNone(divisor resource.Quantity) resource.Quantity {
 	return Quantity(divisor)
 }
 
-// optionalOrNil is nil for false.
+// optionalOrNil returns nil for the default of false.
 func optionalOrNil(optional *bool) *bool {
 	if ptr.Deref(optional, false) {
 		return optional

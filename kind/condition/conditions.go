@@ -1,4 +1,4 @@
-// Package condition builds the conditions of a status, as kstatus reads them.
+// Package condition builds the conditions of a status for kstatus.
 package condition
 
 import (
@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Conditions are those of an object's next status, built from those of its last.
+// Conditions are the conditions of the next status of an object, based on its last conditions.
 type Conditions struct {
 	last       []metav1.Condition
 	generation int64
@@ -18,20 +18,18 @@ type Conditions struct {
 	next       []metav1.Condition
 }
 
-// New starts the Conditions of an object of a generation, from its last
-// conditions.
+// New returns the Conditions of an object without any condition yet.
 func New(last []metav1.Condition, generation int64, now time.Time) *Conditions {
 	return &Conditions{last: last, generation: generation, now: now}
 }
 
-// Add adds a condition. Its lastTransitionTime is that of the last status as long
-// as its status stays.
+// Add adds a condition. It keeps its lastTransitionTime while its status stays the same.
 func (c *Conditions) Add(conditionType string, status metav1.ConditionStatus, reason, message string) {
 	condition := metav1.Condition{
 		Type:               conditionType,
 		Status:             status,
 		ObservedGeneration: c.generation,
-		// What comes back from the API server has whole seconds.
+		// The API server stores whole seconds.
 		LastTransitionTime: metav1.NewTime(c.now.Truncate(time.Second)),
 		Reason:             reason,
 		Message:            message,
@@ -42,10 +40,8 @@ func (c *Conditions) Add(conditionType string, status metav1.ConditionStatus, re
 	c.next = append(c.next, condition)
 }
 
-// Sorted returns what was added, sorted by type.
-func (c *Conditions) Sorted() []metav1.Condition {
-	return SortByType(c.next)
-}
+// Sorted returns the added conditions, sorted by type.
+func (c *Conditions) Sorted() []metav1.Condition { return SortByType(c.next) }
 
 // SortByType returns conditions sorted by type.
 func SortByType(conditions []metav1.Condition) []metav1.Condition {

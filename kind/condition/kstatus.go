@@ -8,42 +8,40 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// The conditions of kstatus, with which `kubectl wait`, Flux and Argo CD read every
-// status right: an object is exactly one of ready, reconciling or stalled, and says
-// nothing of the others. See
+// The conditions of kstatus. `kubectl wait`, Flux and Argo CD understand them. An object is exactly one
+// of ready, reconciling or stalled. See
 // https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md.
 const (
-	// Ready is True when there is nothing to wait for.
+	// Ready is True if there is nothing to wait for.
 	Ready = "Ready"
-	// Reconciling is True while something is under way; otherwise it is absent.
+	// Reconciling is True while a change is under way; otherwise it is absent.
 	Reconciling = "Reconciling"
-	// Stalled is True when a person has to act; otherwise it is absent.
+	// Stalled is True if a person has to act; otherwise it is absent.
 	Stalled = "Stalled"
 )
 
-// Ready says that there is nothing to wait for.
+// Ready makes the object ready: there is nothing to wait for.
 func (c *Conditions) Ready(reason, message string) {
 	c.Add(Ready, metav1.ConditionTrue, reason, message)
 }
 
-// Reconciling says that something is under way.
+// Reconciling makes the object reconciling: a change is under way.
 func (c *Conditions) Reconciling(reason, message string) {
 	c.Add(Ready, metav1.ConditionFalse, reason, message)
 	c.Add(Reconciling, metav1.ConditionTrue, reason, message)
 }
 
-// Stalled says that a person has to act.
+// Stalled makes the object stalled: a person has to act.
 func (c *Conditions) Stalled(reason, message string) {
 	c.Add(Ready, metav1.ConditionFalse, reason, message)
 	c.Add(Stalled, metav1.ConditionTrue, reason, message)
 }
 
-// Await says that conditionType waits for what somebody else brings: Unknown and
-// reconciling for a grace period, then False and stalled, until it comes or the
-// object changes. It returns when the grace period ends, or zero once it has.
+// Await adds a condition that waits for another tool, such as a sync. It is Unknown and the object
+// reconciling for a grace period. Then it is False and the object stalled, until the wait ends or the
+// object changes. Await returns the end of the grace period, or zero after it.
 //
-// The period is measured from the lastTransitionTime of the condition, so it
-// survives a restart.
+// The period starts at the lastTransitionTime of the condition, so it survives a restart.
 func (c *Conditions) Await(conditionType, reason, message string, grace time.Duration) (ends time.Time) {
 	since, expired := c.now, false
 	if last := meta.FindStatusCondition(c.last, conditionType); last != nil {
@@ -65,7 +63,7 @@ func (c *Conditions) Await(conditionType, reason, message string, grace time.Dur
 	return ends
 }
 
-// FindReady returns the condition Ready; an empty one where there is none.
+// FindReady returns the condition Ready, or the zero Condition.
 func FindReady(conditions []metav1.Condition) metav1.Condition {
 	return ptr.Deref(meta.FindStatusCondition(conditions, Ready), metav1.Condition{})
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Violations returns what in the status of an object `kubectl wait`, Flux or Argo CD would read
-// wrong, for tests.
+// Violations returns the parts of a status that `kubectl wait`, Flux or Argo CD would misread. It is for
+// tests.
 func Violations(object *unstructured.Unstructured) (found []string) {
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	var read struct {
@@ -28,7 +28,7 @@ func Violations(object *unstructured.Unstructured) (found []string) {
 		return []string{err.Error()}
 	}
 	conditions, observed := read.Status.Conditions, read.Status.ObservedGeneration
-	if observed == -1 { // nobody has looked
+	if observed == -1 { // the controller has not looked yet
 		if computed.Status != kstatus.InProgressStatus || len(conditions) > 0 {
 			add("kstatus computes %s before the controller looked", computed.Status)
 		}
@@ -47,7 +47,7 @@ func Violations(object *unstructured.Unstructured) (found []string) {
 		add("not exactly one of %s, %s and %s is True", Ready, Reconciling, Stalled)
 	}
 	for _, c := range conditions {
-		if c.ObservedGeneration != 0 && c.ObservedGeneration != observed { // 0 says nothing
+		if c.ObservedGeneration != 0 && c.ObservedGeneration != observed { // 0 is unset
 			add("%s has the observedGeneration %d, and the status %d", c.Type, c.ObservedGeneration, observed)
 		}
 	}

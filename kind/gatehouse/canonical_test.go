@@ -19,8 +19,8 @@ import (
 
 const plainAt = `{schedule: "2027-01-01T00:00:00Z", command: date, image: "busybox:1.37", restartPolicy: OnFailure`
 
-// Each line is one meaning, in several spellings.
-func TestSpellingsOfOneSpec(t *testing.T) {
+// Each line has spellings of one spec.
+func TestSpellingsOfSpecShareDigest(t *testing.T) {
 	checkDigests(t, [][]string{
 		{``, `, env: []`, `, envFrom: []`, `, resources: {}`, `, resources: {limits: {}}`, `, resources: {limits: {}, requests: {}, claims: []}`, `, serviceAccountName: ""`, `, suspend: false`},
 		{`, resources: {limits: {memory: 1Gi}}`, `, resources: {limits: {memory: 1Gi}, requests: {}}`, `, resources: {limits: {memory: 1073741824}}`, `, resources: {limits: {memory: "1024Mi"}}`, `, resources: {limits: {memory: "1073741824000m"}}`},
@@ -48,7 +48,7 @@ func TestSpellingsOfOneSpec(t *testing.T) {
 		{`, envFrom: [{configMapRef: {name: a}}]`, `, envFrom: [{configMapRef: {name: a, optional: false}}]`},
 		{`, envFrom: [{configMapRef: {name: a, optional: true}}]`},
 		{`, env: [{name: A, value: a}, {name: B, value: b}]`},
-		{`, env: [{name: B, value: b}, {name: A, value: a}]`}, // the order counts: one value may refer to another
+		{`, env: [{name: B, value: b}, {name: A, value: a}]`}, // the order matters: a value may refer to another
 	}, func(spelling string) string { return at.Digest(atSpec(t, plainAt+spelling+"}")) })
 	checkDigests(t, [][]string{
 		{`{}`, `{args: []}`, `{memoryLimit: 67108864}`, `{memoryLimit: 65536Ki}`, `{memoryLimit: "0.0625Gi"}`, `{resources: {limits: {}}}`},
@@ -58,17 +58,15 @@ func TestSpellingsOfOneSpec(t *testing.T) {
 	}, func(spelling string) string { return memcached.Digest(memcachedSpec(t, spelling)) })
 }
 
-// A digest has the instant of a schedule, and not what people read of it: a run does not happen again,
-// and its Pod stays, where an offset or a time zone is written in another way.
-func TestSpellingsOfOneSchedule(t *testing.T) {
+// With another offset or time zone for the same instant, the Pod stays, and a run does not happen again.
+func TestSpellingsOfScheduleShareDigest(t *testing.T) {
 	checkDigests(t, [][]string{
 		{"2027-01-01T00:00:00Z", "2027-01-01T00:00:00.000Z", "2027-01-01T01:00:00+01:00", "2027-01-01T01:00:00+01:00[Europe/Berlin]", "2027-01-01T01:00:00+01:00[Europe/Paris]", "2026-12-31T19:00:00-05:00[America/New_York]", "2027-01-01T00:00:00Z[Asia/Tokyo]"},
 		{"2027-01-01T01:00:00Z", "2027-01-01T01:00:00Z[Europe/Berlin]"},
 	}, func(schedule string) string { return at.Digest(atSpec(t, `{schedule: "`+schedule+`", command: date}`)) })
 }
 
-// checkDigests checks that spellings have one digest where they are of one line, and two
-// where they are not.
+// checkDigests checks that all spellings of a line have the same digest, and each line another.
 func checkDigests(t *testing.T, lines [][]string, digest func(string) string) {
 	t.Helper()
 	seen := map[string]string{}
@@ -86,8 +84,8 @@ func checkDigests(t *testing.T, lines [][]string, digest func(string) string) {
 	}
 }
 
-// One quantity has one digest, and two have two, however they are written.
-func TestSpellingsOfQuantities(t *testing.T) {
+// The digests of two quantities are equal exactly if the quantities are.
+func TestSpellingsOfQuantityShareDigest(t *testing.T) {
 	digest := func(quantity string) string {
 		return at.Digest(atSpec(t, plainAt+`, resources: {limits: {memory: "`+quantity+`"}}}`))
 	}
@@ -109,8 +107,8 @@ func TestSpellingsOfQuantities(t *testing.T) {
 	})
 }
 
-// Whatever can be written has a canonical spelling, of the same value, that is its own.
-func TestCanonicalQuantity(t *testing.T) {
+// Every quantity has a canonical spelling with the same value and the same canonical spelling.
+func TestCanonicalQuantityKeepsValue(t *testing.T) {
 	texts := rapid.StringMatching(`[+-]?[0-9]{0,30}(\.[0-9]{0,12})?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?`)
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts.Draw(t, "quantity")
@@ -128,7 +126,7 @@ func TestCanonicalQuantity(t *testing.T) {
 	})
 }
 
-// spell spells so many thousandths with every suffix there is.
+// spell returns the spellings of a number of thousandths with every suffix.
 func spell(milli int64) (spellings []string) {
 	units := map[string]*big.Rat{"": big.NewRat(1, 1), "m": big.NewRat(1, 1000), "E-3": big.NewRat(1, 1000)}
 	for i, prefix := range []string{"k", "M", "G", "T"} {
@@ -143,8 +141,7 @@ func spell(milli int64) (spellings []string) {
 	return spellings
 }
 
-// A spec that is spelled as specs are has the digest that it always had: a run on
-// record is not another one for a new controller.
+// Recorded starts of usual spellings stay valid in a new version.
 func TestDigestsStay(t *testing.T) {
 	for spec, want := range map[string]string{
 		`}`: "sha256:00517056b6b328208ed46d1fd1ccc5724c3813d11a1043aa0c31be968e81b25e",

@@ -13,10 +13,10 @@ import (
 // Kinds are At and Memcached.
 var Kinds = []kind.Kind{at.Kind, memcached.Kind}
 
-// All are these as programs take them that have no others.
+// All returns the Kinds of programs without other kinds.
 var All = sync.OnceValue(func() *registry.Kinds {
 	kinds, err := registry.New(Kinds...)
-	if err != nil { // they are known at build time
+	if err != nil { // the tests check them
 		panic(err)
 	}
 	return kinds

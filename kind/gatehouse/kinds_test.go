@@ -40,7 +40,7 @@ func memcachedSpec(t *testing.T, spec string) (s cachev1alpha1.MemcachedSpec) {
 	return s
 }
 
-func TestAtDigest(t *testing.T) {
+func TestAtDigestCoversRun(t *testing.T) {
 	const plain = `{schedule: "2027-01-01T00:00:00Z", command: date, image: "busybox:1.37", restartPolicy: OnFailure`
 	base := at.Digest(atSpec(t, plain+`}`))
 	for spec, same := range map[string]bool{
@@ -71,7 +71,7 @@ func TestAtDigest(t *testing.T) {
 	}
 }
 
-func TestSchedule(t *testing.T) {
+func TestScheduleParsesTimes(t *testing.T) {
 	for schedule, want := range map[string]string{
 		"2027-01-01T00:00:00Z":          "2027-01-01T00:00:00Z",
 		"2027-01-01T00:00:00+01:00":     "2026-12-31T23:00:00Z",
@@ -99,7 +99,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-func TestMemcachedResources(t *testing.T) {
+func TestMemcachedResourcesOverrideMemory(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{}`:                                     `{limits: {memory: 150Mi}, requests: {memory: 150Mi}}`,
 		`{resources: {requests: {cpu: 1}}}`:      `{limits: {memory: 150Mi}, requests: {cpu: 1, memory: 150Mi}}`,
@@ -119,7 +119,7 @@ func TestMemcachedResources(t *testing.T) {
 	}
 }
 
-// The API server's own evaluation of Pod Security finds nothing against any Pod.
+// The API server's code accepts all Pods under Pod Security "restricted".
 func TestPodsAreRestricted(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// expand returns what an object of a kind is rendered to. It has a name where it has none.
+// expand returns the children of an object. It names an object without a name.
 func expand(t rapid.TB, k kind.Kind, owner kind.Object) []*unstructured.Unstructured {
 	t.Helper()
 	owner.SetName(cmp.Or(owner.GetName(), "a"))
@@ -154,7 +154,7 @@ func expand(t rapid.TB, k kind.Kind, owner kind.Object) []*unstructured.Unstruct
 	return objects.Objects
 }
 
-// podOf returns the Pod, or the template of Pods, that an object is; nil where it is neither.
+// podOf returns an object as a Pod, or its template of Pods, or nil.
 func podOf(t rapid.TB, object *unstructured.Unstructured) *corev1.PodTemplateSpec {
 	t.Helper()
 	pod := object.Object
@@ -171,7 +171,7 @@ func podOf(t rapid.TB, object *unstructured.Unstructured) *corev1.PodTemplateSpe
 	return &template
 }
 
-func TestHashName(t *testing.T) {
+func TestHashNameDependsOnContent(t *testing.T) {
 	kinds := newKinds(t)
 	pod := func(change string) string {
 		p := unstructuredOf(t, `{apiVersion: v1, kind: Pod, metadata: {name: report, labels: {cnat.programming-kubernetes.info/at: report`+change+`}}}`)
@@ -185,7 +185,7 @@ func TestHashName(t *testing.T) {
 	}
 }
 
-// The Pod of an At has the name that it always had: another one would be another run.
+// A new version keeps the names of Pods: another name would be another run.
 func TestNamesStay(t *testing.T) {
 	kinds := newKinds(t)
 	for _, c := range []struct{ metadata, want string }{
@@ -231,10 +231,9 @@ func unstructuredOf(t testing.TB, text string) *unstructured.Unstructured {
 	return u
 }
 
-// A Memcached and an At have what is rendered from them in their own wave: a sync of
-// Argo CD waits until they are healthy, and without it they never are. The name of a Pod
-// says nothing of the wave.
-func TestWaves(t *testing.T) {
+// Rendered objects have the sync wave of their source object: a sync of Argo CD waits until it is
+// healthy, which needs them. The name of a Pod does not depend on the wave.
+func TestChildrenShareWave(t *testing.T) {
 	const wave = "argocd.argoproj.io/sync-wave"
 	kinds, names := newKinds(t), map[string]bool{}
 	for _, annotations := range []map[string]string{nil, {wave: "-5"}, {wave: "1000"}, {wave: ""}} {
@@ -267,8 +266,8 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-// The Pod of an At is in no backup, whatever its At says, and its name says nothing of that.
-func TestExcludeFromBackup(t *testing.T) {
+// No backup has the Pod of an At, even if its labels ask for one. Its name does not depend on the label.
+func TestPodsAreExcludedFromBackup(t *testing.T) {
 	kinds, names := newKinds(t), map[string]bool{}
 	for _, labels := range []map[string]string{nil, {kind.ExcludeFromBackup: "false"}, {kind.ExcludeFromBackup: "true"}} {
 		owner := unstructuredOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a}, spec: {schedule: "2027-01-01T00:00:00Z", command: date}}`)

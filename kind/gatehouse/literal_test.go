@@ -15,9 +15,8 @@ import (
 	"example.com/gatehouse/kind/memcached"
 )
 
-// kubeletExpand returns what the kubelet makes of a container's command and args: Expand of
-// k8s.io/kubernetes/third_party/forked/golang/expansion, where every variable has one
-// value.
+// kubeletExpand expands a container's command and args as the kubelet does: it is Expand of
+// k8s.io/kubernetes/third_party/forked/golang/expansion with one value for all variables.
 func kubeletExpand(text, value string) string {
 	var expanded strings.Builder
 	for {
@@ -43,8 +42,7 @@ func kubeletExpand(text, value string) string {
 	}
 }
 
-// The copy above knows what the kubelet does with texts as they are written.
-func TestKubeletExpand(t *testing.T) {
+func TestKubeletExpandIsFaithful(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "$": "$", "a$": "a$", "$$": "$", "$$$": "$$", "$$$$": "$$", "$(A)": "X", "$$(A)": "$(A)", "$$$(A)": "$X", "$(": "$(", "$(A": "$(A",
 		"$()": "X", "${A}": "${A}", "$A$(B)": "$AX", "$ü$(A)": "$üX", "($(A))": "(X)", "$((1+1))": "X)", "$(A)$(B)": "XX",
@@ -55,7 +53,7 @@ func TestKubeletExpand(t *testing.T) {
 	}
 }
 
-// What the shell, or memcached, gets is what was written, to the byte.
+// The shell and memcached get the texts of a spec byte for byte.
 func TestTextsReachTheProgram(t *testing.T) {
 	for _, text := range []string{
 		"kill -TERM $$", `echo "$(CURRENCY)"`, "$", "$$", "$$$", "$$$$(A)", "$(", "$)", "$((1+1))", "${A}", "$'a'", "a$", "$\n$", "$\r\n", "\t$ ", "$ü$", "\\$(A)", "'$(A)'", "`$(A)`", "$\x00(A)",

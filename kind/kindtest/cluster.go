@@ -22,28 +22,28 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Cluster is a cluster that has one object of a kind, of the Go type T, and what was rendered from
-// the object. Nothing in it happens by itself: the test says what becomes of the objects.
+// Cluster is a simulated cluster with one source object of a kind, whose Go type is T, and its children.
+// No other program runs in it: the test changes the children as controllers and the kubelet would.
 type Cluster[T any] struct {
-	// Now is the time in the cluster.
+	// Now is the time in the cluster, at first 2026-01-31T09:00:00Z.
 	Now time.Time
 
-	// Grace is for how long something may be missing before the object is stalled.
+	// Grace is how long a child may be missing before the object is stalled, at first two minutes.
 	Grace time.Duration
 
 	t        testing.TB
 	kinds    *registry.Kinds
 	kind     kind.Kind
 	owner    *unstructured.Unstructured
-	rendered []*unstructured.Unstructured // what the owner is rendered to
-	objects  []*unstructured.Unstructured
+	rendered []*unstructured.Unstructured // the children of the owner at the next Sync
+	objects  []*unstructured.Unstructured // the live objects
 	uids     int
-	wake     time.Time // of the last status
+	wake     time.Time // of the last decision
 }
 
-// NewCluster returns a cluster that has an object of a kind, and nothing yet that is rendered from the
-// object. It fails the test where render refuses the object, and for a kind with a Gate: another
-// controller decides its status.
+// NewCluster returns a Cluster with an object of a kind and no children: Sync adds them. It fails the
+// test if render refuses the object, or the kind has a Gate: the controller of the gate decides the
+// status of such a kind.
 func NewCluster[T any, P pointer[T]](t testing.TB, k kind.Kind, object P, others ...kind.Kind) *Cluster[T] {
 	t.Helper()
 	if k.Gate() != "" {
@@ -57,22 +57,22 @@ func NewCluster[T any, P pointer[T]](t testing.TB, k kind.Kind, object P, others
 	return c
 }
 
-// setOwner makes an object the one of the cluster.
+// setOwner sets or replaces the source object.
 func (c *Cluster[T]) setOwner(object kind.Object) {
 	c.t.Helper()
-	written := write(c.t, c.kind.GVK(), object)
-	written.SetNamespace(cmp.Or(written.GetNamespace(), metav1.NamespaceDefault))
-	stored, rendered := expand(c.t, c.kinds, written)
+	source := toUnstructured(c.t, c.kind.GVK(), object)
+	source.SetNamespace(cmp.Or(source.GetNamespace(), metav1.NamespaceDefault))
+	stored, rendered := expand(c.t, c.kinds, source)
 	c.store(stored, c.owner)
 	c.owner, c.rendered = stored, rendered
 }
 
-// Sync brings into the cluster what the object is rendered to, as a GitOps tool does, and removes
-// what else was rendered from the object. A new object has no status; the others keep theirs.
+// Sync applies the rendered objects and prunes the rest, as a GitOps tool does. Objects that exist keep
+// their status.
 func (c *Cluster[T]) Sync() {
 	c.t.Helper()
 	for _, u := range slices.Clone(c.objects) {
-		if metav1.GetControllerOf(u) == nil && c.isMine(u) && index(c.rendered, u) < 0 {
+		if metav1.GetControllerOf(u) == nil && c.isChild(u) && index(c.rendered, u) < 0 {
 			c.remove(u)
 		}
 	}
@@ -81,8 +81,9 @@ func (c *Cluster[T]) Sync() {
 	}
 }
 
-// Put adds objects to the cluster, in the place of those of the same name. The controller sees those
-// with the labels that rendered ones have.
+// Put adds objects to the cluster, or replaces objects of the same kind and name. The default namespace
+// is the one of the source object. The controller sees only objects with the labels of rendered
+// objects.
 func (c *Cluster[T]) Put(objects ...kind.Object) {
 	c.t.Helper()
 	for _, o := range objects {
@@ -90,15 +91,16 @@ func (c *Cluster[T]) Put(objects ...kind.Object) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		u := write(c.t, gvk, o)
+		u := toUnstructured(c.t, gvk, o)
 		u.SetNamespace(cmp.Or(u.GetNamespace(), c.owner.GetNamespace()))
 		c.put(u)
 	}
 }
 
-// Change changes the objects of a Go type, such as *corev1.Pod: those of some names or, without any,
-// all. The name of an immutable object may be the one without the hash. Of the Go type of the kind it
-// changes the object itself, and what that is rendered to is in the cluster after the next Sync.
+// Change changes the objects of a Go type, such as corev1.Pod, with the names, or all if there are no
+// names. An immutable object may be named without its hash. For the Go type of the kind, Change changes
+// the source object, and the next Sync applies its new children. It fails the test if an object is
+// missing.
 func Change[O any, P pointer[O], T any](c *Cluster[T], change func(*O), names ...string) {
 	c.t.Helper()
 	if owner, ok := c.typed().(P); ok {
@@ -110,11 +112,11 @@ func Change[O any, P pointer[O], T any](c *Cluster[T], change func(*O), names ..
 		changed := P(new(O))
 		convert(c.t, u.Object, changed)
 		change(changed)
-		c.put(write(c.t, u.GroupVersionKind(), changed))
+		c.put(toUnstructured(c.t, u.GroupVersionKind(), changed))
 	}
 }
 
-// Delete removes the objects of a Go type, and what was made from them; which ones as for Change.
+// Delete deletes objects and the objects that they control. Names are as for Change.
 func Delete[O any, P pointer[O], T any](c *Cluster[T], names ...string) {
 	c.t.Helper()
 	for _, u := range find[P](c, names) {
@@ -122,7 +124,7 @@ func Delete[O any, P pointer[O], T any](c *Cluster[T], names ...string) {
 	}
 }
 
-// find returns the objects of a Go type and of some names. It fails the test where there are none.
+// find returns the objects of a Go type with the names, or all. It fails the test if any is missing.
 func find[P kind.Object, T any](c *Cluster[T], names []string) (found []*unstructured.Unstructured) {
 	c.t.Helper()
 	for _, u := range c.objects {
@@ -132,12 +134,12 @@ func find[P kind.Object, T any](c *Cluster[T], names []string) (found []*unstruc
 		}
 	}
 	if len(found) < max(len(names), 1) {
-		c.t.Fatalf("the cluster has %d of the objects %T %q", len(found), *new(P), names)
+		c.t.Fatalf("the cluster has %d objects %T %q", len(found), *new(P), names)
 	}
 	return found
 }
 
-// Pass lets time go by, and has the controller decide the status whenever it asked to be woken.
+// Pass lets time pass. At each Wake of a decision, the controller decides the status again.
 func (c *Cluster[T]) Pass(d time.Duration) {
 	c.t.Helper()
 	end := c.Now.Add(d)
@@ -148,10 +150,9 @@ func (c *Cluster[T]) Pass(d time.Duration) {
 	c.Now = end
 }
 
-// Status decides the status of the object as the controller does, and returns the object with that
-// status. It fails the test where the status is not one that kubectl wait, Flux and Argo CD read
-// right, where it is another when it is decided again, and where Status of the kind changes its
-// argument or asks to be woken in the past.
+// Status decides the status as the controller does, and returns the source object with it. It fails the
+// test if kubectl wait, Flux or Argo CD would misread the status, if a second decision differs, if
+// Definition.Status changes its argument, or if Wake is not in the future.
 func (c *Cluster[T]) Status() *T {
 	c.t.Helper()
 	decided := c.decide()
@@ -163,15 +164,15 @@ func (c *Cluster[T]) Status() *T {
 		c.t.Errorf("status: observedGeneration is not the generation, %d: %v", c.owner.GetGeneration(), decided.Status)
 	}
 	if again := c.decide().Status; !reflect.DeepEqual(again, decided.Status) {
-		c.t.Errorf("status: decided again, it is another: %v: %v", decided.Status, again)
+		c.t.Errorf("status: a second decision differs: %v: %v", decided.Status, again)
 	}
 	if !c.wake.IsZero() && !c.wake.After(c.Now) {
-		c.t.Fatalf("Wake is %s, and it is %s: have Status return a time to come", c.wake, c.Now)
+		c.t.Fatalf("Wake is %s, which is not after Now, %s: have Status return a later time, or zero", c.wake, c.Now)
 	}
 	return any(c.typed()).(*T)
 }
 
-// decide decides the status. It fails the test where Status of the kind changes its argument.
+// decide decides the status. It fails the test if Definition.Status changes its argument.
 func (c *Cluster[T]) decide() observe.Decision {
 	c.t.Helper()
 	owner, children := c.typed(), c.children()
@@ -185,33 +186,33 @@ func (c *Cluster[T]) decide() observe.Decision {
 	return decided
 }
 
-// typed returns the object as the Go type of the kind.
+// typed returns the source object as the Go type of the kind.
 func (c *Cluster[T]) typed() kind.Object {
 	object := c.kind.New()
 	convert(c.t, c.owner.Object, object)
 	return object
 }
 
-// children returns what the controller sees of the objects.
+// children returns the controller's view of the live objects.
 func (c *Cluster[T]) children() (children []kind.Object) {
 	controller := observe.Controller(c.kind)
 	for _, u := range c.objects {
 		object := setup.NewObject(u.GroupVersionKind())
 		convert(c.t, u.Object, object)
-		if seen := controller.Trimmed(object, u.GroupVersionKind()); seen != nil && c.isMine(u) {
+		if seen := controller.Trimmed(object, u.GroupVersionKind()); seen != nil && c.isChild(u) {
 			children = append(children, seen)
 		}
 	}
 	return children
 }
 
-// isMine reports whether an object has the labels of what is rendered from the object of the kind.
-func (c *Cluster[T]) isMine(u *unstructured.Unstructured) bool {
+// isChild reports whether an object has the namespace and labels of a child.
+func (c *Cluster[T]) isChild(u *unstructured.Unstructured) bool {
 	labels := u.GetLabels()
 	return u.GetNamespace() == c.owner.GetNamespace() && labels[c.kind.Label()] == c.owner.GetName() && labels[kind.ManagedByLabel] == kind.ManagedBy
 }
 
-// put adds an object, or updates the one of its name.
+// put adds or replaces an object.
 func (c *Cluster[T]) put(u *unstructured.Unstructured) {
 	if i := index(c.objects, u); i >= 0 {
 		c.store(u, c.objects[i])
@@ -222,8 +223,8 @@ func (c *Cluster[T]) put(u *unstructured.Unstructured) {
 	c.objects = append(c.objects, u)
 }
 
-// store gives an object what the API server sets when the object takes the place of another; nil for
-// none.
+// store sets the metadata that the API server sets when an object is created, or replaces another. It
+// keeps the status.
 func (c *Cluster[T]) store(u, was *unstructured.Unstructured) {
 	if was == nil {
 		c.uids++
@@ -238,27 +239,28 @@ func (c *Cluster[T]) store(u, was *unstructured.Unstructured) {
 	if status, ok := was.Object["status"]; ok && u.Object["status"] == nil {
 		u.Object["status"] = status
 	}
-	if !reflect.DeepEqual(wanted(u), wanted(was)) {
+	if !reflect.DeepEqual(desired(u), desired(was)) {
 		u.SetGeneration(was.GetGeneration() + 1)
 	}
 }
 
-// wanted returns what raises the generation of an object when it changes.
-func wanted(u *unstructured.Unstructured) map[string]any {
+// desired returns the content of an object without metadata and status. A change of it raises the
+// generation.
+func desired(u *unstructured.Unstructured) map[string]any {
 	content := maps.Clone(u.Object)
 	delete(content, "metadata")
 	delete(content, "status")
 	return content
 }
 
-// remove removes an object and what it controls.
+// remove removes an object and the objects that it controls.
 func (c *Cluster[T]) remove(u *unstructured.Unstructured) {
 	c.objects = slices.DeleteFunc(c.objects, func(o *unstructured.Unstructured) bool {
 		return o == u || metav1.IsControlledBy(o, u)
 	})
 }
 
-// index returns where an object of the kind and name of another is; -1 for nowhere.
+// index returns the index of the object with the kind and name of u, or -1.
 func index(objects []*unstructured.Unstructured, u *unstructured.Unstructured) int {
 	return slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GroupVersionKind() == u.GroupVersionKind() && o.GetNamespace() == u.GetNamespace() && o.GetName() == u.GetName()

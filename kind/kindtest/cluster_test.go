@@ -21,36 +21,37 @@ import (
 	"example.com/gatehouse/kind/registry/testdata/everything"
 )
 
-// recorder is a test that notes down what is wrong, and goes on.
+// recorder is a test that records its failures.
 type recorder struct {
 	testing.TB
-	said []string
+	failures []string
 }
 
-func (r *recorder) Helper()                      {}
-func (r *recorder) Error(args ...any)            { r.said = append(r.said, fmt.Sprint(args...)) }
-func (r *recorder) Errorf(f string, args ...any) { r.said = append(r.said, fmt.Sprintf(f, args...)) }
+func (r *recorder) Helper()           {}
+func (r *recorder) Error(args ...any) { r.failures = append(r.failures, fmt.Sprint(args...)) }
+func (r *recorder) Errorf(f string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(f, args...))
+}
 func (r *recorder) Fatal(args ...any)            { r.Error(args...); panic(r) }
 func (r *recorder) Fatalf(f string, args ...any) { r.Errorf(f, args...); panic(r) }
 
-// said returns what a test that calls a function says is wrong.
-func said(function func(t testing.TB)) (said []string) {
+// failures returns the failures of a test that calls a function.
+func failures(function func(t testing.TB)) (failures []string) {
 	r := &recorder{}
 	defer func() {
 		if cause := recover(); cause != nil && cause != any(r) {
 			panic(cause)
 		}
-		said = r.said
+		failures = r.failures
 	}()
 	function(r)
-	return r.said
+	return r.failures
 }
 
 func ready(p *corev1.Pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 }
 
-// A Deployment and its Pods go through a rollout.
 func TestClusterFollowsRollout(t *testing.T) {
 	const text = "{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: cache}, spec: {size: 2}}"
 	c := NewCluster(t, memcached.Kind, Object[cachev1alpha1.Memcached](t, memcached.Kind, text))
@@ -96,13 +97,12 @@ func TestClusterFollowsRollout(t *testing.T) {
 	check("with a Pod of somebody", memcached.ReasonRollingOut, "cache-0", "cache-1")
 	Delete[appsv1.Deployment](c, "cache")
 	check("without the Deployment", memcached.ReasonDeploymentMissing)
-	if got := said(func(t testing.TB) { c.t = t; Delete[corev1.Pod](c, "cache-0") }); !slices.Equal(got, []string{`the cluster has 0 of the objects *v1.Pod ["cache-0"]`}) {
+	if got := failures(func(t testing.TB) { c.t = t; Delete[corev1.Pod](c, "cache-0") }); !slices.Equal(got, []string{`the cluster has 0 objects *v1.Pod ["cache-0"]`}) {
 		t.Errorf("the Pods of a Deployment that is deleted: %q", got)
 	}
 }
 
-// A status that is not what others go by fails the test.
-func TestClusterChecksStatus(t *testing.T) {
+func TestStatusFailsForMisleadingStatus(t *testing.T) {
 	type snapshot = kind.Snapshot[everything.Everything]
 	calls := int32(0)
 	for name, c := range map[string]struct {
@@ -115,12 +115,12 @@ func TestClusterChecksStatus(t *testing.T) {
 			s.Conditions[0].Status = metav1.ConditionFalse
 			return time.Time{}
 		}, "not exactly one of Ready, Reconciling and Stalled is True"},
-		"each time another": {func(_ snapshot, s *everything.ObservedStatus) time.Time { calls++; s.Count = calls; return time.Time{} }, "decided again, it is another"},
+		"each time another": {func(_ snapshot, s *everything.ObservedStatus) time.Time { calls++; s.Count = calls; return time.Time{} }, "a second decision differs"},
 		"by time, woken": {func(n snapshot, s *everything.ObservedStatus) time.Time {
 			s.Count = int32(n.Now.Unix() / 3600)
 			return n.Now.Truncate(time.Hour).Add(time.Hour)
 		}, ""},
-		"a Wake of the past": {func(n snapshot, _ *everything.ObservedStatus) time.Time { return n.Now }, "Wake is 2026-01-31 09:00:00 +0000 UTC, and it is 2026-01-31 09:00:00 +0000 UTC: have Status return a time to come"},
+		"a Wake of the past": {func(n snapshot, _ *everything.ObservedStatus) time.Time { return n.Now }, "Wake is 2026-01-31 09:00:00 +0000 UTC, which is not after Now, 2026-01-31 09:00:00 +0000 UTC: have Status return a later time, or zero"},
 		"a changed argument": {func(n snapshot, _ *everything.ObservedStatus) time.Time { n.Object.Spec.Text = "b"; return time.Time{} }, "Status changes its argument: have it change a DeepCopy"},
 		"a panic":            {func(snapshot, *everything.ObservedStatus) time.Time { panic("no") }, "Status panics: no"},
 	} {
@@ -133,7 +133,7 @@ func TestClusterChecksStatus(t *testing.T) {
 					return kind.Decision[everything.ObservedStatus]{Status: next, Wake: wake}
 				}
 			})
-			got := said(func(r testing.TB) {
+			got := failures(func(r testing.TB) {
 				cluster := NewCluster(r, k, Object[everything.Everything](t, k, minimal))
 				cluster.Status()
 				cluster.Pass(90 * time.Minute)
@@ -146,18 +146,17 @@ func TestClusterChecksStatus(t *testing.T) {
 	}
 }
 
-// An object is refused as the API server refuses it, and for what it is rendered to.
-func TestObjectIsRefused(t *testing.T) {
+func TestInvalidObjectIsRefused(t *testing.T) {
 	k := hostile(func(*definition) {})
 	for name, c := range map[string]struct{ text, want string }{
 		"no YAML":          {"a: b: c", "yaml: mapping values are not allowed in this context"},
-		"nothing":          {"", "the text is no object"},
+		"nothing":          {"", "not an object"},
 		"an unknown field": {strings.Replace(minimal, "text: a", "text: a, more: b", 1), `unknown field "spec.more"`},
 		"a missing field":  {strings.Replace(minimal, "text: a,", "", 1), "spec.text: Required value"},
 		"a large number":   {strings.Replace(minimal, "text: a", "text: a, int: 18446744073709551615", 1), "does not fit into a signed 64-bit integer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fatal := said(func(t testing.TB) { Object[everything.Everything](t, k, c.text) })
+			fatal := failures(func(t testing.TB) { Object[everything.Everything](t, k, c.text) })
 			for _, got := range [][]string{Refusal(t, k, c.text), fatal} {
 				if !strings.Contains(strings.Join(got, "\n"), c.want) {
 					t.Errorf("got %q, want %q", got, c.want)
@@ -170,20 +169,20 @@ func TestObjectIsRefused(t *testing.T) {
 	}
 }
 
-// A field that the Go type lost would be lost in every object.
+// Every object would lose a field that the Go type lacks.
 func TestObjectFitsGoType(t *testing.T) {
 	k := hostile(func(d *definition) {
 		d.CRD = bytes.Replace(d.CRD, []byte("              text:\n"), []byte("              more:\n                type: string\n              text:\n"), 1)
 	})
-	got := said(func(t testing.TB) {
+	got := failures(func(t testing.TB) {
 		Object[everything.Everything](t, k, strings.Replace(minimal, "text: a", "text: a, more: b", 1))
 	})
-	if want := []string{"spec.more: the CustomResourceDefinition takes it, and it does not fit the Go type: run controller-gen"}; !slices.Equal(got, want) {
+	if want := []string{"spec.more: fits the CustomResourceDefinition, but not the Go type: run controller-gen"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// A change of metadata alone is no new generation.
+// A change of metadata alone makes no new generation.
 func TestClusterCountsGenerations(t *testing.T) {
 	k := hostile(func(*definition) {})
 	c := NewCluster(t, k, Object[everything.Everything](t, k, minimal))
@@ -197,8 +196,7 @@ func TestClusterCountsGenerations(t *testing.T) {
 	}
 }
 
-// Expand completes names, and finds what changes by itself.
-func TestExpand(t *testing.T) {
+func TestExpandNamesObjectsAndRendersTwice(t *testing.T) {
 	calls := 0
 	k := hostile(func(d *definition) {
 		d.Expand = func(*everything.Everything) ([]kind.Object, error) {
@@ -207,7 +205,7 @@ func TestExpand(t *testing.T) {
 		}
 	})
 	object := Object[everything.Everything](t, k, minimal)
-	if got := said(func(t testing.TB) { Expand(t, k, object) }); len(got) != 1 || !strings.HasPrefix(got[0], "rendered again, it is something else:\n") {
+	if got := failures(func(t testing.TB) { Expand(t, k, object) }); len(got) != 1 || !strings.HasPrefix(got[0], "the second rendering differs:\n") {
 		t.Errorf("%q", got)
 	}
 	widgets := hostile(func(d *definition) {
@@ -233,24 +231,23 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func TestGolden(t *testing.T) {
+func TestGoldenComparesAndUpdates(t *testing.T) {
 	path := t.TempDir() + "/golden"
-	if got := said(func(t testing.TB) { Golden(t, path, "a\n") }); len(got) != 1 || !strings.Contains(got[0], "run the test with -kindtest.update") {
+	if got := failures(func(t testing.TB) { Golden(t, path, "a\n") }); len(got) != 1 || !strings.Contains(got[0], "run the test with -kindtest.update") {
 		t.Errorf("no file: %q", got)
 	}
 	*update = true
 	Golden(t, path, []*unstructured.Unstructured{untyped("v1", "ConfigMap", "a", nil), untyped("v1", "ConfigMap", "b", nil)})
 	*update = false
 	Golden(t, path, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n")
-	if got := said(func(t testing.TB) { Golden(t, path, []byte("a\n")) }); len(got) != 1 || !strings.Contains(got[0], "\n+a\n") {
+	if got := failures(func(t testing.TB) { Golden(t, path, []byte("a\n")) }); len(got) != 1 || !strings.Contains(got[0], "\n+a\n") {
 		t.Errorf("another text: %q", got)
 	}
 }
 
-// The status of a kind with a Gate is decided elsewhere.
-func TestClusterRefusesGate(t *testing.T) {
+func TestNewClusterRefusesGate(t *testing.T) {
 	k := hostile(func(d *definition) { d.Gate = "example.org/gate" })
-	got := said(func(r testing.TB) { NewCluster(r, k, &everything.Everything{}) })
+	got := failures(func(r testing.TB) { NewCluster(r, k, &everything.Everything{}) })
 	if want := []string{"Everything has a Gate: a Cluster does not decide its status"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

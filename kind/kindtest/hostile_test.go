@@ -26,9 +26,8 @@ import (
 	"example.com/gatehouse/kind/registry/testdata/everything"
 )
 
-// Kinds that are wrong, or mean harm, are hostile. What is wrong with a definition is in
-// kind/registry/check_test.go, and more of what Expand and Convert may return in expand_test.go and
-// convert_test.go there; these are the kinds of which it takes a rendering, or a status, to know.
+// Hostile kinds are wrong, or mean harm. These tests need a rendering or a status. For mistakes in a
+// Definition, or in the results of Expand and Convert, see the tests of kind/registry.
 
 type definition = kind.Definition[everything.Everything, everything.ObservedStatus]
 
@@ -46,7 +45,7 @@ func hostile(change func(*definition)) kind.Kind {
 	return kind.Define(d)
 }
 
-// minimal is an object of the kind.
+// minimal is a valid object of the kind.
 const minimal = `{apiVersion: test.example.com/v1, kind: Everything, metadata: {name: web, namespace: team}, spec: {
   text: a, nullable: a, resources: {limits: {cpu: 1}}, time: "2026-01-01T00:00:00Z", microTime: "2026-01-01T00:00:00.000000Z"}}`
 
@@ -72,7 +71,7 @@ func (*trap) MarshalJSON() ([]byte, error)      { panic("written") }
 func (*trap) DeepCopyObject() apiruntime.Object { panic("copied") }
 func (*trap) GetObjectKind() schema.ObjectKind  { panic("asked") }
 
-func TestHostileExpand(t *testing.T) {
+func TestHostileExpandIsAnError(t *testing.T) {
 	t.Parallel()
 	type object = *everything.Everything
 	returns := func(objects ...kind.Object) func(object) ([]kind.Object, error) {
@@ -110,17 +109,17 @@ func TestHostileExpand(t *testing.T) {
 		"reads past an end":      {func(object) ([]kind.Object, error) { return nil, errors.New(none[1]) }, []string{"Expand panics: runtime error: index out of range [1] with length 0"}},
 		"follows nil":            {func(o object) ([]kind.Object, error) { return make([]kind.Object, *o.Spec.Int32), nil }, []string{"Expand panics: runtime error: invalid memory address or nil pointer dereference"}},
 		"ends its goroutine":     {func(object) ([]kind.Object, error) { runtime.Goexit(); return nil, nil }, []string{"Expand ends its goroutine: have it return"}},
-		"never returns":          {func(object) ([]kind.Object, error) { select {} }, []string{"Expand does not return within 10s: have it end, whatever the object says"}},
-		"a gigabyte":             {returns(configMap("a", gigabyte)), []string{"Expand returns objects of more than 16 MiB: one object is rendered to less"}},
-		"a gigabyte of objects":  {returns(slices.Repeat([]kind.Object{configMap("a", map[string]string{"a": million})}, 1000)...), []string{"Expand returns objects of more than 16 MiB: one object is rendered to less"}},
-		"100,000 objects":        {returns(slices.Repeat([]kind.Object{configMap("a", nil)}, 100_000)...), []string{"Expand returns 100000 objects: at most 1000 are rendered from one"}},
-		"contains itself":        {returns(itself), []string{"Expand returns objects of more than 16 MiB: one object is rendered to less"}},
+		"never returns":          {func(object) ([]kind.Object, error) { select {} }, []string{"Expand does not return within 10s: it must return for every valid object"}},
+		"a gigabyte":             {returns(configMap("a", gigabyte)), []string{"Expand returns more than 16 MiB: have it return less"}},
+		"a gigabyte of objects":  {returns(slices.Repeat([]kind.Object{configMap("a", map[string]string{"a": million})}, 1000)...), []string{"Expand returns more than 16 MiB: have it return less"}},
+		"100,000 objects":        {returns(slices.Repeat([]kind.Object{configMap("a", nil)}, 100_000)...), []string{"Expand returns 100000 objects: have it return at most 1000"}},
+		"contains itself":        {returns(itself), []string{"Expand returns more than 16 MiB: have it return less"}},
 		"deep":                   {returns(untyped("v1", "ConfigMap", "a", map[string]any{"data": deep})), []string{"object 1 of 1: write *unstructured.Unstructured: invalid character '[' exceeded max depth"}},
 		"deep, as JSON may be":   {returns(untyped("v1", "ConfigMap", "a", map[string]any{"data": less})), []string{"is rendered to an invalid ConfigMap team/a: data: "}},
 		"no number":              {returns(untyped("v1", "ConfigMap", "a", map[string]any{"data": math.NaN()})), []string{"object 1 of 1: write *unstructured.Unstructured: json: unsupported value: NaN"}},
 		"methods that panic":     {returns(&trap{}), []string{"Expand panics: "}},
 		"cluster-scoped":         {returns(untyped("v1", "Namespace", "a", nil)), []string{"Namespace a: it has no namespace in a cluster, and all that is rendered from kind Everything has that of its object: write it in the environment by itself"}},
-		"another namespace":      {returns(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "other"}}), []string{`ConfigMap web: its namespace is "other", not that of what it is rendered from: have Expand leave it empty`}},
+		"another namespace":      {returns(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "other"}}), []string{`ConfigMap web: its namespace is "other", not the namespace of its source object: have Expand leave it empty`}},
 		"not among the children": {returns(&corev1.Service{}), []string{"Service web: Children has no v1 Service: add it there"}},
 		"no such version":        {returns(untyped("apps/v1beta9", "Deployment", "a", nil)), []string{"is rendered to an invalid Deployment team/a: apiVersion: Invalid value"}},
 		"an invalid Pod":         {returns(&corev1.Pod{}), []string{"is rendered to an invalid Pod team/web-"}},
@@ -167,12 +166,12 @@ func TestHostileExpand(t *testing.T) {
 	}
 }
 
-// silent is an error that has nothing to say.
+// silent is an error whose message panics.
 type silent struct{}
 
 func (silent) Error() string { panic("speechless") }
 
-func TestHostileStatus(t *testing.T) {
+func TestHostileStatusIsStalled(t *testing.T) {
 	t.Parallel()
 	type snapshot = kind.Snapshot[everything.Everything]
 	type decision = kind.Decision[everything.ObservedStatus]
@@ -182,7 +181,7 @@ func TestHostileStatus(t *testing.T) {
 	}{
 		"panics":             {func(snapshot) decision { panic("no") }, "Status panics: no"},
 		"ends its goroutine": {func(snapshot) decision { runtime.Goexit(); return decision{} }, "Status ends its goroutine: have it return"},
-		"never returns":      {func(snapshot) decision { select {} }, "Status does not return within 10s: have it end, whatever the object says"},
+		"never returns":      {func(snapshot) decision { select {} }, "Status does not return within 10s: it must return for every valid object"},
 		"returns nothing":    {func(snapshot) decision { return decision{} }, "its Status returns no condition Ready: have it return the status of the snapshot, or conditions of its own"},
 		"no Ready": {func(snapshot) decision {
 			return decision{Status: everything.ObservedStatus{Status: kind.Status{Conditions: []metav1.Condition{{Type: "Happy", Status: metav1.ConditionTrue}}}}}

@@ -1,8 +1,8 @@
-// Package kindtest is for the tests of a kind: it renders objects as render does, and decides their
-// status as the controller does, without files and without a cluster.
+// Package kindtest helps to test a kind. It renders objects as render does, and decides their status as
+// the controller does, without files and without a cluster.
 //
-// Others are, in every function, the other kinds of the program that matter to the kind: the version
-// that an older one is converted to.
+// In all functions, others are further kinds of the program that the test needs. For an older version,
+// they must include the rendered version.
 package kindtest
 
 import (
@@ -36,9 +36,8 @@ type pointer[T any] interface {
 	kind.Object
 }
 
-// Object returns an object of a kind, which is written in YAML, as the API server stores it: with its
-// defaults. It fails the test where the API server refuses the object, and where a field of it does not
-// fit the Go type.
+// Object returns an object of a kind from YAML, with its defaults. It fails the test if the API server
+// refuses the object, or a field does not fit the Go type T.
 func Object[T any, P pointer[T]](t testing.TB, k kind.Kind, text string, others ...kind.Kind) P {
 	t.Helper()
 	o, err := parse(text)
@@ -47,18 +46,17 @@ func Object[T any, P pointer[T]](t testing.TB, k kind.Kind, text string, others 
 	}
 	checker, problems := verdict.New(nil, newKinds(t, k, others), 0, nil)
 	stored, refused := checker.Objects([]manifest.Object{o})
-	refuse(t, append(problems, refused...))
+	failOnErrors(t, append(problems, refused...))
 	for _, misfit := range decoding.Find(stored[0].Object, reflect.TypeFor[T](), decoding.Options{}) {
-		t.Errorf("%s: the CustomResourceDefinition takes it, and it does not fit the Go type: run controller-gen", strings.Join(misfit.Path, "."))
+		t.Errorf("%s: fits the CustomResourceDefinition, but not the Go type: run controller-gen", strings.Join(misfit.Path, "."))
 	}
 	object := P(new(T))
 	convert(t, stored[0].Object, object)
 	return object
 }
 
-// Refusal returns why render refuses an object of a kind that is written in YAML: what the API
-// server says of the object and of what it is rendered to, and the errors of Expand and Convert. It
-// returns nothing where render takes the object.
+// Refusal renders an object of a kind from YAML and returns the errors: from the API server's code for the
+// object and its children, and from Expand and Convert. It returns nil for a valid object.
 func Refusal(t testing.TB, k kind.Kind, text string, others ...kind.Kind) []string {
 	t.Helper()
 	kinds := newKinds(t, k, others)
@@ -67,26 +65,26 @@ func Refusal(t testing.TB, k kind.Kind, text string, others ...kind.Kind) []stri
 		return []string{err.Error()}
 	}
 	_, problems := render.RenderObject(kinds, o)
-	return messages(problems)
+	return errorMessages(problems)
 }
 
-// Expand returns what an object of a kind is rendered to, with defaults and final names, in the order
-// of Expand. It fails the test where render refuses that, and where it is something else the second
-// time.
+// Expand returns the children of an object of a kind, with defaults and final names, in the order of
+// Definition.Expand. It renders the object twice, and fails the test if render refuses the object or
+// the results differ.
 func Expand(t testing.TB, k kind.Kind, object kind.Object, others ...kind.Kind) []*unstructured.Unstructured {
 	t.Helper()
-	_, objects := expand(t, newKinds(t, k, others), write(t, k.GVK(), object))
+	_, objects := expand(t, newKinds(t, k, others), toUnstructured(t, k.GVK(), object))
 	return objects
 }
 
-// expand renders an object twice, and returns it as it is in a cluster and what it is rendered to.
-func expand(t testing.TB, kinds *registry.Kinds, written *unstructured.Unstructured) (stored *unstructured.Unstructured, objects []*unstructured.Unstructured) {
+// expand renders a source object twice. It returns the object with its defaults, and its children.
+func expand(t testing.TB, kinds *registry.Kinds, source *unstructured.Unstructured) (stored *unstructured.Unstructured, objects []*unstructured.Unstructured) {
 	t.Helper()
 	var texts [2]string
 	for i := range texts {
-		u := written.DeepCopy()
+		u := source.DeepCopy()
 		single, problems := render.RenderObject(kinds, manifest.Object{Unstructured: u, Written: u})
-		refuse(t, problems)
+		failOnErrors(t, problems)
 		stored, objects = single.Stored.Unstructured, nil
 		if rendering := registry.RenderingOf(single.Source.Unstructured).String(); rendering != "" {
 			_ = unstructured.SetNestedField(stored.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
@@ -94,10 +92,10 @@ func expand(t testing.TB, kinds *registry.Kinds, written *unstructured.Unstructu
 		for _, o := range single.Objects {
 			objects = append(objects, o.Unstructured)
 		}
-		texts[i] = textOf(t, append([]*unstructured.Unstructured{stored}, objects...))
+		texts[i] = yamlOf(t, append([]*unstructured.Unstructured{stored}, objects...))
 	}
 	if texts[0] != texts[1] {
-		t.Fatalf("rendered again, it is something else:\n%s", udiff.Unified("first", "second", texts[0], texts[1]))
+		t.Fatalf("the second rendering differs:\n%s", udiff.Unified("first", "second", texts[0], texts[1]))
 	}
 	return stored, objects
 }
@@ -111,16 +109,16 @@ func newKinds(t testing.TB, k kind.Kind, others []kind.Kind) *registry.Kinds {
 	return kinds
 }
 
-// refuse fails the test where any of the problems is an error.
-func refuse(t testing.TB, problems []manifest.Problem) {
+// failOnErrors fails the test if any of the problems is an error.
+func failOnErrors(t testing.TB, problems []manifest.Problem) {
 	t.Helper()
-	if refused := messages(problems); len(refused) > 0 {
-		t.Fatal(strings.Join(refused, "\n"))
+	if errs := errorMessages(problems); len(errs) > 0 {
+		t.Fatal(strings.Join(errs, "\n"))
 	}
 }
 
-// messages returns the messages of the problems that are errors.
-func messages(problems []manifest.Problem) (all []string) {
+// errorMessages returns the messages of the errors among problems.
+func errorMessages(problems []manifest.Problem) (all []string) {
 	failures, _ := manifest.SplitProblems(problems)
 	for _, p := range failures {
 		all = append(all, p.Message)
@@ -128,20 +126,19 @@ func messages(problems []manifest.Problem) (all []string) {
 	return all
 }
 
-// parse parses an object as render does.
 func parse(text string) (manifest.Object, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		return manifest.Object{}, err
 	}
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
-		return manifest.Object{}, errors.New("the text is no object")
+		return manifest.Object{}, errors.New("not an object")
 	}
 	return manifest.FromYAML(document.Content[0])
 }
 
-// write returns an object as plain data, without what a client does not set.
-func write(t testing.TB, gvk schema.GroupVersionKind, object kind.Object) *unstructured.Unstructured {
+// toUnstructured returns an object as plain data, without the fields that only a Cluster sets.
+func toUnstructured(t testing.TB, gvk schema.GroupVersionKind, object kind.Object) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
 	convert(t, object, &u.Object)
@@ -155,7 +152,7 @@ func write(t testing.TB, gvk schema.GroupVersionKind, object kind.Object) *unstr
 	return u
 }
 
-// convert reads into an object what another is in JSON.
+// convert copies an object into another by JSON.
 func convert(t testing.TB, from, to any) {
 	t.Helper()
 	text, err := json.Marshal(from)
@@ -167,19 +164,19 @@ func convert(t testing.TB, from, to any) {
 	}
 }
 
-// A test of somebody may have a flag of its own that is called update.
+// The prefix leaves the usual name, update, to the test that imports this package.
 var update = flag.Bool("kindtest.update", false, "write the files that kindtest.Golden compares with")
 
-// Golden fails the test unless a file has a text, or objects in YAML. With the flag -kindtest.update it
-// writes the file.
+// Golden fails the test unless a file has the content: a text, or objects in YAML. With the flag
+// -kindtest.update it writes the file.
 func Golden[C []byte | string | []*unstructured.Unstructured](t testing.TB, path string, content C) {
 	t.Helper()
 	text := fmt.Sprintf("%s", any(content))
 	if objects, ok := any(content).([]*unstructured.Unstructured); ok {
-		text = textOf(t, objects)
+		text = yamlOf(t, objects)
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { // #nosec G306 -- people read it
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { // #nosec G306 -- not secret
 			t.Fatal(err)
 		}
 	}
@@ -188,12 +185,12 @@ func Golden[C []byte | string | []*unstructured.Unstructured](t testing.TB, path
 		t.Fatalf("%v: run the test with -kindtest.update", err)
 	}
 	if string(want) != text {
-		t.Errorf("%srun the test with -kindtest.update, and look at what changes", udiff.Unified(path, "test", string(want), text))
+		t.Errorf("%srun the test with -kindtest.update to accept the change", udiff.Unified(path, "test", string(want), text))
 	}
 }
 
-// textOf returns objects in YAML.
-func textOf(t testing.TB, objects []*unstructured.Unstructured) string {
+// yamlOf returns objects in YAML.
+func yamlOf(t testing.TB, objects []*unstructured.Unstructured) string {
 	t.Helper()
 	texts := make([]string, len(objects))
 	for i, u := range objects {

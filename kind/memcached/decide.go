@@ -15,7 +15,7 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// decide says how a Memcached is. There may be no Deployment.
+// decide decides the status of a Memcached, with or without its Deployment.
 func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision[cachev1alpha1.MemcachedStatus] {
 	m := s.Object
 	deployment, nodes := deploymentOf(m.Name, s.Children), readyNodes(s.Children)
@@ -34,7 +34,7 @@ func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision[cachev1alpha
 	return kind.Decision[cachev1alpha1.MemcachedStatus]{Status: next, Wake: wake}
 }
 
-// deploymentOf returns the Deployment of a name among objects; nil where there is none that stays.
+// deploymentOf returns the Deployment of a name, or nil if it is missing or being deleted.
 func deploymentOf(name string, objects []kind.Object) *appsv1.Deployment {
 	for _, o := range objects {
 		if deployment, ok := o.(*appsv1.Deployment); ok && deployment.Name == name && deployment.DeletionTimestamp == nil {
@@ -44,7 +44,6 @@ func deploymentOf(name string, objects []kind.Object) *appsv1.Deployment {
 	return nil
 }
 
-// addPods adds Available and Degraded.
 func addPods(conditions *condition.Conditions, ready, wanted int32) {
 	if ready > 0 {
 		conditions.Add(Available, metav1.ConditionTrue, ReasonPodsReady, "At least one Pod serves")
@@ -60,8 +59,7 @@ func addPods(conditions *condition.Conditions, ready, wanted int32) {
 
 const tooFewPods = "Fewer Pods are ready than spec.size asks for"
 
-// addProgress adds Progressing and the conditions of kstatus, and returns when to
-// look again.
+// addProgress adds Progressing and the conditions of kstatus. It returns the time of the next decision.
 func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, ready int32, grace time.Duration) (wake time.Time) {
 	switch {
 	case deployment == nil:
@@ -96,7 +94,7 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 	return time.Time{}
 }
 
-// readyNodes returns the names of the Pods among objects that are ready, sorted.
+// readyNodes returns the names of the ready Pods among objects, sorted.
 func readyNodes(objects []kind.Object) (nodes []string) {
 	isReady := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
 	for _, o := range objects {
@@ -115,8 +113,8 @@ func replicas(deployment *appsv1.Deployment) int32 {
 	return ptr.Deref(deployment.Spec.Replicas, 1)
 }
 
-// isRollingOut reports whether a Deployment is on its way to its current template: it
-// has Pods of another one, or has never had all of this one.
+// isRollingOut reports whether a Deployment has Pods of another template, or has never had all Pods of
+// its template.
 func isRollingOut(deployment *appsv1.Deployment, ready int32) bool {
 	size, status := replicas(deployment), deployment.Status
 	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < size || status.Replicas > status.UpdatedReplicas {
@@ -130,7 +128,7 @@ func rolloutFailed(deployment *appsv1.Deployment) bool {
 		progressReason(deployment) == "ProgressDeadlineExceeded"
 }
 
-// progressReason returns the reason of the condition Progressing; empty where there is none.
+// progressReason returns the reason of the condition Progressing, or an empty string.
 func progressReason(deployment *appsv1.Deployment) string {
 	for _, c := range deployment.Status.Conditions {
 		if c.Type == appsv1.DeploymentProgressing {

@@ -58,7 +58,7 @@ func readyPods(names ...string) (pods []corev1.Pod) {
 	return pods
 }
 
-func TestDecide(t *testing.T) {
+func TestStatusFollowsDeployment(t *testing.T) {
 	now := time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
 	unready := readyPods("x")
 	unready[0].Status.Conditions[0].Status = corev1.ConditionFalse

@@ -1,5 +1,4 @@
-// Package memcached is the kind Memcached: what it is rendered to, and how its status is
-// decided.
+// Package memcached defines the kind Memcached.
 package memcached
 
 import (
@@ -42,8 +41,8 @@ var Kind = kind.Define(kind.Definition[cachev1alpha1.Memcached, cachev1alpha1.Me
 	Digest: func(m *cachev1alpha1.Memcached) string { return Digest(m.Spec) },
 })
 
-// fields are those of a Memcached that kustomize sets as it sets those of a Deployment, and those of
-// other kinds that name its Deployment or its Service, which have its name.
+// fields are the fields of a Memcached that kustomize sets, and the fields of other kinds that name its
+// Deployment or Service.
 var fields = kind.Fields{
 	Images:   []string{"spec.image", "spec.exporter.image"},
 	Replicas: []string{"spec.size"},
@@ -60,8 +59,7 @@ var fields = kind.Fields{
 	},
 }
 
-// Label is on everything that was rendered from a Memcached, and on its Pods; its value is
-// the name of the Memcached.
+// Label is on all rendered objects and their Pods. Its value is the name of the Memcached.
 const Label = "cache.example.com/memcached"
 
 // The containers of a Memcached's Pods.
@@ -106,8 +104,8 @@ func expand(m *cachev1alpha1.Memcached) ([]kind.Object, error) {
 }
 
 func deployment(m *cachev1alpha1.Memcached, selector map[string]string) *appsv1.Deployment {
-	// The Pods carry no label that may change while the cache stays the same: a
-	// changed label would replace them, and with them what they hold.
+	// The Pods have only labels that never change: another label would replace the Pods, and
+	// empty the cache.
 	podLabels := kind.RecommendedLabels(m.Name, cachev1alpha1.KindMemcached)
 	maps.Copy(podLabels, selector)
 
@@ -120,8 +118,7 @@ func deployment(m *cachev1alpha1.Memcached, selector map[string]string) *appsv1.
 		Spec: appsv1.DeploymentSpec{
 			Replicas: ptr.To(m.Spec.Size),
 			Selector: &metav1.LabelSelector{MatchLabels: selector},
-			// One full cache more for a while, never one less; each new one has a
-			// moment to fill before the next old one goes.
+			// A new Pod starts before an old one ends, and has a moment to fill.
 			MinReadySeconds: 10,
 			Strategy: appsv1.DeploymentStrategy{
 				Type: appsv1.RollingUpdateDeploymentStrategyType,
@@ -159,15 +156,15 @@ func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 		fmt.Sprintf("--threads=%d", spec.Threads),
 		fmt.Sprintf("--port=%d", spec.Port),
 	}
-	written := make([]string, len(spec.Args))
+	extra := make([]string, len(spec.Args))
 	for i, arg := range spec.Args {
-		written[i] = pod.Literal(arg)
+		extra[i] = pod.Literal(arg)
 	}
 	return corev1.Container{
 		Name:            MemcachedContainer,
 		Image:           spec.Image,
 		Command:         []string{"memcached"},
-		Args:            slices.Concat(own, written),
+		Args:            slices.Concat(own, extra),
 		Ports:           []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port, Protocol: corev1.ProtocolTCP}},
 		Resources:       memcachedResources(spec),
 		ReadinessProbe:  tcpProbe(memcachedPort, 2),
@@ -191,8 +188,7 @@ func exporterContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 	}
 }
 
-// tcpProbe connects to a port every so many seconds. One that is refused because the
-// program does not listen yet is the wait for the next.
+// tcpProbe returns a probe that connects to a port.
 func tcpProbe(port string, periodSeconds int32) *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(port)}},
@@ -217,8 +213,8 @@ func service(m *cachev1alpha1.Memcached, selector map[string]string) *corev1.Ser
 
 const mebi = 1 << 20
 
-// memcachedResources returns the container's resources: derived memory, unless the
-// spec names memory, and whatever else the spec names.
+// memcachedResources returns the resources of the container: as in the spec, with the computed memory
+// unless the spec has memory.
 func memcachedResources(spec cachev1alpha1.MemcachedSpec) corev1.ResourceRequirements {
 	resources := *spec.Resources.DeepCopy()
 	_, isRequested := resources.Requests[corev1.ResourceMemory]
@@ -236,12 +232,12 @@ func memcachedResources(spec cachev1alpha1.MemcachedSpec) corev1.ResourceRequire
 	return resources
 }
 
-// memcachedMemory returns what a memcached that is full needs, in whole MiB. Measured
-// with memcached 1.6.18, caches of 2 to 2,330 MiB and items of 10 B to 500 KiB:
-//   - a sixth of the items' memory, while the hash table of the smallest items
-//     grows, and a little for page headers;
-//   - 38 MiB for the first page of each size of items, which it takes even when it
-//     is full, and 5 MiB to begin with;
+// memcachedMemory returns the memory of a full memcached, in whole MiB. Measured with memcached 1.6.18,
+// caches of 2 to 2,330 MiB and items of 10 B to 500 KiB, it needs beside the items:
+//   - a sixth of their memory, while the hash table of the smallest items grows,
+//     and a little for page headers;
+//   - 38 MiB for the first page of each size of items, even if it is full, and
+//     5 MiB at the start;
 //   - 18 KiB for each connection whose client is slow to read;
 //   - 105 KiB for each thread.
 //

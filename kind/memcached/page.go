@@ -15,8 +15,7 @@ import (
 	"example.com/gatehouse/kind/pod"
 )
 
-// page shows what the Deployment of each Memcached asks for, as overrides leave it, and what a
-// namespace and all of them do.
+// page shows the requests of each Deployment, after the overrides, with totals.
 func page(v kind.View[cachev1alpha1.Memcached]) kind.Page {
 	p := kind.Page{
 		Columns: []kind.Column{
@@ -65,7 +64,7 @@ func page(v kind.View[cachev1alpha1.Memcached]) kind.Page {
 	return p
 }
 
-// demand is what several Memcacheds ask for.
+// demand is the requests of several Memcacheds.
 type demand struct {
 	pods   int64
 	memory resource.Quantity
@@ -79,12 +78,11 @@ func (d *demand) sentence(memcacheds int, isScaled bool) []kind.Text {
 	return []kind.Text{kind.Plain("Memory requested: "), kind.Bold(memory(d.memory)), kind.Plain(text)}
 }
 
-// podsOf returns how many Pods a Deployment has, the fewest where an autoscaler decides, and how
-// the page says it.
+// podsOf returns the number of Pods of a Deployment, also as text. With an autoscaler, it is the minimum.
 func podsOf(deployment *unstructured.Unstructured, autoscalers map[pod.Workload]pod.Autoscaler) (pods int64, size string) {
 	pods = pod.Number(deployment, 1, "spec", "replicas")
 	a, ok := autoscalers[pod.WorkloadOf(deployment)]
-	if !ok || pods == 0 { // to which no autoscaler adds
+	if !ok || pods == 0 { // no autoscaler scales up from 0
 		return pods, fmt.Sprint(pods)
 	}
 	if a.Max > a.Min {
@@ -93,7 +91,7 @@ func podsOf(deployment *unstructured.Unstructured, autoscalers map[pod.Workload]
 	return a.Min, fmt.Sprint(a.Min)
 }
 
-// image returns the image of a container, an empty cell where there is no such container.
+// image returns the image of a container; an empty cell without that container.
 func image(template *corev1.Pod, container string) kind.Cell {
 	if image := pod.Container(template, container).Image; image != "" {
 		return kind.Cell{kind.Code(image)}
@@ -101,7 +99,7 @@ func image(template *corev1.Pod, container string) kind.Cell {
 	return nil
 }
 
-// podMemory returns the memory of a Pod in the unit that it was written with.
+// podMemory formats the memory of a Pod in its own unit.
 func podMemory(q resource.Quantity) string {
 	if text := q.String(); !q.IsZero() && unit(text) != "" {
 		return text
@@ -109,8 +107,7 @@ func podMemory(q resource.Quantity) string {
 	return memory(q)
 }
 
-// memory returns memory in Mi or a larger unit, as Kubernetes writes it: rounded up, with a
-// tilde, where it is no whole number of those.
+// memory formats memory in Mi or a larger unit. A fraction of Mi is rounded up, with a tilde.
 func memory(q resource.Quantity) string {
 	if q.IsZero() {
 		return "none"
@@ -122,5 +119,5 @@ func memory(q resource.Quantity) string {
 	return fmt.Sprintf("~%dMi", (q.Value()-1)/mebi+1)
 }
 
-// unit returns the unit of a quantity, empty where it has none.
+// unit returns the unit of a quantity, or an empty string.
 func unit(quantity string) string { return strings.TrimLeft(quantity, "0123456789.-+") }

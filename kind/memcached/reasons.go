@@ -1,17 +1,17 @@
 package memcached
 
-// The conditions of a Memcached beside those of kstatus.
+// The conditions of a Memcached beside the conditions of kstatus.
 const (
-	// Available is True when at least one Pod is ready.
+	// Available is True if at least one Pod is ready.
 	Available = "Available"
-	// Progressing is True while the Deployment rolls out, False when it does not;
-	// Unknown while the Deployment of this spec is awaited.
+	// Progressing is True while the Deployment rolls out, and Unknown before the
+	// Deployment of this spec is there.
 	Progressing = "Progressing"
-	// Degraded is True when fewer Pods are ready than spec.size asks for.
+	// Degraded is True if fewer Pods are ready than spec.size asks for.
 	Degraded = "Degraded"
 )
 
-// The reasons of a Memcached's conditions. That of Ready is its Status in kubectl.
+// The reasons of a Memcached's conditions. kubectl shows the reason of Ready as its Status.
 const (
 	// ReasonReady: the Deployment was rendered from this spec, and all its Pods are ready.
 	ReasonReady = "Ready"
@@ -19,10 +19,10 @@ const (
 	ReasonRollingOut = "RollingOut"
 	// ReasonPaused: spec.paused of the Deployment holds its rollout.
 	ReasonPaused = "Paused"
-	// ReasonRolledOut: every Pod of the Deployment is of its current template.
+	// ReasonRolledOut: every Pod of the Deployment has its current template.
 	ReasonRolledOut = "RolledOut"
 	// ReasonRolloutFailed: the Deployment made no progress for its
-	// progressDeadlineSeconds. The events of its Pods say why.
+	// progressDeadlineSeconds. The events of its Pods have the cause.
 	ReasonRolloutFailed = "RolloutFailed"
 	// ReasonDeploymentMissing: no Deployment of this Memcached is in the cluster.
 	// Render, commit, sync.
@@ -33,8 +33,8 @@ const (
 	// ReasonScaled: the Deployment asks for another number of Pods than spec.size.
 	ReasonScaled = "Scaled"
 
-	// ReasonPodsReady: the Pods that the condition is about are ready.
+	// ReasonPodsReady: at least one Pod, or all Pods, are ready.
 	ReasonPodsReady = "PodsReady"
-	// ReasonPodsNotReady: they are not.
+	// ReasonPodsNotReady: no Pod is ready, or too few.
 	ReasonPodsNotReady = "PodsNotReady"
 )

@@ -7,7 +7,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// The types of the effects that a reviewer is told of a cache.
+// Types of effects of Memcacheds.
 const (
 	CacheAdded    = "cacheAdded"
 	CacheRemoved  = "cacheRemoved"
@@ -15,8 +15,8 @@ const (
 	CacheReplaced = "cacheReplaced"
 )
 
-// review returns what a change does to what a cache holds. The Deployment decides, not the
-// spec: an override may have changed it.
+// review returns the effect of a change on the content of a cache. It compares Deployments, as an
+// override may differ from the spec.
 func review(c kind.Change[cachev1alpha1.Memcached]) []kind.Effect {
 	i := slices.IndexFunc(c.Children, func(child kind.ChildChange) bool {
 		return child.Before != nil && child.Before.GetKind() == "Deployment" || child.After != nil && child.After.GetKind() == "Deployment"
@@ -39,8 +39,8 @@ const (
 	isReplaced = "every Pod is replaced, and starts empty: the cache loses its content"
 )
 
-// reviewRollout returns what a cache loses by a rollout: clients choose the Pod of a key by the
-// number of Pods, and a Pod that replaces another starts empty.
+// reviewRollout returns the effect of a rollout. Clients choose the Pod of a key by the number of Pods,
+// and a new Pod starts empty.
 func reviewRollout(r kind.Rollout) []kind.Effect {
 	size := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod"))
 	switch {

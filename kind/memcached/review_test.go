@@ -6,7 +6,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-func TestReviewRollout(t *testing.T) {
+func TestReviewReportsLostContent(t *testing.T) {
 	tests := []struct {
 		name    string
 		rollout kind.Rollout

@@ -11,12 +11,12 @@ import (
 // Workload identifies an object that makes Pods.
 type Workload struct{ Group, Kind, Namespace, Name string }
 
-// WorkloadOf returns the Workload that an object is.
+// WorkloadOf returns the identity of an object as a Workload.
 func WorkloadOf(o *unstructured.Unstructured) Workload {
 	return Workload{o.GroupVersionKind().Group, o.GetKind(), cmp.Or(o.GetNamespace(), metav1.NamespaceDefault), o.GetName()}
 }
 
-// Autoscaler decides how many Pods a workload has, unless the workload is to have none at all.
+// Autoscaler decides the number of Pods of a workload, unless the workload asks for 0.
 type Autoscaler struct {
 	Target   Workload
 	Min, Max int64
@@ -44,7 +44,7 @@ func ReadAutoscaler(o *unstructured.Unstructured) (a Autoscaler, ok bool) {
 	return a, true
 }
 
-// Number returns the number at a path of an object, or another where there is none.
+// Number returns the number at a path of an object, or a default.
 func Number(o *unstructured.Unstructured, otherwise int64, path ...string) int64 {
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	switch value := value.(type) {

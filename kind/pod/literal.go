@@ -2,9 +2,9 @@ package pod
 
 import "strings"
 
-// Literal writes a text for a container's command or args, where Kubernetes expands
-// $(NAME) and takes $$ for $ before anything runs, so that the program gets it to the
-// byte: a value of NAME never becomes part of a command.
+// Literal escapes a text for a container's command, args or env, so that the program gets it byte for
+// byte. Kubernetes would expand $(NAME) and replace $$ by $, so that a variable could become part of a
+// command.
 func Literal(text string) string {
 	return strings.ReplaceAll(text, "$", "$$")
 }

@@ -7,16 +7,16 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Read returns the Pod in a rendered object: at a path, such as spec and template of a
-// Deployment, or the object itself. It has the spec of the Pod, and nothing else.
+// Read returns the Pod at a path of a rendered object, such as "spec", "template" of a Deployment. Without
+// a path, it returns the object itself. The Pod has only its spec.
 func Read(o *unstructured.Unstructured, path ...string) *corev1.Pod {
 	spec, _, _ := unstructured.NestedFieldNoCopy(o.Object, append(path, "spec")...)
 	pod := &corev1.Pod{}
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": spec}, pod) // the API server takes it
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": spec}, pod) // it is valid
 	return pod
 }
 
-// Container returns the container of a name, a zero one where the Pod has none.
+// Container returns the container of a name, or the zero Container.
 func Container(pod *corev1.Pod, name string) corev1.Container {
 	for _, container := range pod.Spec.Containers {
 		if container.Name == name {
@@ -26,15 +26,15 @@ func Container(pod *corev1.Pod, name string) corev1.Container {
 	return corev1.Container{}
 }
 
-// Requests returns what a Pod requests, as the scheduler sees it: the limits where there are no
-// requests, with init containers, sidecars and overhead. It changes the Pod.
+// Requests returns the requests of a Pod for the scheduler, with init containers, sidecars and overhead.
+// Limits count as missing requests. It changes the Pod.
 func Requests(pod *corev1.Pod) corev1.ResourceList {
 	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
 			addMissing(&containers[i].Resources.Requests, containers[i].Resources.Limits)
 		}
 	}
-	// As the API server fills in the requests of a whole Pod: those of its containers come first.
+	// The API server completes the requests of a whole Pod in the same order.
 	if all := pod.Spec.Resources; all != nil && len(all.Limits) > 0 {
 		addMissing(&all.Requests, resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}))
 		addMissing(&all.Requests, all.Limits)

@@ -1,4 +1,4 @@
-// Package pod is what the Pods of several kinds have in common.
+// Package pod helps kinds to make and read Pods.
 package pod
 
 import (
@@ -6,10 +6,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// What the Pod Security Standard "restricted" asks for:
+// Security returns a security context that runs every container of a Pod as one user and group. With
+// ContainerSecurity it meets the Pod Security Standard "restricted":
 // https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
-
-// Security runs every container of a Pod as the user and group of one ID.
 func Security(id int64) *corev1.PodSecurityContext {
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot:   ptr.To(true),
@@ -19,7 +18,7 @@ func Security(id int64) *corev1.PodSecurityContext {
 	}
 }
 
-// ContainerSecurity lets a container have no more rights than its Pod.
+// ContainerSecurity returns a security context without privileges.
 func ContainerSecurity() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		AllowPrivilegeEscalation: ptr.To(false),

@@ -1,6 +1,5 @@
-// Package rbac is what the controllers of kinds have to be allowed, and no more: to read the
-// kinds and what is rendered from them, as far as a status depends on it, and to write that
-// status.
+// Package rbac makes the roles of the controllers of kinds. They may read the source objects and the
+// children that a status depends on, and write that status.
 package rbac
 
 import (
@@ -19,16 +18,16 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Name is the name of the roles, and Namespace where the controller runs.
+// Name is the name of the roles, and Namespace the namespace of the controller.
 const (
 	Name      = "gatehouse-controller"
 	Namespace = "gatehouse-system"
 )
 
-// ClusterRole returns what the controllers of kinds may do in all namespaces.
+// ClusterRole returns the rights of the controllers in all namespaces.
 func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 	r := rights{}
-	// Who may read the metrics is asked of the API server.
+	// The API server decides about each request for metrics.
 	r.allow("authentication.k8s.io", "tokenreviews", "create")
 	r.allow("authorization.k8s.io", "subjectaccessreviews", "create")
 	r.allow("events.k8s.io", "events", "create", "patch")
@@ -52,7 +51,7 @@ func ClusterRole(kinds *registry.Kinds) *rbacv1.ClusterRole {
 	}
 }
 
-// Role returns what the controllers may do in their own namespace: to choose the one that leads.
+// Role returns the rights of the controllers in their own namespace, for leader election.
 func Role() *rbacv1.Role {
 	r := rights{}
 	r.allow("coordination.k8s.io", "leases", "create", "get", "update")
@@ -64,7 +63,7 @@ func Role() *rbacv1.Role {
 	}
 }
 
-// Manifest is both roles in YAML.
+// Manifest returns both roles in YAML.
 func Manifest(kinds *registry.Kinds) ([]byte, error) {
 	var manifest bytes.Buffer
 	for _, role := range []any{ClusterRole(kinds), Role()} {
@@ -78,8 +77,7 @@ func Manifest(kinds *registry.Kinds) ([]byte, error) {
 	return manifest.Bytes(), nil
 }
 
-// resource returns what the API server calls objects of a kind: its plural, as Kubernetes and
-// kubebuilder form it.
+// resource returns the regular plural of a kind in the API.
 func resource(name string) string {
 	if name == "Endpoints" {
 		return "endpoints"
@@ -89,7 +87,7 @@ func resource(name string) string {
 
 var read = []string{"get", "list", "watch"}
 
-// rights are verbs by what they are allowed on.
+// rights are the allowed verbs by resource.
 type rights map[schema.GroupResource][]string
 
 func (r rights) allow(group, resource string, verbs ...string) {
@@ -97,7 +95,7 @@ func (r rights) allow(group, resource string, verbs ...string) {
 	r[key] = append(r[key], verbs...)
 }
 
-// rules returns the rights, each resource with its verbs once, sorted.
+// rules returns a sorted rule for each resource.
 func (r rights) rules() (rules []rbacv1.PolicyRule) {
 	byGroup := func(a, b schema.GroupResource) int {
 		return slices.Compare([]string{a.Group, a.Resource}, []string{b.Group, b.Resource})

@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-func TestManifestIsThatOfTheController(t *testing.T) {
+func TestManifestIsInTheEnvironment(t *testing.T) {
 	want, err := os.ReadFile("../../environments/base/gatehouse/role.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -25,9 +25,8 @@ func TestManifestIsThatOfTheController(t *testing.T) {
 	}
 }
 
-// Nobody but the controller of a kind with a gate may change anything but a status, and what
-// is not observed is not read.
-func TestClusterRole(t *testing.T) {
+// Without a gate, a controller may change only a status. It may not read unobserved children.
+func TestClusterRoleIsMinimal(t *testing.T) {
 	kinds, err := registry.New(testkind.Kind, testkind.ConvoyKind)
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +55,8 @@ func TestClusterRole(t *testing.T) {
 	}
 }
 
-// A kind says the plurals that are not English.
-func TestPlural(t *testing.T) {
+// Child.Resource is for irregular plurals.
+func TestClusterRoleHasIrregularPlurals(t *testing.T) {
 	odd := testkind.Definition()
 	odd.Children = []kind.Child{{GVK: schema.GroupVersionKind{Group: "sheep.example.com", Version: "v1", Kind: "Sheep"}, Resource: "sheep"}}
 	kinds, err := registry.New(kind.Define(odd))
@@ -69,7 +68,7 @@ func TestPlural(t *testing.T) {
 	}
 }
 
-func TestResource(t *testing.T) {
+func TestResourceIsRegularPlural(t *testing.T) {
 	for kind, want := range map[string]string{
 		"Pod": "pods", "Ingress": "ingresses", "NetworkPolicy": "networkpolicies", "Gateway": "gateways",
 		"Endpoints": "endpoints", "EndpointSlice": "endpointslices", "Mesh": "meshes", "StorageClass": "storageclasses",

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// patience is how long a function of a kind may take.
-const patience = 10 * time.Second
+// maxDuration is how long a function of a kind may take.
+const maxDuration = 10 * time.Second
 
-// ErrHangs is the error of a function of a kind that did not return in time. Nothing can end such a
-// function: it goes on until the program ends.
-var ErrHangs = fmt.Errorf("does not return within %s: have it end, whatever the object says", patience)
+// ErrHangs reports that a function of a kind did not return in time. It goes on in the background until
+// the program ends.
+var ErrHangs = fmt.Errorf("does not return within %s: it must return for every valid object", maxDuration)
 
-// call calls a function of a kind, and calls it by its name in the error where the function panics
-// or does not return in time.
+// call calls a function of a kind. If the function panics or hangs, the error has its name.
 func call[T any](name string, function func() (T, error)) (T, error) {
 	type outcome struct {
 		result T
@@ -33,11 +32,11 @@ func call[T any](name string, function func() (T, error)) (T, error) {
 		}()
 		result, err := function()
 		if err != nil {
-			_ = err.Error() // which may panic as well
+			_ = err.Error() // may panic as well
 		}
 		o.result, o.err = result, err
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(maxDuration)
 	defer timer.Stop()
 	select {
 	case o := <-done:
@@ -47,11 +46,11 @@ func call[T any](name string, function func() (T, error)) (T, error) {
 	}
 }
 
-// joined is the type of what errors.Join returns.
+// joined is the type of the result of errors.Join.
 var joined = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
 
-// Errors returns the errors of which one is made by errors.Join, as an aggregate or by a list of
-// field errors, each with the words that stand before all of them.
+// Errors splits an error of errors.Join, or an aggregate or list of field errors, into its parts. A
+// prefix of all of them becomes the prefix of each.
 func Errors(err error) (all []error) {
 	var parts []error
 	prefix := ""
@@ -62,7 +61,7 @@ func Errors(err error) (all []error) {
 		parts = e.Errors()
 	case interface{ Unwrap() []error }:
 		if parts = e.Unwrap(); reflect.TypeOf(err) != joined {
-			return []error{err} // words with several errors in them
+			return []error{err} // a sentence with several errors in it
 		}
 	case interface{ Unwrap() error }:
 		inner := Errors(e.Unwrap())

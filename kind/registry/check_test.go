@@ -31,8 +31,8 @@ func valid() definition {
 	}
 }
 
-// Nothing that controller-gen writes of a Go type is refused.
-func TestValid(t *testing.T) {
+// New accepts the output of controller-gen for every Go type.
+func TestNewAcceptsValidKinds(t *testing.T) {
 	fields := valid()
 	fields.KeepDefaults = []string{"spec.int32", "spec.map.key", "spec.json.anything"}
 	fields.TimeField = "spec.time"
@@ -57,7 +57,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// ofVersions returns a version of a kind that has two.
+// ofVersions returns one version of a kind with two.
 func ofVersions(version string, change ...func(*definition)) kind.Kind {
 	d := valid()
 	_, v1, _ := strings.Cut(string(d.CRD), "  versions:\n")
@@ -75,8 +75,8 @@ func ofVersions(version string, change ...func(*definition)) kind.Kind {
 	return kind.Define(d)
 }
 
-// The type of a status is that of the Go type.
-func TestStatusTypes(t *testing.T) {
+// S of a Definition must be the status type of T.
+func TestNewChecksStatusTypes(t *testing.T) {
 	d := valid()
 	other := kind.Define(kind.Definition[everything.Everything, kind.Status]{GVK: d.GVK, AddToScheme: d.AddToScheme, CRD: d.CRD, Children: d.Children, Expand: d.Expand})
 	checkErrors(t, "Everything", []string{`S of its Definition is kind.Status: write everything.ObservedStatus, the type of the field Status of Everything`}, other)
@@ -87,13 +87,13 @@ func TestStatusTypes(t *testing.T) {
 	}, pod)
 }
 
-// converts has a version rendered as another.
+// converts makes a version an older one.
 func converts(d *definition) {
 	d.Convert = func(e *everything.Everything) (kind.Object, error) { return e, nil }
 	d.Expand, d.Children = nil, nil
 }
 
-// edit returns the CustomResourceDefinition with parts that are other ones.
+// edit returns the CustomResourceDefinition with some texts replaced.
 func edit(t *testing.T, oldnew ...string) []byte {
 	t.Helper()
 	text := string(everything.CRD)
@@ -106,7 +106,7 @@ func edit(t *testing.T, oldnew ...string) []byte {
 	return []byte(text)
 }
 
-func TestCheck(t *testing.T) {
+func TestNewReportsEveryMistake(t *testing.T) {
 	child := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 	}
@@ -120,14 +120,14 @@ func TestCheck(t *testing.T) {
 				`AddToScheme does not add everything.Everything as Test/1 Every-Thing!: have it add &everything.Everything{} to the scheme`,
 				`AddToScheme does not add Test/1 Every-Thing!List: have it add &everything.EverythingList{} to the scheme`,
 				`AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, Test/1)`,
-				`CRD is that of Everything in group "test.example.com", not of Every-Thing! in group "Test": embed the file of this kind, or correct GVK`,
+				`CRD defines Everything in group "test.example.com", not Every-Thing! in group "Test": embed the file of this kind, or correct GVK`,
 			},
 		},
 		"no functions": {
 			func(d *definition) { d.AddToScheme, d.Expand = nil, nil },
 			[]string{
-				`AddToScheme: it is nil: set it to that of the package of its Go type`,
-				`Expand is nil: set it to the function that returns what the kind is rendered to`,
+				`AddToScheme: it is nil: set it to AddToScheme of the package of the Go type`,
+				`Expand is nil: set it to the function that returns the children`,
 			},
 		},
 		"another type in the scheme": {
@@ -158,11 +158,11 @@ func TestCheck(t *testing.T) {
 		"a Pod":       {func(d *definition) { d.CRD = []byte("{apiVersion: v1, kind: Pod}") }, []string{`CRD: it is "/v1, Kind=Pod", not apiextensions.k8s.io/v1, Kind=CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"v1beta1":     {func(d *definition) { d.CRD = edit(t, "k8s.io/v1", "k8s.io/v1beta1") }, []string{`CRD: it is "apiextensions.k8s.io/v1beta1, Kind=CustomResourceDefinition", not apiextensions.k8s.io/v1, Kind=CustomResourceDefinition: embed the file that controller-gen writes`}},
 		"malformed":   {func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: [1]") }, []string{`CRD: embed the file that controller-gen writes: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field CustomResourceDefinitionSpec.spec.scope of type v1.ResourceScope`}},
-		"another one": {func(d *definition) { d.CRD = at.Kind.CRD() }, []string{`CRD is that of At in group "cnat.programming-kubernetes.info", not of Everything in group "test.example.com": embed the file of this kind, or correct GVK`}},
+		"another one": {func(d *definition) { d.CRD = at.Kind.CRD() }, []string{`CRD defines At in group "cnat.programming-kubernetes.info", not Everything in group "test.example.com": embed the file of this kind, or correct GVK`}},
 		"scope": {
 			func(d *definition) { d.CRD = edit(t, "scope: Namespaced", "scope: Cluster") },
 			[]string{
-				`CRD: spec.scope is "Cluster": what a kind is rendered to is in its namespace, so write // +kubebuilder:resource:scope=Namespaced and run controller-gen`,
+				`CRD: spec.scope is "Cluster", but rendered objects are in a namespace: write // +kubebuilder:resource:scope=Namespaced and run controller-gen`,
 			},
 		},
 		"another version": {func(d *definition) { d.CRD = edit(t, "name: v1\n", "name: v1beta1\n") }, []string{`CRD has no schema of version v1: run controller-gen, or correct the version of GVK`}},
@@ -172,7 +172,7 @@ func TestCheck(t *testing.T) {
 			},
 			[]string{
 				`CRD: version v1 is not served: leave out // +kubebuilder:unservedversion and run controller-gen`,
-				`CRD: version v1 has no status subresource, and the controller writes nothing else: write // +kubebuilder:subresource:status above the Go type and run controller-gen`,
+				`CRD: version v1 has no status subresource, the only part that the controller writes: write // +kubebuilder:subresource:status above the Go type and run controller-gen`,
 			},
 		},
 		"no schema": {
@@ -233,11 +233,11 @@ func TestCheck(t *testing.T) {
 			[]string{
 				`Children[1], v1: it has no kind or no version: set its GVK, like that of v1 Pod`,
 				`Children[2], apps/ Deployment: it has no kind or no version: set its GVK, like that of v1 Pod`,
-				`Children[3], v1 Pod: it is there twice: leave one out`,
-				`Children[4], apps/v1 Deployment: it is there twice: leave one out`,
-				`Children[5], apps/v1beta1 Deployment: it is there twice: leave one out`,
-				`Children[6], test.example.com/v1 Everything: people write it: have Expand return what it is rendered to`,
-				`Children[7], cnat.programming-kubernetes.info/v1alpha1 At: people write it: have Expand return what it is rendered to`,
+				`Children[3], v1 Pod: it is listed twice: leave one out`,
+				`Children[4], apps/v1 Deployment: it is listed twice: leave one out`,
+				`Children[5], apps/v1beta1 Deployment: it is listed twice: leave one out`,
+				`Children[6], test.example.com/v1 Everything: it is a source kind: have Expand return its children`,
+				`Children[7], cnat.programming-kubernetes.info/v1alpha1 At: it is a source kind: have Expand return its children`,
 				`Children[8], v1 Secret: the controller is not to read Secrets: set Unobserved`,
 			},
 		},
@@ -300,7 +300,7 @@ func TestCheck(t *testing.T) {
 				`Fields.Replicas[0]: the CustomResourceDefinition has no integer field "spec.env": write the path of one`,
 				`Fields.Replicas[1]: the CustomResourceDefinition has no integer field "spec.text": write the path of one`,
 				`Fields.References[0]: the CustomResourceDefinition has no field "spec.env.secret": write the path of one`,
-				`Fields.References[1]: say in To what the field names, like v1 ConfigMap`,
+				`Fields.References[1]: set To to the kind that the field names, like v1 ConfigMap`,
 				`Fields.References[2] has no path: write that of a field, like spec.service.name`,
 				`Fields.References[3] is neither a field of Everything nor names one: leave out In, or To`,
 			},
@@ -322,11 +322,11 @@ func TestCheck(t *testing.T) {
 			func(d *definition) {
 				d.Children = []kind.Child{{GVK: child("", "v1", "Pod")}, {GVK: child("", "v1", "Service")}}
 			},
-			[]string{`Children[0], v1 Pod: nobody can change one in a cluster: set Immutable, so that a changed one is another object`},
+			[]string{`Children[0], v1 Pod: the API server refuses changes of it: set Immutable, so that a change makes a new object`},
 		},
 		"a Job that can be changed": {
 			func(d *definition) { d.Children = []kind.Child{{GVK: child("batch", "v1", "Job")}} },
-			[]string{`Children[0], batch/v1 Job: nobody can change one in a cluster: set Immutable, so that a changed one is another object`},
+			[]string{`Children[0], batch/v1 Job: the API server refuses changes of it: set Immutable, so that a change makes a new object`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// checkErrors checks what New says of kinds, each line with a prefix.
+// checkErrors checks the lines of the error of New, each with a prefix.
 func checkErrors(t *testing.T, prefix string, want []string, kinds ...kind.Kind) {
 	t.Helper()
 	_, err := registry.New(kinds...)
@@ -349,7 +349,7 @@ func checkErrors(t *testing.T, prefix string, want []string, kinds ...kind.Kind)
 	}
 }
 
-func TestClashes(t *testing.T) {
+func TestNewRefusesSharedNames(t *testing.T) {
 	everythings := func(change ...func(*definition)) kind.Kind {
 		d := valid()
 		for _, f := range change {
@@ -385,17 +385,17 @@ func TestClashes(t *testing.T) {
 		want  string // empty for none
 	}{
 		"twice":             {[]kind.Kind{everythings(), everythings()}, `Everything: the list has ` + one + ` twice: leave one out`},
-		"another group":     {[]kind.Kind{everythings(), renamed("a.b", "EveryThing", "every", "")}, `EveryThing: ` + one + ` has the name everything, too: give one another`},
-		"another case":      {[]kind.Kind{everythings(), renamed("test.example.com", "EveryThing", "every", "")}, `EveryThing: ` + one + ` has the name everything, too: give one another`},
-		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, `Every: ` + one + ` has the plural everythings (// +kubebuilder:resource:path=), too: give one another`},
-		"gate":              {[]kind.Kind{everythings(gated), renamed("a.b", "Other", "others", "", gated)}, `Other: ` + one + ` has the Gate example.com/gate, too: give one another`},
-		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `Other: a.b/v1 One has the short name o in group a.b (// +kubebuilder:resource:shortName=), too: give one another`},
+		"another group":     {[]kind.Kind{everythings(), renamed("a.b", "EveryThing", "every", "")}, `EveryThing: ` + one + ` has the same name everything: change one of them`},
+		"another case":      {[]kind.Kind{everythings(), renamed("test.example.com", "EveryThing", "every", "")}, `EveryThing: ` + one + ` has the same name everything: change one of them`},
+		"plural":            {[]kind.Kind{everythings(), renamed("a.b", "Every", "everythings", "")}, `Every: ` + one + ` has the same plural everythings (// +kubebuilder:resource:path=): change one of them`},
+		"gate":              {[]kind.Kind{everythings(gated), renamed("a.b", "Other", "others", "", gated)}, `Other: ` + one + ` has the same Gate example.com/gate: change one of them`},
+		"short name":        {[]kind.Kind{renamed("a.b", "One", "ones", "x, o"), renamed("a.b", "Other", "others", "p, o")}, `Other: a.b/v1 One has the same short name o in group a.b (// +kubebuilder:resource:shortName=): change one of them`},
 		"short name, group": {[]kind.Kind{renamed("a.b", "One", "ones", "o"), renamed("a.c", "Other", "others", "o")}, ""},
 		"versions":          {[]kind.Kind{ofVersions("v1", converts), ofVersions("v2")}, ""},
 		"versions, CRD":     {[]kind.Kind{everythings(), ofVersions("v2")}, `Everything: ` + one + ` has another CustomResourceDefinition: give both the one that has both versions`},
 		"versions, both":    {[]kind.Kind{ofVersions("v1"), ofVersions("v2")}, `Everything: ` + one + ` is rendered, too: give the older one Convert, instead of Expand, Children and Status`},
 		"versions, neither": {[]kind.Kind{ofVersions("v1", converts)}, `Everything: Convert is set, and the list has no version of the kind that is rendered: add it`},
-		"converted":         {[]kind.Kind{ofVersions("v1", converts, func(d *definition) { d.Expand = valid().Expand }), ofVersions("v2")}, `Everything: Convert is set, and has another version rendered: leave out Convert, or Expand, Children, Status, Digest and Gate`},
+		"converted":         {[]kind.Kind{ofVersions("v1", converts, func(d *definition) { d.Expand = valid().Expand }), ofVersions("v2")}, `Everything: Convert is set, so another version is rendered: leave out Convert, or Expand, Children, Status, Digest and Gate`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := registry.New(c.kinds...)
@@ -406,15 +406,15 @@ func TestClashes(t *testing.T) {
 	}
 }
 
-// The errors of all kinds come at once, also of those that have no name.
-func TestErrorsOfAllKinds(t *testing.T) {
+// The errors of all kinds come at once, including kinds without a name.
+func TestNewReportsAllKinds(t *testing.T) {
 	nameless, childless := valid(), valid()
 	nameless.GVK = schema.GroupVersionKind{}
 	childless.Children = nil
 	_, err := registry.New(kind.Kind{}, kind.Define(nameless), kind.Define(childless))
 	for _, want := range []string{
-		"kind 1 of the list: it was not made by kind.Define: pass what that returns\n",
-		"kind 2 of the list: CRD is that of Everything in group \"test.example.com\", not of  in group \"\": embed the file of this kind, or correct GVK\n",
+		"kind 1 of the list: it is not from kind.Define: pass the result of kind.Define\n",
+		"kind 2 of the list: CRD defines Everything in group \"test.example.com\", not  in group \"\": embed the file of this kind, or correct GVK\n",
 		"Everything: Children is empty: list the kinds of the objects that Expand returns",
 	} {
 		if !strings.Contains(fmt.Sprint(err), want) {

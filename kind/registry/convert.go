@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Convert returns a valid, defaulted object in the version that is rendered in its place; nil
-// where it is rendered as it is.
+// Convert returns a valid, defaulted object of an older version in the rendered version. It returns nil
+// for any other object.
 func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	from := k.Find(object.GroupVersionKind())
 	if from == nil || !from.IsConverted() {
 		return nil, nil
 	}
-	old, err := read(from, object)
+	old, err := decode(from, object)
 	if err != nil {
 		return nil, err
 	}
@@ -27,14 +27,14 @@ func (k *Kinds) Convert(object *unstructured.Unstructured) (*unstructured.Unstru
 		case err != nil:
 			return nil, err
 		case isNil(converted):
-			return nil, errors.New("Convert returns nil: have it return the version of the kind that is rendered, or an error")
+			return nil, errors.New("Convert returns nil: have it return an object of the rendered version, or an error")
 		case reflect.TypeOf(converted) != reflect.TypeOf(to.New()):
-			return nil, fmt.Errorf("Convert returns a %T: have it return the version of the kind that is rendered", converted)
+			return nil, fmt.Errorf("Convert returns a %T: have it return an object of the rendered version", converted)
 		}
-		return contentOf(converted, &measurement{of: "Convert", left: maxSize})
+		return contentOf(converted, &measure{function: "Convert", left: maxSize})
 	})
 	if err != nil {
-		return nil, titled(from.GVK().Kind+" "+object.GetName(), err)
+		return nil, prefixed(from.GVK().Kind+" "+object.GetName(), err)
 	}
 	delete(content, "status")
 	content["metadata"] = runtime.DeepCopyJSONValue(object.Object["metadata"])

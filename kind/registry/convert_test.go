@@ -10,8 +10,7 @@ import (
 	"example.com/gatehouse/kind/registry/testdata/everything"
 )
 
-// What an old version is converted to depends on it alone, and is of the new one.
-func TestConvertErrors(t *testing.T) {
+func TestConvertRefusesWrongResults(t *testing.T) {
 	type object = *everything.Everything
 	for name, c := range map[string]struct {
 		convert func(object) (kind.Object, error)
@@ -19,11 +18,11 @@ func TestConvertErrors(t *testing.T) {
 	}{
 		"an error":      {func(object) (kind.Object, error) { return nil, errors.New("spec.map: no") }, "spec.map: no"},
 		"panic":         {func(object) (kind.Object, error) { panic("no") }, "Convert panics: no"},
-		"nothing":       {func(object) (kind.Object, error) { return nil, nil }, "Convert returns nil: have it return the version of the kind that is rendered, or an error"},
-		"a nil pointer": {func(object) (kind.Object, error) { return object(nil), nil }, "Convert returns nil: have it return the version of the kind that is rendered, or an error"},
+		"nothing":       {func(object) (kind.Object, error) { return nil, nil }, "Convert returns nil: have it return an object of the rendered version, or an error"},
+		"a nil pointer": {func(object) (kind.Object, error) { return object(nil), nil }, "Convert returns nil: have it return an object of the rendered version, or an error"},
 		"another kind": {
 			func(object) (kind.Object, error) { return at.Kind.New(), nil },
-			"Convert returns a *v1alpha1.At: have it return the version of the kind that is rendered",
+			"Convert returns a *v1alpha1.At: have it return an object of the rendered version",
 		},
 		"half a character": {
 			func(object) (kind.Object, error) {
@@ -53,8 +52,7 @@ func TestConvertErrors(t *testing.T) {
 	}
 }
 
-// A version that is converted is no kind of its own to people.
-func TestStringOfVersions(t *testing.T) {
+func TestStringLeavesOutOlderVersions(t *testing.T) {
 	kinds, err := registry.New(ofVersions("v1", converts), at.Kind, ofVersions("v2"))
 	if err != nil {
 		t.Fatal(err)

@@ -18,46 +18,44 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Expanded is what an object is rendered to.
+// Expanded is the result of expanding a source object.
 type Expanded struct {
-	// Objects are in the order in which Expand returned them. Names of immutable objects are those
-	// before HashName.
+	// Objects are the rendered objects, in the order of Expand. HashName has yet to name the
+	// immutable ones.
 	Objects []*unstructured.Unstructured
 
-	// Observed identify those of the objects that a status depends on.
+	// Observed identifies the rendered objects that the status depends on.
 	Observed []Child
 
-	// Rendering is the value of RenderingAnnotation for the object; zero where no status is
-	// decided by what Expand returns.
+	// Rendering is the value of RenderingAnnotation. It is zero if the status does not depend on
+	// the result of Expand.
 	Rendering Rendering
 }
 
-// Expand returns what a valid, defaulted object is rendered to: nothing where it is not of
-// a kind that people write. Its error names the object, and has all that is wrong with what its
-// kind makes of it.
+// Expand expands a valid, defaulted source object. It returns nothing for any other object. Its error
+// has the problems of all rendered objects.
 func (k *Kinds) Expand(object *unstructured.Unstructured) (Expanded, error) {
 	found := k.Find(object.GroupVersionKind())
 	if found == nil || found.IsConverted() {
 		return Expanded{}, nil
 	}
-	owner, err := read(found, object)
+	owner, err := decode(found, object)
 	if err != nil {
 		return Expanded{}, err
 	}
-	e := entry{Kind: found, all: k.All}
+	e := entry{Kind: found, kinds: k}
 	return e.expand(owner)
 }
 
-// Expand returns what a valid, defaulted object of a kind's Go type is rendered to.
+// Expand expands a valid, defaulted object of the kind's Go type.
 func Expand(k *kind.Kind, owner kind.Object) (Expanded, error) {
-	e := entry{Kind: k, all: []kind.Kind{*k}}
+	e := entry{Kind: k, kinds: &Kinds{All: []kind.Kind{*k}}}
 	return e.expand(owner)
 }
 
-// read returns an object as the Go type of a kind. It reads the object as a client of the API
-// server does: people's types have ways of their own to be written, which the converter of untyped
-// objects does not know.
-func read(k *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
+// decode returns an object as the Go type of a kind. It decodes JSON, as a client of the API server
+// does: the converter for unstructured objects would not call UnmarshalJSON of all types.
+func decode(k *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
 	typed := k.New()
 	content, err := json.Marshal(object.Object)
 	if err == nil {
@@ -69,23 +67,22 @@ func read(k *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) 
 	return typed, nil
 }
 
-// These bound what one object may be rendered to: more is a mistake, and no reviewer reads it.
+// Limits of the rendered objects of one source object. More is a mistake, and too much to review.
 const (
 	maxObjects = 1000
-	maxSize    = 16 << 20 // characters
+	maxSize    = 16 << 20 // bytes
 )
 
-// expand returns what an object of the kind is rendered to. Its error has all that is wrong with
-// that, and names the object.
+// expand expands an object of the kind's Go type. Its error has the problems of all rendered objects.
 func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 	title := e.GVK().Kind + " " + owner.GetName()
-	objects, err := call("Expand", func() ([]result, error) { return e.objectsOf(copyOf(owner)) })
+	objects, err := call("Expand", func() ([]result, error) { return e.callExpand(copyOf(owner)) })
 	digest := ""
 	if err == nil && e.HasDigest() {
 		digest, err = call("Digest", func() (string, error) { return e.Digest(copyOf(owner)), nil })
 	}
 	if err != nil {
-		return Expanded{}, titled(title, err)
+		return Expanded{}, prefixed(title, err)
 	}
 	e.checkOwner(owner, digest)
 	for i, o := range objects {
@@ -94,11 +91,11 @@ func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 			continue
 		}
 		e.setMetadata(o.Unstructured, owner, digest)
-		e.checkExpanded(o.Unstructured, owner)
+		e.checkChild(o.Unstructured, owner)
 		expanded.Objects = append(expanded.Objects, o.Unstructured)
 	}
 	e.checkDistinct(expanded.Objects)
-	if err := e.errorOf(title); err != nil {
+	if err := e.joined(title); err != nil {
 		return Expanded{}, err
 	}
 	expanded.Observed = e.observed(expanded.Objects)
@@ -106,7 +103,7 @@ func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 	return expanded, err
 }
 
-// copyOf returns a copy of an object without RenderingAnnotation, on which nothing depends.
+// copyOf returns a copy of an object without RenderingAnnotation.
 func copyOf(owner kind.Object) kind.Object {
 	copied := owner.DeepCopyObject().(kind.Object)
 	annotations := copied.GetAnnotations()
@@ -115,8 +112,8 @@ func copyOf(owner kind.Object) kind.Object {
 	return copied
 }
 
-// titled returns each of the errors that err is made of with a title.
-func titled(title string, err error) error {
+// prefixed prefixes each part of an error with a title.
+func prefixed(title string, err error) error {
 	all := Errors(err)
 	for i := range all {
 		all[i] = fmt.Errorf("%s: %w", title, all[i])
@@ -124,24 +121,24 @@ func titled(title string, err error) error {
 	return errors.Join(all...)
 }
 
-// result is an object that Expand returned, or what is wrong with it.
+// result is an object that Expand returned, or its error.
 type result struct {
 	*unstructured.Unstructured
 	err error
 }
 
-// objectsOf calls Expand, and returns its objects as far as they are within bounds.
-func (e *entry) objectsOf(owner kind.Object) (results []result, err error) {
+// callExpand calls Expand, and stops at the first object that exceeds the limits.
+func (e *entry) callExpand(owner kind.Object) (results []result, err error) {
 	objects, err := e.Expand(owner)
 	if err == nil && len(objects) > maxObjects {
-		err = fmt.Errorf("Expand returns %d objects: at most %d are rendered from one", len(objects), maxObjects)
+		err = fmt.Errorf("Expand returns %d objects: have it return at most %d", len(objects), maxObjects)
 	}
 	if err != nil {
 		return nil, err
 	}
-	m := measurement{of: "Expand", left: maxSize}
+	m := measure{function: "Expand", left: maxSize}
 	for _, o := range objects {
-		u, err := unstructuredFrom(o, &m)
+		u, err := toUnstructured(o, &m)
 		if m.left < 0 {
 			return nil, err
 		}
@@ -150,10 +147,9 @@ func (e *entry) objectsOf(owner kind.Object) (results []result, err error) {
 	return results, nil
 }
 
-// unstructuredFrom returns an object that Expand returned, with its apiVersion and kind, where
-// they are known, and without what a Go struct writes though nobody set it.
-// It takes the size of the object off what is left.
-func unstructuredFrom(o kind.Object, m *measurement) (*unstructured.Unstructured, error) {
+// toUnstructured returns an object as plain data, with its apiVersion and kind, and without the empty
+// fields that Go structs always write.
+func toUnstructured(o kind.Object, m *measure) (*unstructured.Unstructured, error) {
 	if isNil(o) {
 		return nil, errors.New("it is nil: leave it out")
 	}
@@ -171,64 +167,63 @@ func unstructuredFrom(o kind.Object, m *measurement) (*unstructured.Unstructured
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if _, _, err := unstructured.NestedStringMap(content, "metadata", field); err != nil {
-			return nil, fmt.Errorf("its metadata.%s are not a mapping of texts: have Expand write them so", field)
+			return nil, fmt.Errorf("its metadata.%s are not a mapping of strings to strings: correct Expand", field)
 		}
 	}
 	dropEmpty(content)
 	return u, nil
 }
 
-// isNil reports whether an object is nil, or a pointer that is.
+// isNil reports whether an object is nil or a nil pointer.
 func isNil(o kind.Object) bool {
 	return o == nil || reflect.ValueOf(o).Kind() == reflect.Pointer && reflect.ValueOf(o).IsNil()
 }
 
-// measurement is what is known of the size of what a function of a kind returns.
-type measurement struct {
-	of    string // the function
-	left  int    // how much larger it may be
-	isCut bool   // it has text that is not UTF-8
+// measure measures the objects that a function of a kind returns.
+type measure struct {
+	function string
+	left     int  // the bytes up to the limit
+	isCut    bool // a text is not UTF-8
 }
 
-// measure takes the length of all texts in a value, and of its lists and mappings, off what is left.
-// It stops where nothing is.
-func (m *measurement) measure(v reflect.Value) {
+// add subtracts the lengths of all texts, lists and mappings in a value from left, until it is negative.
+func (m *measure) add(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		if m.left -= v.Len(); m.left >= 0 {
 			m.isCut = m.isCut || !utf8.ValidString(v.String())
 		}
 	case reflect.Pointer, reflect.Interface:
-		const room = 64 // with it, a value that contains itself comes to an end before the stack does
+		const room = 64 // ends the recursion of a value that contains itself
 		if m.left -= room; !v.IsNil() && m.left >= 0 {
-			m.measure(v.Elem())
+			m.add(v.Elem())
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			m.measure(v.Field(i))
+			m.add(v.Field(i))
 		}
 	case reflect.Slice, reflect.Array:
 		m.left -= v.Len()
 		for i := 0; i < v.Len() && m.left >= 0 && v.Type().Elem().Kind() > reflect.Complex128; i++ {
-			m.measure(v.Index(i))
+			m.add(v.Index(i))
 		}
 	case reflect.Map:
 		m.left -= v.Len()
 		for entries := v.MapRange(); m.left >= 0 && entries.Next(); {
-			m.measure(entries.Key())
-			m.measure(entries.Value())
+			m.add(entries.Key())
+			m.add(entries.Value())
 		}
 	}
 }
 
-// contentOf returns an object as JSON has it, unless it is too large, or has text that JSON changes, so
-// that a cluster would get it otherwise than it was reviewed. What it returns shares nothing with the
-// object: who wrote an untyped one may have put in it what only JSON makes plain, like an int.
-func contentOf(o kind.Object, m *measurement) (content map[string]any, err error) {
+// contentOf returns an object as plain JSON data, unless it is too large, or has text that JSON would
+// change after the review. An untyped object is copied by JSON as well: Expand may have put other types
+// into it, like an int.
+func contentOf(o kind.Object, m *measure) (content map[string]any, err error) {
 	m.isCut = false
-	switch m.measure(reflect.ValueOf(o)); {
+	switch m.add(reflect.ValueOf(o)); {
 	case m.left < 0:
-		return nil, fmt.Errorf("%s returns objects of more than %d MiB: one object is rendered to less", m.of, maxSize>>20)
+		return nil, fmt.Errorf("%s returns more than %d MiB: have it return less", m.function, maxSize>>20)
 	case m.isCut:
 		return nil, fmt.Errorf("%T %q has text that is not UTF-8: cut texts between characters", o, o.GetName())
 	}
@@ -246,15 +241,14 @@ func contentOf(o kind.Object, m *measurement) (content map[string]any, err error
 	return content, nil
 }
 
-// setMetadata gives an object the name and namespace of its owner where it has none, the
-// owner's labels and annotations that it shares, and the labels and the digest of the
-// contract.
+// setMetadata completes the name, namespace, labels and annotations of a rendered object from its owner.
+// It adds the labels and the digest for the controller.
 func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, digest string) {
 	switch {
 	case e.Observes(u.GroupVersionKind().GroupKind()) == nil:
-		digest = "" // no status depends on the object
+		digest = ""
 	case !e.HasDigest():
-		digest = kind.DigestOf(u.Object) // as Expand made it: no label or annotation of its owner changes that
+		digest = kind.DigestOf(u.Object) // without the labels and annotations of its owner
 	}
 	u.SetName(cmp.Or(u.GetName(), owner.GetName()))
 	u.SetNamespace(cmp.Or(u.GetNamespace(), owner.GetNamespace()))
@@ -282,7 +276,7 @@ func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, d
 	u.SetAnnotations(annotations)
 }
 
-// dropEmpty drops what a Go struct writes though nobody set it.
+// dropEmpty drops the empty fields that Go structs always write.
 func dropEmpty(content map[string]any) {
 	delete(content, "status")
 	for _, pod := range [][]string{{"spec"}, {"spec", "template", "spec"}} {

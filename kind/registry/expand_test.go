@@ -28,7 +28,7 @@ func untyped(apiVersion, kind, name string) *unstructured.Unstructured {
 	return u
 }
 
-func TestExpandErrors(t *testing.T) {
+func TestExpandReportsEveryMistake(t *testing.T) {
 	var nilMap map[string]string
 	type object = *everything.Everything
 	for name, c := range map[string]struct {
@@ -72,9 +72,9 @@ func TestExpandErrors(t *testing.T) {
 			[]string{
 				`Pod a: Children has no v1 Pod: add it there`,
 				`Deployment web: Children has no apps/v1 Deployment: add it there`,
-				`Everything web: people write Everything, and nothing expands it here: have Expand return what it is rendered to`,
-				`Everything web: people write Everything, and nothing expands it here: have Expand return what it is rendered to`,
-				`At a: people write At, and nothing expands it here: have Expand return what it is rendered to`,
+				`Everything web: Everything is a source kind, and nothing expands it here: have Expand return its children`,
+				`Everything web: Everything is a source kind, and nothing expands it here: have Expand return its children`,
+				`At a: At is a source kind, and nothing expands it here: have Expand return its children`,
 				`Everything web: Expand returns two objects of this kind and name: give each a name of its own`,
 			},
 		},
@@ -100,17 +100,17 @@ func TestExpandErrors(t *testing.T) {
 				return []kind.Object{a, b}, nil
 			},
 			[]string{
-				`ConfigMap a: its namespace is "other", not that of what it is rendered from: have Expand leave it empty`,
-				`ConfigMap a: Expand sets metadata.creationTimestamp, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.deletionTimestamp, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.finalizers, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.generateName, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.generation, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.managedFields, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.ownerReferences, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.resourceVersion, which is not for a manifest: have it leave that empty`,
-				`ConfigMap a: Expand sets metadata.uid, which is not for a manifest: have it leave that empty`,
-				`ConfigMap b: its label cnat.programming-kubernetes.info/at is for what is rendered from another kind, At: leave it out`,
+				`ConfigMap a: its namespace is "other", not the namespace of its source object: have Expand leave it empty`,
+				`ConfigMap a: Expand sets metadata.creationTimestamp, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.deletionTimestamp, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.finalizers, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.generateName, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.generation, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.managedFields, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.ownerReferences, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.resourceVersion, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap a: Expand sets metadata.uid, which does not belong in a manifest: have it leave that empty`,
+				`ConfigMap b: its label cnat.programming-kubernetes.info/at belongs to another kind, At: leave it out`,
 			},
 		},
 		"metadata of other types": {
@@ -120,7 +120,7 @@ func TestExpandErrors(t *testing.T) {
 				u.Object["metadata"].(map[string]any)["annotations"] = "b"
 				return []kind.Object{u}, nil
 			},
-			[]string{`object 1 of 1: its metadata.labels are not a mapping of texts: have Expand write them so`},
+			[]string{`object 1 of 1: its metadata.labels are not a mapping of strings to strings: correct Expand`},
 		},
 		"half a character": {
 			func(object) ([]kind.Object, error) {
@@ -138,7 +138,7 @@ func TestExpandErrors(t *testing.T) {
 			},
 			[]string{
 				`Pod a: Children has no v1 Pod: add it there`,
-				`Pod a: its scheduling gate cnat.programming-kubernetes.info/schedule is for what is rendered from another kind, At: leave it out`,
+				`Pod a: its scheduling gate cnat.programming-kubernetes.info/schedule belongs to another kind, At: leave it out`,
 			},
 		},
 		"a changed argument": {
@@ -151,7 +151,7 @@ func TestExpandErrors(t *testing.T) {
 		},
 		"too many": {
 			func(object) ([]kind.Object, error) { return make([]kind.Object, 1001), nil },
-			[]string{`Expand returns 1001 objects: at most 1000 are rendered from one`},
+			[]string{`Expand returns 1001 objects: have it return at most 1000`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,28 +198,28 @@ func checkExpandErrors(t *testing.T, d definition, owner *unstructured.Unstructu
 	}
 }
 
-// What is rendered has the name of its object as a label.
-func TestLongOwner(t *testing.T) {
+// Rendered objects have the name of their source object as a label.
+func TestExpandRefusesLongNames(t *testing.T) {
 	d := valid()
 	d.Expand = func(*everything.Everything) ([]kind.Object, error) { return []kind.Object{configMap("a")}, nil }
 	checkExpandErrors(t, d, newEverything(t, strings.Repeat("a", 64)), []string{
-		`metadata.name has 64 characters, and what is rendered has it as its label test.example.com/everything, which takes 63: shorten it`,
+		`metadata.name has 64 characters, and as the label test.example.com/everything of rendered objects it may have 63: shorten it`,
 	})
 }
 
-func TestDigestErrors(t *testing.T) {
+func TestExpandRefusesInvalidDigests(t *testing.T) {
 	d := valid()
 	d.Expand = func(*everything.Everything) ([]kind.Object, error) { return []kind.Object{configMap("a")}, nil }
 	d.Digest = func(*everything.Everything) string { return "sha256:1" }
 	checkExpandErrors(t, d, newEverything(t, "web"), []string{
-		`Digest returns "sha256:1", which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf`,
+		`Digest returns "sha256:1", not sha256: and 64 hexadecimal digits: have it return the result of kind.DigestOf`,
 	})
 	d.Digest = func(*everything.Everything) string { panic("no") }
 	checkExpandErrors(t, d, newEverything(t, "web"), []string{`Digest panics: no`})
 }
 
-// What a Go struct need not say is filled in, and what it always writes is left out.
-func TestExpandFillsIn(t *testing.T) {
+// Expand sets the apiVersion and kind, and drops empty fields that Go structs always write.
+func TestExpandCompletesObjects(t *testing.T) {
 	shared := untyped("v1", "Secret", "shared")
 	shared.Object["data"] = map[string]any{"count": 1}
 	d := valid()
@@ -252,8 +252,8 @@ func TestExpandFillsIn(t *testing.T) {
 	}
 }
 
-// A function of a kind that panics is an error that names the kind.
-func TestHooksThatPanic(t *testing.T) {
+// The error of a function that panics has its name.
+func TestPanicsAreErrors(t *testing.T) {
 	d := valid()
 	d.Page = func(kind.View[everything.Everything]) kind.Page { panic("no") }
 	d.Warnings = func(kind.View[everything.Everything]) []kind.Warning { panic("no") }

@@ -1,67 +1,75 @@
 package registry
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"example.com/gatehouse/kind"
 )
 
-// ofServer are the fields of metadata that Expand must not set: the API server sets them, or a
-// client that deletes the object. A nameless object would be another one each time it is applied.
-var ofServer = []string{
-	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName", "generation",
-	"managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
-}
+// forbiddenMetadata are the fields of metadata that Expand must not set. With generateName, each apply
+// would create another object.
+var forbiddenMetadata = slices.Sorted(slices.Values(append([]string{"finalizers", "generateName", "ownerReferences"}, serverMetadata...)))
 
-// checkOwner finds what is wrong with the name of an object, which is the value of the label by
-// which all that is rendered from it is found, and with its digest.
-func (e *entry) checkOwner(owner kind.Object, digest string) {
-	e.addIf(len(owner.GetName()) > validation.LabelValueMaxLength, "metadata.name has %d characters, and what is rendered has it as its label %s, which takes %d: shorten it",
-		len(owner.GetName()), e.Label(), validation.LabelValueMaxLength)
-	e.addIf(e.HasDigest() && !IsDigest(digest), "Digest returns %q, which is not sha256: and 64 hexadecimal digits: have it return a kind.DigestOf", digest)
-}
+// serverMetadata are the fields of metadata that only the API server sets.
+var serverMetadata = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 
-// checkExpanded finds what is wrong with an object that is rendered from owner.
-func (e *entry) checkExpanded(u *unstructured.Unstructured, owner kind.Object) {
-	gk, title := u.GroupVersionKind().GroupKind(), titleOf(u)
-	switch child := e.Child(gk); {
-	case e.isWritten(gk):
-		e.add("%s: people write %s, and nothing expands it here: have Expand return what it is rendered to", title, gk.Kind)
-	case child == nil:
-		e.add("%s: Children has no %s: add it there", title, written(u.GroupVersionKind()))
-	case isUnchangeable(gk) && !child.Immutable:
-		e.add("%s: nobody can change it in a cluster: set Immutable of %s in Children", title, gk.Kind)
+// DropServerFields removes the status and the metadata that only the API server sets.
+func DropServerFields(o *unstructured.Unstructured) {
+	delete(o.Object, "status")
+	for _, field := range serverMetadata {
+		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}
-	e.addIf(u.GetNamespace() != owner.GetNamespace(), "%s: its namespace is %q, not that of what it is rendered from: have Expand leave it empty", title, u.GetNamespace())
+}
+
+// checkOwner checks the name of a source object, which becomes the label of its rendered objects, and
+// its digest.
+func (e *entry) checkOwner(owner kind.Object, digest string) {
+	e.addIf(len(owner.GetName()) > validation.LabelValueMaxLength, "metadata.name has %d characters, and as the label %s of rendered objects it may have %d: shorten it",
+		len(owner.GetName()), e.Label(), validation.LabelValueMaxLength)
+	e.addIf(e.HasDigest() && !IsDigest(digest), "Digest returns %q, not sha256: and 64 hexadecimal digits: have it return the result of kind.DigestOf", digest)
+}
+
+// checkChild checks a rendered object of owner.
+func (e *entry) checkChild(u *unstructured.Unstructured, owner kind.Object) {
+	gk, name := u.GroupVersionKind().GroupKind(), kindAndName(u)
+	switch child := e.Child(gk); {
+	case e.isSource(gk):
+		e.add("%s: %s is a source kind, and nothing expands it here: have Expand return its children", name, gk.Kind)
+	case child == nil:
+		e.add("%s: Children has no %s: add it there", name, title(u.GroupVersionKind()))
+	case refusesChanges(gk) && !child.Immutable:
+		e.add("%s: the API server refuses changes of it: set Immutable of %s in Children", name, gk.Kind)
+	}
+	e.addIf(u.GetNamespace() != owner.GetNamespace(), "%s: its namespace is %q, not the namespace of its source object: have Expand leave it empty", name, u.GetNamespace())
 	metadata, _ := u.Object["metadata"].(map[string]any)
-	for _, field := range ofServer {
-		e.addIf(metadata[field] != nil, "%s: Expand sets metadata.%s, which is not for a manifest: have it leave that empty", title, field)
+	for _, field := range forbiddenMetadata {
+		e.addIf(metadata[field] != nil, "%s: Expand sets metadata.%s, which does not belong in a manifest: have it leave that empty", name, field)
 	}
 	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
-	for i := range e.all {
-		other := &e.all[i]
+	for other := range e.kinds.defined() {
 		if other.Label() == e.Label() {
 			continue
 		}
-		const leaveOut = "%s: its %s %s is for what is rendered from another kind, %s: leave it out"
-		e.addIf(u.GetLabels()[other.Label()] != "", leaveOut, title, "label", other.Label(), other.GVK().Kind)
+		const leaveOut = "%s: its %s %s belongs to another kind, %s: leave it out"
+		e.addIf(u.GetLabels()[other.Label()] != "", leaveOut, name, "label", other.Label(), other.GVK().Kind)
 		for _, item := range gates {
 			gate, _ := item.(map[string]any)
-			e.addIf(other.Gate() != "" && gate["name"] == other.Gate(), leaveOut, title, "scheduling gate", other.Gate(), other.GVK().Kind)
+			e.addIf(other.Gate() != "" && gate["name"] == other.Gate(), leaveOut, name, "scheduling gate", other.Gate(), other.GVK().Kind)
 		}
 	}
 }
 
-// titleOf returns what errors call an object.
-func titleOf(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }
+func kindAndName(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetName() }
 
-// checkDistinct finds objects that are of one kind and name.
+// checkDistinct checks that no two objects have the same kind and name.
 func (e *entry) checkDistinct(objects []*unstructured.Unstructured) {
 	count := map[Child]int{}
 	for _, u := range objects {
 		id := Child{GroupKind: u.GroupVersionKind().GroupKind(), Name: u.GetName()}
 		count[id]++
-		e.addIf(count[id] == 2, "%s: Expand returns two objects of this kind and name: give each a name of its own", titleOf(u))
+		e.addIf(count[id] == 2, "%s: Expand returns two objects of this kind and name: give each a name of its own", kindAndName(u))
 	}
 }

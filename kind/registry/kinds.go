@@ -1,10 +1,9 @@
-// Package registry is the list of the kinds of a program: it says what is wrong with them, and
-// expands, converts and names what people write of them. Its functions are pure.
+// Package registry is the list of the kinds of a program. It checks them, expands and converts their
+// source objects, and names the rendered objects. Its functions are pure.
 package registry
 
 import (
 	"iter"
-	"slices"
 	"strings"
 	"sync"
 
@@ -14,39 +13,50 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Kinds are the kinds that people may write.
+// Kinds are the source kinds of a program.
 type Kinds struct {
-	// All are the kinds, in the order in which they were given.
+	// All are the kinds in the order of New.
 	All []kind.Kind
 
-	check sync.Once
-	wrong error // what it found
+	check    sync.Once
+	checkErr error
 }
 
-// New returns the Kinds of a list. Its error has everything that is wrong with any.
+// New returns the Kinds of a list, with the errors of all of them.
 func New(all ...kind.Kind) (*Kinds, error) {
 	k := &Kinds{All: all}
 	return k, k.Check()
 }
 
-// Check returns everything that is wrong with any of the kinds. It looks once.
+// Check returns the errors of all kinds. It checks them once.
 func (k *Kinds) Check() error {
-	k.check.Do(func() { k.wrong = check(k.All) })
-	return k.wrong
+	k.check.Do(func() { k.checkErr = k.problems() })
+	return k.checkErr
 }
 
-// Rendered returns the kinds that are rendered as they are, and not converted to another version.
-func (k *Kinds) Rendered() iter.Seq[*kind.Kind] {
+// defined iterates over the kinds that Define made. Check reports the others.
+func (k *Kinds) defined() iter.Seq[*kind.Kind] {
 	return func(yield func(*kind.Kind) bool) {
 		for i := range k.All {
-			if !k.All[i].IsConverted() && !yield(&k.All[i]) {
+			if k.All[i].IsDefined() && !yield(&k.All[i]) {
 				return
 			}
 		}
 	}
 }
 
-// String returns how people say any of the kinds: "an At or a Memcached".
+// Rendered iterates over the kinds without Convert.
+func (k *Kinds) Rendered() iter.Seq[*kind.Kind] {
+	return func(yield func(*kind.Kind) bool) {
+		for one := range k.defined() {
+			if !one.IsConverted() && !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+// String returns the rendered kinds as in a sentence: "an At or a Memcached".
 func (k *Kinds) String() string {
 	var names []string
 	for one := range k.Rendered() {
@@ -59,21 +69,21 @@ func (k *Kinds) String() string {
 	return kind.Or(names)
 }
 
-// GVKs returns those of the kinds.
+// GVKs returns the group, version and kind of all kinds.
 func (k *Kinds) GVKs() []schema.GroupVersionKind {
-	gvks := make([]schema.GroupVersionKind, len(k.All))
-	for i := range k.All {
-		gvks[i] = k.All[i].GVK()
+	gvks := make([]schema.GroupVersionKind, 0, len(k.All))
+	for one := range k.defined() {
+		gvks = append(gvks, one.GVK())
 	}
 	return gvks
 }
 
-// Find returns the kind of an object, nil where it is not one that people write.
+// Find returns the kind of source objects, or nil.
 func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
 	return k.first(func(one *kind.Kind) bool { return one.GVK() == gvk })
 }
 
-// RenderedFrom returns the kind whose label an object carries, nil where it carries none.
+// RenderedFrom returns the kind whose label a rendered object carries, or nil.
 func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 	labels, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "labels")
 	values, _ := labels.(map[string]any)
@@ -83,24 +93,22 @@ func (k *Kinds) RenderedFrom(object *unstructured.Unstructured) *kind.Kind {
 	})
 }
 
-// FindRendered returns the kind of a group and name that is rendered, whichever its version; nil
-// where there is none.
+// FindRendered returns the rendered version of a group and kind, or nil.
 func (k *Kinds) FindRendered(gk schema.GroupKind) *kind.Kind {
 	return k.first(func(one *kind.Kind) bool { return !one.IsConverted() && one.GVK().GroupKind() == gk })
 }
 
-// first returns the first kind of which something is true; nil where there is none.
-func (k *Kinds) first(isTrue func(*kind.Kind) bool) *kind.Kind {
-	for i := range k.All {
-		if isTrue(&k.All[i]) {
-			return &k.All[i]
+// first returns the first kind that matches, or nil.
+func (k *Kinds) first(matches func(*kind.Kind) bool) *kind.Kind {
+	for one := range k.defined() {
+		if matches(one) {
+			return one
 		}
 	}
 	return nil
 }
 
-// IsImmutable reports whether an object was rendered from a kind to what nobody can change,
-// and so has a name that HashName gave it.
+// IsImmutable reports whether an object is an immutable rendered object, whose name HashName made.
 func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
 	from := k.RenderedFrom(object)
 	if from == nil {
@@ -112,26 +120,28 @@ func (k *Kinds) IsImmutable(object *unstructured.Unstructured) bool {
 
 // Gated returns the kinds with a Gate.
 func (k *Kinds) Gated() *Kinds {
-	without := func(one kind.Kind) bool { return one.Gate() == "" }
-	return &Kinds{All: slices.DeleteFunc(slices.Clone(k.All), without)}
+	gated := &Kinds{}
+	for one := range k.defined() {
+		if one.Gate() != "" {
+			gated.All = append(gated.All, *one)
+		}
+	}
+	return gated
 }
 
-// Gates returns the scheduling gates that the controllers of kinds open.
+// Gates returns the gates of all kinds.
 func (k *Kinds) Gates() (gates []string) {
-	for i := range k.All {
-		if k.All[i].Gate() != "" {
-			gates = append(gates, k.All[i].Gate())
-		}
+	for _, one := range k.Gated().All {
+		gates = append(gates, one.Gate())
 	}
 	return gates
 }
 
-// KustomizeConfig returns what kustomize has to know of the fields of all kinds, as a file of
-// `configurations:` has it.
+// KustomizeConfig returns the Fields of all kinds as a file for `configurations:` of a kustomization.
 func (k *Kinds) KustomizeConfig() []byte {
 	var config kind.KustomizeConfig
-	for i := range k.All {
-		config.Add(&k.All[i])
+	for one := range k.defined() {
+		config.Add(one)
 	}
 	return config.YAML()
 }

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// deployTools are the domains of tools that apply objects, order, hook, replace and
-// prune them, or note down what they applied. Their labels and annotations are about
-// one object and would be wrong on another: what hooks or forces an At would run its
-// Pod again. Flux and others read labels as they read annotations.
+// deployTools are the domains of tools that apply, order, hook, replace or prune objects, or record
+// an apply. Their labels and annotations are for one object and would be wrong on another: a hook or
+// force of an At would run its Pod again. Flux and others read labels in the same way as annotations.
 var deployTools = []string{
 	"argoproj.io",
 	"carvel.dev",
@@ -19,7 +18,7 @@ var deployTools = []string{
 	"configsync.gke.io",
 	"fleet.cattle.io",
 	"fluxcd.io",
-	"helm.sh", // Argo CD obeys its hooks, too
+	"helm.sh", // Argo CD obeys its hooks
 	"k14s.io",
 	"kpt.dev",
 	"kubectl.kubernetes.io",
@@ -30,8 +29,8 @@ var deployTools = []string{
 	"werf.io",
 }
 
-// isForDeployTool reports whether the key of a label or annotation is of a domain of a
-// tool that applies objects, or below it.
+// isForDeployTool reports whether the key of a label or annotation has the domain of a deploy tool, or
+// a subdomain.
 func isForDeployTool(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	return slices.ContainsFunc(deployTools, func(tool string) bool {
@@ -39,8 +38,7 @@ func isForDeployTool(key string) bool {
 	})
 }
 
-// copyShared copies the labels or annotations of an owner that what is rendered from it
-// shares.
+// copyShared copies the labels or annotations of an owner to a rendered object, except deploy tools'.
 func copyShared(to, owner map[string]string) {
 	for key, value := range owner {
 		if !isForDeployTool(key) {

@@ -12,11 +12,10 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// HashName gives a rendered object that is immutable its final name, the one that it has and
-// a hash of all else that it is but for its wave and what backups make of it, so that it
-// never has to be changed. It comes after everything else that may change the manifest.
-// Other objects keep their names. Owner is what the object was rendered from, as it was
-// written; nil where that is not known.
+// HashName appends a hash of the object to the name of an immutable rendered object, so that a change
+// makes a new object. The hash leaves out the sync wave and the backup label. HashName must come after
+// every other change of the manifest. Other objects keep their names. Owner is the source object as it
+// is in its file, or nil if it is unknown.
 func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	if !k.IsImmutable(object) {
 		return nil
@@ -33,7 +32,7 @@ func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	delete(labels, kind.ExcludeFromBackup)
 	if owner != nil {
 		if manager, ok := owner.GetLabels()[kind.ManagedByLabel]; ok {
-			labels[kind.ManagedByLabel] = manager // which what is rendered had once
+			labels[kind.ManagedByLabel] = manager // rendered objects once shared this label with their owner
 		}
 	}
 	hashed.SetLabels(labels)
@@ -46,29 +45,28 @@ func (k *Kinds) HashName(object, owner *unstructured.Unstructured) error {
 	return nil
 }
 
-// waveAnnotation says to Argo CD after what else to apply an object. A sync waits until
-// one wave is healthy before it applies the next, and neither a Memcached nor an At is
-// before it has what is rendered from it: that is in the same wave.
+// waveAnnotation is the sync wave of Argo CD. A sync waits until one wave is healthy before it applies
+// the next. A source object is healthy only after its rendered objects are applied, so that these are
+// in its wave.
 const waveAnnotation = "argocd.argoproj.io/sync-wave"
 
-// hashedWave is the wave that a name is a hash of, whatever the wave is: the one that
-// all Pods were in once. Another name would have a tool delete a Pod that runs.
+// hashedWave is the wave in every hash: all Pods were in this wave once. Another hash would make a tool
+// delete running Pods.
 const hashedWave = "1000"
 
-// hashLength is how many hexadecimal digits a name has of a hash.
+// hashLength is the number of hexadecimal digits of the hash in a name.
 const hashLength = 10
 
-// IsHashName reports whether a name has the form of those that HashName gives to what had
-// another name before. In a cluster the form is all that can be told: the
-// hash is of the manifest, and the API server and admission added to that.
+// IsHashName reports whether a name has the form that HashName gives to the name before. It does not
+// check the hash: the API server and admission change the manifest in a cluster.
 func IsHashName(name, before string) bool {
 	return isHash(name, before+"-", hashLength)
 }
 
-// IsDigest reports whether a text has the form of a kind.DigestOf.
+// IsDigest reports whether a text has the form of a digest of kind.DigestOf.
 func IsDigest(text string) bool { return isHash(text, "sha256:", 64) }
 
-// isHash reports whether a text is a prefix and so many hexadecimal digits.
+// isHash reports whether a text is the prefix and length hexadecimal digits.
 func isHash(text, prefix string, length int) bool {
 	digits, ok := strings.CutPrefix(text, prefix)
 	return ok && len(digits) == length && strings.Trim(digits, "0123456789abcdef") == ""

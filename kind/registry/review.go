@@ -8,8 +8,8 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Review returns what the kind of an object says of a change of the object. Before or after is
-// nil where the change adds or removes it. An error says why the kind cannot tell.
+// Review returns the effects of a change of an object. Before or after is nil if the change adds or
+// removes it.
 func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstructured, children []kind.ChildChange, now time.Time) ([]kind.Effect, error) {
 	was, err := k.typed(reviewer, before)
 	if err != nil {
@@ -22,14 +22,14 @@ func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstruct
 	return call("its Review", func() ([]kind.Effect, error) { return reviewer.Review(was, is, children, now), nil })
 }
 
-// ReviewCRD returns what a kind says of a change of its CustomResourceDefinition.
+// ReviewCRD returns the effects of a change of the CustomResourceDefinition of a kind.
 func ReviewCRD(reviewer *kind.Kind, before, after *unstructured.Unstructured) ([]kind.Effect, error) {
 	return call("its ReviewCRD", func() ([]kind.Effect, error) {
 		return reviewer.ReviewCRD(kind.Change[unstructured.Unstructured]{Before: before, After: after}), nil
 	})
 }
 
-// typed returns an object, of any version, as the Go type of a kind; nil for nil.
+// typed returns an object of any version as the Go type of a kind; nil for nil.
 func (k *Kinds) typed(to *kind.Kind, object *unstructured.Unstructured) (kind.Object, error) {
 	if object == nil {
 		return nil, nil
@@ -41,10 +41,10 @@ func (k *Kinds) typed(to *kind.Kind, object *unstructured.Unstructured) (kind.Ob
 	if converted != nil {
 		object = converted
 	}
-	return read(to, object)
+	return decode(to, object)
 }
 
-// Decide returns what a kind that has Status says of an object of its Go type.
+// Decide calls the Status of a kind that has one, with an object of the Go type.
 func Decide(k *kind.Kind, owner kind.Object, seen kind.Observation) (kind.Decision[any], error) {
 	return call("Status", func() (kind.Decision[any], error) { return k.Status(owner, seen), nil })
 }

@@ -8,9 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/crd"
 )
 
-// View is what a rendered environment has of a kind.
+// View is the part of a rendered environment that belongs to a kind.
 type View struct {
 	Kind *kind.Kind
 
@@ -20,17 +21,17 @@ type View struct {
 	kind.Environment
 }
 
-// Views returns the views of all kinds that are rendered, in the order of the list. Definitions
-// are CustomResourceDefinitions that something else brings.
+// Views returns the views of all rendered kinds, in the order of the list. Definitions are
+// CustomResourceDefinitions from outside the environment.
 func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructured) []View {
 	definitions = slices.Clone(definitions)
-	written, rendered := map[*kind.Kind][]*unstructured.Unstructured{}, map[ownerKey][]*unstructured.Unstructured{}
+	sources, rendered := map[*kind.Kind][]*unstructured.Unstructured{}, map[ownerKey][]*unstructured.Unstructured{}
 	for _, o := range e.All {
-		if o.GetKind() == "CustomResourceDefinition" {
+		if crd.Is(o) {
 			definitions = append(definitions, o)
 		}
 		if found := k.Find(o.GroupVersionKind()); found != nil {
-			written[found] = append(written[found], o)
+			sources[found] = append(sources[found], o)
 		} else if from := k.RenderedFrom(o); from != nil {
 			owner := ownerKey{from, namespaceOf(o), o.GetLabels()[from.Label()]}
 			rendered[owner] = append(rendered[owner], o)
@@ -39,8 +40,10 @@ func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructur
 	var views []View
 	for of := range k.Rendered() {
 		view := View{Kind: of, Environment: e}
-		view.CRD = definitionOf(of, definitions)
-		objects := written[of]
+		if i := slices.IndexFunc(definitions, func(o *unstructured.Unstructured) bool { return crd.Kind(o) == of.GVK().GroupKind() }); i >= 0 {
+			view.CRD = definitions[i]
+		}
+		objects := sources[of]
 		slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int {
 			return cmp.Or(cmp.Compare(namespaceOf(a), namespaceOf(b)), cmp.Compare(a.GetName(), b.GetName()))
 		})
@@ -53,29 +56,16 @@ func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructur
 	return views
 }
 
-// ownerKey identifies an object that something was rendered from.
+// ownerKey identifies a source object.
 type ownerKey struct {
 	kind            *kind.Kind
 	namespace, name string
 }
 
-// namespaceOf returns the namespace that an object with namespaces will be in.
+// namespaceOf returns the namespace of a namespaced object in a cluster.
 func namespaceOf(o metav1.Object) string { return cmp.Or(o.GetNamespace(), metav1.NamespaceDefault) }
 
-// definitionOf returns the CustomResourceDefinition of a kind among objects, nil where there is
-// none.
-func definitionOf(k *kind.Kind, objects []*unstructured.Unstructured) *unstructured.Unstructured {
-	for _, o := range objects {
-		group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
-		name, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
-		if group == k.GVK().Group && name == k.GVK().Kind {
-			return o
-		}
-	}
-	return nil
-}
-
-// Page calls the Page of a kind that has one.
+// Page calls Page of the kind, which must have one.
 func (v View) Page() (kind.Page, error) {
 	return call("Page of "+v.Kind.GVK().Kind, func() (kind.Page, error) { return v.Kind.Page(v.typed(), v.Environment), nil })
 }
@@ -88,18 +78,18 @@ func (v View) Warnings() ([]kind.Warning, error) {
 	return call("Warnings of "+v.Kind.GVK().Kind, func() ([]kind.Warning, error) { return v.Kind.Warnings(v.typed(), v.Environment), nil })
 }
 
-// typed returns the objects as objects of the kind's Go type.
+// typed returns the objects as the Go type of the kind.
 func (v View) typed() []kind.Rendered[kind.Object] {
 	typed := make([]kind.Rendered[kind.Object], len(v.Objects))
 	for i, o := range v.Objects {
-		object, _ := read(v.Kind, o.Object) // Expand has read it
+		object, _ := decode(v.Kind, o.Object) // Expand decoded it before
 		typed[i] = kind.Rendered[kind.Object]{Object: object, Children: o.Children}
 	}
 	return typed
 }
 
-// IsInHealthyPhase reports whether an object of a cluster, as its controller last saw it, is in one
-// of the HealthyPhases of its kind.
+// IsInHealthyPhase reports whether a live object is in one of the HealthyPhases of its kind, and its
+// status is of its generation.
 func (k *Kinds) IsInHealthyPhase(live *unstructured.Unstructured) bool {
 	found := k.Find(live.GroupVersionKind())
 	observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration")

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/tree"
 )
@@ -45,23 +47,19 @@ func editorSchema(views []registry.View) ([]byte, error) {
 
 // versionSchemas returns a schema for each version in a CustomResourceDefinition.
 func versionSchemas(definition *unstructured.Unstructured) (schemas []any) {
-	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	for _, v := range versions {
-		version, _ := v.(map[string]any)
-		found, _, _ := unstructured.NestedFieldNoCopy(version, "schema", "openAPIV3Schema")
-		schema, ok := found.(jsonSchema)
-		if !ok {
+	gk := crd.Kind(definition)
+	for _, version := range crd.Versions(definition) {
+		if version.Schema == nil {
 			continue
 		}
+		schema := runtime.DeepCopyJSON(version.Schema)
 		properties, _ := schema["properties"].(jsonSchema)
 		if properties == nil {
 			properties = jsonSchema{}
 			schema["properties"] = properties
 		}
 		translate(schema, true)
-		typed := jsonSchema{"apiVersion": jsonSchema{"const": fmt.Sprint(group, "/", version["name"])}, "kind": jsonSchema{"const": kind}}
+		typed := jsonSchema{"apiVersion": jsonSchema{"const": gk.Group + "/" + version.Name}, "kind": jsonSchema{"const": gk.Kind}}
 		for name, is := range typed {
 			properties[name] = is
 		}

@@ -1,4 +1,4 @@
-// Package expanded returns, for tests, what an object is rendered to, as a typed object.
+// Package expanded returns the rendered objects of a source object to tests, as typed objects.
 package expanded
 
 import (
@@ -8,8 +8,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// First returns the first object that owner is rendered to. The name of an immutable one has no hash
-// yet.
+// First returns the first rendered object of owner. The name of an immutable object has no hash yet.
 func First[T any](k kind.Kind, owner kind.Object) *T {
 	rendered, err := registry.Expand(&k, owner)
 	if err != nil {

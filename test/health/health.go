@@ -1,4 +1,4 @@
-// Package health computes, for tests, the health of objects as Argo CD and Flux do with the checks of
+// Package health computes the health of objects in tests, as Argo CD and Flux do with the checks of
 // render/verbs/sync/health.
 package health
 
@@ -42,8 +42,8 @@ var healthByReason = map[string]string{
 // Ready.
 var kindsWithReasons = []string{cnatv1alpha1.KindAt, cachev1alpha1.KindMemcached}
 
-// Check returns an error unless Argo CD and Flux report the health that the status of an object means.
-// It is for kinds that people write.
+// Check returns an error unless Argo CD and Flux report the health that the status of a source object
+// means.
 func Check(object *unstructured.Unstructured) error {
 	want := expected(object)
 	argo, err := ArgoCD(object)
@@ -63,7 +63,7 @@ func Check(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// argoHealth translates the words of Flux to those of Argo CD.
+// argoHealth translates the words of Flux to the words of Argo CD.
 var argoHealth = map[status.Status]string{status.CurrentStatus: Healthy, status.InProgressStatus: Progressing, status.FailedStatus: Degraded}
 
 // expected returns the health that the status of an object means.

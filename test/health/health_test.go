@@ -18,8 +18,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// The tests of the controller check every status that it writes. These are statuses that it does not
-// write.
+// The tests of the controller check every status that it writes. This test checks other statuses.
 func TestHealthOfOtherStatuses(t *testing.T) {
 	const at = `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a, generation: 2}, `
 	const memcached = `{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: a, generation: 2}, `

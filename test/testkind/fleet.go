@@ -1,5 +1,5 @@
-// Package testkind has kinds as somebody else would write them, for tests: a Fleet has the status
-// that comes for free, and the status of a Convoy, which is otherwise the same, says more.
+// Package testkind has kinds for tests, written as a user of Gatehouse would write them. A Fleet has
+// the default status. A Convoy is the same with a status of its own.
 //
 // +kubebuilder:object:generate=true
 // +groupName=testing.example.com
@@ -21,7 +21,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Fleet is Pods that each say a message, and a Deployment in front of them.
+// Fleet is a number of Pods that each print a message, and a Deployment in front of them.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -41,7 +41,7 @@ type Fleet struct {
 	Status FleetStatus `json:"status,omitzero"`
 }
 
-// Spec is the Pods that are wanted.
+// Spec is the desired Pods.
 type Spec struct {
 	// pods is the number of Pods.
 	// +optional
@@ -49,21 +49,21 @@ type Spec struct {
 	// +kubebuilder:validation:Minimum=0
 	Pods int32 `json:"pods,omitempty"`
 
-	// message is what each Pod says.
+	// message is the text that each Pod prints.
 	// +required
 	Message string `json:"message,omitempty"`
 
-	// frontImage is the image of the Deployment. Without it there is none.
+	// frontImage is the image of the Deployment. Without it there is no Deployment.
 	// +optional
 	// +kubebuilder:example="nginx:1.29"
 	FrontImage string `json:"frontImage,omitempty"`
 
-	// loud says whether the message is in capitals.
+	// loud reports whether the message is in capitals.
 	// +optional
 	Loud bool `json:"loud,omitempty"`
 }
 
-// FleetStatus is what comes for free.
+// FleetStatus is the default status.
 type FleetStatus struct {
 	kind.Status `json:",inline"`
 }
@@ -77,7 +77,7 @@ type FleetList struct {
 	Items           []Fleet `json:"items"`
 }
 
-// Convoy is a Fleet that decides more of its status than what comes for free.
+// Convoy is a Fleet that extends the default status.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -94,14 +94,14 @@ type Convoy struct {
 	Status ConvoyStatus `json:"status,omitzero"`
 }
 
-// ConvoyStatus is what comes for free, and more.
+// ConvoyStatus extends the default status.
 type ConvoyStatus struct {
 	kind.Status `json:",inline"`
 
-	// running is how many Pods run.
+	// running is the number of Pods that run.
 	// +optional
 	Running int32 `json:"running,omitempty"`
-	// greeting is what they say.
+	// greeting is the message of the Pods.
 	// +optional
 	Greeting string `json:"greeting,omitempty"`
 }
@@ -115,7 +115,7 @@ type ConvoyList struct {
 	Items           []Convoy `json:"items"`
 }
 
-// The labels of what Fleets and Convoys are rendered to.
+// The labels of the rendered objects of Fleets and Convoys.
 const (
 	Label       = "testing.example.com/fleet"
 	ConvoyLabel = "testing.example.com/convoy"
@@ -139,7 +139,7 @@ func addToScheme(s *runtime.Scheme) error {
 // Kind is the kind Fleet.
 var Kind = kind.Define(Definition())
 
-// Definition returns that of the kind Fleet, for a kind that differs from it.
+// Definition returns the Definition of Fleet, for tests that change it.
 func Definition() kind.Definition[Fleet, FleetStatus] {
 	return kind.Definition[Fleet, FleetStatus]{
 		GVK:          groupVersion.WithKind("Fleet"),

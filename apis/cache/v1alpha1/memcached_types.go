@@ -34,19 +34,19 @@ type Memcached struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the cache that is wanted.
+	// spec is the desired cache.
 	// +optional
 	// +kubebuilder:default={}
 	Spec MemcachedSpec `json:"spec,omitzero"`
 
-	// status is what the controller last observed. Before it looked,
-	// observedGeneration is -1, so that nobody takes the object for reconciled.
+	// status is the last status that the controller observed. Before that,
+	// observedGeneration is -1, so that no tool takes the object for reconciled.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status MemcachedStatus `json:"status,omitzero"`
 }
 
-// MemcachedSpec is the cache that is wanted.
+// MemcachedSpec is the desired cache.
 type MemcachedSpec struct {
 	// size is the number of Pods. Each holds a cache of its own: clients spread
 	// keys over the addresses of the headless Service. An environment that needs
@@ -67,10 +67,10 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// memoryLimit is the memory that each Pod has for items, at least 2Mi. It
-	// becomes memcached's `--memory-limit`, in whole MiB, rounded down. The
-	// container requests, and is limited to, this and what memcached needs beside
-	// it for its hash table, connections and threads.
+	// memoryLimit is the memory for items in each Pod, at least 2Mi. It becomes
+	// memcached's `--memory-limit`, in whole MiB, rounded down. The container
+	// requests, and is limited to, this memory plus the memory for memcached's hash
+	// table, connections and threads.
 	// +optional
 	// +kubebuilder:default="64Mi"
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('2Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="must be a quantity from 2Mi to 1Ti, like 64Mi"
@@ -100,8 +100,8 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// args are further arguments for memcached, after those that the other fields
-	// become; where both set an option, memcached takes the last. It gets them to the
+	// args are further arguments for memcached, after the arguments from the other
+	// fields. If both set an option, memcached takes the last. It gets them byte for
 	// byte: Kubernetes expands nothing in them.
 	// +optional
 	// +listType=atomic
@@ -109,9 +109,9 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:items:MaxLength=1024
 	Args []string `json:"args,omitempty"`
 
-	// resources override those that are derived from memoryLimit, maxConnections
-	// and threads. A resource that is named here, as a request or as a limit, is
-	// taken from here alone.
+	// resources override the resources that follow from memoryLimit, maxConnections
+	// and threads. If a resource has a request or a limit here, both are taken from
+	// here alone.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
@@ -141,16 +141,15 @@ type MemcachedExporter struct {
 	Port int32 `json:"port,omitempty"`
 }
 
-// MemcachedStatus is what the controller last observed.
+// MemcachedStatus is the last status that the controller observed.
 type MemcachedStatus struct {
-	// observedGeneration is the metadata.generation that this status is of.
+	// observedGeneration is the metadata.generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are Available (at least one Pod serves), Progressing (a rollout
-	// is under way), Degraded (fewer Pods than wanted are ready), Ready (all of
-	// what the spec asks for is there) and, where they apply, Reconciling and
-	// Stalled.
+	// is under way), Degraded (fewer Pods than desired are ready), Ready (the cache
+	// is as the spec asks) and, if they apply, Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -164,7 +163,7 @@ type MemcachedStatus struct {
 	// +optional
 	ReadySize *int32 `json:"readySize,omitempty"`
 
-	// nodes are the names of the Pods that are ready, sorted.
+	// nodes are the names of the ready Pods, sorted.
 	// +optional
 	// +listType=atomic
 	Nodes []string `json:"nodes,omitempty"`

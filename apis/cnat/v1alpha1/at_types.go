@@ -36,8 +36,8 @@ type At struct {
 	// +required
 	Spec AtSpec `json:"spec,omitzero"`
 
-	// status is what the controller last observed. Before it looked,
-	// observedGeneration is -1, so that nobody takes the object for reconciled.
+	// status is the last status that the controller observed. Before that,
+	// observedGeneration is -1, so that no tool takes the object for reconciled.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status AtStatus `json:"status,omitzero"`
@@ -45,15 +45,15 @@ type At struct {
 
 // AtSpec is a command and when it runs.
 type AtSpec struct {
-	// The rule for the first and the last year compares times of two other years, as no timestamp of
-	// CEL is before year 1 or after 9999.
+	// CEL has no timestamps before year 1 or after year 9999. The rule for the first and the last year
+	// therefore compares times in two other years.
 
 	// schedule is when the command is due: an RFC 3339 time with any offset, like
 	// 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00. The command never starts
-	// before it. The name of a time zone may follow, as RFC 9557 has it:
-	// 2026-01-31T10:00:00+01:00[Europe/Berlin]. The offset says when the command is
-	// due, and must be the one that the zone has at that time. Z leaves the local
-	// offset open and goes with any zone.
+	// before it. The name of a time zone may follow, as in RFC 9557:
+	// 2026-01-31T10:00:00+01:00[Europe/Berlin]. The offset decides when the command is
+	// due, and must be the offset of the zone at that time. Z leaves the local offset
+	// open and goes with any zone.
 	// +required
 	// +kubebuilder:example="2027-01-04T06:00:00+01:00"
 	// +kubebuilder:validation:MaxLength=80
@@ -64,8 +64,8 @@ type AtSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`!self.endsWith(']') || [timestamp(self.split('[')[0])].all(due, [self.split('[')[1].replace(']', '')].all(zone, self.matches(r'(Z|-00:00)\[') ? due.getDate(zone) > 0 : due.getDate(zone) == int(self.substring(8, 10)) && due.getHours(zone) == int(self.substring(11, 13)) && due.getMinutes(zone) == int(self.substring(14, 16)) && due.getSeconds(zone) == int(self.substring(17, 19))))`,message="must have the offset of its time zone at that time"
 	Schedule string `json:"schedule,omitempty"`
 
-	// command is run by `sh -c`, which gets it to the byte: Kubernetes expands nothing
-	// in it.
+	// command is run by `sh -c`, which gets it byte for byte: Kubernetes expands
+	// nothing in it.
 	// +required
 	// +kubebuilder:example="echo done"
 	// +kubebuilder:validation:MinLength=1
@@ -80,8 +80,8 @@ type AtSpec struct {
 	Image string `json:"image,omitempty"`
 
 	// startingDeadlineSeconds is how many seconds after the schedule the command
-	// may still be started; later it is not run at all. Unset, it is the default of
-	// the environment, or, where that has none, there is no such deadline.
+	// may still start. Later it does not run at all. If unset, it is the default of
+	// the environment; without such a default there is no deadline.
 	// +optional
 	// +kubebuilder:example=3600
 	// +kubebuilder:validation:Minimum=1
@@ -96,15 +96,15 @@ type AtSpec struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
 
-	// restartPolicy says whether a command that exits non-zero is run again:
+	// restartPolicy decides whether a command that exits non-zero runs again:
 	// OnFailure or Never.
 	// +optional
 	// +kubebuilder:default=OnFailure
 	// +kubebuilder:validation:Enum=OnFailure;Never
 	RestartPolicy corev1.RestartPolicy `json:"restartPolicy,omitempty"`
 
-	// suspend holds the gate while it is true. An At that is resumed after its
-	// schedule runs at once, unless its starting deadline has passed. It has no
+	// suspend keeps the gate closed while it is true. An At that is resumed after
+	// its schedule runs at once, unless its starting deadline has passed. It has no
 	// effect on a command that has started.
 	// +optional
 	// +kubebuilder:example=true
@@ -126,14 +126,14 @@ type AtSpec struct {
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
 	// serviceAccountName is the ServiceAccount that the command runs as. Its token
-	// is mounted only where this is set.
+	// is mounted only if this is set.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
-// AtPhase is where an At is in its life.
+// AtPhase is a phase in the life of an At.
 //
 // +kubebuilder:validation:Enum=PENDING;RUNNING;DONE
 type AtPhase string
@@ -141,26 +141,26 @@ type AtPhase string
 const (
 	// AtPending is the phase of an At that has not started.
 	AtPending AtPhase = "PENDING"
-	// AtRunning is the phase of an At whose Pod was let go.
+	// AtRunning is the phase of an At whose start is on record.
 	AtRunning AtPhase = "RUNNING"
-	// AtDone is the phase of an At that will not run again, whatever came of it.
+	// AtDone is the phase of an At that will not run again, with success or without.
 	AtDone AtPhase = "DONE"
 )
 
-// AtStatus is what the controller last observed.
+// AtStatus is the last status that the controller observed.
 type AtStatus struct {
-	// observedGeneration is the metadata.generation that this status is of.
+	// observedGeneration is the metadata.generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// phase is PENDING before the command starts, RUNNING from the moment at which
-	// its start is on record, and DONE afterwards, whatever came of it. That moment is
-	// up to ten seconds before the schedule where hundreds are due at once.
+	// phase is PENDING before the command starts, RUNNING as soon as its start is on
+	// record, and DONE afterwards, with success or without. If hundreds of Ats are due
+	// at once, a start is on record up to ten seconds before the schedule.
 	// +optional
 	Phase AtPhase `json:"phase,omitempty"`
 
-	// conditions are Ready and, where they apply, Reconciling and Stalled, and
-	// those that say what happened: Armed, Complete, Failed, Suspended.
+	// conditions are Ready and, if they apply, Reconciling, Stalled, Armed, Complete,
+	// Failed and Suspended.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -170,22 +170,22 @@ type AtStatus struct {
 	// +optional
 	Run *AtRun `json:"run,omitempty"`
 
-	// ran are the earlier specs of this At whose command was started, or may have
-	// been: the newest first, at most 32, each as DIGEST@SCHEDULE. A spec that comes
-	// back, as a revert brings it, does not run again.
+	// ran lists the earlier specs of this At whose command started, or may have
+	// started: the newest first, at most 32, each as DIGEST@SCHEDULE. A spec that a
+	// revert brings back does not run again.
 	// +optional
 	// +listType=atomic
 	Ran []string `json:"ran,omitempty"`
 
-	// forgottenTime is the latest schedule of the specs that ran and are no longer in
-	// ran. No spec that is due by then runs, as it may have run.
+	// forgottenTime is the latest schedule of the earlier specs that ran no longer
+	// lists. No spec that is due by then runs, as it may have run.
 	// +optional
 	ForgottenTime *metav1.Time `json:"forgottenTime,omitempty"`
 }
 
 // AtRun is the one run of a spec.
 type AtRun struct {
-	// digest is the digest of the spec that this is the run of.
+	// digest is the digest of the spec of this run.
 	// +required
 	Digest string `json:"digest,omitempty"`
 
@@ -201,8 +201,9 @@ type AtRun struct {
 	// +optional
 	ScheduledTime *metav1.Time `json:"scheduledTime,omitempty"`
 
-	// openedTime is when the gate was opened, or is to be: it is on record before
-	// that. Only the Pod of podUID is opened, and only while this is set.
+	// openedTime is the recorded start: the time at which the gate opens. It is
+	// written before the gate opens. Only the Pod of podUID is opened, and only
+	// while this is set.
 	// +optional
 	OpenedTime *metav1.Time `json:"openedTime,omitempty"`
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict"
@@ -38,7 +39,7 @@ func (w *world) checker() *verdict.Checker {
 	}
 	var definitions []manifest.Object
 	for _, o := range w.after.objects {
-		if o.GetKind() == "CustomResourceDefinition" && groups[text(o, "spec", "group")] {
+		if crd.Is(o) && groups[crd.Kind(o).Group] {
 			definitions = append(definitions, manifest.Object{Unstructured: o})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
@@ -168,9 +169,10 @@ func reviewNamespace(w *world, c diff.Change) []kind.Effect {
 // own one does.
 func reviewDefinition(w *world, c diff.Change) []kind.Effect {
 	if c.After == nil {
-		return []kind.Effect{{Type: DefinitionRemoved, What: "is removed", Risk: kind.Say("every %s of the cluster is deleted", text(c.Before, "spec", "names", "kind"))}}
+		return []kind.Effect{{Type: DefinitionRemoved, What: "is removed", Risk: kind.Say("every %s of the cluster is deleted", crd.Kind(c.Before).Kind)}}
 	}
-	k := w.writtenKind(manifest.ID{Group: text(c.After, "spec", "group"), Kind: text(c.After, "spec", "names", "kind")})
+	defined := crd.Kind(c.After)
+	k := w.writtenKind(manifest.ID{Group: defined.Group, Kind: defined.Kind})
 	if c.Before == nil || k == nil {
 		return nil
 	}

@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -107,7 +108,7 @@ const (
 func needed(kinds *registry.Kinds, objects []manifest.Object) (parts []string) {
 	for _, o := range objects {
 		if k := kinds.Find(o.GroupVersionKind()); k != nil {
-			parts = append(parts, definitionOf(k.GVK().Kind, k.GVK().Group), controller)
+			parts = append(parts, definitionOf(k.GVK().GroupKind()), controller)
 		}
 	}
 	slices.Sort(parts)
@@ -118,10 +119,8 @@ func needed(kinds *registry.Kinds, objects []manifest.Object) (parts []string) {
 func brought(objects []manifest.Object) (parts []string) {
 	for _, o := range objects {
 		switch {
-		case o.GetKind() == "CustomResourceDefinition":
-			kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
-			group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
-			parts = append(parts, definitionOf(kind, group))
+		case crd.Is(o.Unstructured):
+			parts = append(parts, definitionOf(crd.Kind(o.Unstructured)))
 		case warn.IsController(o):
 			parts = append(parts, controller)
 		case o.String() == openGates:
@@ -131,8 +130,8 @@ func brought(objects []manifest.Object) (parts []string) {
 	return parts
 }
 
-func definitionOf(kind, group string) string {
-	return "the CustomResourceDefinition of " + kind + "." + group
+func definitionOf(gk schema.GroupKind) string {
+	return "the CustomResourceDefinition of " + gk.Kind + "." + gk.Group
 }
 
 // findElsewhere finds the environments that have the parts of Gatehouse that one needs and leaves out.

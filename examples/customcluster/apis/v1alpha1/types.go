@@ -6,7 +6,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Customcluster is a number of Pods that each echo a message, and then stay.
+// Customcluster is a number of Pods that each echo a message and keep running.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:metadata:annotations={"argocd.argoproj.io/sync-wave=-1","api-approved.kubernetes.io=unapproved, experimental-only"}
@@ -24,24 +24,24 @@ type Customcluster struct {
 	Status CustomclusterStatus `json:"status,omitempty"`
 }
 
-// CustomclusterSpec is what is wanted.
+// CustomclusterSpec is the desired Pods.
 type CustomclusterSpec struct {
 	// count is the number of Pods.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	Count *int32 `json:"count,omitempty"`
-	// message is what each Pod echoes, to the byte.
+	// message is the text that each Pod echoes, byte for byte.
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message"`
 }
 
-// CustomclusterStatus is what was observed; until then observedGeneration is -1.
+// CustomclusterStatus is the last observed status. Before that, observedGeneration is -1.
 type CustomclusterStatus struct {
 	kind.Status `json:",inline"`
-	// count is the number of Pods that run, also of those of an earlier message.
+	// count is the number of running Pods, including Pods with an earlier message.
 	Count *int32 `json:"count,omitempty"`
-	// message is that of the spec whose Pods last were all ready.
+	// message is the message of the last spec whose Pods were all ready.
 	Message string `json:"message,omitempty"`
 }
 

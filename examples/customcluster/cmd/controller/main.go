@@ -1,4 +1,4 @@
-// Command controller writes the status of what is in a cluster.
+// Command controller writes the status of source objects in a cluster.
 package main
 
 import (

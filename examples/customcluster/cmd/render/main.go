@@ -1,4 +1,4 @@
-// Command render writes the manifests of environments.
+// Command render renders environments to manifests.
 package main
 
 import (

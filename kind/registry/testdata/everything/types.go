@@ -1,5 +1,4 @@
-// Package everything is a kind with a field of each type that controller-gen takes. After a
-// change:
+// Package everything has a kind with a field of each type that controller-gen accepts. After a change:
 //
 //	go tool -modfile=test/tools/go.mod controller-gen object paths=./kind/registry/testdata/everything
 //	go tool -modfile=test/tools/go.mod controller-gen crd:maxDescLen=0,allowDangerousTypes=true,ignoreUnexportedFields=true paths=./kind/registry/testdata/everything output:crd:dir=kind/registry/testdata/everything
@@ -26,7 +25,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// GroupVersion is that of the kind.
+// GroupVersion is the group and version of the kind.
 var GroupVersion = schema.GroupVersion{Group: "test.example.com", Version: "v1"}
 
 // CRD is the CustomResourceDefinition.

@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
-	"example.com/gatehouse/render/verbs/cluster/plan"
 )
 
 // keepIfNeeded keeps a Namespace or CustomResourceDefinition that still has dependents. The API
@@ -59,7 +59,7 @@ func (r *run) findDependents(ctx context.Context, live *unstructured.Unstructure
 func (r *run) dependentKinds(live *unstructured.Unstructured) (kinds []schema.GroupVersionKind, namespace string, err error) {
 	switch {
 	case ssautils.IsCRD(live):
-		mapping, err := r.cluster.RESTMapper().RESTMapping(plan.DefinedKind(live))
+		mapping, err := r.cluster.RESTMapper().RESTMapping(crd.Kind(live))
 		if err != nil {
 			return nil, "", err
 		}

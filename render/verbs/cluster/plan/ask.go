@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/verbs/cluster"
 )
 
@@ -87,10 +88,7 @@ func (p *Plan) dryRun(ctx context.Context, s *Step) (*unstructured.Unstructured,
 // API server sets.
 func WithoutServerFields(live *unstructured.Unstructured) *unstructured.Unstructured {
 	live = live.DeepCopy()
-	delete(live.Object, "status")
-	for _, field := range []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"} {
-		unstructured.RemoveNestedField(live.Object, "metadata", field)
-	}
+	registry.DropServerFields(live)
 	return live
 }
 

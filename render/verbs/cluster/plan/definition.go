@@ -8,18 +8,10 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/render/manifest"
 )
-
-// DefinedKind returns the kind that a CustomResourceDefinition defines.
-func DefinedKind(crd *unstructured.Unstructured) schema.GroupKind {
-	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-	return schema.GroupKind{Group: group, Kind: kind}
-}
 
 // refuseOlder refuses a CustomResourceDefinition that lacks versions or fields of the live one:
 // objects may need them.

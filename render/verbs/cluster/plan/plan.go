@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/inventory"
@@ -77,7 +78,7 @@ func New(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, opt
 		s := &Step{Object: o}
 		switch {
 		case ssautils.IsCRD(o.Unstructured):
-			p.crds[DefinedKind(o.Unstructured)] = s
+			p.crds[crd.Kind(o.Unstructured)] = s
 		case ssautils.IsNamespace(o.Unstructured):
 			p.namespaces[o.GetName()] = s
 		}
