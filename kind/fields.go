@@ -63,7 +63,7 @@ func (k *Kind) KustomizeConfig() []byte {
 	if c.Add(k); c.isEmpty() {
 		return nil
 	}
-	return slices.Concat([]byte("# What kustomize build has to be told of "+k.GVK().Kind+". render knows it by itself.\n"), c.YAML())
+	return slices.Concat([]byte("# The fields of "+k.GVK().Kind+" that kustomize build transforms. render knows them by itself.\n"), c.YAML())
 }
 
 // KustomizeConfig is the Fields of kinds in the form of a file for `configurations:` of a kustomization.
