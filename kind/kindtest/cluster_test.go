@@ -94,7 +94,7 @@ func TestClusterFollowsRollout(t *testing.T) {
 	check("synced again", memcached.ReasonRollingOut, "cache-0", "cache-1")
 	c.Put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}})
 	Change(c, ready, "stranger")
-	check("with a Pod of somebody", memcached.ReasonRollingOut, "cache-0", "cache-1")
+	check("with a foreign Pod", memcached.ReasonRollingOut, "cache-0", "cache-1")
 	Delete[appsv1.Deployment](c, "cache")
 	check("without the Deployment", memcached.ReasonDeploymentMissing)
 	if got := failures(func(t testing.TB) { c.t = t; Delete[corev1.Pod](c, "cache-0") }); !slices.Equal(got, []string{`the cluster has 0 objects *v1.Pod ["cache-0"]`}) {

@@ -76,7 +76,7 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolloutFailed, message)
 		conditions.Stalled(ReasonRolloutFailed, message)
 	case isRollingOut(deployment, ready) && deployment.Spec.Paused:
-		message := fmt.Sprintf("Deployment %s is not rolled out: its spec.paused holds the rollout until somebody resumes it", m.Name)
+		message := fmt.Sprintf("Deployment %s is not rolled out: its spec.paused is true", m.Name)
 		conditions.Add(Progressing, metav1.ConditionFalse, ReasonPaused, message)
 		conditions.Reconciling(ReasonPaused, message)
 	case isRollingOut(deployment, ready):

@@ -120,7 +120,7 @@ func (e *entry) problemOf(child kind.Child) string {
 	isPlural := len(validation.IsDNS1035Label(child.Resource)) == 0 && (!isKnown || child.Resource == guess.Resource)
 	switch {
 	case gk.Kind == "" || child.GVK.Version == "":
-		return "it has no kind or no version: set its GVK, like that of v1 Pod"
+		return "it has no kind or no version: set its GVK, like v1 Pod"
 	case e.isSource(gk):
 		return "it is a source kind: have Expand return its children"
 	case gk == schema.GroupKind{Kind: "Secret"} && !child.Unobserved:
@@ -128,7 +128,7 @@ func (e *entry) problemOf(child kind.Child) string {
 	case scheme.Scheme.IsGroupRegistered(gk.Group) && !isKnown:
 		return "Kubernetes has no such kind: write one that kubectl api-resources lists"
 	case child.Resource != "" && !isPlural:
-		return fmt.Sprintf("%q is not its plural: write what kubectl api-resources calls it, like networkpolicies", child.Resource)
+		return fmt.Sprintf("%q is not its plural: write the NAME in kubectl api-resources, like networkpolicies", child.Resource)
 	case refusesChanges(gk) && !child.Immutable && !e.mayMakePods(gk):
 		return "the API server refuses changes of it: set Immutable, so that a change makes a new object"
 	}

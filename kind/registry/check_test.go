@@ -231,8 +231,8 @@ func TestNewReportsEveryMistake(t *testing.T) {
 				}
 			},
 			[]string{
-				`Children[1], v1: it has no kind or no version: set its GVK, like that of v1 Pod`,
-				`Children[2], apps/ Deployment: it has no kind or no version: set its GVK, like that of v1 Pod`,
+				`Children[1], v1: it has no kind or no version: set its GVK, like v1 Pod`,
+				`Children[2], apps/ Deployment: it has no kind or no version: set its GVK, like v1 Pod`,
 				`Children[3], v1 Pod: it is listed twice: leave one out`,
 				`Children[4], apps/v1 Deployment: it is listed twice: leave one out`,
 				`Children[5], apps/v1beta1 Deployment: it is listed twice: leave one out`,
@@ -245,7 +245,7 @@ func TestNewReportsEveryMistake(t *testing.T) {
 			func(d *definition) {
 				d.Children = []kind.Child{{GVK: child("", "v1", "ConfigMap"), Resource: "Config Maps"}}
 			},
-			[]string{`Children[0], v1 ConfigMap: "Config Maps" is not its plural: write what kubectl api-resources calls it, like networkpolicies`},
+			[]string{`Children[0], v1 ConfigMap: "Config Maps" is not its plural: write the NAME in kubectl api-resources, like networkpolicies`},
 		},
 		"a Secret that is not observed": {
 			func(d *definition) {
@@ -301,7 +301,7 @@ func TestNewReportsEveryMistake(t *testing.T) {
 				`Fields.Replicas[1]: the CustomResourceDefinition has no integer field "spec.text": write the path of one`,
 				`Fields.References[0]: the CustomResourceDefinition has no field "spec.env.secret": write the path of one`,
 				`Fields.References[1]: set To to the kind that the field names, like v1 ConfigMap`,
-				`Fields.References[2] has no path: write that of a field, like spec.service.name`,
+				`Fields.References[2] has no path: write the path of a field, like spec.service.name`,
 				`Fields.References[3] is neither a field of Everything nor names one: leave out In, or To`,
 			},
 		},
@@ -315,7 +315,7 @@ func TestNewReportsEveryMistake(t *testing.T) {
 			[]string{
 				`Children[0], apps/v1 Deploymnt: Kubernetes has no such kind: write one that kubectl api-resources lists`,
 				`Children[1], v2 ConfigMap: Kubernetes has no such kind: write one that kubectl api-resources lists`,
-				`Children[2], v1 Service: "svc" is not its plural: write what kubectl api-resources calls it, like networkpolicies`,
+				`Children[2], v1 Service: "svc" is not its plural: write the NAME in kubectl api-resources, like networkpolicies`,
 			},
 		},
 		"a Pod that can be changed": {

@@ -84,7 +84,7 @@ func (e *entry) checkPaths(root *apiextensionsv1.JSONSchemaProps) {
 			continue
 		}
 		isTo := r.To.Empty() || e.Child(r.To.GroupKind()) != nil || e.isSource(r.To.GroupKind())
-		e.addIf(r.Field == "", "%s has no path: write that of a field, like spec.service.name", name)
+		e.addIf(r.Field == "", "%s has no path: write the path of a field, like spec.service.name", name)
 		e.addIf(!isTo, "%s is neither a field of %s nor names one: leave out In, or To", name, e.GVK().Kind)
 	}
 }

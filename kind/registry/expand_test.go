@@ -247,7 +247,7 @@ func TestExpandCompletesObjects(t *testing.T) {
 			t.Errorf("labels %v", labels)
 		}
 		if len(shared.GetLabels()) > 0 || shared.GetNamespace() != "" {
-			t.Errorf("what Expand returned is %v now", shared.Object)
+			t.Errorf("the object that Expand returned is now %v", shared.Object)
 		}
 	}
 }
