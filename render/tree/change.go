@@ -25,14 +25,14 @@ var temporary = regexp.MustCompile(`^\.render-[A-Z2-7]{26}$`)
 // stage only tests that its folder is writable. An error shows before any file is replaced.
 func (f *folder) stage(holder *os.Root, file File) (change, error) {
 	if holder == nil {
-		return change{}, f.failure(verbOf(file), file.Path, fs.ErrNotExist)
+		return change{}, f.failure(file, fs.ErrNotExist)
 	}
 	name := ".render-" + rand.Text()
 	err := holder.WriteFile(name, file.Content, 0o644)
 	if err == nil && file.Content != nil {
 		return change{file, path.Join(path.Dir(file.Path), name)}, nil
 	}
-	return change{File: file}, f.failure(verbOf(file), file.Path, cmp.Or(err, holder.Remove(name)))
+	return change{File: file}, f.failure(file, cmp.Or(err, holder.Remove(name)))
 }
 
 // discard removes the temporary file.
@@ -45,28 +45,25 @@ func (f *folder) discard(c change) {
 // commit makes a change atomically.
 func (f *folder) commit(c change) error {
 	if c.staged != "" {
-		return f.failure("write", c.Path, f.dir.Rename(c.staged, c.Path))
+		return f.failure(c.File, f.dir.Rename(c.staged, c.Path))
 	}
 	if err := f.dir.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return f.failure("remove", c.Path, err)
+		return f.failure(c.File, err)
 	}
 	_ = f.root.Remove(f.full(path.Dir(c.Path))) // if it is empty
 	return nil
 }
 
-func verbOf(file File) string {
-	if file.Content == nil {
-		return "remove"
-	}
-	return "write"
-}
-
 // failure returns the error of a change, naming the file instead of the temporary one.
-func (f *folder) failure(verb, name string, err error) error {
-	if err == nil {
+func (f *folder) failure(file File, err error) error {
+	verb := "write"
+	switch {
+	case err == nil:
 		return nil
+	case file.Content == nil:
+		verb = "remove"
 	}
-	return fmt.Errorf("%s %s: %w", verb, f.full(name), cmp.Or(errors.Unwrap(err), err))
+	return fmt.Errorf("%s %s: %w", verb, f.full(file.Path), cmp.Or(errors.Unwrap(err), err))
 }
 
 // makeFolders makes and records the missing folders of files.
@@ -82,7 +79,7 @@ func (f *folder) makeFolders(files []File) error {
 			case err == nil:
 				f.made = append(f.made, dir[:i])
 			case !errors.Is(err, fs.ErrExist):
-				return f.failure("write", file.Path, err)
+				return f.failure(file, err)
 			}
 			exists[dir[:i]] = true
 		}

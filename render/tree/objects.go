@@ -35,7 +35,7 @@ func Objects(environment string, files []File) (objects []manifest.Object, probl
 	return objects, problems
 }
 
-var errNoObject = errors.New("it is no object")
+var errNoObject = errors.New("it contains no object")
 
 // parse returns the objects in YAML documents. Its error contains no values, which may be secret.
 func parse(content []byte) (objects []*unstructured.Unstructured, err error) {

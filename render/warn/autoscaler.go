@@ -1,9 +1,8 @@
 package warn
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -33,7 +32,7 @@ func scaledTwice(in Input) (warnings []manifest.Problem) {
 
 // scaledBy returns the warning about a workload with spec.replicas and its autoscaler.
 func scaledBy(autoscaler, workload manifest.Object) manifest.Problem {
-	replicas, _, _ := unstructured.NestedFieldNoCopy(workload.Object, "spec", "replicas")
+	replicas := decoding.At(workload.Object, []string{"spec", "replicas"})
 	if !workload.IsRendered() {
 		return warning(workload, "spec.replicas", replicas, "is %v, and %s scales it: each sync sets it back to %[1]v: leave replicas out", replicas, autoscaler)
 	}

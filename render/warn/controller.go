@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -86,7 +85,7 @@ func IsController(o manifest.Object) bool {
 		return false
 	}
 	for _, labels := range [][]string{{"metadata", "labels"}, {"spec", "template", "metadata", "labels"}} {
-		if name, _, _ := unstructured.NestedString(o.Object, append(labels, "app.kubernetes.io/name")...); name == controllerName {
+		if decoding.At(o.Object, append(labels, "app.kubernetes.io/name")) == controllerName {
 			return true
 		}
 	}
@@ -97,8 +96,7 @@ func IsController(o manifest.Object) bool {
 // controllerContainer returns the index and image of the container that runs the controller: by its
 // image, otherwise the container named controller, otherwise the first.
 func controllerContainer(o manifest.Object) (index int, image string) {
-	list, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "template", "spec", "containers")
-	containers, _ := list.([]any)
+	containers, _ := decoding.At(o.Object, []string{"spec", "template", "spec", "containers"}).([]any)
 	for _, matches := range []func(name, image string) bool{
 		func(_, image string) bool { return imageName(image) == controllerName },
 		func(name, _ string) bool { return name == "controller" },

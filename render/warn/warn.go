@@ -14,6 +14,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 )
@@ -79,8 +80,7 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 			if !ok {
 				continue // the rule made the object up
 			}
-			value, _, _ := unstructured.NestedFieldNoCopy(o.Object, manifest.SplitField(w.Field)...)
-			warnings = append(warnings, warning(o, w.Field, value, "%s", w.Message))
+			warnings = append(warnings, warning(o, w.Field, decoding.At(o.Object, manifest.SplitField(w.Field)), "%s", w.Message))
 		}
 	}
 	return warnings
