@@ -19,6 +19,15 @@ type column struct {
 	totals   map[string]string // by namespace; "" for all
 }
 
+// newColumn returns a column with a cell for each of the values, up to maxRows.
+func newColumn[T any](title string, values []T, cell func(T) string) column {
+	c := column{title: title}
+	for _, value := range values[:min(len(values), maxRows)] {
+		c.cells = append(c.cells, cell(value))
+	}
+	return c
+}
+
 // writeTable writes a table with up to maxRows of all rows, and a row of totals if there are any.
 func writeTable(page *bytes.Buffer, all int, things string, columns []column) {
 	row := func(cell func(c column) string) {

@@ -103,10 +103,9 @@ func writeObjects(page *bytes.Buffer, known *registry.Kinds, objects []manifest.
 		fmt.Fprintf(page, "Other workloads: %s.\n\n", strings.Join(counts, ", "))
 	}
 	page.WriteString("<details>\n<summary>By kind</summary>\n\n")
-	names, numbers := column{title: "Kind"}, column{title: "Objects", isNumber: true}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		names.cells, numbers.cells = append(names.cells, word(kind)), append(numbers.cells, fmt.Sprint(kinds[kind]))
-	}
-	writeTable(page, len(kinds), "kinds", []column{names, numbers})
+	sorted := slices.Sorted(maps.Keys(kinds))
+	numbers := newColumn("Objects", sorted, func(kind string) string { return fmt.Sprint(kinds[kind]) })
+	numbers.isNumber = true
+	writeTable(page, len(kinds), "kinds", []column{newColumn("Kind", sorted, word), numbers})
 	page.WriteString("\n</details>\n")
 }

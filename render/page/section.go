@@ -90,11 +90,7 @@ func (s *section) columns() (columns []column, sentences []string) {
 		}
 	}
 	if !hasLinks {
-		last := column{title: "Rendered to"}
-		for _, e := range s.entries[:min(len(s.entries), maxRows)] {
-			last.cells = append(last.cells, s.links(e.object.Children))
-		}
-		columns = append(columns, last)
+		columns = append(columns, newColumn("Rendered to", s.entries, func(e *entry) string { return s.links(e.object.Children) }))
 	}
 	return columns, sentences
 }
@@ -132,15 +128,11 @@ func (s *section) write(page *bytes.Buffer) {
 	}
 	s.writeNamespaces(page, columns)
 
-	schedule, namespace, name := column{title: "Schedule"}, column{title: "Namespace"}, column{title: s.kind.GVK().Kind}
-	for _, e := range s.entries[:min(len(s.entries), maxRows)] {
-		schedule.cells = append(schedule.cells, e.times())
-		namespace.cells = append(namespace.cells, word(e.namespace))
-		name.cells = append(name.cells, s.link(word(e.name), e.object.Object))
-	}
-	columns = slices.Insert(columns, 0, namespace, name)
+	columns = slices.Insert(columns, 0,
+		newColumn("Namespace", s.entries, func(e *entry) string { return word(e.namespace) }),
+		newColumn(s.kind.GVK().Kind, s.entries, func(e *entry) string { return s.link(word(e.name), e.object.Object) }))
 	if isTimed {
-		columns = slices.Insert(columns, 0, schedule)
+		columns = slices.Insert(columns, 0, newColumn("Schedule", s.entries, (*entry).times))
 	}
 	if s.page.Totals != nil {
 		columns[0].totals = map[string]string{"": "all"}
@@ -158,21 +150,16 @@ func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
 		return
 	}
 	namespaces := slices.Sorted(maps.Keys(counts))
-	name := column{title: "Namespace", totals: map[string]string{"": "all"}}
-	objects := column{title: kind.Plural(s.kind.GVK().Kind), isNumber: true, totals: map[string]string{"": fmt.Sprint(len(s.entries))}}
-	for _, namespace := range namespaces {
-		name.cells, objects.cells = append(name.cells, word(namespace)), append(objects.cells, fmt.Sprint(counts[namespace]))
-	}
+	name := newColumn("Namespace", namespaces, word)
+	name.totals = map[string]string{"": "all"}
+	objects := newColumn(kind.Plural(s.kind.GVK().Kind), namespaces, func(namespace string) string { return fmt.Sprint(counts[namespace]) })
+	objects.isNumber, objects.totals = true, map[string]string{"": fmt.Sprint(len(s.entries))}
 	sums := []column{name, objects}
 	for _, c := range columns {
-		if c.totals[""] == "" {
-			continue
+		if c.totals[""] != "" {
+			c.cells = newColumn("", namespaces, func(namespace string) string { return c.totals[namespace] }).cells
+			sums = append(sums, c)
 		}
-		c.cells = nil
-		for _, namespace := range namespaces {
-			c.cells = append(c.cells, c.totals[namespace])
-		}
-		sums = append(sums, c)
 	}
 	writeTable(page, len(namespaces), "namespaces", sums)
 	page.WriteString("\n")
