@@ -19,7 +19,6 @@ import (
 	"example.com/gatehouse/render/verbs/explain"
 )
 
-// explainFlags has the flags of the command explain.
 type explainFlags struct {
 	environment, namespace, root, output string
 }
@@ -28,34 +27,33 @@ func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
-		Short: "Say where an object comes from, what changes it, and what it is rendered to",
-		Long: `Explain says in which file and line an object is written, which kustomizations
-change it, in the order in which they are applied, and what it is rendered to, with a
-diff of what changed in all; of a rendered object it says what it was rendered from,
-and what overrides changed of it.
+		Short: "Show the source of an object, its changes and its rendered objects",
+		Long: `Show the file and line that define an object, the kustomizations that change it, in
+the order of application, its rendered objects, and a diff of all changes. For a
+rendered object, show its source object and the changes by overrides.
 
-FILE is one that render wrote, or one that people write: then it explains all objects
-that the file has, or may change as a kustomization or as a file that one loads.
-KIND is as kubectl takes it, in any case: deployment, deployments, deploy, deployments.apps.
+FILE is a rendered file, or a source file in environments/ or elsewhere. For a source
+file, explain shows every object that the file defines or may change. KIND is a name
+that kubectl accepts, in any case: deployment, deployments, deploy, deployments.apps.
 
-Exit codes: 0 done; 2 error, also where the environment has errors: they are printed,
-beside the answer where kustomize can build the environment.`,
-		Example: `  # Where the image of a Deployment comes from
+Exit codes: 0 success; 2 error, including errors in the environment. If kustomize can
+build the environment, explain prints its errors and the answer.`,
+		Example: `  # Find the file that sets the image of a Deployment
   render explain deployment/sessions --env prod
 
-  # What a Deployment was rendered from
+  # Find the source of a rendered Deployment
   render explain rendered/prod/shop/deployment-sessions.yaml
 
-  # What a patch changes
+  # Show the objects that a patch changes
   render explain environments/prod/catalog.yaml
 
-  # The files that have to do with an object, for a script
+  # List the kustomizations that change an object
   render explain memcached catalog -n shop --env prod -o json | jq -r '.objects[].changes[].file'`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, kinds, f, args) },
 	}
 	addEnvironmentFlag(cmd, &f.environment)
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of the object, where several have one of its name")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of the object; needed if the name exists in several")
 	addRootFlag(cmd, &f.root)
 	addOutputFlag(cmd, &f.output, textOrJSON)
 	return cmd
@@ -99,55 +97,53 @@ func printAnswer(w io.Writer, answer explain.Answer, output string) error {
 	return b.Flush()
 }
 
-// question returns what the arguments ask for.
+// question returns the question in the arguments.
 func (f explainFlags) question(repository *render.Repository, args []string) (q explain.Question, err error) {
 	q = explain.Question{Environment: f.environment, Namespace: f.namespace}
 	environments, err := repository.Environments()
 	if err == nil && len(args) == 1 {
-		q.File, err = fileOf(repository.Dir(), args[0])
+		q.File, err = findFile(repository.Dir(), args[0])
 	}
 	switch {
 	case err != nil:
 		return q, err
 	case q.File == "":
-		q.Kind, q.Name, err = objectOf(args)
+		q.Kind, q.Name, err = parseObject(args)
 	default:
-		q.Environment, err = f.environmentOf(q.File, environments)
+		q.Environment, err = f.chooseEnvironment(q.File, environments)
 	}
 	if err == nil && q.Environment == "" {
-		err = fmt.Errorf("which environment? write --env NAME%s", render.ListNames(environments))
+		err = fmt.Errorf("specify an environment with --env NAME%s", render.ListNames(environments))
 	}
 	return q, err
 }
 
-// objectOf returns the kind and name of KIND/NAME, or KIND and NAME.
-func objectOf(args []string) (kind, name string, err error) {
+// parseObject returns the kind and name in KIND/NAME, or KIND NAME.
+func parseObject(args []string) (kind, name string, err error) {
 	kind, name, _ = strings.Cut(strings.Join(args, "/"), "/")
 	if kind == "" || name == "" || strings.Contains(name, "/") {
-		return "", "", fmt.Errorf("%q is no object: write KIND/NAME, as memcached/sessions, and -n NAMESPACE where several have the name; or the path of a FILE", strings.Join(args, " "))
+		return "", "", fmt.Errorf("%q is neither a file nor an object: write an object as KIND/NAME, like deployment/web, or the path of a file", strings.Join(args, " "))
 	}
 	return kind, name, nil
 }
 
-// environmentOf returns the environment to explain a file in: the one of the flag, or else the one that
-// the path of the file says.
-func (f explainFlags) environmentOf(file string, environments []string) (string, error) {
-	said := explain.EnvironmentOf(file, environments)
+// chooseEnvironment returns the environment of the flag, or else the environment in the path of the file.
+func (f explainFlags) chooseEnvironment(file string, environments []string) (string, error) {
+	inPath := explain.EnvironmentOf(file, environments)
 	isRendered := strings.HasPrefix(file, "rendered/")
 	switch {
 	case f.namespace != "":
-		return "", errors.New("--namespace is for KIND/NAME: leave it out with a FILE")
-	case isRendered && said == "":
-		return "", fmt.Errorf("%s is of no environment%s", file, render.ListNames(environments))
-	case isRendered && f.environment != "" && f.environment != said:
-		return "", fmt.Errorf("%s is of %s: leave out --env %s", file, said, f.environment)
+		return "", errors.New("--namespace applies to KIND/NAME only: omit it with a FILE")
+	case isRendered && inPath == "":
+		return "", fmt.Errorf("%s belongs to no environment%s", file, render.ListNames(environments))
+	case isRendered && f.environment != "" && f.environment != inPath:
+		return "", fmt.Errorf("%s belongs to %s: omit --env %s", file, inPath, f.environment)
 	}
-	return cmp.Or(f.environment, said), nil
+	return cmp.Or(f.environment, inPath), nil
 }
 
-// fileOf returns the path from the root of the file that an argument names, empty where it names
-// none but an object.
-func fileOf(root, arg string) (string, error) {
+// findFile returns the path of an argument from the root, or an empty path if the argument names an object.
+func findFile(root, arg string) (string, error) {
 	absolute, err := filepath.Abs(arg)
 	if err != nil {
 		return "", err
@@ -162,20 +158,20 @@ func fileOf(root, arg string) (string, error) {
 			return "", fmt.Errorf("%s is outside %s: name a file of the repository, or set --root", arg, root)
 		}
 		if info, err := os.Stat(resolved); err == nil && info.IsDir() {
-			return "", fmt.Errorf("%s is a folder: name a file in it", arg)
+			return "", fmt.Errorf("%s is a folder: name a file", arg)
 		}
 		return filepath.ToSlash(inside), nil
 	}
 	switch {
-	case strings.HasPrefix(arg, "rendered/"): // it may be one that is yet to be written
+	case strings.HasPrefix(arg, "rendered/"): // the file may not be rendered yet
 		return path.Clean(filepath.ToSlash(arg)), nil
 	case strings.HasPrefix(arg, "environments/") || strings.HasPrefix(arg, ".") || path.Ext(arg) == ".yaml":
-		return "", fmt.Errorf("%s: no such file: name one of environments/ or rendered/, or an object as KIND/NAME", arg)
+		return "", fmt.Errorf("%s: no such file: name a file in environments/ or rendered/, or an object as KIND/NAME", arg)
 	}
 	return "", nil
 }
 
-// printExplanation prints an explanation as kubectl describes an object.
+// printExplanation prints an explanation in the layout of kubectl describe.
 func printExplanation(w io.Writer, environment string, x explain.Explanation, colored bool) {
 	line := func(name, value string) {
 		if value != "" {
@@ -196,7 +192,7 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 	}
 	switch {
 	case !x.IsTraced:
-		line("Changed by", "(not known)")
+		line("Changed by", "(unknown)")
 	case len(x.Changes) == 0 && x.Diff == "":
 		line("Changed by", "(nothing)")
 	}
@@ -210,7 +206,7 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 	printDiff(w, x.Overrides.Diff, colored)
 }
 
-// printList prints a list, each item on a line, below a title; nothing where it is empty.
+// printList prints a title and one item a line, or nothing for an empty list.
 func printList[T any](w io.Writer, title string, list []T, text func(T) string) {
 	for i, item := range list {
 		if i == 0 {

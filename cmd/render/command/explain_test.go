@@ -12,9 +12,9 @@ import (
 	"example.com/gatehouse/apis/crds"
 )
 
-// Each archive of testdata/explain is a repository, with questions and their answers beside
-// it. UPDATE=1 writes the answers.
-func TestExplain(t *testing.T) {
+// Each archive of testdata/explain is a repository with questions and answers. UPDATE=1 rewrites the
+// answers.
+func TestExplainAnswersQuestions(t *testing.T) {
 	archives, err := filepath.Glob("testdata/explain/*.txtar")
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives: ", err)
@@ -36,7 +36,7 @@ func TestExplain(t *testing.T) {
 				if !ok {
 					continue
 				}
-				answer := explained(strings.ReplaceAll(question, "\\n", "\n"))
+				answer := explainOutput(strings.ReplaceAll(question, "\\n", "\n"))
 				if os.Getenv("UPDATE") == "" && answer != string(f.Data) {
 					t.Errorf("render explain %s:\n%s\nwant:\n%s", question, answer, f.Data)
 				}
@@ -51,8 +51,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// explained returns what explain prints, and how it ends where that is an error.
-func explained(question string) string {
+// explainOutput returns the output of explain and its error or exit code.
+func explainOutput(question string) string {
 	out, errOut, code, err := execute(append([]string{"explain"}, strings.Fields(question)...)...)
 	if err != nil {
 		errOut += fmt.Sprintln("error:", err)

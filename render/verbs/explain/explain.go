@@ -1,14 +1,18 @@
-// Package explain says where objects of an environment come from, which kustomizations change them
-// on the way, and what they are rendered to.
+// Package explain tells for objects of an environment their source file, the kustomizations that change
+// them, and their rendered objects.
 package explain
 
 import (
-	"cmp"
 	"path"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kustomize"
@@ -18,22 +22,22 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// Explanation says how an object came to be.
+// Explanation is the history of one object.
 type Explanation struct {
 	Reference
-	// RenderedFrom is the object that it was rendered from; nil of what people wrote.
+	// RenderedFrom is the source object of a rendered object, and nil for a source object.
 	RenderedFrom *Reference `json:"renderedFrom,omitempty"`
-	// Origin is where people wrote it, or what it was rendered from.
+	// Origin is the position of the source object.
 	Origin *Origin `json:"origin,omitempty"`
-	// IsTraced reports whether it is known which kustomizations it goes through.
+	// IsTraced reports whether the kustomizations that change the object are known.
 	IsTraced bool `json:"isTraced"`
-	// IsRemoved reports whether a patch removes what people wrote.
+	// IsRemoved reports whether a patch removes the source object.
 	IsRemoved bool `json:"isRemoved,omitempty"`
-	// History is what kustomizations made of what people wrote.
+	// History is the change from the source object to the built object.
 	History
-	// Overrides is what the overrides of the environment made of what was rendered.
+	// Overrides is the change from the rendered object to the overridden object.
 	Overrides History `json:"overrides,omitzero"`
-	// RenderedTo has what is rendered from it.
+	// RenderedTo lists the rendered objects of a source object.
 	RenderedTo []Reference `json:"renderedTo,omitempty"`
 }
 
@@ -43,20 +47,19 @@ type Reference struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// File is the one that it is rendered to, relative to the root; empty of an object that a
-	// patch removes.
+	// File is the rendered file, relative to the root. It is empty for a removed object.
 	File string `json:"file,omitempty"`
 }
 
-// String returns how people name the object.
+// String returns the kind, namespace and name.
 func (r Reference) String() string {
 	return manifest.ID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}.String()
 }
 
-// Origin is where people wrote an object.
+// Origin is the position of a source object.
 type Origin struct {
 	Place
-	// Object is how it is named there.
+	// Object is its kind and name in the source file.
 	Object string `json:"object"`
 }
 
@@ -69,13 +72,13 @@ type Place struct {
 // String returns the place as a compiler writes it.
 func (p Place) String() string { return manifest.Problem{File: p.File, Line: p.Line}.Position() }
 
-// History is what became of an object between two stages.
+// History is the change of an object between two stages.
 type History struct {
-	// Changes are the kustomizations that may change the object, in the order in which they are
-	// applied; none where it stays as it is.
+	// Changes lists the kustomizations that may change the object, in the order of application. It is
+	// empty if the object stays the same.
 	Changes []Place `json:"changes"`
-	// Diff is a unified diff of the object as YAML, with the values of a Secret masked; empty of
-	// an object that is generated.
+	// Diff is a unified diff of the object as YAML, with masked values of Secrets. It is empty for a
+	// generated object.
 	Diff string `json:"diff,omitempty"`
 }
 
@@ -84,20 +87,20 @@ type explainer struct {
 	*render.Examination
 }
 
-// object explains an object.
-func (e explainer) object(p tree.Placed) Explanation {
+// explain explains an object.
+func (e explainer) explain(p tree.Placed) Explanation {
 	x := Explanation{Reference: e.reference(p), History: History{Changes: []Place{}}, Overrides: e.overrides(p)}
-	written := p.Object
+	sourceObject := p.Object
 	if p.IsRendered() {
-		written = p.Source()
-		owner := e.referenceOf(written)
+		sourceObject = p.Source()
+		owner := e.referenceOf(sourceObject)
 		x.RenderedFrom = &owner
 	}
-	if way := e.wayOf(written); way != nil {
-		x.follow(e, *way, written.Unstructured)
+	if way := e.wayOf(sourceObject); way != nil {
+		x.trace(e, *way, sourceObject.Unstructured)
 	} else {
-		at := e.Locate(written)
-		x.Origin = &Origin{Place: Place{at.File, at.Line}, Object: written.String()}
+		at := e.Locate(sourceObject)
+		x.Origin = &Origin{Place: Place{at.File, at.Line}, Object: sourceObject.String()}
 		x.IsTraced = p.Written == nil
 	}
 	for _, other := range e.Objects {
@@ -108,8 +111,8 @@ func (e explainer) object(p tree.Placed) Explanation {
 	return x
 }
 
-// wayOf returns the way of an object that people wrote; nil where overrides add it, or a patch gives
-// it another name.
+// wayOf returns the build path of a source object. It returns nil if overrides add the object or a patch
+// renames it.
 func (e explainer) wayOf(o manifest.Object) *kustomize.Way {
 	if o.Written == nil {
 		return nil
@@ -117,43 +120,71 @@ func (e explainer) wayOf(o manifest.Object) *kustomize.Way {
 	return e.Ways.Find(o)
 }
 
-// removed explains an object that a patch removes.
-func (e explainer) removed(way kustomize.Way) Explanation {
+// explainRemoved explains a source object that a patch removes.
+func (e explainer) explainRemoved(way kustomize.Way) Explanation {
 	d := way.Document
 	x := Explanation{Reference: Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}, IsRemoved: true}
-	x.follow(e, way, nil)
+	x.trace(e, way, nil)
 	return x
 }
 
-// follow adds what happens to an object on its way to what was built.
-func (x *Explanation) follow(e explainer, way kustomize.Way, built *unstructured.Unstructured) {
+// trace adds the origin of an object and its changes up to the built object.
+func (x *Explanation) trace(e explainer, way kustomize.Way, built *unstructured.Unstructured) {
 	file, line := way.Document.Position()
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
 	x.Changes = places(e.Ways.Changing(way))
 	if built == nil || way.IsGenerated {
 		return
 	}
-	if written, err := manifest.FromYAML(kyaml.CopyYNode(way.Document.Node)); err == nil {
-		change := diff.Change{Before: written.Unstructured, After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
-		moved := change
-		moved.Before = &unstructured.Unstructured{Object: aligned(written.Object, built.Object).(map[string]any)}
-		x.Diff = cmp.Or(moved.Unified(), change.Unified()) // the second where only the order of a list changes
+	if o, err := manifest.FromYAML(kyaml.CopyYNode(way.Document.Node)); err == nil {
+		change := diff.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
+		if x.Diff = change.Unified(); x.Diff == "" { // perhaps only the order of a list changes
+			change.Before = o.Unstructured
+			x.Diff = change.Unified()
+		}
 	}
 	if x.Diff == "" {
 		x.Changes = []Place{}
 	}
 }
 
-// overrides returns what the overrides of the environment made of an object.
+// types converts objects of built-in kinds to structured-merge-diff, which knows the keys of their lists.
+var types = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
+
+// alignItems returns an object with the items of its lists in the order of other: kustomize moves patched
+// items to the front. It returns the object itself if its lists have no keys.
+func alignItems(o, other *unstructured.Unstructured) *unstructured.Unstructured {
+	from, err := types().ObjectToTyped(o, typed.AllowDuplicates)
+	if err != nil {
+		return o
+	}
+	to, err := types().ObjectToTyped(other, typed.AllowDuplicates)
+	if err != nil {
+		return o
+	}
+	changes, err := from.Compare(to)
+	if err != nil {
+		return o
+	}
+	// Merging equal fields changes only the order of items.
+	aligned, err := from.Merge(to.RemoveItems(changes.Added.Union(changes.Modified)))
+	if err != nil {
+		return o
+	}
+	content, _ := aligned.AsValue().Unstructured().(map[string]any)
+	return &unstructured.Unstructured{Object: content}
+}
+
+// overrides returns the change of a rendered object by the overrides of the environment.
 func (e explainer) overrides(p tree.Placed) (h History) {
 	before, folder, ok := e.BeforeOverrides(p.Object)
 	if !ok {
 		return h
 	}
-	named := before.DeepCopy()
-	named.SetName(p.GetName()) // which may have a hash since
+	renamed := before.DeepCopy()
+	renamed.SetName(p.GetName()) // overrides may change the hash in the name
 	file := e.reference(p).File
-	if h.Diff = (diff.Change{Before: named, After: p.Unstructured, BeforeFile: file, AfterFile: file}).Unified(); h.Diff != "" {
+	if h.Diff = (diff.Change{Before: renamed, After: p.Unstructured, BeforeFile: file, AfterFile: file}).Unified(); h.Diff != "" {
 		h.Changes = places(e.Ways.Overriding(folder, before))
 	}
 	return h

@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// shortNames are those that Kubernetes has for its kinds.
+// shortNames maps the short names of built-in kinds to the kinds.
 var shortNames = map[string]string{
 	"cm": "ConfigMap", "cj": "CronJob", "crd": "CustomResourceDefinition", "crds": "CustomResourceDefinition", "csr": "CertificateSigningRequest",
 	"deploy": "Deployment", "ds": "DaemonSet", "ep": "Endpoints", "ev": "Event", "hpa": "HorizontalPodAutoscaler", "ing": "Ingress",
@@ -22,53 +22,56 @@ var shortNames = map[string]string{
 	"rs": "ReplicaSet", "sa": "ServiceAccount", "sc": "StorageClass", "sts": "StatefulSet", "svc": "Service",
 }
 
-// kindQuestion is a kind as people write it for kubectl: with its group, or version and
-// group, after a dot.
-type kindQuestion struct {
-	kind, qualifier string
-	// called has the kinds whose CustomResourceDefinitions list the name, with their groups.
-	called []schema.GroupKind
+// kindQuery is a kind as kubectl accepts it: with its group, or version and group, after a dot.
+type kindQuery struct {
+	name, qualifier string
+	// custom has the kinds whose CustomResourceDefinitions list the name.
+	custom []schema.GroupKind
 }
 
-// kindOf reads a kind as kubectl does.
-func (e explainer) kindOf(text string) kindQuestion {
+// kindQuery parses a kind.
+func (e explainer) kindQuery(text string) kindQuery {
 	name, qualifier, _ := strings.Cut(strings.ToLower(text), ".")
-	q := kindQuestion{kind: name, qualifier: qualifier}
+	q := kindQuery{name: name, qualifier: qualifier}
 	for _, p := range e.Objects {
 		if p.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
 		crd := manifest.As[apiextensionsv1.CustomResourceDefinition](p.Unstructured).Spec
 		if slices.Contains(append(crd.Names.ShortNames, crd.Names.Plural, crd.Names.Singular), name) {
-			q.called = append(q.called, schema.GroupKind{Group: crd.Group, Kind: crd.Names.Kind})
+			q.custom = append(q.custom, schema.GroupKind{Group: crd.Group, Kind: crd.Names.Kind})
 		}
 	}
 	return q
 }
 
-// matches reports whether an object is of the kind.
-func (q kindQuestion) matches(gvk schema.GroupVersionKind) bool {
+// matches reports whether a kind is the one of the query.
+func (q kindQuery) matches(gvk schema.GroupVersionKind) bool {
 	if version := strings.TrimSuffix(gvk.Version+"."+gvk.Group, "."); q.qualifier != "" && q.qualifier != gvk.Group && q.qualifier != version {
 		return false
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
-	return q.kind == strings.ToLower(gvk.Kind) || q.kind == plural.Resource || shortNames[q.kind] == gvk.Kind || slices.Contains(q.called, gvk.GroupKind())
+	return q.name == strings.ToLower(gvk.Kind) || q.name == plural.Resource || shortNames[q.name] == gvk.Kind || slices.Contains(q.custom, gvk.GroupKind())
 }
 
-// find finds the only object that is asked for. The error says what to ask for.
+// find returns the only object that matches a question. The error lists similar objects.
 func (e explainer) find(q Question) (found tree.Placed, err error) {
-	kind := e.kindOf(q.Kind)
-	var ofKind, named, matches []tree.Placed
+	kind := e.kindQuery(q.Kind)
+	var similar, named, matches []tree.Placed
+	var known []string // the names of all objects of the kind
 	for _, p := range e.Objects {
 		if !kind.matches(p.GroupVersionKind()) {
 			continue
 		}
-		ofKind = append(ofKind, p)
+		known = append(known, p.GetName())
+		if strings.Contains(p.GetName(), q.Name) {
+			similar = append(similar, p)
+		}
 		if p.GetName() != q.Name {
 			continue
 		}
 		named = append(named, p)
-		if q.isIn(p.GetNamespace()) {
+		if q.matchesNamespace(p.GetNamespace()) {
 			matches = append(matches, p)
 		}
 	}
@@ -76,40 +79,24 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
-		return found, fmt.Errorf("%s/%s is several objects of %s: %s; say which with -n NAMESPACE, or KIND.GROUP", q.Kind, q.Name, e.Environment, names(matches))
+		return found, fmt.Errorf("%s/%s matches several objects of %s: %s; add -n NAMESPACE, or write KIND.GROUP", q.Kind, q.Name, e.Environment, list(matches))
 	case len(named) > 0:
-		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", q.Kind, q.Name, q.Namespace, e.Environment, names(named))
+		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", q.Kind, q.Name, q.Namespace, e.Environment, list(named))
+	case len(similar) > 0:
+		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", q.Kind, q.Name, e.Environment, list(similar))
 	}
-	return found, e.notFound(q, ofKind)
+	return found, fmt.Errorf("no %s %s in %s%s", q.Kind, q.Name, e.Environment, manifest.DidYouMean(q.Name, known))
 }
 
-// notFound returns the error of an object that an environment does not have, with similar names
-// of the kind.
-func (e explainer) notFound(q Question, ofKind []tree.Placed) error {
-	var near []tree.Placed
-	known := make([]string, 0, len(ofKind))
-	for _, p := range ofKind {
-		known = append(known, p.GetName())
-		if strings.Contains(p.GetName(), q.Name) {
-			near = append(near, p)
-		}
-	}
-	hint := manifest.DidYouMean(q.Name, known)
-	if len(near) > 0 {
-		hint = ": did you mean " + names(near) + "?"
-	}
-	return fmt.Errorf("no %s %s in %s%s", q.Kind, q.Name, e.Environment, hint)
-}
-
-// names lists the names of the first objects, as people can ask for them.
-func names(objects []tree.Placed) string {
+// list lists the first objects as arguments of the command.
+func list(objects []tree.Placed) string {
 	const most = 10
-	list := make([]string, len(objects))
+	arguments := make([]string, len(objects))
 	for i, p := range objects {
-		list[i] = strings.ToLower(p.GroupVersionKind().GroupKind().String()) + "/" + p.GetName()
+		arguments[i] = strings.ToLower(p.GroupVersionKind().GroupKind().String()) + "/" + p.GetName()
 		if p.GetNamespace() != "" {
-			list[i] += " -n " + p.GetNamespace()
+			arguments[i] += " -n " + p.GetNamespace()
 		}
 	}
-	return manifest.FirstOf(most, list)
+	return manifest.FirstOf(most, arguments)
 }
