@@ -1,4 +1,4 @@
-// Command controller is the controller of Gatehouse's kinds.
+// Command controller runs the controllers of Gatehouse's kinds.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command render writes the manifests of environments; `render --help` says how.
+// Command render renders the manifests of environments. See `render --help`.
 package main
 
 import (

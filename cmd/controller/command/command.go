@@ -1,4 +1,4 @@
-// Package command is the program of the controller, for any list of kinds.
+// Package command implements the controller's program for any list of kinds.
 package command
 
 import (
@@ -20,7 +20,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Main runs the program with controllers, one for each kind. It exits with 1 on an error.
+// Main runs the program with one controller for each kind, and exits with 1 on an error.
 func Main(controllers ...setup.Controller) {
 	if err := execute(controllers); err != nil {
 		fmt.Fprintln(os.Stderr, "controller:", err)
@@ -43,7 +43,7 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 		Use:   "controller",
 		Short: "Write the status of " + kinds.String(),
 		Long:  describe(kinds),
-		Example: `  # Against the cluster of the current context, as the ServiceAccount that may open gates
+		Example: `  # Run against the cluster of the current context, as the controller's ServiceAccount
   controller --as system:serviceaccount:gatehouse-system:gatehouse-controller`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
@@ -56,16 +56,16 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&options.LeaderElect, "leader-elect", false, "let one of several replicas act, while the others stand by")
-	flags.StringVar(&options.LeaderElectNamespace, "leader-election-namespace", "", "`namespace` of the Lease (default that of the controller's own Pod)")
-	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", ":8443", "`host:port` that serves metrics; 0 for none")
-	flags.BoolVar(&options.MetricsSecure, "metrics-secure", true, "serve metrics over HTTPS, to clients that the API server authorizes")
-	flags.StringVar(&options.ProbeAddress, "health-probe-bind-address", ":8081", "`host:port` that serves /healthz and /readyz; 0 for none")
-	flags.BoolVar(&options.EnableHTTP2, "enable-http2", false, "serve metrics over HTTP/2 too")
-	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "watch these `namespaces` only")
-	flags.IntVar(&options.Concurrency, "concurrency", 20, "reconcile this many objects of a kind at a time")
-	flags.StringVar(&options.As, "as", "", "`user` to impersonate: the ServiceAccount of the controller, system:serviceaccount:NAMESPACE:NAME, as the API server lets nobody else open gates (default that of the kubeconfig)")
-	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute, "how long objects that were rendered from a spec may be missing before the status is Stalled")
+	flags.BoolVar(&options.LeaderElect, "leader-elect", false, "elect one active replica; the others stand by")
+	flags.StringVar(&options.LeaderElectNamespace, "leader-election-namespace", "", "`namespace` of the Lease (default: the namespace of the controller's Pod)")
+	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", ":8443", "`host:port` for metrics; 0 disables it")
+	flags.BoolVar(&options.MetricsSecure, "metrics-secure", true, "serve metrics over HTTPS, only to clients that the API server authorizes")
+	flags.StringVar(&options.ProbeAddress, "health-probe-bind-address", ":8081", "`host:port` for /healthz and /readyz; 0 disables it")
+	flags.BoolVar(&options.EnableHTTP2, "enable-http2", false, "also serve metrics over HTTP/2")
+	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "watch only these `namespaces` (default: all)")
+	flags.IntVar(&options.Concurrency, "concurrency", 20, "number of objects of a kind to reconcile in parallel")
+	flags.StringVar(&options.As, "as", "", "`user` to impersonate (default: the user of the kubeconfig); only the controller's ServiceAccount, system:serviceaccount:NAMESPACE:NAME, may open gates")
+	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute, "how long rendered objects may be missing before the status is Stalled")
 	ctrlconfig.RegisterFlags(goFlags)
 	logging.BindFlags(goFlags)
 	flags.AddGoFlagSet(goFlags)
@@ -74,12 +74,12 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 	return cmd
 }
 
-// describe returns what the controller does for kinds.
+// describe describes the controller for its help.
 func describe(kinds *registry.Kinds) string {
-	text := "Write the status of each object that is " + kinds.String() + ", from the state of the objects\nthat it was rendered to."
+	text := "Write the status of each object that is " + kinds.String() + ", from the state of its\nrendered objects."
 	for i := range kinds.All {
 		if k := &kinds.All[i]; k.Gate() != "" {
-			text += fmt.Sprintf("\nOpen the scheduling gate %s of the Pod of each %s that is due.", k.Gate(), k.GVK().Kind)
+			text += fmt.Sprintf("\nOpen the scheduling gate %s of the Pod of each due %s.", k.Gate(), k.GVK().Kind)
 		}
 	}
 	return text

@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// output returns what the program of controllers prints.
+// output returns the output of the program.
 func output(t *testing.T, controllers []setup.Controller, args ...string) (string, error) {
 	t.Helper()
 	kinds, err := controller.Kinds(controllers)
@@ -39,7 +39,7 @@ func TestHelpNamesTheKinds(t *testing.T) {
 	}
 }
 
-func TestRBAC(t *testing.T) {
+func TestRBACPrintsTheCommittedRoles(t *testing.T) {
 	want, err := os.ReadFile("../../../environments/base/gatehouse/role.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -48,12 +48,12 @@ func TestRBAC(t *testing.T) {
 		t.Errorf("%v: %s", err, got)
 	}
 	if _, err := output(t, gatehouse.Controllers, "rbac", "At"); err == nil {
-		t.Error("an argument too many is no error")
+		t.Error("no error for an extra argument")
 	}
 }
 
-func TestKindsAreChecked(t *testing.T) {
+func TestDuplicateKindIsAnError(t *testing.T) {
 	if err := execute([]setup.Controller{gatehouse.Controllers[0], gatehouse.Controllers[0]}); err == nil {
-		t.Error("one kind twice is no error")
+		t.Error("no error for a duplicate kind")
 	}
 }

@@ -10,8 +10,8 @@ import (
 func newRBACCommand(kinds *registry.Kinds) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rbac",
-		Short:   "Print the ClusterRole and the Role that the controller needs",
-		Example: "  controller rbac > environments/base/gatehouse/role.yaml",
+		Short:   "Print the controller's ClusterRole and Role",
+		Example: "  # Update the rights of the controller\n  controller rbac > environments/base/gatehouse/role.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			manifest, err := rbac.Manifest(kinds)

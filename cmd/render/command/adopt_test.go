@@ -15,8 +15,8 @@ import (
 // transcript matches a block of a page with commands and their output.
 var transcript = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
 
-// What docs/adopt.md shows is what happens in a repository of other people.
-func TestAdoptTranscript(t *testing.T) {
+// The repository podinfo has the layout of many existing repositories.
+func TestAdoptPageShowsRealOutput(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/adopt.md")
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// printWhatToRun prints, after a check, the command that writes what the check has shown.
-func printWhatToRun(out, errOut io.Writer, update *render.Update, f flags) {
+// printRenderCommand prints the command that fixes the differences of a check.
+func printRenderCommand(out, errOut io.Writer, update *render.Update, f flags) {
 	if !f.check || update.Failed() || !update.Changes() {
 		return
 	}
@@ -23,7 +23,7 @@ func printWhatToRun(out, errOut io.Writer, update *render.Update, f flags) {
 	fmt.Fprintln(errOut, message)
 }
 
-// plainWord matches text that a shell takes for one word.
+// plainWord matches one word of a shell that needs no quotes.
 var plainWord = regexp.MustCompile(`^[-\w./:@%+=,]+$`)
 
 // renderCommand returns the command that renders the same environments.
@@ -37,16 +37,16 @@ func selectionFlags(selection render.Selection, root string) (words []string) {
 		words = append(words, "--all")
 	}
 	for _, name := range selection.Names {
-		words = append(words, "--env", word(name))
+		words = append(words, "--env", quote(name))
 	}
 	if root != "" {
-		words = append(words, "--root", word(root))
+		words = append(words, "--root", quote(root))
 	}
 	return words
 }
 
-// word quotes text as one word for a shell.
-func word(text string) string {
+// quote quotes text as one word for a shell.
+func quote(text string) string {
 	if plainWord.MatchString(text) {
 		return text
 	}

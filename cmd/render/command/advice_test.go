@@ -23,9 +23,9 @@ func TestOrphansFailACheck(t *testing.T) {
 		want []string
 	}{
 		{"--all", 0, []string{old, mine}},
-		{"--all --check", exitDiffers, []string{old, mine, "2 paths below rendered/ that render did not write"}},
-		{"--all --check --strict", exitDiffers, []string{old, mine, "2 paths below rendered/ that render did not write"}},
-		{"--env prod --check", exitDiffers, []string{mine, "1 path below rendered/ that render did not write"}},
+		{"--all --check", exitDiffers, []string{old, mine, "2 paths in rendered/ that render did not write"}},
+		{"--all --check --strict", exitDiffers, []string{old, mine, "2 paths in rendered/ that render did not write"}},
+		{"--env prod --check", exitDiffers, []string{mine, "1 path in rendered/ that render did not write"}},
 		{"--env prod", 0, []string{mine}},
 		{"--env prod --strict", exitError, []string{mine, "error: 1 problem, nothing was written"}},
 	} {
@@ -58,7 +58,7 @@ func TestOrphansFailACheck(t *testing.T) {
 	}
 }
 
-func TestCheckSaysWhatToRun(t *testing.T) {
+func TestCheckPrintsTheRenderCommand(t *testing.T) {
 	root := repository(t)
 	for _, test := range []struct {
 		flags flags
@@ -85,7 +85,7 @@ func TestCheckSaysWhatToRun(t *testing.T) {
 	}
 }
 
-func TestAnnotationsSayWhyACheckFails(t *testing.T) {
+func TestAnnotationsExplainAFailedCheck(t *testing.T) {
 	root := repository(t)
 	t.Setenv("GITHUB_WORKSPACE", root)
 	out, errOut, code, err := execute("--all", "--check", "-o", "github", "--root", root)

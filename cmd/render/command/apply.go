@@ -26,9 +26,9 @@ type applyFlags struct {
 	cluster.Target
 	root    string
 	output  string
-	counted []apply.Action // the actions that the summary counts
+	counted []apply.Action // actions in the summary
 
-	kubernetes string // the version that the environment says; empty where it says none
+	kubernetes string // the Kubernetes version of the environment, if it declares one
 }
 
 func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
@@ -36,58 +36,56 @@ func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply --env NAME",
 		Short: "Apply rendered/NAME to a cluster, and wait until it is ready",
-		Long: `Apply applies rendered/NAME, as it is in the work tree, to the cluster of the
-kubeconfig's current context, where there is neither Flux nor Argo CD. It creates and
-changes by server-side apply, deletes what it applied before and git has no more, and
-waits until all is ready.` + aboutGates(kinds, ` The Pod of %s is created where it is absent, and never
-touched again.`) + `
+		Long: `Apply rendered/NAME, from the work tree, to the cluster of the current context. Use it
+in clusters without Flux and Argo CD. Apply uses server-side apply, prunes objects that
+are no longer in rendered/NAME, and waits until all objects are ready.` + aboutGates(kinds, `
+The Pod of %s is created if it is missing, and never changed.`) + `
 
-First it asks the cluster about all of it, and where anything is refused, nothing is
-written. It takes no field from somebody else, unless --force-conflicts is there, and
-no object that belongs to another environment, Flux, Argo CD, Helm or a controller. What
-it applied is in an inventory, the ConfigMap gatehouse-NAME in namespace default: killed
-at any instant, applying again completes it. Of two runs for one environment at the same time,
-the later one wins, and the other stops with an error.
+A dry run of all objects comes first: if the cluster refuses one, nothing is written.
+Apply never overwrites others' fields without --force-conflicts, and never changes
+objects of other environments, Flux, Argo CD, Helm or controllers. An inventory, the
+ConfigMap gatehouse-NAME in namespace default, lists the applied objects. If apply is
+interrupted, run it again. If two runs overlap, the later one wins, and the other fails.
 ` + aboutGates(kinds, `
-Once its Pod is armed %s is ready, and stays so, whatever comes of it.
+Once its Pod is armed, %s is ready, and stays ready even if its command fails.
 `) + `
-Exit codes: 0 done; 2 error, which says whether anything was applied, or not ready in
-time.`,
-		Example: `  # What would be done?
+Exit codes: 0 success; 2 error, or not ready in time. The error says whether anything
+was applied.`,
+		Example: `  # Show what would change
   render apply --env dev --dry-run
 
-  # Apply, and wait for up to five minutes until it is ready
+  # Apply, and wait up to five minutes until it is ready
   render apply --env dev
 
-  # To the cluster of another context
+  # Apply to the cluster of another context
   render apply --env dev --context kind-dev
 
-  # What was done, for a script
+  # List the changed objects
   render apply --env dev -o json | jq -r '.objects[] | select(.action != "unchanged") | .name'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runApply(cmd, f) },
 	}
 	addApplyFlags(cmd, &f)
-	cmd.Flags().BoolVar(&f.ForceConflicts, "force-conflicts", false, "take fields back from those who changed them, and objects from kubectl")
+	cmd.Flags().BoolVar(&f.ForceConflicts, "force-conflicts", false, "overwrite fields of other field managers, and take over objects of kubectl")
 	return cmd
 }
 
-// addApplyFlags adds the flags that applying and deleting have in common.
+// addApplyFlags adds the common flags of apply and delete.
 func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
 	addEnvironmentFlag(cmd, &f.Environment)
 	_ = cmd.MarkFlagRequired("env")
 	addRootFlag(cmd, &f.root)
 	addClusterFlags(cmd, &f.Target)
-	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "ask the cluster what would be done, and do nothing")
-	cmd.Flags().BoolVar(&f.Wait, "wait", true, "wait until it is ready, and what is deleted is gone")
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long to wait, like 90s or 5m")
+	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would change, by a server-side dry run")
+	cmd.Flags().BoolVar(&f.Wait, "wait", true, "wait until objects are ready, and deleted ones are gone")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long to wait for readiness, like 90s or 5m")
 	addOutputFlag(cmd, &f.output, textOrJSON)
 }
 
 func runApply(cmd *cobra.Command, f applyFlags) error {
 	r := newApplyReport(cmd, &f)
 	var manifests []manifest.Object
-	var problems []manifest.Problem // errors, or warnings of what is left out
+	var problems []manifest.Problem // errors, or warnings about skipped objects
 	err := inRepository(cmd, f.Kinds, f.root, nil, func(repository *render.Repository, p *progress) (err error) {
 		f.Repository = origin(cmd.Context(), repository)
 		if f.kubernetes, _, err = repository.RenderedFor(f.Environment); err != nil {
@@ -105,7 +103,7 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 	})
 }
 
-// origin identifies the git repository; it is empty where that is not known.
+// origin identifies the git repository. It is empty if git does not know.
 func origin(ctx context.Context, repository *render.Repository) string {
 	work, err := git.Open(ctx, repository.Dir())
 	if err != nil {
@@ -114,10 +112,10 @@ func origin(ctx context.Context, repository *render.Repository) string {
 	return work.Origin(ctx)
 }
 
-// run connects to the cluster, does something there and prints what was done.
+// run connects to the cluster, calls do and prints the report.
 func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest.Problem, do func(context.Context, *cluster.Cluster, apply.Options) ([]manifest.Problem, error)) error {
 	if f.Timeout <= 0 {
-		return errors.New("--timeout: write how long to wait, like 90s or 5m; --wait=false does not wait")
+		return errors.New("--timeout must be positive, like 90s or 5m; use --wait=false to skip waiting")
 	}
 	p := newProgress(cmd.ErrOrStderr(), "connecting to the cluster")
 	defer p.stop()
@@ -138,7 +136,7 @@ func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest
 	return r.end(slices.Concat(warnings, c.VersionWarnings(f.Environment, f.kubernetes), problems), err)
 }
 
-// applyReport reports what was done in a cluster, for people and programs.
+// applyReport lists the changes of a cluster, for people and programs.
 type applyReport struct {
 	Environment string             `json:"environment"`
 	Cluster     string             `json:"cluster"`
@@ -155,7 +153,7 @@ func newApplyReport(cmd *cobra.Command, f *applyFlags) *applyReport {
 	return &applyReport{Environment: f.Environment, DryRun: f.DryRun, Objects: []apply.Change{}, cmd: cmd, flags: f}
 }
 
-// add notes what was done about an object, and prints it where it is a change.
+// add records an object, and prints it if it changed.
 func (r *applyReport) add(change apply.Change, p *progress) {
 	r.Objects = append(r.Objects, change)
 	if r.flags.output == "text" && change.Action != apply.Unchanged {
@@ -172,7 +170,7 @@ func (r *applyReport) dryRun() string {
 	return ""
 }
 
-// end prints what is left to say.
+// end prints problems and the summary.
 func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	r.Errors, r.Warnings = manifest.SplitProblems(problems)
 	out, errOut := r.cmd.OutOrStdout(), r.cmd.ErrOrStderr()
@@ -196,12 +194,12 @@ func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	case len(r.Errors) > 0 && len(r.Objects) == 0:
 		return fmt.Errorf("%s, nothing was written", count(len(r.Errors), "problem"))
 	case len(r.Errors) > 0:
-		return fmt.Errorf("%s, what was done stays: running this again completes it", count(len(r.Errors), "problem"))
+		return fmt.Errorf("%s, earlier changes stay: run this again to complete them", count(len(r.Errors), "problem"))
 	}
 	return nil
 }
 
-// summary counts what was done.
+// summary counts the objects of each action.
 func (r *applyReport) summary() string {
 	counts := map[apply.Action]int{}
 	for _, change := range r.Objects {

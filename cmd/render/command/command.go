@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/render/memo"
 )
 
-// The exit codes are those of `kubectl diff` and `diff`.
+// The exit codes follow `kubectl diff` and `diff`.
 const (
 	exitDiffers = 1
 	exitError   = 2
@@ -35,39 +35,39 @@ type flags struct {
 	memo   *memo.Memo // see render.Repository
 }
 
-// newCommand returns the program for kinds. Args are the command line before it is parsed.
+// newCommand returns the command render for kinds. args are its unparsed arguments.
 func newCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "render (--env NAME... | --all)",
-		Short: "Write the manifests of environments",
-		Long: `Render builds environments/NAME with kustomize, expands each object in it that is
-` + kinds.String() + `, checks everything as the API server would, and
-writes one object a file to rendered/NAME, for Argo CD or Flux to sync.
+		Short: "Render the manifests of environments",
+		Long: `Build environments/NAME with kustomize, expand each object that is
+` + kinds.String() + `, check all objects as the API server would, and
+write one object per file to rendered/NAME, for Argo CD or Flux to sync.
 
-A warning is about what the API server accepts, but people may not have meant.
+A warning is about something that the API server accepts but that may be a mistake.
 
-With --watch it renders again within half a second of each change, until Ctrl-C. The
-next change undoes edits in rendered/. Some network file systems, and containers on
-macOS and Windows, do not report changes: render there without --watch.
+With --watch, render again within half a second of each change, until Ctrl-C. The next
+change undoes edits in rendered/. Some network file systems, and containers on macOS
+and Windows, do not report changes: do not use --watch there.
 
-Exit codes: 0 done, or with --check nothing to do; 1 with --check, rendered/ is
-not what rendering would write, or has files that no index lists; 2 error: no file
-was changed, unless the error says which, as when the disk fails: rendering again
-completes it. Ctrl-C ends --watch with 130.`,
-		Example: `  # Write rendered/prod
+Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
+rendered/ is out of date, or has files that no index lists; 2 error; 130 --watch ended
+by Ctrl-C. On an error nothing is written. If the disk fails midway, the error lists
+the changed files; render again.`,
+		Example: `  # Render rendered/prod
   render --env prod
 
-  # While editing: render on each change
+  # Render again on each change
   render --env prod --watch
 
-  # In CI: fail with a diff unless what is committed is what is rendered
+  # In CI, fail with a diff if rendered/ is out of date
   render --all --check
 
-  # In a GitHub workflow: show errors and warnings in the pull request
+  # In a GitHub workflow, show errors and warnings in the pull request
   render --all --check -o github
 
-  # List the files that were written
+  # List the written files
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
 		Args:          environmentsAreFlags,
 		Version:       programVersions().String(),
@@ -77,25 +77,24 @@ completes it. Ctrl-C ends --watch with 130.`,
 
 		SuggestionsMinimumDistance: 2,
 	}
-	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune those that no longer exist")
+	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune removed ones")
 	addRootFlag(cmd, &f.root)
-	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit 1 if rendered/ is not up to date")
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "make each warning an error, also those that come with time")
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again on each change of a file that was read, until Ctrl-C")
-	cmd.Flags().Bool("version", false, "print the version, as the command version does")
+	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit with 1 if rendered/ is out of date")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "treat warnings as errors, including warnings that depend on today's date")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again whenever a source file changes, until Ctrl-C")
+	cmd.Flags().Bool("version", false, "print the version, like render version")
 	cmd.SetVersionTemplate(cmd.Version)
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
 	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	return cmd
 }
 
-// environmentsAreFlags returns an error for arguments that are not commands: most of those that
-// people write are environments.
+// environmentsAreFlags returns an error for an unknown command, which is usually an environment.
 func environmentsAreFlags(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := "an environment is written as --env NAME"
+	hint := "name an environment with --env NAME"
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %q?", near[0])
 	}
@@ -109,12 +108,12 @@ func runRender(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {
 	return renderOnce(cmd, kinds, f, nil)
 }
 
-// renderOnce renders environments. It tells look, unless that is nil, what it reads.
+// renderOnce renders environments. It calls look, unless nil, with each path that it reads.
 func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(name string)) error {
 	lock := (*render.Repository).RLock
 	if !f.check {
 		lock = (*render.Repository).Lock
-		signal.Ignore(syscall.SIGPIPE) // a reader of the report that goes away must not interrupt the writes
+		signal.Ignore(syscall.SIGPIPE) // a closed pipe must not interrupt the writes
 	}
 	return inRepository(cmd, kinds, f.root, lock, func(repository *render.Repository, p *progress) error {
 		repository.Look, repository.Memo = look, f.memo
@@ -122,8 +121,8 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 	})
 }
 
-// updateRendered renders environments and, unless it only checks, writes them. All that can fail comes
-// before the first change, printing the report included.
+// updateRendered renders environments and, without --check, writes them. All steps that can fail, printing
+// the report included, precede the first change.
 func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
 	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) { p.step(environment + ": " + step) })
 	if err != nil {
@@ -143,7 +142,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	if err := printUpdate(cmd, repository, update, f); err != nil {
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
-	printWhatToRun(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
+	printRenderCommand(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
 	switch {
 	case update.Failed():
 		return exitCode(exitError)
@@ -166,9 +165,8 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
-// inRepository opens a repository and calls do, under a lock unless that is nil: it waits for other runs.
-// The progress shows until do stops it or returns. Help, version and completion do not come here, and so
-// do not wait for the check of the kinds.
+// inRepository opens a repository, takes the lock, if any, and calls do. The progress shows until do stops
+// it or returns. Help, version and completion skip the slow check of the kinds here.
 func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock func(*render.Repository, context.Context) (unlock func(), err error), do func(*render.Repository, *progress) error) error {
 	if err := kinds.Check(); err != nil {
 		return err
@@ -192,7 +190,7 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock f
 	return do(repository, p)
 }
 
-// openRepository opens the repository in a folder or, where that is empty, the nearest at or above the
+// openRepository opens the repository at root or, if root is empty, the nearest one at or above the
 // working folder.
 func openRepository(root string, kinds *registry.Kinds) (*render.Repository, error) {
 	if root == "" {
@@ -204,10 +202,10 @@ func openRepository(root string, kinds *registry.Kinds) (*render.Repository, err
 	return render.Open(root, kinds)
 }
 
-// completeEnvironments returns the environments of the repository; none without a repository.
+// completeEnvironments completes the names of environments. It completes nothing without a repository.
 func completeEnvironments(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 	root, _ := cmd.Flags().GetString("root")
-	if repository, err := openRepository(root, nil); err == nil { // names depend on no kinds
+	if repository, err := openRepository(root, nil); err == nil { // the kinds do not matter for names
 		defer repository.Close()
 		names, _ = repository.Environments()
 	}

@@ -62,7 +62,7 @@ func TestExitCodes(t *testing.T) {
 	step("missing", exitError, "", "environments/nope: no such environment", "--env", "nope")
 }
 
-func TestJSON(t *testing.T) {
+func TestJSONReportHasNoNulls(t *testing.T) {
 	root := repository(t)
 	out, _, code, err := execute("--all", "--root", root, "-o", "json")
 	var report report
@@ -74,10 +74,10 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestFlags(t *testing.T) {
+func TestInvalidFlagsAreErrors(t *testing.T) {
 	for want, args := range map[string][]string{
 		"which environment? write --": {},
-		"write text, json or github":  {"--all", "-o", "xml"},
+		"use text, json or github":    {"--all", "-o", "xml"},
 		"is not the name":             {"--env", "../prod", "--root", repository(t)},
 		"environments build on":       {"--env", "base", "--root", repository(t)},
 		"has no folder environments":  {"--all", "--root", t.TempDir()},

@@ -14,19 +14,19 @@ func newDeleteCommand(kinds *registry.Kinds) *cobra.Command {
 	f := applyFlags{Options: apply.Options{Kinds: kinds}, counted: []apply.Action{apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "delete --env NAME",
-		Short: "Delete from a cluster what render apply applied there",
-		Long: `Delete deletes what the inventory of an environment has, which render apply keeps in the
-cluster, and then the inventory. git may have the environment or not.
+		Short: "Delete the objects that render apply applied to a cluster",
+		Long: `Delete the objects in an environment's inventory, which render apply keeps in the
+cluster, and then the inventory. The environment need not exist in git any more.
 
-It leaves what others applied as well. A Namespace is deleted only when there is nothing
-else in it, a CustomResourceDefinition when there is no other object of its kind: else a
-warning says so, and deleting again completes it.` + aboutGates(kinds, "\nThe Pod of %s that runs is stopped.") + `
+Objects that others applied too stay. A Namespace is deleted only if it has no other
+objects, and a CustomResourceDefinition only if no other objects of its kind exist:
+otherwise a warning says so, and you can delete again later.` + aboutGates(kinds, "\nA running Pod of %s is stopped.") + `
 
-Exit codes: 0 done; 2 error, or not gone in time.`,
-		Example: `  # What would be deleted?
+Exit codes: 0 success; 2 error, or not gone in time.`,
+		Example: `  # Show what would be deleted
   render delete --env dev --dry-run
 
-  # Delete it, and wait until it is gone
+  # Delete, and wait until the objects are gone
   render delete --env dev`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDelete(cmd, f) },
@@ -39,7 +39,7 @@ func runDelete(cmd *cobra.Command, f applyFlags) error {
 	if !render.IsEnvironmentName(f.Environment) {
 		return fmt.Errorf("%q is not the name of an environment", f.Environment)
 	}
-	if repository, err := openRepository(f.root, nil); err == nil { // it takes none
+	if repository, err := openRepository(f.root, nil); err == nil { // delete works without a repository
 		defer repository.Close()
 		f.Repository = origin(cmd.Context(), repository)
 	}

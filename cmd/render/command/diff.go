@@ -35,45 +35,44 @@ func newDiffCommand(kinds *registry.Kinds) *cobra.Command {
 	var f diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff (--env NAME... | --all | --base REVISION | --env NAME... --live)",
-		Short: "Show what rendering would change, or a sync, object by object",
-		Long: `Diff renders environments, writes nothing, and shows how their objects differ from
-those in rendered/. The order of fields and how files are formatted do not count.
+		Short: "Show what rendering or a sync would change, object by object",
+		Long: `Render environments without writing them, and show how their objects differ from
+rendered/. The order of fields and the format of files do not matter.
 
-With --base it compares with what is committed at a revision of git, as a pull
-request does: with the last commit that REVISION and HEAD have in common or, where
-they have none, as with a branch that render publishes to, with REVISION itself.
+With --base, compare with a commit in git, as a pull request does: the merge base of
+REVISION and HEAD or, if they share no history, REVISION itself.
 
-With --live it compares with a cluster, and changes nothing there: a dry run says what
-the API server would make of each object, applied as the tool applied it before. What
-the API server adds is no difference` + aboutGates(kinds, ", nor is a Pod of %s that started") + `.
-A note says who set a field that a sync would set back. Objects that the tool would
-prune show as removed. What SOPS encrypted is not compared, and a warning says so. You
+With --live, compare with a cluster by server-side dry runs, which change nothing. They
+apply each object as the tool did before, so defaults and other additions of the API
+server are not differences.` + aboutGates(kinds, " A started Pod of %s is not compared.") + ` A note
+names the field manager of each field that a sync would reset. Objects that the tool
+would prune show as removed. Objects encrypted by SOPS are skipped with a warning. You
 need the rights to get, list and patch objects, and to create missing ones.
 
-KUBECTL_EXTERNAL_DIFF names a program to show differences, as for kubectl diff.
+KUBECTL_EXTERNAL_DIFF selects your own diff program, as for kubectl diff.
 
-Exit codes: 0 no differences; 1 differences; over 1 error.`,
-		Example: `  # What would "render --env prod" change?
+Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
+		Example: `  # Show what "render --env prod" would change
   render diff --env prod
 
-  # What does this branch change in all environments?
+  # Show what this branch changes in all environments
   render diff --base origin/main
 
-  # The same as a comment for a pull request: first what happens to the cluster
+  # Print a pull request comment that begins with the effects on clusters
   render diff --base origin/main -o markdown
 
-  # What would the next sync change in the cluster, and what would it prune?
+  # Show what the next sync would change and prune in the cluster
   render diff --env prod --live
 
-  # In two columns
+  # Show the differences side by side
   KUBECTL_EXTERNAL_DIFF="diff -y" render diff --all`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, and those that are gone (with --base the default)")
+	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, including removed ones (the default with --base)")
 	addRootFlag(cmd, &f.root)
-	cmd.Flags().StringVar(&f.base, "base", "", "compare with what is committed at a revision of git, as a pull request into it does")
-	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by dry runs")
+	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
+	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	addClusterFlags(cmd, &f.target)
 	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
 	return cmd
@@ -81,7 +80,7 @@ Exit codes: 0 no differences; 1 differences; over 1 error.`,
 
 func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	if cmd.Flags().Changed("base") && f.base == "" {
-		return errors.New("--base is empty: write a branch, a tag or a commit; in CI, look at the variable that is to have it")
+		return errors.New("--base is empty: specify a branch, a tag or a commit; in CI, check the variable that you pass")
 	}
 	if err := checkLive(cmd, f); err != nil {
 		return err
@@ -104,21 +103,21 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	})
 }
 
-// checkLive returns an error where a flag cannot be used with --live, or without it.
+// checkLive checks the combination of --live with other flags.
 func checkLive(cmd *cobra.Command, f diffFlags) error {
 	changed := cmd.Flags().Changed
 	switch {
 	case f.live && changed("base"):
-		return errors.New("--live compares with a cluster, and --base with a commit: leave out one of them")
+		return errors.New("--live compares with a cluster, and --base with a commit: omit one of them")
 	case f.live && len(f.Names) == 0:
-		return errors.New("--live compares with one cluster: write --env NAME for each environment that it has")
+		return errors.New("--live compares with one cluster: specify its environments with --env NAME")
 	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
-		return errors.New("--kubeconfig and --context say with which cluster to compare: write --live, too, or leave them out")
+		return errors.New("--kubeconfig and --context need --live: add it, or omit them")
 	}
 	return nil
 }
 
-// diffLive compares with the cluster. It prints the warnings of the API server first.
+// diffLive compares with the cluster, and prints the warnings of the API server.
 func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress, progress func(environment, step string)) (*diff.Diff, error) {
 	p.step("connecting to the cluster")
 	var warnings bytes.Buffer
@@ -132,7 +131,7 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 	return d, err
 }
 
-// printDifferences prints a diff. Its error is the exit code: whether anything differs.
+// printDifferences prints a diff. It returns the exit code as an error.
 func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFlags) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	environments := make([]environmentReport, len(d.Environments))
@@ -180,8 +179,8 @@ func printDiffs(out io.Writer, d *diff.Diff) error {
 	return w.Flush()
 }
 
-// printByProgram shows changes by a program, after the notes, which the program does not get. Its
-// error is the exit code of the program.
+// printByProgram prints the notes and runs an external diff program. It returns the exit code of the
+// program as an error.
 func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) error {
 	for _, c := range changes {
 		for _, note := range c.Notes {
@@ -197,22 +196,22 @@ func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) e
 
 // reviewReport is a review as JSON.
 type reviewReport struct {
-	// Base is the commit that was compared with; empty for the work tree.
+	// Base is the commit of the comparison, or empty for the work tree.
 	Base string `json:"base,omitempty"`
 	*review.Review
-	// Errors has the reasons why there is no review of an environment.
+	// Errors has the errors of environments that do not render.
 	Errors   []manifest.Problem `json:"errors"`
 	Warnings []manifest.Problem `json:"warnings"`
 }
 
-// The sizes of the longest comments that hosts accept, in bytes.
+// The longest comments that hosts accept, in bytes.
 // https://docs.gitlab.com/administration/instance_limits/#size-of-comments-and-descriptions-of-issues-merge-requests-and-epics
 const (
 	gitHubComment = 65536
 	gitLabComment = 1000000
 )
 
-// comment returns a review as a comment: for GitLab in its CI, else for GitHub.
+// comment returns a review as a comment for GitLab, in GitLab CI, or for GitHub.
 func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	limit := gitHubComment
 	if os.Getenv("GITLAB_CI") != "" {
@@ -224,13 +223,13 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	return review.New(d.Environments, now).Markdown(limit, f.command(d.Base))
 }
 
-// command returns a command that shows the same differences. It names the commit, as HEAD^ may
-// be another in another clone.
+// command returns a command that shows the same differences in any clone, where revisions like HEAD^
+// may differ.
 func (f diffFlags) command(base string) string {
 	words, selection := []string{"render", "diff"}, f.Selection
 	if base != "" {
 		words = append(words, "--base", fmt.Sprintf("%.12s", base))
-		selection.All = false // which is the default
+		selection.All = false // the default with --base
 	}
 	words = append(words, selectionFlags(selection, f.root)...)
 	if f.live {

@@ -14,17 +14,17 @@ import (
 	"example.com/gatehouse/render/verbs/cluster"
 )
 
-// addRootFlag adds the flag that selects the repository.
+// addRootFlag adds --root, the folder of the repository.
 func addRootFlag(cmd *cobra.Command, root *string) {
-	cmd.Flags().StringVar(root, "root", "", "the folder that holds environments/ (default: the nearest at or above this one)")
+	cmd.Flags().StringVar(root, "root", "", "the folder with environments/ (default: the nearest one at or above the current folder)")
 	_ = cmd.MarkFlagDirname("root")
 }
 
-// addEnvironmentFlag adds the flag that selects one environment.
+// addEnvironmentFlag adds --env for one environment.
 func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
 	cmd.Flags().FuncP("env", "e", "the environment `NAME`, a folder of environments/", func(name string) error {
 		if *environment != "" {
-			return errors.New("it is there more than once: each environment takes a run of its own")
+			return errors.New("only one environment is allowed: run this once for each")
 		}
 		*environment = name
 		return nil
@@ -32,7 +32,7 @@ func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 }
 
-// addSelectionFlags adds the flags that select environments.
+// addSelectionFlags adds --env and --all.
 func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all string) {
 	cmd.Flags().StringArrayVarP(&selection.Names, "env", "e", nil, one)
 	cmd.Flags().BoolVarP(&selection.All, "all", "A", false, all)
@@ -40,25 +40,25 @@ func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all
 	cmd.MarkFlagsMutuallyExclusive("env", "all")
 }
 
-// addClusterFlags adds the flags that select the cluster.
+// addClusterFlags adds --kubeconfig and --context.
 func addClusterFlags(cmd *cobra.Command, target *cluster.Target) {
-	cmd.Flags().StringVar(&target.Kubeconfig, "kubeconfig", "", "the kubeconfig file to use (default: those in KUBECONFIG, or ~/.kube/config)")
-	cmd.Flags().StringVar(&target.Context, "context", "", "the context of the kubeconfig to use (default: the current one)")
+	cmd.Flags().StringVar(&target.Kubeconfig, "kubeconfig", "", "the kubeconfig file (default: the files in KUBECONFIG, or ~/.kube/config)")
+	cmd.Flags().StringVar(&target.Context, "context", "", "the kubeconfig context (default: the current one)")
 	_ = cmd.MarkFlagFilename("kubeconfig")
 	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return target.Contexts(), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// textOrJSON are the formats of most commands.
+// textOrJSON are the output formats of most commands.
 var textOrJSON = []string{"text", "json"}
 
-// addOutputFlag adds the flag that selects an output format, by default the first.
+// addOutputFlag adds --output. The first format is the default.
 func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
 	*output = forms[0]
-	cmd.Flags().FuncP("output", "o", fmt.Sprintf("print in this `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
+	cmd.Flags().FuncP("output", "o", fmt.Sprintf("output `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
 		if !slices.Contains(forms, form) {
-			return errors.New("write " + kind.Or(forms))
+			return errors.New("use " + kind.Or(forms))
 		}
 		*output = form
 		return nil
@@ -66,8 +66,7 @@ func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// aboutGates returns a text for a program with kinds whose Pods wait behind a gate, and puts them
-// in the place of %s; it is empty for a program without such kinds.
+// aboutGates returns text with the gated kinds in the place of %s, or nothing if no kind is gated.
 func aboutGates(kinds *registry.Kinds, text string) string {
 	gated := kinds.Gated()
 	if len(gated.All) == 0 {

@@ -15,8 +15,8 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// printGitHub prints a report for the log of a workflow: warnings and errors as commands that
-// annotate files. The files are in a folder of the workspace.
+// printGitHub prints a report to the log of a workflow, with warnings and errors as annotations of files
+// below folder.
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func printGitHub(out io.Writer, r report, folder string) error {
 	w := bufio.NewWriter(out)
@@ -58,8 +58,7 @@ func commandData(text string) string {
 	return kind.Visible(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
 }
 
-// printInert prints the diffs of a report in such a way that GitHub runs none of their lines as a
-// command.
+// printInert prints the diffs of a report so that GitHub does not run their lines as commands.
 func printInert(w io.Writer, r report) {
 	var diff strings.Builder
 	for _, e := range r.Environments {
@@ -72,10 +71,10 @@ func printInert(w io.Writer, r report) {
 	fmt.Fprintf(w, "::stop-commands::%s\n%s::%s::\n", token, diff.String(), token)
 }
 
-// folderInWorkspace returns the path of a folder in the workspace of a workflow, to which the
-// files of annotations are relative; empty where the folder is not in one.
+// folderInWorkspace returns the path of a folder relative to the workspace of a workflow, as annotations
+// need it. It is empty outside of a workspace.
 func folderInWorkspace(dir string) string {
-	workspace, _ := filepath.EvalSymlinks(os.Getenv("GITHUB_WORKSPACE")) // "" where it is none: nothing is relative to that
+	workspace, _ := filepath.EvalSymlinks(os.Getenv("GITHUB_WORKSPACE")) // if this fails, Rel fails
 	folder, err := filepath.Rel(workspace, dir)
 	if err != nil || !filepath.IsLocal(folder) {
 		return ""

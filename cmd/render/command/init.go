@@ -19,24 +19,24 @@ func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 	o := setup.Options{Kinds: kinds}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make the first environment in a git repository",
-		Long: `Init makes all that Gatehouse needs in a folder of a git repository, by default this
-one: environments/base with the kinds and the controller, one environment that builds
-on it, its rendered manifests, .gitattributes and, at the top of the git repository, a
-file for CI. It overwrites nothing; to a .gitattributes that is there it appends a line.
+		Short: "Create the first environment in a git repository",
+		Long: `Set up Gatehouse in a folder of a git repository, by default the current one: create
+environments/base with the kinds and the controller, an environment that builds on it,
+its rendered manifests, .gitattributes and, at the top of the git repository, a CI file.
+Init overwrites no file. It appends one line to an existing .gitattributes.
 
-With --from it makes an environment of a kustomize overlay that the repository has, and
-no base: nothing moves, and rendered/ has what kustomize builds there.`,
-		Example: `  # In a repository of your own
+With --from, create an environment from an existing kustomize overlay, without a base.
+The overlay stays in place, and rendered/ has its build.`,
+		Example: `  # Set up the current repository, with the environment prod
   render init
 
-  # With the controller's image from your registry, and an environment staging
+  # Create the environment staging, with the controller's image from your registry
   render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0
 
-  # For a cluster of Kubernetes 1.35
+  # Set up an environment for a Kubernetes 1.35 cluster
   render init --kubernetes 1.35
 
-  # Begin with an overlay that Flux or Argo CD syncs today, as environment staging
+  # Create the environment staging from an existing overlay
   render init --from deploy/overlays/staging`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,12 +46,12 @@ no base: nothing moves, and rendered/ has what kustomize builds there.`,
 			return runInit(cmd, root, o)
 		},
 	}
-	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment; with --from by default that of the folder")
-	cmd.Flags().StringVar(&o.From, "from", "", "an overlay in this git repository, which the environment lists instead of a base")
-	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the one of this release)")
-	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+apiserver.Oldest.String()+" (default: the newest that render knows, "+apiserver.Newest.String()+")")
-	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: the host of the remote)")
-	cmd.Flags().StringVar(&root, "root", ".", "the folder to make environments/ in")
+	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment (default with --from: the name of the folder)")
+	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay in this git repository, in place of a new base")
+	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the image of this release)")
+	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+apiserver.Oldest.String()+" (default: the newest that render supports, "+apiserver.Newest.String()+")")
+	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: from the host of the remote)")
+	cmd.Flags().StringVar(&root, "root", ".", "the folder for environments/")
 	_ = cmd.MarkFlagDirname("root")
 	_ = cmd.MarkFlagDirname("from")
 	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
@@ -75,30 +75,30 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	return nil
 }
 
-// newCommands returns the commands that add an object of each kind to an environment.
+// newCommands returns the command that adds an object, for each kind.
 func newCommands(o setup.Options) string {
 	var commands []string
 	suffix := " NAME --env " + o.Environment
 	for k := range o.Kinds.Rendered() {
 		commands = append(commands, "render new "+strings.ToLower(k.GVK().Kind)+suffix)
-		suffix = "" // it is the same for the others
+		suffix = "" // the other commands take the same flags
 	}
 	return strings.Join(commands, ", or ")
 }
 
-// printMade prints what was made, and the next steps.
-func printMade(cmd *cobra.Command, made *setup.Made, o setup.Options) {
+// printMade prints the new files and the next steps.
+func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	printProblems(cmd.ErrOrStderr(), made.Warnings)
 	out := cmd.OutOrStdout()
 	for _, file := range made.Files {
 		if file == made.Appended {
-			file += " (a line more)"
+			file += " (one line added)"
 		}
 		fmt.Fprintln(out, file)
 	}
-	commit := "commit that"
-	if made.ToSet != "" {
-		commit = "set " + made.ToSet + " in " + made.CIFile + ", and commit"
+	commit := "commit the files"
+	if made.Placeholders != "" {
+		commit = "set " + made.Placeholders + " in " + made.CIFile + ", and commit"
 	}
 	if made.Include != "" {
 		fmt.Fprintf(out, "add to %s under include: - local: %s\n", made.Include, made.CIFile)
@@ -108,7 +108,7 @@ func printMade(cmd *cobra.Command, made *setup.Made, o setup.Options) {
 	}
 	fmt.Fprintf(out, "then: %s\n", commit)
 	if made.Base != "" {
-		fmt.Fprintf(out, "then: build the controller's image, and name it, with its digest, under images: of %s\n", made.Base)
+		fmt.Fprintf(out, "then: build the controller's image, and set its name and digest in images: of %s\n", made.Base)
 	}
-	fmt.Fprintf(out, "then: have Flux or Argo CD sync %s\n", made.Rendered)
+	fmt.Fprintf(out, "then: sync %s with Flux or Argo CD\n", made.Rendered)
 }

@@ -32,7 +32,7 @@ func TestOneOfSeveralInitsMakesEverything(t *testing.T) {
 	for _, run := range runs {
 		if err := run.Wait(); err == nil {
 			made++
-		} else if errOut := run.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(errOut, "error: nothing was written: these exist:\n") {
+		} else if errOut := run.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(errOut, "error: nothing was written: these files exist already:\n") {
 			t.Errorf("%v: %s", err, errOut)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// What directs a terminal is escaped in JSON, and is there for programs.
-func TestJSONControls(t *testing.T) {
+// Terminals do not interpret the control characters, and programs decode them.
+func TestJSONEscapesControlCharacters(t *testing.T) {
 	root := repository(t)
 	const name = "a\x1b[31m\u0085\u009b\u202e\u2028\U000e0001\u00e9"
 	writeFile(t, root, "a.yaml", `{apiVersion: v1, kind: ConfigMap, metadata: {name: "a\e[31m\N\x9b\u202e\L\U000E0001é"}, bogus: 1}`)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// nobody is a user whom permissions hold, as they do not hold root.
+// nobody is an unprivileged user. Permissions do not restrict root.
 const nobody = 65534
 
 const (
@@ -31,7 +31,7 @@ func init() {
 }
 
 // A file that cannot be written is one too many for all environments.
-func TestFileThatCannotBeWritten(t *testing.T) {
+func TestUnwritableFileIsAnError(t *testing.T) {
 	root := changed(t)
 	mustChangeNothing(t, root, withSmallFiles, "error: nothing was changed: write rendered/staging/default/configmap-b.yaml: file too large\n")
 	if out, err := process(t, "", "--all", "--root", root).CombinedOutput(); err != nil {
@@ -40,7 +40,7 @@ func TestFileThatCannotBeWritten(t *testing.T) {
 }
 
 // A folder that files cannot be written to, or removed from, is one too many as well.
-func TestFolderThatTakesNoChanges(t *testing.T) {
+func TestReadOnlyFolderIsAnError(t *testing.T) {
 	for folder, want := range map[string]string{
 		"rendered":           "write rendered/staging/kustomization.yaml",
 		"rendered/prod":      "write rendered/prod/kustomization.yaml",

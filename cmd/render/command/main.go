@@ -1,4 +1,4 @@
-// Package command is the command render, for any list of kinds.
+// Package command implements the command render for any list of kinds.
 package command
 
 import (
@@ -12,7 +12,7 @@ import (
 	"runtime/metrics"
 	"strings"
 	"sync/atomic"
-	_ "time/tzdata" // for rules that name a time zone, where the machine has none
+	_ "time/tzdata" // for schedules with a time zone, on machines without a database
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +20,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Main runs the command line of the process for kinds, and exits.
+// Main runs the command line of the process, and exits.
 func Main(kinds ...kind.Kind) {
 	tuneCollector()
 	os.Exit(run(kinds))
@@ -54,7 +54,7 @@ func limitMemory() {
 
 func run(all []kind.Kind) int {
 	kinds := &registry.Kinds{All: all}
-	// No signal is caught: the next run completes one that was killed.
+	// No signal is caught: the next run completes an interrupted one.
 	cmd := newCommand(kinds, os.Args[1:])
 	if strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") {
 		helpAsPlugin(cmd)
@@ -65,7 +65,7 @@ func run(all []kind.Kind) int {
 	case errors.As(err, &code):
 		return int(code)
 	case err != nil:
-		if wrong := kinds.Check(); wrong != nil { // the cause of a wrong command line, as flags come from kinds
+		if wrong := kinds.Check(); wrong != nil { // flags come from kinds, so a broken kind may be the cause
 			err = wrong
 		}
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -74,11 +74,10 @@ func run(all []kind.Kind) int {
 	return 0
 }
 
-// examples matches where an example calls render.
+// examples matches calls of render in examples.
 var examples = regexp.MustCompile(`(?m)^  render`)
 
-// helpAsPlugin has the help of a command and those below it say kubectl render, as people type it who
-// have render as a plugin of kubectl.
+// helpAsPlugin changes render to kubectl render in the help of a command and its subcommands.
 func helpAsPlugin(cmd *cobra.Command) {
 	if !cmd.HasParent() {
 		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl render"}

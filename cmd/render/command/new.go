@@ -14,19 +14,18 @@ import (
 	"example.com/gatehouse/render/verbs/setup"
 )
 
-// newNewCommand returns the command new, with a command for each kind where args have new: to read
-// CustomResourceDefinitions takes longer than most other commands.
+// newNewCommand returns the command new. It adds a subcommand for each kind only if args contain new,
+// because reading CustomResourceDefinitions is slow.
 func newNewCommand(kinds *registry.Kinds, args []string) *cobra.Command {
-	var names, examples []string // of the commands for the kinds
+	var names, examples []string // of the subcommands
 	cmd := &cobra.Command{
 		Use:   "new KIND NAME --env NAME",
 		Short: "Add " + kinds.String() + " to an environment",
-		Long: `New writes the manifest of one object to a file in the folder of an environment, with
-a comment on each field, and lists the file in the kustomization there. It writes
-nothing if the environment would not render with it. The flags of a kind are fields of
-its spec. Where the resources of the kustomization are not a list with one entry a line,
-it prints the entry to add.`,
-		RunE: func(*cobra.Command, []string) error { return fmt.Errorf("new what? write %s", kind.Or(names)) },
+		Long: `Write the manifest of an object, with a comment on each field, to a file in the folder
+of an environment, and list the file in the kustomization. If the environment would not
+render, nothing is written. Each flag of a kind sets a field of its spec. If resources:
+of the kustomization is not a list with one entry per line, new prints the entry to add.`,
+		RunE: func(*cobra.Command, []string) error { return fmt.Errorf("specify a kind: %s", kind.Or(names)) },
 	}
 	if !slices.Contains(args, "new") {
 		return cmd
@@ -42,7 +41,7 @@ it prints the entry to add.`,
 }
 
 func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
-	var root, notes string // notes are on values in the example
+	var root, notes string // notes explain values in the example
 	s := setup.Spec{Kind: k, Values: map[string]any{}}
 	outline, err := setup.NewOutline(k)
 	if err != nil {
@@ -52,7 +51,7 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name + " NAME --env NAME",
 		Short:   strings.TrimSuffix(outline.Sentence, "."),
-		Example: fmt.Sprintf("  # environments/prod/%s-sample.yaml\n  render new %s sample --env prod", name, name),
+		Example: fmt.Sprintf("  # Create environments/prod/%s-sample.yaml\n  render new %s sample --env prod", name, name),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
@@ -62,7 +61,7 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	}
 	addEnvironmentFlag(cmd, &s.Environment)
 	_ = cmd.MarkFlagRequired("env")
-	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "", "the namespace (default: the one that the kustomization sets, or default)")
+	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "", "the namespace (default: the namespace of the kustomization, or default)")
 	addRootFlag(cmd, &root)
 	for _, f := range outline.Fields {
 		if f.Flag == "" || cmd.Flags().Lookup(f.Flag) != nil {
@@ -71,11 +70,11 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 		addFieldFlag(cmd, f, s.Values)
 		if f.Required {
 			_ = cmd.MarkFlagRequired(f.Flag)
-			cmd.Use += " " + flagWith(f, strings.ToUpper(f.Flag))
+			cmd.Use += " " + flagAndValue(f, strings.ToUpper(f.Flag))
 		}
 		if f.Required || f.Shown {
 			sample, note := f.Sample()
-			cmd.Example += " " + flagWith(f, word(sample))
+			cmd.Example += " " + flagAndValue(f, quote(sample))
 			if note != "" {
 				notes += "\n  # " + note
 			}
@@ -85,9 +84,9 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	return cmd
 }
 
-// flagWith returns the flag of a field with a value. That of a bool is one word with its value: the
-// flag stands for true by itself.
-func flagWith(f setup.Field, value string) string {
+// flagAndValue returns the flag of a field with a value. A bool needs an equals sign: its flag alone means
+// true.
+func flagAndValue(f setup.Field, value string) string {
 	if f.Type() == "bool" {
 		return "--" + f.Flag + "=" + value
 	}
@@ -98,7 +97,7 @@ func flagWith(f setup.Field, value string) string {
 type fieldValue struct {
 	setup.Field
 	text   string
-	values map[string]any // of all fields that are set
+	values map[string]any // of all set fields
 }
 
 func (v *fieldValue) String() string { return v.text }
@@ -111,7 +110,7 @@ func (v *fieldValue) Set(text string) (err error) {
 
 // addFieldFlag adds the flag that sets a field.
 func addFieldFlag(cmd *cobra.Command, f setup.Field, values map[string]any) {
-	usage := strings.ReplaceAll(f.Usage, "`", "'") // pflag takes a word in ` for the name of the value
+	usage := strings.ReplaceAll(f.Usage, "`", "'") // pflag parses ` as the name of the value
 	flag := cmd.Flags().VarPF(&fieldValue{Field: f, values: values}, f.Flag, "", usage)
 	if f.Default != nil {
 		flag.DefValue = setup.Text(f.Default)
@@ -134,7 +133,7 @@ func runNew(cmd *cobra.Command, kinds *registry.Kinds, root string, s setup.Spec
 	})
 }
 
-// printAddition prints what was written, or why nothing was, and the next command.
+// printAddition prints the written files and the next command, or errors.
 func printAddition(cmd *cobra.Command, a *setup.Addition, f flags) error {
 	printProblems(cmd.ErrOrStderr(), a.Problems)
 	if a.Failed() {
@@ -144,7 +143,7 @@ func printAddition(cmd *cobra.Command, a *setup.Addition, f flags) error {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s\n", a.File, a.Object)
 	if a.Unlisted == "" {
-		fmt.Fprintf(out, "%s: lists it\n", a.Kustomization)
+		fmt.Fprintf(out, "%s: lists the file\n", a.Kustomization)
 	} else {
 		fmt.Fprintf(out, "next: add %s to resources in %s\n", a.Unlisted, a.Kustomization)
 	}

@@ -128,8 +128,7 @@ func shapeKind() kind.Kind {
 	})
 }
 
-// The examples in help work as they are, whatever a kind requires, but for a value that help says is
-// still to be written.
+// Examples in help work as they are for any kind, except for values with a note.
 func TestNewExamplesWork(t *testing.T) {
 	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{testkind.Kind, shapeKind()})...)
 	if err != nil {
@@ -150,7 +149,7 @@ func TestNewExamplesWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const note = "\n  # CODE has to match ^v\\d+(-[a-z]+)?$\n"
+		const note = "\n  # CODE must match ^v\\d+(-[a-z]+)?$\n"
 		if isNoted := strings.Contains(help, note); isNoted != (command == "" || command == "shape") {
 			t.Errorf("new %s: %s", command, help)
 		}

@@ -11,9 +11,8 @@ import (
 
 const pagePath = "rendered/prod/README.md"
 
-// The page about an environment is written, checked, listed and pruned as all that is
-// rendered.
-func TestPage(t *testing.T) {
+// The page of an environment is written, checked, listed and pruned like other rendered files.
+func TestPageIsWrittenAndPruned(t *testing.T) {
 	root := repository(t)
 	page := filepath.Join(root, pagePath)
 	listed := func(want func(environmentReport) []string, args ...string) {

@@ -15,8 +15,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// printReport prints the diff of a check, or a summary, to out, and warnings and errors to
-// errOut.
+// printReport prints the diff of a check, or a summary, to out, and problems to errOut.
 func printReport(out, errOut io.Writer, r report) error {
 	printProblems(errOut, r.problems())
 	if totals := r.totals(); totals != "" {
@@ -33,7 +32,7 @@ func printReport(out, errOut io.Writer, r report) error {
 	return w.Flush()
 }
 
-// printSummary prints what was done; nothing where errors kept it from being done.
+// printSummary prints the number of changed files, unless there are errors.
 func printSummary(w io.Writer, r report) {
 	if len(r.errors) > 0 {
 		return
@@ -87,7 +86,7 @@ func printDiff(w io.Writer, diff string, colored bool) {
 
 func count(n int, noun string) string { return string(kind.Count(int64(n), noun)) }
 
-// isColored reports whether to print colours: on a terminal, unless NO_COLOR is set.
+// isColored reports whether w is a terminal that may show colors.
 func isColored(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
@@ -108,14 +107,14 @@ func newProgress(w io.Writer, doing string) *progress {
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetRenderBlankState(true), // else nothing shows before the next step
+		progressbar.OptionSetRenderBlankState(true), // show the first step at once
 	)}
 }
 
-// step sets what is being done.
+// step shows another step.
 func (p *progress) step(doing string) { p.bar.Describe(doing) }
 
-// pause removes the progress from the screen while show prints something else.
+// pause hides the progress while show prints something else.
 func (p *progress) pause(show func()) {
 	_ = p.bar.Clear()
 	show()

@@ -25,7 +25,7 @@ import (
 // from writing, if any does.
 const asRender = "TEST_AS_RENDER"
 
-// limits are those that this system has.
+// limits are the resource limits of this system.
 var limits = map[string]func() error{}
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ func process(t *testing.T, limit string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// mustChangeNothing runs render, which fails with an error, on a repository.
+// mustChangeNothing checks that a failed run changes no file of a repository.
 func mustChangeNothing(t *testing.T, root, limit, want string) {
 	t.Helper()
 	before := tree(t, root)
@@ -69,8 +69,8 @@ func mustChangeNothing(t *testing.T, root, limit, want string) {
 	}
 }
 
-// changed returns a repository in which prod was rendered, and two environments are to be:
-// prod, which has another object and one less, and staging, of which one is large.
+// changed returns a repository with a stale and a new environment. prod was rendered before one object was
+// added and one removed. staging has a large object.
 func changed(t *testing.T) string {
 	t.Helper()
 	root := repository(t)
@@ -104,8 +104,8 @@ func tree(t *testing.T, root string) string {
 	return b.String()
 }
 
-// A report that nobody gets is one of nothing.
-func TestReportThatCannotBePrinted(t *testing.T) {
+// The report comes before the first write.
+func TestUnprintableReportPreventsWriting(t *testing.T) {
 	full := func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }
 	closed := func() (*os.File, error) {
 		r, w, err := os.Pipe()
@@ -138,8 +138,7 @@ func TestReportThatCannotBePrinted(t *testing.T) {
 	}
 }
 
-// Where one environment has errors, no file of any is said to be written.
-func TestReportOfErrors(t *testing.T) {
+func TestReportListsNoFilesIfAnEnvironmentHasErrors(t *testing.T) {
 	root := changed(t)
 	writeFile(t, root, "../staging/b.yaml", "what?")
 	out, _, code, err := execute("--all", "--root", root, "--output", "json")
@@ -149,7 +148,7 @@ func TestReportOfErrors(t *testing.T) {
 }
 
 // A check waits for whoever writes, and not for another check.
-func TestCheckWaits(t *testing.T) {
+func TestCheckWaitsForAnotherRun(t *testing.T) {
 	root := changed(t)
 	repository, err := render.Open(root, gatehouse.All())
 	if err != nil {
@@ -200,8 +199,8 @@ func TestCheckWaits(t *testing.T) {
 	}
 }
 
-// What kustomize remarks on is on a line of its own, without the time, and the same in each run.
-func TestRemarks(t *testing.T) {
+// The warnings have no timestamps, and are equal in each run.
+func TestKustomizeWarningsHaveOneLineEach(t *testing.T) {
 	root := repository(t)
 	writeFile(t, root, "kustomization.yaml", `
 resources: [a.yaml]

@@ -16,7 +16,7 @@ import (
 	"example.com/gatehouse/render"
 )
 
-// newTerminal returns a terminal, and the side that shows what is written to it.
+// newTerminal returns a terminal, and the side that shows its output.
 func newTerminal(t *testing.T) (terminal, shows *os.File) {
 	t.Helper()
 	shows, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -46,8 +46,7 @@ func newTerminal(t *testing.T) (terminal, shows *os.File) {
 	return terminal, shows
 }
 
-// A terminal shows what a run waits for before anything is built; a pipe does not.
-func TestProgressBeforeBuilding(t *testing.T) {
+func TestOnlyTerminalsShowProgress(t *testing.T) {
 	root := repository(t)
 	repository, err := render.Open(root, gatehouse.All())
 	if err != nil {

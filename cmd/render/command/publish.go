@@ -23,27 +23,27 @@ func newPublishCommand(kinds *registry.Kinds) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
 		Use:   "publish --env NAME [--branch BRANCH] [--push]",
-		Short: "Commit rendered/NAME, and nothing else, to a branch of its own",
-		Long: `Publish commits rendered/NAME as it is in HEAD to a branch that has nothing else, for
-Argo CD or Flux to sync. It touches neither work tree nor index, and makes no commit
-where nothing changed. The trailers of the commit are Gatehouse-Environment,
-Gatehouse-Path and Gatehouse-Source, which is the commit in HEAD.
+		Short: "Commit only rendered/NAME to a separate branch",
+		Long: `Commit rendered/NAME from HEAD, and no other files, to a branch that Argo CD or Flux
+can sync. The work tree and the index stay the same. If rendered/NAME did not change,
+there is no new commit. The commit has the trailers Gatehouse-Environment,
+Gatehouse-Path and Gatehouse-Source, the commit in HEAD.
 
-It fails where the environment or what it renders to is not committed. It never goes
-back behind what was published: revert commits, and publish the result.
+Publish refuses uncommitted changes in the environment or rendered/NAME. It refuses to
+publish an older commit; revert instead.
 
-The commit is made as git commit makes one: with your name, signed where
-commit.gpgSign is set, and by the hook commit-msg; pushing runs the hook pre-push.
+The commit has your name, is signed if commit.gpgSign is set, and runs the hook
+commit-msg. --push runs the hook pre-push.
 
-Exit codes: 0 done, or nothing to do; 2 error: no branch was changed, unless the error
-says which, and publishing again completes it.`,
+Exit codes: 0 success, or nothing to publish; 2 error. On an error no branch changes,
+unless the error names one; publish again to complete it.`,
 		Example: `  # Show what would be published
   render publish --env prod --dry-run
 
-  # Commit to the branch env/prod, here and at the remote
+  # Commit to the branch env/prod, and push it
   render publish --env prod --push
 
-  # Publish, and print the commit of the branch
+  # Publish, and print the new commit
   render publish --env prod -o json | jq -r .commit`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPublish(cmd, kinds, f) },
@@ -52,7 +52,7 @@ says which, and publishing again completes it.`,
 	_ = cmd.MarkFlagRequired("env")
 	cmd.Flags().StringVar(&f.Branch, "branch", "", "the branch to commit to (default env/NAME)")
 	cmd.Flags().BoolVar(&f.Push, "push", false, "push the branch to remote.pushDefault, the only remote, or origin")
-	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "print what would be published, and change no branch")
+	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be published, without changing a branch")
 	addRootFlag(cmd, &f.root)
 	addOutputFlag(cmd, &f.output, textOrJSON)
 	return cmd
@@ -60,7 +60,7 @@ says which, and publishing again completes it.`,
 
 func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error {
 	if cmd.Flags().Changed("branch") && f.Branch == "" {
-		return errors.New("--branch is empty: write the name of a branch, or leave it out")
+		return errors.New("--branch is empty: specify a branch, or omit it")
 	}
 	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
 		defer func() { p.stop() }()

@@ -26,7 +26,7 @@ type contest struct {
 	clones               [2]string
 	sources              []string      // ids, the first the oldest
 	checked              string        // the last published commit that was looked at
-	atSource             int           // which source that was made from
+	atSource             int           // the source of that commit
 	usual                time.Duration // that publishing takes
 	locked, killed, late int
 }
@@ -63,7 +63,7 @@ func newContest(t *testing.T) *contest {
 	return c
 }
 
-// addSource pushes a commit to main that is rendered to what no other is.
+// addSource pushes a commit with a unique rendering to main.
 func (c *contest) addSource() {
 	c.t.Helper()
 	writeFile(c.t, c.author, "kustomization.yaml", "resources: [a.yaml]\n")
@@ -77,7 +77,7 @@ func (c *contest) addSource() {
 	c.sources = append(c.sources, c.git(c.author, "rev-parse", "HEAD"))
 }
 
-// publisher is render in a process group of its own, with what it prints.
+// publisher is a process of render publish in a separate process group, with its output.
 type publisher struct {
 	*exec.Cmd
 	out bytes.Buffer
@@ -90,7 +90,7 @@ func (c *contest) publisher(clone string) *publisher {
 	return p
 }
 
-// killAt kills a publisher after a while, if it is still there: alone, or with what git it
+// killAt kills a publisher after a while, if it is still running: alone, or with the git processes that it
 // has started.
 func (c *contest) killAt(p *publisher, after time.Duration, all bool) {
 	id := p.Process.Pid
@@ -100,7 +100,7 @@ func (c *contest) killAt(p *publisher, after time.Duration, all bool) {
 	timer := time.AfterFunc(after, func() { _ = syscall.Kill(id, syscall.SIGKILL) })
 	_ = p.Wait()
 	timer.Stop()
-	for syscall.Kill(-p.Process.Pid, 0) == nil { // what it left behind ends by itself
+	for syscall.Kill(-p.Process.Pid, 0) == nil { // its children end by themselves
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -138,7 +138,7 @@ func (c *contest) round() {
 	c.check(newest)
 }
 
-// judge looks at how a publisher ended: killed, or with what there may be to say.
+// judge checks the end of a publisher: killed, successful, or with an expected error.
 func (c *contest) judge(p *publisher) {
 	switch out := p.out.String(); {
 	case p.ProcessState.Sys().(syscall.WaitStatus).Signaled():
@@ -146,14 +146,14 @@ func (c *contest) judge(p *publisher) {
 	case strings.Contains(out, "is later than HEAD"):
 		c.late++
 	case p.ProcessState.Success():
-	case strings.Contains(out, ".lock': File exists"): // of the remote, on which the other was killed
+	case strings.Contains(out, ".lock': File exists"): // left at the remote by a killed publisher
 		c.locked++
 	default:
 		c.t.Errorf("publishing: %v: %s", p.ProcessState, out)
 	}
 }
 
-// again publishes in a clone, where nobody is in the way.
+// again publishes in a clone without other publishers.
 func (c *contest) again(clone string, wasAllKilled bool) {
 	c.t.Helper()
 	p := c.publisher(clone)
@@ -176,7 +176,7 @@ func (c *contest) again(clone string, wasAllKilled bool) {
 	}
 }
 
-// locks returns the files by which git keeps others out.
+// locks returns the lock files of git.
 func (c *contest) locks() (locks []string) {
 	for _, dir := range []string{c.remote, c.clones[0], c.clones[1]} {
 		_ = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, _ error) error {
@@ -190,7 +190,7 @@ func (c *contest) locks() (locks []string) {
 }
 
 // check expects of the branch at the remote, since the last round, that it only went on to
-// later sources, and up to the newest, and that each commit has what its source is rendered to.
+// later sources, up to the newest, and that each commit has the rendering of its source.
 func (c *contest) check(newest int) {
 	c.t.Helper()
 	args := []string{"rev-list", "--reverse", "env/prod"}
@@ -221,7 +221,7 @@ func (c *contest) check(newest int) {
 
 // Two who publish at once, killed at any instant, never set the branch back, and leave
 // nothing in the way of who publishes next. PUBLISH_ROUNDS says how often to try.
-func TestPublishersThatAreKilled(t *testing.T) {
+func TestKilledPublishersLeaveAConsistentBranch(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("PUBLISH_ROUNDS"))
 	if err != nil {
 		rounds = 3

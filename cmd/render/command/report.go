@@ -13,10 +13,10 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// report is the result of a run, as -o json prints it.
+// report is the result of a run, in the format of -o json.
 type report struct {
 	Environments []environmentReport `json:"environments"`
-	// Orphans are the files below rendered/ that no index lists. A check fails because of them.
+	// Orphans are files below rendered/ that no index lists. They fail a check.
 	Orphans []manifest.Problem `json:"orphans,omitempty"`
 
 	check            bool
@@ -29,23 +29,20 @@ type environmentReport struct {
 	Name string `json:"name"`
 	// Objects is the number of objects in the environment.
 	Objects int `json:"objects"`
-	// Written are the files that are new or changed, Unchanged those that were right already, Pruned
-	// those that are no longer rendered: none where any environment has errors. For a check, they are
-	// what rendering would do.
+	// Written are new and changed files, Pruned removed ones. The lists are empty if any environment has
+	// errors. A check lists the files that rendering would write or prune.
 	Written   []string `json:"written"`
 	Unchanged []string `json:"unchanged"`
 	Pruned    []string `json:"pruned"`
-	// Errors keep render from writing to any environment.
-	Errors []manifest.Problem `json:"errors"`
-	// Warnings keep render from nothing.
+	// Errors prevent writing to any environment.
+	Errors   []manifest.Problem `json:"errors"`
 	Warnings []manifest.Problem `json:"warnings"`
-	// Diff is a unified diff of what a check found.
+	// Diff is the unified diff of a check.
 	Diff string `json:"diff,omitempty"`
 }
 
-// newReport returns the report on environments. Each problem is there once, though several
-// environments may share a base. Orphans are among the problems, except in a check, where they are a
-// difference.
+// newReport returns the report on environments. It reports a problem of a shared base once. Orphans are
+// warnings, except in a check, where they are differences.
 func newReport(environments []environmentReport, orphans []manifest.Problem, check bool) report {
 	r := report{Environments: environments, Orphans: orphans, check: check}
 	var problems []manifest.Problem
@@ -71,7 +68,7 @@ func newReport(environments []environmentReport, orphans []manifest.Problem, che
 	return r
 }
 
-// reportUpdate returns the report on what rendering changes.
+// reportUpdate returns the report on an update.
 func reportUpdate(update *render.Update, check bool) report {
 	environments := make([]environmentReport, 0, len(update.Environments))
 	for _, e := range update.Environments {
@@ -91,7 +88,7 @@ func reportUpdate(update *render.Update, check bool) report {
 // problems returns the problems to print: warnings, then the orphans of a check, then errors.
 func (r report) problems() []manifest.Problem { return slices.Concat(r.warnings, r.refused, r.errors) }
 
-// totals returns the numbers of errors and warnings; nothing where the summary has them.
+// totals counts the problems that the summary does not count.
 func (r report) totals() string {
 	var counts []string
 	add := func(before string, n int, noun, after string) {
@@ -103,7 +100,7 @@ func (r report) totals() string {
 	if r.check || len(r.errors) > 0 {
 		add("", len(r.warnings), "warning", "")
 	}
-	add("", len(r.refused), "path", " below rendered/ that render did not write")
+	add("", len(r.refused), "path", " in rendered/ that render did not write")
 	if len(r.errors) > 0 {
 		counts = append(counts, "nothing was written")
 	}

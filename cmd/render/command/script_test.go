@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// gitConfig is the configuration of git in scripts, which have none of the user who runs the
+// gitConfig is the configuration of git in scripts. It replaces that of the user who runs the
 // test.
 const gitConfig = `[user]
 	name = Ada
@@ -30,10 +30,10 @@ const gitConfig = `[user]
 	detachedHead = false
 `
 
-// TestScripts runs what people type, with the built program, git and any other. Beside the
-// commands of testscript there are `git`, `render`, `code N COMMAND` for what exits with a
-// code, and `serve NAME`, which serves the working folder's bare repositories by HTTP at the
-// URL in the variable NAME; UPDATE=1 writes what `cmp` compares with.
+// TestScripts runs the built program, git and others. In addition to the commands of testscript there
+// are `git`, `render`, `code N COMMAND`, which expects the exit code N, and `serve NAME`, which serves
+// the bare repositories of the working folder by HTTP at the URL in the variable NAME. UPDATE=1 rewrites
+// the expected files of `cmp`.
 func TestScripts(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)

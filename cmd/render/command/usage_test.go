@@ -10,11 +10,11 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-func TestWrongCommandLinesSayWhatToWrite(t *testing.T) {
+func TestWrongCommandLinesHaveHints(t *testing.T) {
 	root := repository(t)
 	writeFile(t, root, "../staging/kustomization.yaml", "resources: [a.yaml]\n")
 	for _, test := range []struct{ args, want string }{
-		{"prod", `unknown command "prod" for "render": an environment is written as --env NAME`},
+		{"prod", `unknown command "prod" for "render": name an environment with --env NAME`},
 		{"versio", `unknown command "versio" for "render": did you mean "version"?`},
 		{"--env PROD", `"PROD" is not the name of an environment: write --env prod`},
 		{"--env environments/prod", `"environments/prod" is not the name of an environment: write --env prod`},
@@ -27,7 +27,7 @@ func TestWrongCommandLinesSayWhatToWrite(t *testing.T) {
 		{"--evn prod", `unknown flag: --evn`},
 		{"version prod", `unknown command "prod" for "render version"`},
 		{"-x", "unknown shorthand flag: 'x' in -x"},
-		{"version -o yaml", `invalid argument "yaml" for "-o, --output" flag: write text or json`},
+		{"version -o yaml", `invalid argument "yaml" for "-o, --output" flag: use text or json`},
 		{"", "which environment? write --env NAME, or --all: there are prod and staging"},
 		{"--all --env prod", "if any flags in the group [env all] are set none of the others can be; [all env] were all set"},
 		{"--all --root " + root + "/environments/prod/a.yaml", "open the folder that holds environments: open " + root + "/environments/prod/a.yaml: not a directory"},
@@ -63,7 +63,7 @@ func TestMissingEnvironmentNamesTheOthers(t *testing.T) {
 }
 
 func TestVersionFlagAndCommandPrintTheSame(t *testing.T) {
-	want := "\nkustomize: " + kustomize.KustomizeRelease + "\nkubernetes: " + apiserver.Release + ", judges as 1.34, 1.35, 1.36, 1.37\ngo: go"
+	want := "\nkustomize: " + kustomize.KustomizeRelease + "\nkubernetes: " + apiserver.Release + ", checks as 1.34, 1.35, 1.36, 1.37\ngo: go"
 	for _, args := range []string{"version", "--version", "--version --all"} {
 		if out, _, _, err := execute(strings.Fields(args)...); err != nil || !strings.HasPrefix(out, "render: ") || !strings.Contains(out, want) {
 			t.Errorf("%s: %s%v", args, out, err)

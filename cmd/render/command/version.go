@@ -14,22 +14,22 @@ import (
 	"example.com/gatehouse/render/verdict/zone"
 )
 
-// release is the version of a release. Its linker sets it.
+// release is the version of a release, set by the linker.
 var release string
 
-// versions has the version of this program, and those of the programs whose code it contains.
+// versions has the versions of this program and of the code in it.
 type versions struct {
 	Render string `json:"render"`
-	// Revision is the commit that the program was built from, with "-dirty" where files differed from
-	// it. Both are empty where the build did not record them.
+	// Revision is the source commit, with "-dirty" if files differed. It is empty if the build did not
+	// record it.
 	Revision     string `json:"revision,omitempty"`
 	RevisionTime string `json:"revisionTime,omitempty"`
 	Kustomize    string `json:"kustomize"`
 	Kubernetes   string `json:"kubernetes"`
-	// KubernetesVersions are those that an environment may be for, the oldest first.
+	// KubernetesVersions are the versions that an environment may declare, oldest first.
 	KubernetesVersions []string `json:"kubernetesVersions"`
 	Go                 string   `json:"go"`
-	// TimeZones is the release of the tz database that schedules are checked with.
+	// TimeZones is the release of the tz database for schedules.
 	TimeZones string `json:"timeZones"`
 }
 
@@ -37,8 +37,8 @@ func newVersionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of render, and of the kustomize and the Kubernetes in it",
-		Example: `  # The release of Kubernetes that objects are checked with
+		Short: "Print the versions of render, kustomize and Kubernetes",
+		Example: `  # Print the Kubernetes release that checks objects
   render version -o json | jq -r .kubernetes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,22 +53,21 @@ func newVersionCommand() *cobra.Command {
 	return cmd
 }
 
-// String returns the versions for people.
 func (v versions) String() string {
 	revision := cmp.Or(strings.TrimSpace(v.Revision+" "+v.RevisionTime), "unknown")
-	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, judges as %s\ngo: %s\ntime zones: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go, v.TimeZones)
+	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, checks as %s\ngo: %s\ntime zones: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go, v.TimeZones)
 }
 
-// programVersions returns the versions of this program.
+// programVersions returns the versions of the running program.
 func programVersions() versions {
 	info, ok := debug.ReadBuildInfo()
-	if !ok { // it was built without modules
+	if !ok { // built without modules
 		info = &debug.BuildInfo{}
 	}
 	return versionsOf(info)
 }
 
-// versionsOf returns the versions that a build recorded.
+// versionsOf returns the versions in the record of a build.
 func versionsOf(info *debug.BuildInfo) versions {
 	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, KubernetesVersions: render.KubernetesVersions(), Go: info.GoVersion, TimeZones: zone.Release()}
 	settings := map[string]string{}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestVersionsOfABuild(t *testing.T) {
+func TestVersionComesFromTheBuild(t *testing.T) {
 	const hash = "e1bcca2fda0c1e2d3f4a5b6c7d8e9f0a1b2c3d4e"
 	vcs := func(modified string) []debug.BuildSetting {
 		return []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: hash}, {Key: "vcs.time", Value: "2026-11-21T20:58:12Z"}, {Key: "vcs.modified", Value: modified}}
@@ -27,7 +27,7 @@ func TestVersionsOfABuild(t *testing.T) {
 	}
 }
 
-func TestReleaseVersion(t *testing.T) {
+func TestReleaseOverridesTheModuleVersion(t *testing.T) {
 	t.Cleanup(func() { release = "" })
 	release = "v1.2.3-rc.1"
 	if got := versionsOf(&debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}).Render; got != release {

@@ -42,7 +42,7 @@ const (
 	noController = "environments/base/ats.yaml:7: warning: At shop/past: no Gatehouse controller in the environment: "
 )
 
-func TestWarnings(t *testing.T) {
+func TestWarningsArePrinted(t *testing.T) {
 	root := warned(t)
 	out, errOut, code, err := execute("--all", "--root", root)
 	if code != 0 || err != nil || out != "dev: 4 objects, 7 written, 0 pruned, 0 unchanged, 2 warnings\nprod: 4 objects, 7 written, 0 pruned, 0 unchanged, 2 warnings\n" {
@@ -58,7 +58,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestStrict(t *testing.T) {
+func TestStrictTurnsWarningsIntoErrors(t *testing.T) {
 	for _, check := range []string{"--check", "--check=false"} {
 		root := warned(t)
 		before := tree(t, root)
@@ -73,7 +73,7 @@ func TestStrict(t *testing.T) {
 }
 
 // Errors come last, and count apart.
-func TestWarningsBesideErrors(t *testing.T) {
+func TestWarningsPrecedeErrors(t *testing.T) {
 	root := warned(t)
 	writeFile(t, root, "../staging/kustomization.yaml", "resources: [none.yaml]\n")
 	_, errOut, code, _ := execute("--all", "--root", root)
@@ -83,7 +83,7 @@ func TestWarningsBesideErrors(t *testing.T) {
 	}
 }
 
-func TestJSONWarnings(t *testing.T) {
+func TestJSONListsWarnings(t *testing.T) {
 	root := warned(t)
 	for _, strict := range []bool{false, true} {
 		out, _, _, _ := execute("--env", "prod", "--root", root, "-o", "json", fmt.Sprintf("--strict=%t", strict))
@@ -111,7 +111,7 @@ func TestJSONWarnings(t *testing.T) {
 	}
 }
 
-func TestGitHub(t *testing.T) {
+func TestGitHubShowsAnnotations(t *testing.T) {
 	root := warned(t)
 	t.Setenv("GITHUB_WORKSPACE", filepath.Dir(root))
 	out, errOut, code, err := execute("--all", "--root", root, "-o", "github")
@@ -126,8 +126,8 @@ func TestGitHub(t *testing.T) {
 	}
 }
 
-// What people wrote gives no commands to a workflow, neither in an annotation nor in a diff.
-func TestGitHubEscapes(t *testing.T) {
+// Neither an annotation nor a diff can contain a command.
+func TestGitHubEscapesWorkflowCommands(t *testing.T) {
 	var out bytes.Buffer
 	printAnnotation(&out, manifest.Problem{File: "a,b:c%.yaml", Line: 3, Object: "Kind a:b,c\n", Message: "100%\r\n::error::x, y: z\x1b[31m"}, "")
 	if want := "::error file=a%2Cb%3Ac%25.yaml,line=3,title=Kind a%3Ab%2Cc%0A::100%25%0D%0A::error::x, y: z\\x1b[31m\n"; out.String() != want {
@@ -154,7 +154,7 @@ func TestGitHubEscapes(t *testing.T) {
 }
 
 // The word warning is yellow on a terminal, and is no word of a file's name.
-func TestColorOfWarnings(t *testing.T) {
+func TestWarningsAreYellowOnATerminal(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)

@@ -14,14 +14,13 @@ import (
 	"example.com/gatehouse/render/verbs/watch"
 )
 
-// watchEnvironments renders, and renders again on each change of what was read, until the process is
-// interrupted.
+// watchEnvironments renders again whenever a source file changes, until the process is interrupted.
 func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {
 	switch {
 	case f.check:
-		return errors.New("--watch keeps rendered/ up to date, so there is nothing to check: leave out --check, and use git diff to see what changes")
+		return errors.New("--watch writes rendered/, and --check does not: omit --check, and use git diff to see changes")
 	case f.output == "github":
-		return errors.New("--output github is for a workflow, which ends: leave out --watch")
+		return errors.New("--output github is for workflows, and --watch does not end: omit --watch")
 	}
 	repository, err := openRepository(f.root, kinds)
 	if err != nil {
@@ -29,7 +28,7 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	}
 	f.root, f.memo = repository.Dir(), &memo.Memo{}
 	repository.Close()
-	leastMemory.Store(mostMemory) // somebody waits for each run, and its garbage is collected afterwards
+	leastMemory.Store(mostMemory) // runs are interactive, and collect their garbage afterwards
 	for isFirst := true; ; isFirst = false {
 		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {
 			return err
@@ -37,12 +36,12 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	}
 }
 
-// renderAndWait renders, prints the result, and waits until something changes that was read. It returns
-// errors that no edit fixes; every error in the first run is taken for one.
+// renderAndWait renders, prints the result, and waits until a source file changes. It returns errors that
+// no edit fixes, and any error of the first run.
 func renderAndWait(cmd *cobra.Command, kinds *registry.Kinds, f flags, isFirst bool) error {
 	watcher, err := watch.New(f.root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s was moved or removed: run render again where it is now", f.root)
+		return fmt.Errorf("%s was moved or removed: run render again in its new place", f.root)
 	}
 	if err != nil {
 		return err
@@ -63,6 +62,6 @@ func renderAndWait(cmd *cobra.Command, kinds *registry.Kinds, f flags, isFirst b
 	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s %s; waiting for changes, Ctrl-C ends\n", time.Now().Format(time.TimeOnly), state); err != nil {
 		return err
 	}
-	runtime.GC() // while nobody waits
+	runtime.GC() // while idle
 	return watcher.Wait(cmd.Context())
 }

@@ -58,7 +58,7 @@ func (w *watcher) start(t *testing.T) {
 // states returns the number of runs that printed their state.
 func (w *watcher) states() int { return strings.Count(w.printed.String(), "waiting") }
 
-// await waits until a text is printed, after those that were awaited before.
+// await waits for a text after the previously awaited one.
 func (w *watcher) await(t *testing.T, text string) {
 	t.Helper()
 	await(t, text, func() bool {
@@ -122,7 +122,7 @@ func configMap(name, value string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: shop}\ndata: {a: " + value + "}\n"
 }
 
-// saved writes a file as editors do: to another one, which replaces it.
+// saved replaces a file, as editors do.
 func saved(t *testing.T, root, name, content string) {
 	t.Helper()
 	writeFile(t, root, name+".swp", content)
@@ -211,7 +211,7 @@ func TestWatchEndsWhenItsFolderIsMoved(t *testing.T) {
 	if err := os.Rename(root, root+"-moved"); err != nil {
 		t.Fatal(err)
 	}
-	w.await(t, "was moved or removed: run render again where it is now")
+	w.await(t, "was moved or removed: run render again in its new place")
 	if code := w.exitCode(t); code != exitError {
 		t.Errorf("exit code %d", code)
 	}
@@ -238,10 +238,10 @@ func TestTwoWatchersDoNotWakeEachOther(t *testing.T) {
 	}
 }
 
-func TestWatchFlags(t *testing.T) {
+func TestWatchRejectsOtherFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"leave out --check":                      {"--check"},
-		"leave out --watch":                      {"--output", "github"},
+		"omit --check":                           {"--check"},
+		"omit --watch":                           {"--output", "github"},
 		"is not the name of an environment":      {"--env", "../prod"},
 		"/nowhere: no such folder: name the one": {"--root", "/nowhere"},
 	} {

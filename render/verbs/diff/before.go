@@ -14,29 +14,28 @@ import (
 	"example.com/gatehouse/render/verbs/git"
 )
 
-// before is what environments were rendered to, in the work tree or in a commit.
-type before struct {
+// previousRendering is rendered/ in the work tree or in a commit.
+type previousRendering struct {
 	repository *render.Repository
 
-	// commit is the ID of the commit; empty for the work tree, of which the rest is not known.
+	// commit is the ID of the commit. It is empty for the work tree, together with the fields below.
 	commit     string
 	git        *git.Repository
-	files      map[string]git.File // in rendered/, by their paths
-	listed     map[string][]string // the files that each environment lists in its index
-	kubernetes map[string]string   // the version that each index says
+	files      map[string]git.File // the files in rendered/ by path
+	listed     map[string][]string // the files in the index of each environment
+	kubernetes map[string]string   // the Kubernetes version in the index of each environment
 }
 
-// openBefore opens what rendered/ has in the work tree or, where a revision is not empty, what
-// is committed where the revision and HEAD began to differ.
-func openBefore(ctx context.Context, repository *render.Repository, revision string) (b *before, err error) {
-	b = &before{repository: repository}
+// openPrevious opens rendered/ in the work tree or, if revision is not empty, in its merge base with HEAD.
+func openPrevious(ctx context.Context, repository *render.Repository, revision string) (b *previousRendering, err error) {
+	b = &previousRendering{repository: repository}
 	if revision == "" {
 		return b, nil
 	}
 	if b.git, err = git.Open(ctx, repository.Dir()); err != nil {
 		return nil, err
 	}
-	if b.commit, err = b.git.Base(ctx, revision); err != nil {
+	if b.commit, err = b.git.MergeBase(ctx, revision); err != nil {
 		return nil, err
 	}
 	if b.files, err = b.git.Files(ctx, b.commit, tree.Folder); err != nil {
@@ -47,7 +46,7 @@ func openBefore(ctx context.Context, repository *render.Repository, revision str
 }
 
 // readIndexes reads the index of each environment of the commit.
-func (b *before) readIndexes(ctx context.Context) error {
+func (b *previousRendering) readIndexes(ctx context.Context) error {
 	var environments, ids []string
 	for name, file := range b.files {
 		environment := path.Base(path.Dir(name))
@@ -55,7 +54,7 @@ func (b *before) readIndexes(ctx context.Context) error {
 			environments, ids = append(environments, environment), append(ids, file.OID)
 		}
 	}
-	contents, err := b.git.Contents(ctx, ids)
+	contents, err := b.git.ReadFiles(ctx, ids)
 	b.listed, b.kubernetes = map[string][]string{}, map[string]string{}
 	for i, content := range contents {
 		if names := tree.Listed(content); names != nil {
@@ -65,9 +64,8 @@ func (b *before) readIndexes(ctx context.Context) error {
 	return err
 }
 
-// renderedFor returns the version of Kubernetes that an environment was rendered for; empty where it
-// said none.
-func (b *before) renderedFor(environment string) (kubernetes string, isRendered bool, err error) {
+// renderedFor returns the Kubernetes version of the index of an environment, if it declares one.
+func (b *previousRendering) renderedFor(environment string) (kubernetes string, isRendered bool, err error) {
 	if b.commit == "" {
 		return b.repository.RenderedFor(environment)
 	}
@@ -75,9 +73,9 @@ func (b *before) renderedFor(environment string) (kubernetes string, isRendered 
 	return kubernetes, isRendered, nil
 }
 
-// read returns the files of an environment that its index lists and that are not the same now, and
-// the paths of those that are. Git names contents by their hash: what is the same is not read.
-func (b *before) read(ctx context.Context, environment string, now map[string][]byte) (files []tree.File, same map[string]bool, err error) {
+// readChanged returns the listed files of an environment that differ from the current content, and the
+// paths of equal files. Of a commit it reads only files with another hash.
+func (b *previousRendering) readChanged(ctx context.Context, environment string, now map[string][]byte) (files []tree.File, same map[string]bool, err error) {
 	same = map[string]bool{}
 	if b.commit == "" {
 		files, err = b.repository.Rendered(environment)
@@ -92,25 +90,25 @@ func (b *before) read(ctx context.Context, environment string, now map[string][]
 	for _, name := range b.listed[environment] {
 		file, isThere := b.files[path.Join(tree.Folder, environment, name)]
 		content, isNow := now[name]
-		same[name] = isThere && isNow && file.OID == b.git.HashOf(content)
+		same[name] = isThere && isNow && file.OID == b.git.Hash(content)
 		if isThere && !same[name] {
 			files, ids = append(files, tree.File{Path: name}), append(ids, file.OID)
 		}
 	}
-	contents, err := b.git.Contents(ctx, ids)
+	contents, err := b.git.ReadFiles(ctx, ids)
 	for i, content := range contents {
 		files[i].Content = content
 	}
 	return files, same, err
 }
 
-// objects returns the objects in files of an environment before. A file that cannot be read is a
-// warning: its objects count as new.
-func (b *before) objects(environment string, files []tree.File) (objects []manifest.Object, warnings []manifest.Problem) {
+// parse returns the objects in files of an environment. An unreadable file gives a warning: its objects
+// count as new.
+func (b *previousRendering) parse(environment string, files []tree.File) (objects []manifest.Object, warnings []manifest.Problem) {
 	objects, warnings = tree.Objects(environment, files)
 	for i := range warnings {
 		w := &warnings[i]
-		w.Warning, w.Message = true, "cannot be compared, so that what it has counts as new: "+w.Message
+		w.Warning, w.Message = true, "cannot be compared, so its objects count as new: "+w.Message
 		if b.commit != "" {
 			w.File = fmt.Sprintf("%.12s:%s", b.commit, path.Join(b.git.Prefix(), w.File))
 		}

@@ -1,5 +1,5 @@
-// Package diff compares what an environment was rendered to with what it renders to now, object
-// by object: order and formatting do not count.
+// Package diff compares the previous rendering of an environment with the current one, object by object.
+// It ignores order and formatting.
 package diff
 
 import (
@@ -20,26 +20,25 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Environment is what changes in an environment.
-type Environment struct {
+// EnvironmentDiff lists the changes of one environment.
+type EnvironmentDiff struct {
 	Name string
-	// Kinds has the kinds that people may write in the environment.
+	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
 	// Changes is in the order of namespaces, kinds and names.
 	Changes []Change
-	// Unchanged has the objects that are the same before and after.
+	// Unchanged has the objects that are equal before and after.
 	Unchanged []*unstructured.Unstructured
-	// For is the version of Kubernetes that the environment says it is for; empty where it says none.
+	// For is the Kubernetes version that the environment declares, if any.
 	For string
 	// Kubernetes is a change of that version, if any.
 	Kubernetes *KubernetesChange
-	// Problems has warnings, or the errors without which there would be changes.
+	// Problems has warnings, or errors that prevent a comparison.
 	Problems []manifest.Problem
 }
 
-// KubernetesChange is a change of the Kubernetes that an environment says it is for. Each version is
-// empty where it said none, which means the newest that render knows. It changes nothing in a
-// cluster, but by what version objects are judged.
+// KubernetesChange is a change of the Kubernetes version that an environment declares. An empty version
+// stands for the newest one. The change affects validation, and not the cluster.
 type KubernetesChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -48,7 +47,7 @@ type KubernetesChange struct {
 func (c KubernetesChange) String() string {
 	name := func(version string) string {
 		if version == "" {
-			return "the newest that render knows"
+			return "the newest that render supports"
 		}
 		return "Kubernetes " + version
 	}
@@ -57,28 +56,27 @@ func (c KubernetesChange) String() string {
 
 // Change is an object that is added, removed, changed, or replaced by one of another name.
 type Change struct {
-	// Before is nil where the object is added, After where it is removed.
+	// Before is nil for an added object, and After for a removed one.
 	Before, After *unstructured.Unstructured
 	// BeforeFile and AfterFile are relative to the root, with slashes.
 	BeforeFile, AfterFile string
-	// Notes explains a difference from a cluster: who made it, what a sync does about it.
+	// Notes explains a difference from a cluster: its field manager, and the effect of a sync.
 	Notes []string
 }
 
-// Action is what happens to an object.
+// Action is the kind of a change.
 type Action string
 
 // The actions.
 const (
 	Added   Action = "added"
 	Changed Action = "changed"
-	// Replaced is an object that nobody can change, such as a Pod: one of another name takes
-	// its place.
+	// Replaced is an immutable object, such as a Pod, with a successor of another name.
 	Replaced Action = "replaced"
 	Removed  Action = "removed"
 )
 
-// Action returns what happens to the object.
+// Action returns the kind of the change.
 func (c Change) Action() Action {
 	switch {
 	case c.Before == nil:
@@ -91,7 +89,7 @@ func (c Change) Action() Action {
 	return Changed
 }
 
-// Object returns the object after the change, or before it where it is removed.
+// Object returns the object after the change, or a removed object.
 func (c Change) Object() manifest.Object {
 	if c.After == nil {
 		return manifest.Object{Unstructured: c.Before}
@@ -100,8 +98,8 @@ func (c Change) Object() manifest.Object {
 }
 
 // Objects compares the objects of an environment before and after.
-func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object) Environment {
-	e := Environment{Name: name, Kinds: kinds}
+func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object) EnvironmentDiff {
+	e := EnvironmentDiff{Name: name, Kinds: kinds}
 	old := map[manifest.ID]manifest.Object{}
 	for _, o := range before {
 		old[o.IDInNamespace()] = o
@@ -119,18 +117,17 @@ func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object
 	for _, o := range old {
 		e.Changes = append(e.Changes, Change{Before: o.Unstructured, BeforeFile: o.File})
 	}
-	e.Changes = replacements(kinds, e.Changes)
+	e.Changes = joinReplacements(kinds, e.Changes)
 	slices.SortFunc(e.Changes, Compare)
 	return e
 }
 
-// replacements joins an object that is added and one that is removed to one replacement, where
-// both are the only ones that one object was rendered to of one kind and one name before the
-// hash, and nobody can change them.
-func replacements(kinds *registry.Kinds, changes []Change) []Change {
-	added, removed := map[place][]int{}, map[place][]int{}
+// joinReplacements joins an added and a removed immutable object with the same purpose into one
+// replacement, unless several objects have this purpose.
+func joinReplacements(kinds *registry.Kinds, changes []Change) []Change {
+	added, removed := map[purpose][]int{}, map[purpose][]int{}
 	for i, c := range changes {
-		switch p, ok := placeOf(kinds, c.Object().Unstructured); {
+		switch p, ok := purposeOf(kinds, c.Object().Unstructured); {
 		case !ok:
 		case c.Before == nil:
 			added[p] = append(added[p], i)
@@ -148,24 +145,23 @@ func replacements(kinds *registry.Kinds, changes []Change) []Change {
 	return slices.DeleteFunc(changes, func(c Change) bool { return c.Before == nil && c.After == nil })
 }
 
-// place identifies what an object that nobody can change is for: another for the same replaces it.
-type place struct {
-	owner manifest.ID // what it was rendered from
+// purpose is shared by an immutable object and its replacement.
+type purpose struct {
+	owner manifest.ID // the source object
 	kind  schema.GroupKind
-	name  string // before the hash
+	name  string // the name without the hash
 }
 
-func placeOf(kinds *registry.Kinds, o *unstructured.Unstructured) (place, bool) {
+func purposeOf(kinds *registry.Kinds, o *unstructured.Unstructured) (purpose, bool) {
 	if !kinds.IsImmutable(o) {
-		return place{}, false
+		return purpose{}, false
 	}
 	owner, _ := OwnerOf(kinds, o)
 	name := o.GetName()
-	return place{owner, o.GroupVersionKind().GroupKind(), name[:max(strings.LastIndex(name, "-"), 0)]}, true
+	return purpose{owner, o.GroupVersionKind().GroupKind(), name[:max(strings.LastIndex(name, "-"), 0)]}, true
 }
 
-// OwnerOf returns what people wrote that an object was rendered from: the object itself where it
-// is of a kind that people write.
+// OwnerOf returns the source object of a rendered object, and a source object itself.
 func OwnerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifest.ID, ok bool) {
 	if kinds.Find(o.GroupVersionKind()) != nil {
 		return manifest.Object{Unstructured: o}.ID(), true
@@ -177,20 +173,20 @@ func OwnerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifes
 	return manifest.ID{Group: k.GVK().Group, Kind: k.GVK().Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label()]}, true
 }
 
-// Compare sorts changes in the order of namespaces, kinds and names.
+// Compare orders changes by namespace, kind and name.
 func Compare(a, b Change) int {
 	x, y := a.Object().ID(), b.Object().ID()
 	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind), strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
 }
 
-// equal reports whether two objects are the same to a cluster.
+// equal reports whether a cluster treats two objects as the same.
 func equal(a, b *unstructured.Unstructured) bool {
-	return bytes.Equal(text(a), text(b)) || equality.Semantic.DeepEqual(typed(a), typed(b))
+	return bytes.Equal(toYAML(a), toYAML(b)) || equality.Semantic.DeepEqual(toTyped(a), toTyped(b))
 }
 
-// typed returns an object of a built-in kind as its Go type, in which 1000m and 1 are one
-// quantity. It returns any other object, and one with unknown fields, as it is.
-func typed(o *unstructured.Unstructured) any {
+// toTyped converts an object of a built-in kind to its Go type, where the quantities 1000m and 1 are equal.
+// It returns any other object, and an object with unknown fields, unchanged.
+func toTyped(o *unstructured.Unstructured) any {
 	versioned, err := scheme.Scheme.New(o.GroupVersionKind())
 	if err != nil || hasHugeQuantity(o.Object) {
 		return o

@@ -41,8 +41,7 @@ spec:
         resources: {requests: {cpu: 1000m, memory: 1Gi}}
 `
 
-// What is the same to a cluster is the same, however it is written.
-func TestEqual(t *testing.T) {
+func TestEqualIgnoresEquivalentValues(t *testing.T) {
 	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop, labels: {one: '1', two: '2'}}\ndata: {k: v}\n"
 	for name, test := range map[string]struct {
 		before, after string
@@ -78,8 +77,7 @@ func pod(name, at, ns string) string {
 	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: " + ns + ", labels: {cnat.programming-kubernetes.info/at: " + at + "}}\n"
 }
 
-// An object that names the namespace in which it is anyway stays.
-func TestDefaultNamespace(t *testing.T) {
+func TestDefaultNamespaceEqualsNoNamespace(t *testing.T) {
 	bare := strings.Replace(deployment, ", namespace: shop", "", 1)
 	changes := Objects(gatehouse.All(), "prod", read(t, bare), read(t, strings.Replace(bare, "name: web", "name: web, namespace: default", 1))).Changes
 	if len(changes) != 1 || changes[0].Action() != Changed || !strings.Contains(changes[0].Unified(), "+  namespace: default") {
@@ -87,8 +85,8 @@ func TestDefaultNamespace(t *testing.T) {
 	}
 }
 
-// The Pod of an At cannot be changed: one of another name takes its place.
-func TestActions(t *testing.T) {
+// A running Pod of an At cannot be changed: one of another name takes its place.
+func TestChangesHaveActions(t *testing.T) {
 	before := pod("a-1", "a", "shop") + pod("b-1", "b", "shop") + pod("d-1", "d", "x") + pod("e-1", "e", "shop") + pod("e-2", "e", "shop") + deployment
 	after := pod("a-2", "a", "shop") + pod("c-1", "c", "shop") + pod("d-1", "d", "z") + pod("e-3", "e", "shop") + strings.Replace(deployment, "web:1", "web:2", 1)
 	var got []string
@@ -104,8 +102,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// Of the values of a Secret it is said which change, and not what they are.
-func TestSecrets(t *testing.T) {
+// A diff shows whether a value changes.
+func TestValuesOfSecretsAreMasked(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
 	for name, test := range map[string]struct{ before, after, want string }{
 		"changed": {secret + "data: {a: czE=, b: czI=}", secret + "data: {a: czE=, b: czM=}", "   a: '***'\n-  b: '*** (before)'\n+  b: '*** (after)'\n"},

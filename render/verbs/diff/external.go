@@ -16,9 +16,8 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// External shows changes by a program that compares two folders with a file for each object, as
-// `kubectl diff` does by KUBECTL_EXTERNAL_DIFF. It returns the exit code of the program, 0 or 1:
-// any other is an error.
+// External runs a program that compares two folders with one file per object, like KUBECTL_EXTERNAL_DIFF of
+// `kubectl diff`. It returns the exit code 0 or 1 of the program; any other code is an error.
 func External(ctx context.Context, command string, changes []Change, out, errOut io.Writer) (int, error) {
 	dir, err := os.MkdirTemp("", "render-diff-")
 	if err != nil {
@@ -35,8 +34,8 @@ func External(ctx context.Context, command string, changes []Change, out, errOut
 			return 0, err
 		}
 	}
-	args := words(command)
-	//nolint:gosec // the caller chooses the program
+	args := splitCommand(command)
+	//nolint:gosec // the user chooses the program
 	cmd := exec.CommandContext(ctx, args[0], append(args[1:], before, after)...)
 	cmd.Stdout, cmd.Stderr = out, errOut
 	err = cmd.Run()
@@ -45,16 +44,16 @@ func External(ctx context.Context, command string, changes []Change, out, errOut
 		return 1, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("KUBECTL_EXTERNAL_DIFF=%q: %w: name a program that ends with 0 or 1, or unset it", command, err)
+		return 0, fmt.Errorf("KUBECTL_EXTERNAL_DIFF=%q: %w: choose a program that exits with 0 or 1, or unset it", command, err)
 	}
 	return 0, nil
 }
 
-// argument matches the arguments that kubectl passes to the program.
+// argument matches the arguments that kubectl allows.
 var argument = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
 
-// words splits a command into a program and its arguments, as kubectl does.
-func words(command string) (words []string) {
+// splitCommand splits a command into a program and its arguments, like kubectl.
+func splitCommand(command string) (words []string) {
 	for i, word := range strings.Split(command, " ") {
 		if i == 0 || argument.MatchString(word) {
 			words = append(words, word)
@@ -63,8 +62,7 @@ func words(command string) (words []string) {
 	return words
 }
 
-// writeText writes the text of an object, if there is any, to a file in a folder:
-// prod.shop.deployment-sessions.yaml.
+// writeText writes an object, if there is one, to a file like prod.shop.deployment-sessions.yaml.
 func writeText(dir string, c Change, text []byte) error {
 	if text == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 
 // A difference from a cluster is named as kubectl diff names it, below its notes, and nothing
 // of a cluster directs a terminal.
-func TestLive(t *testing.T) {
+func TestLiveObjectsHaveNamesOfKubectlDiff(t *testing.T) {
 	was := read(t, strings.Replace(deployment, "web:1", "web:2", 1))[0].Unstructured
 	is := read(t, deployment)[0]
 	note := "evil\x1b[31m set spec"

@@ -12,16 +12,16 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Diff is what rendering environments now changes, or why they cannot be rendered.
+// Diff lists the changes of environments, or the errors that prevent rendering them.
 type Diff struct {
-	// Base is the commit that was compared with; empty where that is the work tree.
+	// Base is the commit of the comparison, or empty for the work tree.
 	Base         string
-	Environments []Environment
+	Environments []EnvironmentDiff
 }
 
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
-	return slices.ContainsFunc(d.Environments, func(e Environment) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
+	return slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
 }
 
 // Changes returns the changes of all environments.
@@ -34,15 +34,14 @@ func (d *Diff) Changes() (changes []Change) {
 
 // Failed reports whether an environment has errors.
 func (d *Diff) Failed() bool {
-	return slices.ContainsFunc(d.Environments, func(e Environment) bool { return manifest.HasErrors(e.Problems) })
+	return slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return manifest.HasErrors(e.Problems) })
 }
 
-// New renders environments and compares them with what they were rendered to: in the work
-// tree or, where base is not empty, in what is committed where the git revision base and HEAD
-// began to differ. Of an environment that is gone it removes everything. It calls progress with
-// each step.
+// New renders environments and compares them with their previous rendering: rendered/ in the work tree or,
+// if base is not empty, in the merge base of the revision base and HEAD. All objects of a removed
+// environment are removed. It calls progress with each step.
 func New(ctx context.Context, repository *render.Repository, selection render.Selection, base string, progress func(environment, step string)) (*Diff, error) {
-	before, err := openBefore(ctx, repository, base)
+	previous, err := openPrevious(ctx, repository, base)
 	if err != nil {
 		return nil, err
 	}
@@ -51,22 +50,22 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		return nil, err
 	}
 	if selection.All {
-		names = slices.AppendSeq(names, maps.Keys(before.listed))
+		names = slices.AppendSeq(names, maps.Keys(previous.listed))
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
-	d := &Diff{Base: before.commit}
+	d := &Diff{Base: previous.commit}
 	var errs []error
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		isAskedFor := slices.Contains(selection.Names, name) && before.listed[name] == nil
+		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
-		e := Environment{Name: name}
+		e := EnvironmentDiff{Name: name}
 		if rendering != nil {
 			progress(name, "comparing")
-			e, err = before.compare(ctx, rendering)
+			e, err = previous.compare(ctx, rendering)
 			errs = append(errs, err)
 		}
 		e.Problems = append(e.Problems, problems...)
@@ -75,19 +74,18 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	return d, errors.Join(errs...)
 }
 
-// compare compares an environment with what it was rendered to before. It does not parse what
-// has the same bytes.
-func (b *before) compare(ctx context.Context, rendering *render.Rendering) (Environment, error) {
+// compare compares a rendering with the previous one. It does not parse equal files.
+func (b *previousRendering) compare(ctx context.Context, rendering *render.Rendering) (EnvironmentDiff, error) {
 	name := rendering.Environment
 	now := map[string][]byte{}
 	for _, file := range rendering.Files {
 		now[file.Path] = file.Content
 	}
-	files, same, err := b.read(ctx, name, now)
+	files, same, err := b.readChanged(ctx, name, now)
 	if err != nil {
-		return Environment{}, err
+		return EnvironmentDiff{}, err
 	}
-	was, warnings := b.objects(name, files)
+	was, warnings := b.parse(name, files)
 	var unchanged []*unstructured.Unstructured
 	var is []manifest.Object
 	for i, o := range rendering.Objects {

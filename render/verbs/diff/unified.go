@@ -13,8 +13,8 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// Unified returns the notes, each in a comment line, and a unified diff of the object as YAML. As
-// in `kubectl diff`, it shows which values of a Secret change, and not the values.
+// Unified returns the notes as comments, and a unified diff of the object as YAML. Like `kubectl diff`, it
+// masks the values of Secrets and shows only whether they change.
 func (c Change) Unified() string {
 	var notes strings.Builder
 	for _, note := range c.Notes {
@@ -28,7 +28,7 @@ func (c Change) Unified() string {
 	return notes.String() + tree.UnifiedDiff(from, "b/"+c.AfterFile, before, after)
 }
 
-// liveName returns what `kubectl diff` calls an object of a cluster: apps.v1.Deployment.shop.sessions.
+// liveName returns the name of a live object in `kubectl diff`: apps.v1.Deployment.shop.sessions.
 func liveName(o *unstructured.Unstructured) string {
 	gvk := o.GroupVersionKind()
 	words := []string{gvk.Group, gvk.Version, gvk.Kind, o.GetNamespace(), o.GetName()}
@@ -36,26 +36,26 @@ func liveName(o *unstructured.Unstructured) string {
 	return kind.Visible(strings.Join(words, "."))
 }
 
-// Texts returns the object as YAML before and after, with the values of a Secret masked; nil where
-// there is no object.
+// Texts returns the object before and after as YAML, with masked values of Secrets, or nil if there is no
+// object.
 func (c Change) Texts() (before, after []byte) {
-	was, is := masked(c.Before, c.After)
-	return text(was), text(is)
+	was, is := maskSecret(c.Before, c.After)
+	return toYAML(was), toYAML(is)
 }
 
-func text(o *unstructured.Unstructured) []byte {
+func toYAML(o *unstructured.Unstructured) []byte {
 	if o == nil {
 		return nil
 	}
 	content, err := manifest.Object{Unstructured: o}.YAML()
-	if err != nil { // of what was read from YAML or JSON
+	if err != nil { // objects come from YAML or JSON
 		panic(fmt.Errorf("write %s %s: %w", o.GetKind(), o.GetName(), err))
 	}
 	return content
 }
 
-// masked returns the object before and after with stars for the values of a Secret.
-func masked(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
+// maskSecret returns copies of a Secret with stars in place of its values, and other objects unchanged.
+func maskSecret(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
 	was, is = before, after
 	if isSecret(before) {
 		was = before.DeepCopy()
@@ -64,16 +64,16 @@ func masked(before, after *unstructured.Unstructured) (was, is *unstructured.Uns
 		is = after.DeepCopy()
 	}
 	for _, field := range []string{"data", "stringData"} {
-		mask(values(was, field), values(is, field), func(string, any) bool { return true })
+		maskValues(secretValues(was, field), secretValues(is, field), func(string, any) bool { return true })
 	}
-	mask(values(was, "metadata", "annotations"), values(is, "metadata", "annotations"), func(key string, value any) bool {
+	maskValues(secretValues(was, "metadata", "annotations"), secretValues(is, "metadata", "annotations"), func(key string, value any) bool {
 		return manifest.MayHoldSecret(key, fmt.Sprint(value))
 	})
 	return was, is
 }
 
-// mask replaces the values of keys by stars, which show whether the value changes.
-func mask(old, current map[string]any, isMasked func(key string, value any) bool) {
+// maskValues replaces the values of keys with stars that show whether a value changes.
+func maskValues(old, current map[string]any, isMasked func(key string, value any) bool) {
 	for key, value := range old {
 		other, stays := current[key]
 		switch {
@@ -97,9 +97,9 @@ func isSecret(o *unstructured.Unstructured) bool {
 	return o != nil && o.GetKind() == "Secret" && o.GroupVersionKind().Group == ""
 }
 
-// values returns the values in a field of a Secret; nil of anything else. It replaces a field
-// that is no map, which no cluster takes, by stars.
-func values(o *unstructured.Unstructured, path ...string) map[string]any {
+// secretValues returns the values in a field of a Secret, and nil for other objects. It replaces a field
+// that is not a map, an error in any cluster, with stars.
+func secretValues(o *unstructured.Unstructured, path ...string) map[string]any {
 	if !isSecret(o) {
 		return nil
 	}

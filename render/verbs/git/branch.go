@@ -11,21 +11,20 @@ import (
 // BranchRef returns the full name of a branch.
 func BranchRef(branch string) string { return "refs/heads/" + branch }
 
-// CheckBranch returns an error for a text that is not the name of a branch.
+// CheckBranch returns an error unless branch is a valid name of a branch.
 func CheckBranch(ctx context.Context, branch string) error {
 	if short, ok := strings.CutPrefix(branch, "refs/heads/"); ok {
-		return fmt.Errorf("%q is not the name of a branch: write %s", branch, short)
+		return fmt.Errorf("%q is not the name of a branch: use %s", branch, short)
 	}
 	_, err := (&Repository{dir: "."}).git(ctx, nil, "check-ref-format", BranchRef(branch))
 	var failed *Error
 	if errors.As(err, &failed) || strings.HasPrefix(branch, "-") || strings.HasPrefix(branch, "refs/") || branch == Head || branch == "@" {
-		return fmt.Errorf("%q is not the name of a branch: git check-ref-format says which are", branch)
+		return fmt.Errorf("%q is not a valid name of a branch: see git help check-ref-format", branch)
 	}
 	return err
 }
 
-// CheckedOut returns the folder of the work tree where a branch is checked out; empty where it is in
-// none.
+// CheckedOut returns the work tree that has checked out a branch, or nothing.
 func (r *Repository) CheckedOut(ctx context.Context, branch string) (string, error) {
 	out, err := r.git(ctx, nil, "for-each-ref", "--format=%(refname)%00%(worktreepath)", BranchRef(branch))
 	for line := range strings.Lines(out) {
@@ -36,28 +35,27 @@ func (r *Repository) CheckedOut(ctx context.Context, branch string) (string, err
 	return "", err
 }
 
-// Tip returns the commit of a reference; empty where there is no such reference.
+// Tip returns the commit of a reference, or nothing if the reference does not exist.
 func (r *Repository) Tip(ctx context.Context, ref string) (string, error) {
 	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
-	if isNo(err) {
+	if exitedWith1(err) {
 		return "", nil
 	}
 	return strings.TrimSpace(out), err
 }
 
-// Has reports whether an object is in the repository, or can be fetched into a partial clone.
-func (r *Repository) Has(ctx context.Context, id string) bool {
+// HasObject reports whether the repository has an object. A partial clone may fetch it.
+func (r *Repository) HasObject(ctx context.Context, id string) bool {
 	_, err := r.git(ctx, nil, "cat-file", "-e", id)
 	return err == nil
 }
 
-// ErrRaced is wrapped by errors that another process caused. The change may succeed when it is made again
-// on the new state.
+// ErrRaced reports a conflict with another process. A retry on the new state may succeed.
 var ErrRaced = errors.New("another process changes it")
 
-// Move makes a branch point to another commit, if it still points to the commit before; empty means that
-// there is no branch.
-func (r *Repository) Move(ctx context.Context, branch, before, after, reason string) error {
+// MoveBranch moves a branch from one commit to another. Before is empty for a new branch. It fails if the
+// branch has moved meanwhile.
+func (r *Repository) MoveBranch(ctx context.Context, branch, before, after, reason string) error {
 	expected := before
 	if expected == "" {
 		expected = strings.Repeat("0", len(after))
@@ -73,8 +71,8 @@ func (r *Repository) Move(ctx context.Context, branch, before, after, reason str
 	return fmt.Errorf("move branch %s: %w", branch, err)
 }
 
-// Remote returns the remote that `git push` takes for a branch without one: remote.pushDefault, the only
-// one, or origin; empty where there is none of these.
+// Remote returns the default remote of `git push`: remote.pushDefault, the only remote, or origin. It is
+// empty if none of them exists.
 func (r *Repository) Remote(ctx context.Context) (string, error) {
 	if out, _ := r.git(ctx, nil, "config", "--get", "remote.pushDefault"); strings.TrimSpace(out) != "" {
 		return strings.TrimSpace(out), nil
@@ -89,7 +87,7 @@ func (r *Repository) Remote(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// RemoteTip returns the commit of a branch of a remote that is pushed to; empty where it has no such
+// RemoteTip returns the commit of a branch at the push URL of a remote, or nothing if there is no such
 // branch.
 func (r *Repository) RemoteTip(ctx context.Context, remote, branch string) (string, error) {
 	url, err := r.pushURL(ctx, remote)
@@ -98,7 +96,7 @@ func (r *Repository) RemoteTip(ctx context.Context, remote, branch string) (stri
 	}
 	out, err := r.git(ctx, nil, "ls-remote", "--quiet", "--", url, BranchRef(branch))
 	if err != nil {
-		return "", unreachable(remote, err)
+		return "", remoteError(remote, err)
 	}
 	for line := range strings.Lines(out) {
 		if id, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == BranchRef(branch) {
@@ -108,19 +106,19 @@ func (r *Repository) RemoteTip(ctx context.Context, remote, branch string) (stri
 	return "", nil
 }
 
-// pushURL returns the URL that a remote is pushed to, if it is fetched from another, else its name, so
-// that the configuration for the name holds.
+// pushURL returns the push URL of a remote if it differs from the fetch URL, and otherwise the name, so that
+// the configuration of the remote applies.
 func (r *Repository) pushURL(ctx context.Context, remote string) (string, error) {
 	push, err := r.git(ctx, nil, "remote", "get-url", "--push", "--all", "--", remote)
 	var failed *Error
 	switch {
 	case errors.As(err, &failed):
-		return "", fmt.Errorf("%w: git remote --verbose lists those that there are", err)
+		return "", fmt.Errorf("%w: git remote --verbose lists all remotes", err)
 	case err != nil:
 		return "", err
 	}
 	if strings.Count(push, "\n") != 1 {
-		return "", fmt.Errorf("remote %s pushes to several places: git config remote.pushDefault NAME names another", remote)
+		return "", fmt.Errorf("remote %s has several push URLs: choose another remote with git config remote.pushDefault NAME", remote)
 	}
 	fetch, err := r.git(ctx, nil, "remote", "get-url", "--", remote)
 	if fetch != push {
@@ -129,12 +127,12 @@ func (r *Repository) pushURL(ctx context.Context, remote string) (string, error)
 	return remote, err
 }
 
-func unreachable(remote string, err error) error {
-	return fmt.Errorf("reach remote %s: %w: see that git ls-remote %s works", remote, err, remote)
+func remoteError(remote string, err error) error {
+	return fmt.Errorf("reach remote %s: %w: check that git ls-remote %s works", remote, err, remote)
 }
 
-// Fetch fetches the commits of a branch of a remote, and changes no reference. The first fetch of a
-// branch into a shallow repository is shallow.
+// Fetch fetches a branch of a remote without changing references. The first fetch into a shallow clone is
+// shallow.
 func (r *Repository) Fetch(ctx context.Context, remote, branch string, isFirst bool) error {
 	url, err := r.pushURL(ctx, remote)
 	if err != nil {
@@ -145,13 +143,13 @@ func (r *Repository) Fetch(ctx context.Context, remote, branch string, isFirst b
 		args = append(args, "--depth=1")
 	}
 	if _, err = r.git(ctx, nil, append(args, "--", url, BranchRef(branch))...); err != nil {
-		return unreachable(remote, err)
+		return remoteError(remote, err)
 	}
 	return nil
 }
 
-// Push makes a branch of a remote point to another commit, if it still points to the commit before; empty
-// means that there is no branch.
+// Push moves a branch of a remote from one commit to another. Before is empty for a new branch. It fails if
+// the branch has moved meanwhile.
 func (r *Repository) Push(ctx context.Context, remote, branch, before, after string) error {
 	ref := BranchRef(branch)
 	out, err := r.git(ctx, nil, "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no",
@@ -162,24 +160,24 @@ func (r *Repository) Push(ctx context.Context, remote, branch, before, after str
 	}
 	tip, tipErr := r.RemoteTip(ctx, remote, branch)
 	switch {
-	case tipErr == nil && tip == after: // the push succeeded, and its answer was lost
+	case tipErr == nil && tip == after: // the push succeeded, but its answer was lost
 		return nil
 	case tipErr == nil && tip != before, isContended(out, failed.Message):
 		return fmt.Errorf("push %s to %s: %s: %w", branch, remote, refusal(out, failed), ErrRaced)
 	case strings.Contains(out, "[remote rejected]"):
-		return fmt.Errorf("%s refuses %s: %s: have it let you push to this branch, or name another with --branch", remote, branch, refusal(out, failed))
+		return fmt.Errorf("%s rejects %s: %s: allow pushes to this branch, or choose another with --branch", remote, branch, refusal(out, failed))
 	}
-	return fmt.Errorf("push %s to %s: %s: see that git push --dry-run %s works", branch, remote, failed.Message, remote)
+	return fmt.Errorf("push %s to %s: %s: check that git push --dry-run %s works", branch, remote, failed.Message, remote)
 }
 
-// isContended reports whether a push failed because another push was under way, and not because of a
-// branch beside which git cannot have this one.
+// isContended reports whether a push failed because of a concurrent push. A conflict between the names of
+// branches ("cannot create") is a permanent error.
 func isContended(out, message string) bool {
 	return !strings.Contains(message, "cannot create") && slices.ContainsFunc([]string{"(stale info)", "(fetch first)", "(non-fast-forward)", "cannot lock ref", "failed to update ref", "incorrect old value"},
 		func(reason string) bool { return strings.Contains(out, reason) })
 }
 
-// refusal returns why a push was refused, in the words of git and of the remote.
+// refusal returns the reason of git and the remote for a rejected push.
 func refusal(out string, failed *Error) string {
 	said, _, _ := strings.Cut(failed.Message, "failed to push some refs")
 	for line := range strings.Lines(out) {

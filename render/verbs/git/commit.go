@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Commit is what Read reads of a commit.
+// Commit is a commit of a repository.
 type Commit struct {
 	Tree     string
 	Subject  string
 	Trailers map[string]string
 }
 
-// Read reads a commit.
-func (r *Repository) Read(ctx context.Context, id string) (Commit, error) {
+// ReadCommit reads a commit.
+func (r *Repository) ReadCommit(ctx context.Context, id string) (Commit, error) {
 	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--format=%T%n%s%n%(trailers:only,unfold)", id, "--")
-	lines := append(strings.Split(out, "\n"), "", "", "") // the first is the id
+	lines := append(strings.Split(out, "\n"), "", "", "") // the first line is the id
 	c := Commit{Tree: lines[1], Subject: lines[2], Trailers: map[string]string{}}
 	for _, line := range lines[3:] {
 		if key, value, ok := strings.Cut(line, ": "); ok {
@@ -30,25 +30,23 @@ func (r *Repository) Read(ctx context.Context, id string) (Commit, error) {
 	return c, err
 }
 
-// IsAncestor reports whether a commit is another, or in its history.
+// IsAncestor reports whether a commit equals another or is in its history.
 func (r *Repository) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
 	_, err := r.git(ctx, nil, "merge-base", "--is-ancestor", commit, of)
-	if isNo(err) {
+	if exitedWith1(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// ChangedBetween reports whether any commit after one and up to another changes a folder, even if a
-// later one reverts it.
+// ChangedBetween reports whether a commit in a range changes a folder, even if a later commit reverts it.
 func (r *Repository) ChangedBetween(ctx context.Context, after, upTo, dir string) (bool, error) {
 	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--full-history", upTo, "^"+after, "--", dir)
 	return out != "", err
 }
 
-// TreeOf writes a tree that has one folder of a commit, at its path from the top, and nothing else. It
-// returns the id of the tree.
-func (r *Repository) TreeOf(ctx context.Context, commit, dir string) (string, error) {
+// WriteTree writes a tree with only one folder of a commit, at the same path, and returns its id.
+func (r *Repository) WriteTree(ctx context.Context, commit, dir string) (string, error) {
 	full := path.Join(r.prefix, dir)
 	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--end-of-options", commit+":"+full)
 	tree := strings.TrimSpace(out)
@@ -59,9 +57,9 @@ func (r *Repository) TreeOf(ctx context.Context, commit, dir string) (string, er
 	return tree, err
 }
 
-// Make makes a commit as `git commit` does: with the user's name, by the hook commit-msg, and signed
-// where git is configured to sign. It moves no branch. The parent is empty for the first commit.
-func (r *Repository) Make(ctx context.Context, tree, parent, message string) (string, error) {
+// Commit makes a commit like `git commit`: with the user's name, the hook commit-msg and, if git is
+// configured to sign, a signature. It moves no branch. The parent of a first commit is empty.
+func (r *Repository) Commit(ctx context.Context, tree, parent, message string) (string, error) {
 	message, err := r.runCommitMsg(ctx, message)
 	if err != nil {
 		return "", err
@@ -80,7 +78,7 @@ func (r *Repository) Make(ctx context.Context, tree, parent, message string) (st
 	return strings.TrimSpace(out), nil
 }
 
-// runCommitMsg returns a message as the hook commit-msg edits it.
+// runCommitMsg returns a message after the hook commit-msg.
 func (r *Repository) runCommitMsg(ctx context.Context, message string) (string, error) {
 	dir, err := os.MkdirTemp("", "render-commit-")
 	if err != nil {
@@ -98,11 +96,11 @@ func (r *Repository) runCommitMsg(ctx context.Context, message string) (string, 
 		return message, nil // before git 2.36
 	case errors.As(err, &failed):
 		subject, _, _ := strings.Cut(message, "\n")
-		return "", fmt.Errorf("the hook commit-msg refuses the message %q: %s", subject, failed.Message)
+		return "", fmt.Errorf("the hook commit-msg rejects the message %q: %s", subject, failed.Message)
 	case err != nil:
 		return "", err
 	}
-	content, err := os.ReadFile(file) //nolint:gosec // it is the one above
+	content, err := os.ReadFile(file) //nolint:gosec // written above
 	if err != nil {
 		return "", fmt.Errorf("the hook commit-msg leaves no message: %w", err)
 	}

@@ -14,7 +14,7 @@ func TestTrailersOfTheLastParagraph(t *testing.T) {
 		"Subject\n\nA: 1\n\nno trailer": {},
 		"Subject\n\n---\n\nA: 1\n\n":    {"A": "1"},
 	} {
-		got, err := r.Read(t.Context(), run(t, dir, "commit-tree", "-m", message, "HEAD^{tree}"))
+		got, err := r.ReadCommit(t.Context(), run(t, dir, "commit-tree", "-m", message, "HEAD^{tree}"))
 		if err != nil || !maps.Equal(got.Trailers, want) || got.Subject == "" || got.Tree != run(t, dir, "rev-parse", "HEAD^{tree}") {
 			t.Errorf("%q: %v, want %v", message, got, want)
 		}
@@ -33,7 +33,7 @@ func TestHashFilesTakesAnyName(t *testing.T) {
 		t.Fatal(hashes, err)
 	}
 	for i, hash := range hashes {
-		if hash != r.HashOf([]byte("the same")) {
+		if hash != r.Hash([]byte("the same")) {
 			t.Errorf("%q: %s", names[i], hash)
 		}
 	}

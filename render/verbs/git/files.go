@@ -3,7 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // it is what git names objects by
+	"crypto/sha1" //nolint:gosec // the hash of git objects
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -23,12 +23,11 @@ type File struct {
 // modeSubmodule is the mode of a submodule.
 const modeSubmodule = "160000"
 
-// IsRegular reports whether an entry is a file, and neither a link nor a submodule.
+// IsRegular reports whether the entry is a regular file.
 func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
 
-// Files returns the files and submodules of a commit at paths and in the folders that they name, by their
-// paths. All paths are relative to the folder of the repository, with slashes, and none of those to look
-// in may be a submodule.
+// Files returns the files and submodules of a commit at or below some paths. Paths are relative to the
+// folder of the repository, with slashes. It returns an error if one of the paths is a submodule.
 func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (map[string]File, error) {
 	full := make([]string, len(paths))
 	for i, name := range paths {
@@ -54,15 +53,14 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 	return files, nil
 }
 
-// Contents returns the contents of files by their ids. A partial clone fetches all that it lacks at once,
-// and not one after the other.
-func (r *Repository) Contents(ctx context.Context, oids []string) ([][]byte, error) {
+// ReadFiles returns the contents of files by their ids. A partial clone fetches all missing files at once.
+func (r *Repository) ReadFiles(ctx context.Context, oids []string) ([][]byte, error) {
 	if len(oids) == 0 {
 		return nil, nil
 	}
 	ids := strings.Join(oids, "\n") + "\n"
 	if promisor := r.promisor(ctx); promisor != "" {
-		// Where this fails, cat-file fails below and names the file.
+		// If this fails, cat-file fails below and names the file.
 		_, _ = r.git(ctx, strings.NewReader(ids), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 			"--recurse-submodules=no", "--no-auto-maintenance", "--filter=blob:none", "--stdin", promisor)
 	}
@@ -94,20 +92,20 @@ func nextContent(out []byte) (content, rest []byte, err error) {
 	return rest[:size:size], rest[size+1:], nil
 }
 
-// promisor returns the remote that a partial clone fetches missing objects from; empty in a full clone.
+// promisor returns the remote of missing objects in a partial clone, and nothing in a full clone.
 func (r *Repository) promisor(ctx context.Context) string {
 	out, _ := r.git(ctx, nil, "config", "--null", "--get-regexp", `^remote\..*\.promisor$`)
 	name, _, _ := strings.Cut(out, "\n")
 	return strings.TrimSuffix(strings.TrimPrefix(name, "remote."), ".promisor")
 }
 
-// HashOf returns the id that a file with some content has in the repository.
-func (r *Repository) HashOf(content []byte) string {
+// Hash returns the id of a file with some content.
+func (r *Repository) Hash(content []byte) string {
 	var h hash.Hash
 	if r.format == "sha256" {
 		h = sha256.New()
 	} else {
-		h = sha1.New() //nolint:gosec // it is what git names objects by
+		h = sha1.New() //nolint:gosec // the hash of git objects
 	}
 	fmt.Fprintf(h, "blob %d\x00", len(content))
 	_, _ = h.Write(content)

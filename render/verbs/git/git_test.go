@@ -65,7 +65,7 @@ func open(t *testing.T, dir string) *Repository {
 func mustRead(t *testing.T, dir string) {
 	t.Helper()
 	r := open(t, filepath.Join(dir, "shop"))
-	base, err := r.Base(t.Context(), "main")
+	base, err := r.MergeBase(t.Context(), "main")
 	if err != nil || base != run(t, dir, "rev-parse", "base") || r.Prefix() != "shop" {
 		t.Fatalf("base %s of prefix %s: %v", base, r.Prefix(), err)
 	}
@@ -74,11 +74,11 @@ func mustRead(t *testing.T, dir string) {
 	if err != nil || len(files) != 2 || !a.IsRegular() || b.OID == "" {
 		t.Fatalf("%v: %v", files, err)
 	}
-	contents, err := r.Contents(t.Context(), []string{b.OID, a.OID})
+	contents, err := r.ReadFiles(t.Context(), []string{b.OID, a.OID})
 	if err != nil || len(contents) != 2 || string(contents[0]) != "the same" || string(contents[1]) != "base" {
 		t.Fatalf("%q: %v", contents, err)
 	}
-	if got := r.HashOf(contents[1]); got != a.OID {
+	if got := r.Hash(contents[1]); got != a.OID {
 		t.Errorf("%s, want %s", got, a.OID)
 	}
 	if files, err := r.Files(t.Context(), base, "rendered/staging"); err != nil || len(files) > 0 {
@@ -113,18 +113,18 @@ func TestReadsEveryKindOfRepository(t *testing.T) {
 		t.Setenv("GIT_DIR", "/nowhere")
 		t.Setenv("GIT_INDEX_FILE", "/nowhere/index")
 		dir := t.TempDir()
-		if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is in no git repository") {
+		if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is not in a git repository") {
 			t.Error(err)
 		}
 	})
 }
 
-func TestOpenSaysWhatToDo(t *testing.T) {
+func TestOpenErrorsHaveHints(t *testing.T) {
 	bare, none := t.TempDir(), t.TempDir()
 	run(t, bare, "init", "--quiet", "--bare")
 	for dir, want := range map[string]string{
-		none: "is in no git repository: run git init, or name a folder of one with --root",
-		bare: "is in no work tree of git: run this in a clone that is not bare",
+		none: "is not in a git repository: run git init, or name another folder with --root",
+		bare: "is not in a git work tree: run this in a clone that is not bare",
 	} {
 		if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -136,7 +136,7 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		t.Error(err)
 	}
 	t.Setenv("PATH", none)
-	if _, err := Open(t.Context(), none); err == nil || err.Error() != "there is no program git in PATH: install git" {
+	if _, err := Open(t.Context(), none); err == nil || err.Error() != "git is not in PATH: install git" {
 		t.Error(err)
 	}
 }
@@ -150,21 +150,21 @@ func TestUnknownRevisionsHaveAHint(t *testing.T) {
 	for _, test := range []struct{ dir, revision, want string }{
 		{clone, "main", `no such revision "main": did you mean "origin/main"?`},
 		{clone, "topik", `no such revision "topik": did you mean "topic"?`},
-		{clone, "topic:shop", `no such revision "topic:shop": git branch --all lists the branches, and git fetch brings new ones`},
-		{clone, "--all", `"--all" is not a revision: write a branch, a tag or a commit`},
-		{clone, "", `"" is not a revision: write a branch, a tag or a commit`},
-		{clone, "a\x1b[31m\nb", `no such revision "a\x1b[31m\nb": git branch --all lists the branches, and git fetch brings new ones`},
-		{shallow, "HEAD~1", `no such revision "HEAD~1": this clone is shallow: ` + Unshallow},
-		{shallow, "origin/main", `where "origin/main" and HEAD part is not known here, as this clone is shallow: ` + Unshallow},
+		{clone, "topic:shop", `no such revision "topic:shop": git branch --all lists branches, and git fetch gets new ones`},
+		{clone, "--all", `"--all" is not a revision: specify a branch, a tag or a commit`},
+		{clone, "", `"" is not a revision: specify a branch, a tag or a commit`},
+		{clone, "a\x1b[31m\nb", `no such revision "a\x1b[31m\nb": git branch --all lists branches, and git fetch gets new ones`},
+		{shallow, "HEAD~1", `no such revision "HEAD~1": this is a shallow clone: ` + Unshallow},
+		{shallow, "origin/main", `find the merge base of "origin/main" and HEAD: this is a shallow clone: ` + Unshallow},
 		{empty, "HEAD", "there is no commit yet: commit first"},
 	} {
-		if _, err := open(t, test.dir).Base(t.Context(), test.revision); err == nil || err.Error() != test.want {
+		if _, err := open(t, test.dir).MergeBase(t.Context(), test.revision); err == nil || err.Error() != test.want {
 			t.Errorf("%q: %v, want %s", test.revision, err, test.want)
 		}
 	}
 	run(t, from, "checkout", "--quiet", "--orphan", "other")
 	for _, state := range []string{"unborn", "unrelated"} {
-		if base, err := open(t, from).Base(t.Context(), "main"); err != nil || base != run(t, from, "rev-parse", "main") {
+		if base, err := open(t, from).MergeBase(t.Context(), "main"); err != nil || base != run(t, from, "rev-parse", "main") {
 			t.Errorf("%s: %s, %v", state, base, err)
 		}
 		run(t, from, "commit", "--quiet", "--allow-empty", "--message=other")
@@ -183,7 +183,7 @@ func TestMissingObjectsAreErrors(t *testing.T) {
 	if _, err := r.Files(t.Context(), head, "sub"); err == nil || !strings.HasPrefix(err.Error(), "sub is a submodule in commit ") {
 		t.Error(err)
 	}
-	if _, err := r.Contents(t.Context(), []string{head[1:] + "0"}); err == nil || !strings.HasSuffix(err.Error(), " missing") {
+	if _, err := r.ReadFiles(t.Context(), []string{head[1:] + "0"}); err == nil || !strings.HasSuffix(err.Error(), " missing") {
 		t.Error(err)
 	}
 
@@ -198,7 +198,7 @@ func TestMissingObjectsAreErrors(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Contents(t.Context(), []string{files["shop/rendered/prod/a.yaml"].OID}); err == nil || !strings.Contains(err.Error(), "promisor") {
+	if _, err := r.ReadFiles(t.Context(), []string{files["shop/rendered/prod/a.yaml"].OID}); err == nil || !strings.Contains(err.Error(), "promisor") {
 		t.Error(err)
 	}
 }
@@ -245,7 +245,7 @@ func TestOriginIsTheSameInClonesOnly(t *testing.T) {
 	}
 }
 
-func TestCheckBranch(t *testing.T) {
+func TestCheckBranchRejectsInvalidNames(t *testing.T) {
 	for branch, isOne := range map[string]bool{
 		"main": true, "env/prod": true, "1.5": true, "true": true, "feature/ü": true, "a@b": true, "a{b": true, "#1": true,
 		"": false, "@": false, "HEAD": false, "-a": false, "refs/heads/main": false, "refs/tags/v1": false, "a..b": false, "a b": false, "a~1": false,

@@ -12,13 +12,13 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Head is the revision that is checked out.
+// Head is the checked out revision.
 const Head = "HEAD"
 
-// Resolve returns the id of the commit that a revision names.
+// Resolve returns the commit of a revision.
 func (r *Repository) Resolve(ctx context.Context, revision string) (string, error) {
 	if revision == "" || strings.HasPrefix(revision, "-") {
-		return "", fmt.Errorf("%q is not a revision: write a branch, a tag or a commit", revision)
+		return "", fmt.Errorf("%q is not a revision: specify a branch, a tag or a commit", revision)
 	}
 	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	var failed *Error
@@ -26,14 +26,13 @@ func (r *Repository) Resolve(ctx context.Context, revision string) (string, erro
 	case errors.As(err, &failed) && revision == Head:
 		return "", errors.New("there is no commit yet: commit first")
 	case errors.As(err, &failed):
-		return "", fmt.Errorf("no such revision %q%s", revision, r.otherRevision(ctx, revision))
+		return "", fmt.Errorf("no such revision %q%s", revision, r.revisionHint(ctx, revision))
 	}
 	return strings.TrimSpace(out), err
 }
 
-// otherRevision returns the end of the error for a revision that does not exist: what to write instead,
-// or how to fetch it.
-func (r *Repository) otherRevision(ctx context.Context, revision string) string {
+// revisionHint returns a hint for the error of a missing revision: a similar name, or a way to fetch it.
+func (r *Repository) revisionHint(ctx context.Context, revision string) string {
 	out, _ := r.git(ctx, nil, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads", "refs/tags", "refs/remotes")
 	names := strings.Fields(out)
 	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, "/"+revision) }); i >= 0 {
@@ -43,37 +42,36 @@ func (r *Repository) otherRevision(ctx context.Context, revision string) string 
 		return hint
 	}
 	if r.IsShallow {
-		return ": this clone is shallow: " + Unshallow
+		return ": this is a shallow clone: " + Unshallow
 	}
-	return ": git branch --all lists the branches, and git fetch brings new ones"
+	return ": git branch --all lists branches, and git fetch gets new ones"
 }
 
-// Unshallow says how to get the rest of the history.
-const Unshallow = "run git fetch --unshallow, or in GitHub's checkout write fetch-depth: 0"
+// Unshallow is a hint to get the rest of the history.
+const Unshallow = "run git fetch --unshallow, or set fetch-depth: 0 in GitHub's checkout action"
 
-// Base returns the merge base of a revision and HEAD, with which a pull request is compared. Where the
-// two share no history, it returns the revision.
-func (r *Repository) Base(ctx context.Context, revision string) (string, error) {
+// MergeBase returns the merge base of a revision and HEAD, or the revision if they share no history.
+func (r *Repository) MergeBase(ctx context.Context, revision string) (string, error) {
 	commit, err := r.Resolve(ctx, revision)
 	if err != nil {
 		return "", err
 	}
 	head, err := r.Tip(ctx, Head)
-	if head == "" || err != nil { // or on a branch without commits
+	if head == "" || err != nil { // head is empty on a branch without commits
 		return commit, err
 	}
 	base, err := r.git(ctx, nil, "merge-base", commit, head)
 	switch {
-	case isNo(err) && r.IsShallow:
-		return "", fmt.Errorf("where %q and HEAD part is not known here, as this clone is shallow: %s", revision, Unshallow)
-	case isNo(err):
+	case exitedWith1(err) && r.IsShallow:
+		return "", fmt.Errorf("find the merge base of %q and HEAD: this is a shallow clone: %s", revision, Unshallow)
+	case exitedWith1(err):
 		return commit, nil
 	}
 	return strings.TrimSpace(base), err
 }
 
-// Origin identifies the folder in every clone of the repository, by the first commit of the history and
-// the path of the folder. It returns nothing where that commit is not known, as in a shallow clone.
+// Origin identifies the folder in every clone of the repository by the first commit of the history and the
+// path of the folder. It returns nothing in a shallow clone.
 func (r *Repository) Origin(ctx context.Context) string {
 	if r.IsShallow {
 		return ""
@@ -85,20 +83,20 @@ func (r *Repository) Origin(ctx context.Context) string {
 	return path.Join(strings.TrimSpace(first), r.prefix)
 }
 
-// isNo reports whether git answered no, which is its exit code 1.
-func isNo(err error) bool {
+// exitedWith1 reports whether git exited with 1, its answer for no.
+func exitedWith1(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && failed.Code == 1
 }
 
-// URL returns the URL of the remote origin; empty where there is none.
+// URL returns the URL of the remote origin, or nothing.
 func (r *Repository) URL(ctx context.Context) string {
 	out, _ := r.git(ctx, nil, "remote", "get-url", "--", "origin")
 	return strings.ToLower(strings.TrimSpace(out))
 }
 
-// DefaultBranch returns the branch that pull requests are merged into: that of origin, where git knows
-// it, or the one that is checked out.
+// DefaultBranch returns the target branch of pull requests: the default branch of origin, if git knows it,
+// or the checked out branch.
 func (r *Repository) DefaultBranch(ctx context.Context) string {
 	branchOf := func(ref string) string {
 		out, _ := r.git(ctx, nil, "symbolic-ref", "--quiet", "--short", ref)

@@ -2,8 +2,8 @@ package git
 
 import "testing"
 
-// The branch is the one of origin, else the one that is checked out, also before the first commit.
-func TestDefaultBranch(t *testing.T) {
+// It also works before the first commit.
+func TestDefaultBranchIsOriginsOrCheckedOut(t *testing.T) {
 	dir := t.TempDir()
 	run(t, dir, "init", "-q", "-b", "trunk")
 	if branch := open(t, dir).DefaultBranch(t.Context()); branch != "trunk" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Uncommitted returns the files at paths that are not as in HEAD: those that differ in the work tree or in
-// the index, and those that git neither tracks nor ignores. All paths are relative to the folder.
+// Uncommitted returns the files at or below paths that differ from HEAD in the work tree or the index, and
+// untracked files that are not ignored. All paths are relative to the folder.
 func (r *Repository) Uncommitted(ctx context.Context, paths ...string) (changed, untracked []string, err error) {
 	literal := make([]string, len(paths))
 	for i, name := range paths {
@@ -24,10 +24,10 @@ func (r *Repository) Uncommitted(ctx context.Context, paths ...string) (changed,
 	return changed, untracked, err
 }
 
-// HashFiles returns the ids that files of the work tree would have if they were added, after filters and
-// the conversion of line ends. Files are relative to the folder.
+// HashFiles returns the ids of files of the work tree after filters and conversion of line ends, as git add
+// computes them. Files are relative to the folder.
 func (r *Repository) HashFiles(ctx context.Context, files []string) (hashes []string, err error) {
-	const most = 200 // that fit a command line on any system
+	const most = 200 // fits a command line on any system
 	for some := range slices.Chunk(files, most) {
 		out, err := r.git(ctx, nil, append([]string{"hash-object", "--"}, some...)...)
 		if err != nil {

@@ -9,15 +9,16 @@ import (
 
 // branch is the state of the branch to publish to.
 type branch struct {
-	// local and remote are its commits here and at the remote; empty where there is no branch.
+	// local and remote are the local commit and the commit at the remote. They are empty if there is no
+	// branch.
 	local, remote string
 	tip           string     // the later of the two
-	commit        git.Commit // of the tip
+	commit        git.Commit // the commit at the tip
 }
 
-// lookUp returns the state of the branch. With --push it asks the remote, else it takes what git knows of
-// it.
-func (p *publisher) lookUp(ctx context.Context) (*branch, error) {
+// readBranch returns the state of the branch. With --push it asks the remote, and otherwise it uses the
+// remote-tracking branch.
+func (p *publisher) readBranch(ctx context.Context) (*branch, error) {
 	now := &branch{}
 	var err error
 	if now.local, err = p.git.Tip(ctx, git.BranchRef(p.Branch)); err != nil {
@@ -26,7 +27,7 @@ func (p *publisher) lookUp(ctx context.Context) (*branch, error) {
 	switch {
 	case p.Push:
 		now.remote, err = p.git.RemoteTip(ctx, p.remote, p.Branch)
-		if err == nil && now.remote != "" && !p.git.Has(ctx, now.remote) {
+		if err == nil && now.remote != "" && !p.git.HasObject(ctx, now.remote) {
 			err = p.git.Fetch(ctx, p.remote, p.Branch, now.local == "")
 		}
 	case p.remote != "":
@@ -35,15 +36,15 @@ func (p *publisher) lookUp(ctx context.Context) (*branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.tip, err = p.later(ctx, now.local, now.remote); err != nil || now.tip == "" {
+	if now.tip, err = p.laterCommit(ctx, now.local, now.remote); err != nil || now.tip == "" {
 		return now, err
 	}
-	now.commit, err = p.git.Read(ctx, now.tip)
+	now.commit, err = p.git.ReadCommit(ctx, now.tip)
 	return now, err
 }
 
-// later returns the one of two commits that has the other in its history.
-func (p *publisher) later(ctx context.Context, local, remote string) (string, error) {
+// laterCommit returns the commit that has the other in its history.
+func (p *publisher) laterCommit(ctx context.Context, local, remote string) (string, error) {
 	switch {
 	case local == remote, remote == "":
 		return local, nil
@@ -56,21 +57,21 @@ func (p *publisher) later(ctx context.Context, local, remote string) (string, er
 			return one[1], err
 		}
 	}
-	return "", fmt.Errorf("branch %s has commits here that %s has not, and the other way round: git branch -D %s drops those here, which can be published again", p.Branch, p.remote, p.Branch)
+	return "", fmt.Errorf("branch %s and its copy at %s have diverged: delete the local one with git branch -D %s, and publish again", p.Branch, p.remote, p.Branch)
 }
 
-// extends reports whether the branch lacks what is to be published, and gets a commit. Its error says why
-// nothing can be published, and what to do.
-func (p *publisher) extends(ctx context.Context, now *branch) (bool, error) {
+// needsCommit reports whether the branch needs a new commit. It returns an error if HEAD cannot be published
+// to the branch.
+func (p *publisher) needsCommit(ctx context.Context, now *branch) (bool, error) {
 	if now.tip == "" {
 		return true, nil
 	}
-	if err := p.refuse(now.commit); err != nil {
+	if err := p.checkTip(now.commit); err != nil {
 		return false, err
 	}
 	source := now.commit.Trailers[trailerSource]
-	isEqual, isKnown := now.commit.Tree == p.tree, p.git.Has(ctx, source)
-	isAfter := false // HEAD
+	isEqual, isKnown := now.commit.Tree == p.tree, p.git.HasObject(ctx, source)
+	isAfter := false // HEAD is the source or later
 	if isKnown {
 		var err error
 		if isAfter, err = p.git.IsAncestor(ctx, source, p.head); err != nil {
@@ -79,35 +80,35 @@ func (p *publisher) extends(ctx context.Context, now *branch) (bool, error) {
 	}
 	switch {
 	case isEqual && isAfter:
-		// Where a commit between the two has other files, another run may be about to publish it, and must
-		// find that HEAD was published.
+		// If a commit between the two has other files, another run may be about to publish it. The new commit
+		// records that HEAD was published later.
 		return p.git.ChangedBetween(ctx, source, p.head, p.folder)
 	case isAfter:
 		return true, nil
 	case isEqual:
 		return false, nil
 	}
-	return false, p.outOfOrder(ctx, source, isKnown)
+	return false, p.orderError(ctx, source, isKnown)
 }
 
-// refuse returns an error for a branch whose last commit render did not publish from the same folder.
-func (p *publisher) refuse(tip git.Commit) error {
+// checkTip returns an error unless render published the last commit of the branch from the same folder.
+func (p *publisher) checkTip(tip git.Commit) error {
 	const another = "publish to another branch with --branch, or delete this one first"
 	environment, folder := tip.Trailers[trailerEnvironment], tip.Trailers[trailerPath]
 	switch {
 	case !objectID.MatchString(tip.Trailers[trailerSource]):
-		return fmt.Errorf("branch %s is not one that render publishes: its last commit says no source: %s", p.Branch, another)
+		return fmt.Errorf("branch %s is not a branch of render publish: its last commit has no trailer Gatehouse-Source: %s", p.Branch, another)
 	case environment != p.Environment:
-		return fmt.Errorf("branch %s has environment %s, not %s: %s", p.Branch, git.Tidy(environment), p.Environment, another)
+		return fmt.Errorf("branch %s belongs to environment %s, not %s: %s", p.Branch, git.Tidy(environment), p.Environment, another)
 	case folder != p.path():
-		return fmt.Errorf("branch %s has %s, not %s: %s", p.Branch, git.Tidy(folder), p.path(), another)
+		return fmt.Errorf("branch %s belongs to %s, not %s: %s", p.Branch, git.Tidy(folder), p.path(), another)
 	}
 	return nil
 }
 
-// outOfOrder returns the error of a HEAD that does not come after the published commit.
-func (p *publisher) outOfOrder(ctx context.Context, source string, isKnown bool) error {
-	has := fmt.Sprintf("branch %s has what commit %s renders to", p.Branch, source)
+// orderError returns the error for a HEAD that is not later than the published revision.
+func (p *publisher) orderError(ctx context.Context, source string, isKnown bool) error {
+	has := fmt.Sprintf("branch %s is published from commit %s", p.Branch, source)
 	drop := "git branch -D " + p.Branch
 	if p.remote != "" {
 		drop += " and git push " + p.remote + " --delete " + p.Branch
@@ -117,11 +118,11 @@ func (p *publisher) outOfOrder(ctx context.Context, source string, isKnown bool)
 	case isKnown && err != nil:
 		return err
 	case isBefore:
-		return fmt.Errorf("%s, which is later than HEAD, %s: publish that or a later one; to go back, revert commits and publish the result", has, p.head)
+		return fmt.Errorf("%s, which is later than HEAD, %s: publish it or a later commit; to go back, revert commits and publish the result", has, p.head)
 	case p.git.IsShallow:
-		return fmt.Errorf("%s, and whether HEAD is later is not known here, as this clone is shallow: %s", has, git.Unshallow)
+		return fmt.Errorf("%s, and this shallow clone cannot tell whether HEAD is later: %s", has, git.Unshallow)
 	case !isKnown:
-		return fmt.Errorf("%s, which this clone does not have: run git fetch or, where history was rewritten, drop what was published with %s", has, drop)
+		return fmt.Errorf("%s, which this clone does not have: run git fetch or, if history was rewritten, delete the branch with %s", has, drop)
 	}
-	return fmt.Errorf("%s, which is not in the history of HEAD, %s: merge it first or, where history was rewritten, drop what was published with %s", has, p.head, drop)
+	return fmt.Errorf("%s, which is not in the history of HEAD, %s: merge it first or, if history was rewritten, delete the branch with %s", has, p.head, drop)
 }

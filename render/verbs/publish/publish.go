@@ -1,5 +1,5 @@
-// Package publish commits the rendered files of an environment, and nothing else, to a branch of its own.
-// It touches neither work tree nor index.
+// Package publish commits only the rendered files of an environment to a separate branch. It touches
+// neither work tree nor index.
 package publish
 
 import (
@@ -18,7 +18,7 @@ import (
 	"example.com/gatehouse/render/verbs/git"
 )
 
-// Options say what to publish where.
+// Options select the environment and the branch.
 type Options struct {
 	Environment string
 	// Branch is the name of the branch. Empty means env/ENVIRONMENT.
@@ -29,13 +29,13 @@ type Options struct {
 	DryRun bool
 }
 
-// Result is what was published, or would be.
+// Result is the published revision.
 type Result struct {
 	Environment string `json:"environment"`
 	Branch      string `json:"branch"`
-	// Source is the commit that was checked out.
+	// Source is the checked out commit.
 	Source string `json:"source"`
-	// Commit is the last commit of the branch; empty where a dry run did not make it.
+	// Commit is the last commit of the branch. It is empty if a dry run did not make it.
 	Commit string `json:"commit,omitempty"`
 	// Changed reports whether the branch has a new commit.
 	Changed bool `json:"changed"`
@@ -51,14 +51,14 @@ type publisher struct {
 
 	git    *git.Repository
 	folder string // rendered/ENVIRONMENT
-	remote string // empty where there is none
+	remote string // empty without a remote
 	head   string
-	tree   string // of the commits to make
+	tree   string // the tree to commit
 	result Result
 }
 
-// Run publishes an environment. It returns a result, or the problems of the environment, or an error. It
-// calls progress with each step, and with "" before git may ask for a password on the terminal.
+// Run publishes an environment. It returns a result, the problems of the environment, or an error. It calls
+// progress with each step, and with "" before git may ask for a password on the terminal.
 func Run(ctx context.Context, repository *render.Repository, options Options, progress func(step string)) (*Result, []manifest.Problem, error) {
 	if _, err := repository.Select(render.Selection{Names: []string{options.Environment}}); err != nil {
 		return nil, nil, err
@@ -74,7 +74,7 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 	if err := p.prepare(ctx); err != nil {
 		return nil, nil, err
 	}
-	if problems, err := p.readSource(ctx, repository, progress); err != nil || len(problems) > 0 {
+	if problems, err := p.checkHead(ctx, repository, progress); err != nil || len(problems) > 0 {
 		return nil, problems, err
 	}
 	progress("")
@@ -84,7 +84,7 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 	return &p.result, nil, nil
 }
 
-// prepare checks that the branch can be published to, whatever it has.
+// prepare checks the branch and the remote.
 func (p *publisher) prepare(ctx context.Context) error {
 	if err := git.CheckBranch(ctx, p.Branch); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (p *publisher) prepare(ctx context.Context) error {
 		return err
 	}
 	if folder != "" {
-		return fmt.Errorf("branch %s is checked out in %s: check out another there, forget a folder that is gone with git worktree prune, or name another with --branch", p.Branch, folder)
+		return fmt.Errorf("branch %s is checked out in %s: check out another branch there, run git worktree prune if the folder is gone, or choose another branch with --branch", p.Branch, folder)
 	}
 	if p.head, err = p.git.Resolve(ctx, git.Head); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (p *publisher) prepare(ctx context.Context) error {
 		return err
 	}
 	if p.Push && p.remote == "" {
-		return errors.New("there is no remote to push to, or several: git remote add NAME URL adds one, git config remote.pushDefault NAME names it")
+		return errors.New("there is no remote to push to, or several: add one with git remote add NAME URL, or choose one with git config remote.pushDefault NAME")
 	}
 	p.result = Result{Environment: p.Environment, Branch: p.Branch, Source: p.head, DryRun: p.DryRun}
 	if p.Push {
@@ -112,53 +112,53 @@ func (p *publisher) prepare(ctx context.Context) error {
 	return nil
 }
 
-// backoff is how long to wait while others publish, by chance, so that two runs do not meet again.
+// backoff is the random delay between retries while others publish.
 var backoff = wait.Backoff{Duration: 40 * time.Millisecond, Factor: 1.3, Jitter: 1, Steps: 13}
 
-// publish publishes on top of the branch, again where others change it meanwhile.
+// publish publishes on top of the branch. It retries if others change the branch meanwhile.
 func (p *publisher) publish(ctx context.Context) error {
 	isRaced := func(err error) bool { return errors.Is(err, git.ErrRaced) }
 	err := retry.OnError(backoff, isRaced, func() error {
-		now, err := p.lookUp(ctx)
+		now, err := p.readBranch(ctx)
 		if err != nil {
 			return err
 		}
 		return p.publishOn(ctx, now)
 	})
 	if isRaced(err) {
-		err = fmt.Errorf("%w, over and over: run this again", err)
+		err = fmt.Errorf("%w repeatedly: run this again", err)
 	}
 	if err != nil && p.result.Pushed {
-		return fmt.Errorf("branch %s was pushed to %s, and was not changed here: %w", p.Branch, p.remote, err)
+		return fmt.Errorf("branch %s was pushed to %s, but the local branch did not change: %w", p.Branch, p.remote, err)
 	}
 	return err
 }
 
-// publishOn publishes on top of the branch as it is now. The error is git.ErrRaced if it has changed.
+// publishOn publishes on top of a state of the branch. The error is git.ErrRaced if the branch has changed.
 func (p *publisher) publishOn(ctx context.Context, now *branch) error {
-	extends, err := p.extends(ctx, now)
+	needsCommit, err := p.needsCommit(ctx, now)
 	if err != nil {
 		return err
 	}
 	p.result.Commit = now.tip
 	switch {
-	case p.DryRun && extends:
+	case p.DryRun && needsCommit:
 		p.result.Commit, p.result.Changed, p.result.Pushed = "", true, p.Push
 		return nil
 	case p.DryRun:
 		p.result.Pushed = p.Push && now.remote != now.tip
 		return nil
-	case extends:
+	case needsCommit:
 		if p.result.Commit, err = p.commit(ctx, now.tip); err != nil {
 			return err
 		}
 	}
-	return p.move(ctx, now, extends)
+	return p.moveBranches(ctx, now, needsCommit)
 }
 
-// move moves the branch of the remote, and then the local one, to the last commit. Interrupted between
-// the two, the next run completes it.
-func (p *publisher) move(ctx context.Context, now *branch, changes bool) error {
+// moveBranches moves the branch of the remote and then the local one to the last commit. If it is
+// interrupted between the two, the next run completes it.
+func (p *publisher) moveBranches(ctx context.Context, now *branch, changes bool) error {
 	commit := p.result.Commit
 	if p.Push && now.remote != commit {
 		if err := p.git.Push(ctx, p.remote, p.Branch, now.remote, commit); err != nil {
@@ -168,7 +168,7 @@ func (p *publisher) move(ctx context.Context, now *branch, changes bool) error {
 		p.result.Changed = p.result.Changed || changes
 	}
 	if now.local != commit {
-		if err := p.git.Move(ctx, p.Branch, now.local, commit, "render publish: from "+p.head); err != nil {
+		if err := p.git.MoveBranch(ctx, p.Branch, now.local, commit, "render publish: from "+p.head); err != nil {
 			return err
 		}
 	}

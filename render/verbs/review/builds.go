@@ -5,9 +5,9 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// reviewBuilds returns the effect of another build of a kind, by the first of the families that it
-// renders to something else than before though their specs stay the same: the controller compares
-// what is in a cluster with what its own build renders.
+// reviewBuilds returns the effect of a new build of a kind, for the first family whose rendered objects
+// change without a change of the spec. The controller compares live objects with the rendering of its own
+// build.
 func (w *world) reviewBuilds(families []*family) map[*family][]kind.Effect {
 	first, count := map[*kind.Kind]*family{}, map[*kind.Kind]int64{}
 	for _, f := range families {
@@ -18,7 +18,7 @@ func (w *world) reviewBuilds(families []*family) map[*family][]kind.Effect {
 		if was.Spec != is.Spec || was.Objects == is.Objects || was.Objects == "" {
 			continue
 		}
-		k := w.writtenKind(f.owner)
+		k := w.sourceKind(f.owner)
 		if count[k]++; first[k] == nil {
 			first[k] = f
 		}
@@ -26,8 +26,8 @@ func (w *world) reviewBuilds(families []*family) map[*family][]kind.Effect {
 	effects := map[*family][]kind.Effect{}
 	for k, f := range first {
 		effects[f] = []kind.Effect{{
-			Type: BuildChanged, What: kind.Say("is rendered by another build of its kind, which changes %s", kind.Count(count[k], k.GVK().Kind)),
-			Risk: "a controller of the build before reports ControllerDiffers: roll out that of the same build",
+			Type: BuildChanged, What: kind.Say("is rendered by another build of its kind: this changes %s", kind.Count(count[k], k.GVK().Kind)),
+			Risk: "a controller of the previous build reports ControllerDiffers: roll out the controller of the same build",
 		}}
 	}
 	return effects

@@ -12,12 +12,12 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// Marker is the first line of every comment, by which a program finds the one to update.
+// Marker is the first line of every comment. Programs find the comment to update by it.
 const Marker = "<!-- gatehouse-diff -->"
 
-// Markdown returns a comment for GitHub or GitLab: a table of what happens to each cluster, then
-// folded diffs. Where it has more than limit bytes it ends after the last section that fits, and
-// says that the command shows the rest.
+// Markdown returns a comment for GitHub or GitLab: a table of effects for each cluster, then folded diffs.
+// A comment of more than limit bytes ends after the last section that fits, with a note that the command
+// shows the rest.
 func (r *Review) Markdown(limit int, command string) string {
 	if len(r.Environments) == 0 {
 		return Marker + "\nNo change to any cluster.\n"
@@ -48,20 +48,20 @@ func (r *Review) Markdown(limit int, command string) string {
 	return text + cutNote(risks-strings.Count(text, riskMark), command)
 }
 
-// riskMark begins the row of an effect with a risk: no value in a row has a new line.
+// riskMark begins the row of an effect with a risk. Values in a row contain no newline.
 const riskMark = "\n| ⚠️ |"
 
-// cutNote says what a comment lacks, and how to see it.
+// cutNote returns the note at the end of a comment that is cut.
 func cutNote(risks int, command string) string {
 	lacks := ""
 	if risks > 0 {
-		lacks = fmt.Sprintf(" It lacks %s.", kind.Count(int64(risks), "risk"))
+		lacks = fmt.Sprintf(" It omits %s.", kind.Count(int64(risks), "risk"))
 	}
 	return fmt.Sprintf("\nThis comment is cut.%s %s shows all diffs, and %s all effects.\n", lacks, manifest.CodeSpan(command), manifest.CodeSpan(command+" -o json"))
 }
 
-// groupAlike returns the environments, those together in which the same changes.
-func (r *Review) groupAlike() (groups [][]Environment) {
+// groupAlike groups environments with equal changes.
+func (r *Review) groupAlike() (groups [][]EnvironmentReview) {
 	index := map[string]int{}
 	for _, e := range r.Environments {
 		key := e.withoutName()
@@ -74,8 +74,8 @@ func (r *Review) groupAlike() (groups [][]Environment) {
 	return groups
 }
 
-// withoutName returns what changes, whatever the name of the environment.
-func (e Environment) withoutName() string {
+// withoutName encodes the review of an environment without its name.
+func (e EnvironmentReview) withoutName() string {
 	name := e.Name
 	e.Name = ""
 	encoded, err := json.Marshal(e)
@@ -85,9 +85,8 @@ func (e Environment) withoutName() string {
 	return strings.ReplaceAll(string(encoded), "rendered/"+name+"/", "rendered//")
 }
 
-// tableOf returns a heading, and the rows of a table of what happens in environments that are
-// alike.
-func tableOf(alike []Environment) []string {
+// tableOf returns the heading and the rows of the table for environments with equal changes.
+func tableOf(alike []EnvironmentReview) []string {
 	e := alike[0]
 	names := make([]string, len(alike))
 	for i, other := range alike {
@@ -131,8 +130,8 @@ func rowOf(e Effect) string {
 	return fmt.Sprintf("| ⚠️ | %s | %s<br>**%s** |\n", object, what, e.Risk.Format(manifest.CodeSpan))
 }
 
-// foldOf returns the diffs of environments that are alike, folded.
-func foldOf(alike []Environment) string {
+// foldOf returns the folded diffs of environments with equal changes.
+func foldOf(alike []EnvironmentReview) string {
 	e, others := alike[0], ""
 	if len(alike) > 1 {
 		others = html.EscapeString(" of rendered/" + kind.Visible(e.Name) + ", the same in the others")
@@ -144,7 +143,7 @@ func foldOf(alike []Environment) string {
 	return fmt.Sprintf("<details><summary>%s%s</summary>\n\n%s\n</details>\n\n", kind.Count(int64(len(e.Changes)), "diff"), others, manifest.CodeBlock("diff", diffs.String()))
 }
 
-// String returns how many objects change: "2 added, 1 changed".
+// String returns the counts as text: "2 added, 1 changed".
 func (c Counts) String() string {
 	var parts []string
 	for _, action := range []diff.Action{diff.Added, diff.Changed, diff.Replaced, diff.Removed} {
@@ -155,8 +154,8 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Failure returns a comment on a change with which environments cannot be rendered. Where it has more than
-// limit bytes it has no errors, and says that the command shows them.
+// Failure returns a comment with the errors of a change that does not render. If it has more than limit
+// bytes, it refers to the command in place of the errors.
 func Failure(problems []manifest.Problem, limit int, command string) string {
 	var lines strings.Builder
 	for _, p := range problems {

@@ -12,12 +12,12 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// A comment is never longer than it may be, closes each fold, and says what is left out. Tables
+// A comment is never too long, closes each fold, and counts omitted risks. Tables
 // come before diffs.
 func TestCommentsFit(t *testing.T) {
 	r := &Review{}
 	for i := range 12 {
-		e := Environment{Name: fmt.Sprintf("env-%d", i), Counts: Counts{diff.Added: i}}
+		e := EnvironmentReview{Name: fmt.Sprintf("env-%d", i), Counts: Counts{diff.Added: i}}
 		for j := range i {
 			o := manifest.ID{Kind: "ConfigMap", Namespace: "n", Name: fmt.Sprintf("map-%d-%d", i, j)}
 			effect := Effect{o, kind.Effect{What: kind.Say("happens %d", i*j)}}
@@ -46,8 +46,8 @@ func TestCommentsFit(t *testing.T) {
 			t.Fatalf("at %d bytes: %d folds are opened, %d closed", limit, opened, closed)
 		}
 		lacks := risks - strings.Count(comment, "is bad")
-		if strings.Contains(comment, "It lacks "+string(kind.Count(int64(lacks), "risk"))+".") != (lacks > 0) || lacks > 0 && strings.Contains(comment, "<details>") {
-			t.Fatalf("at %d bytes: lacks %d risks:\n%s", limit, lacks, comment)
+		if strings.Contains(comment, "It omits "+string(kind.Count(int64(lacks), "risk"))+".") != (lacks > 0) || lacks > 0 && strings.Contains(comment, "<details>") {
+			t.Fatalf("at %d bytes: omits %d risks:\n%s", limit, lacks, comment)
 		}
 	}
 }
@@ -70,8 +70,8 @@ func TestFailureFits(t *testing.T) {
 	}
 }
 
-func TestNoChange(t *testing.T) {
-	r := New([]diff.Environment{{Name: "prod"}}, time.Now())
+func TestCommentWithoutChanges(t *testing.T) {
+	r := New([]diff.EnvironmentDiff{{Name: "prod"}}, time.Now())
 	if got := r.Markdown(1000, ""); got != Marker+"\nNo change to any cluster.\n" {
 		t.Error(got)
 	}

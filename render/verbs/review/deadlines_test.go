@@ -9,7 +9,7 @@ import (
 )
 
 // A default deadline of an environment applies to each At, and its change is an effect.
-func TestDefaultDeadline(t *testing.T) {
+func TestReviewReportsDefaultDeadlines(t *testing.T) {
 	definition, err := os.ReadFile("../../../apis/crds/cnat.programming-kubernetes.info_ats.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestDefaultDeadline(t *testing.T) {
 		"said": {before, after + patch("3600"), "", []string{"starts at most 3600 seconds late instead of however late"}, []string{"⚠️"}},
 		"changed": {before + patch("60"), after + patch("1"), "",
 			[]string{"starts at most 1 second late instead of at most 60 seconds late"}, []string{"⚠️"}},
-		"not said any more": {before + patch("60"), after, "",
+		"default removed": {before + patch("60"), after, "",
 			[]string{"| ⚠️ | `CustomResourceDefinition ats.cnat.programming-kubernetes.info` | an At without a starting deadline of its own starts however late instead of at most 60 seconds late<br>**a new cluster, or one restored from a backup, would run again all that is past** |"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

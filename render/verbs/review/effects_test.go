@@ -34,7 +34,7 @@ func manifests(t *testing.T, documents string) (manifests []manifest.Object) {
 	return manifests
 }
 
-func changed(t *testing.T, before, after string) diff.Environment {
+func changed(t *testing.T, before, after string) diff.EnvironmentDiff {
 	t.Helper()
 	return diff.Objects(gatehouse.All(), "prod", manifests(t, before), manifests(t, after))
 }
@@ -53,8 +53,7 @@ const (
 	quota      = `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: ns, labels: {LABEL}, annotations: {MARK}}, spec: {hard: {pods: "PODS"}}}`
 )
 
-// fill returns a manifest with values for its words in upper case: WORD=VALUE. Those of which
-// nothing is said have a value that does not matter.
+// fill replaces words in upper case by values, given as WORD=VALUE. Other words get arbitrary values.
 func fill(manifest string, values ...string) string {
 	for _, value := range slices.Concat(values, []string{"REPLICAS=2", "STRATEGY=", "IMAGE=i", "MORE=", "FIELD=", "LABEL=", "MARK=", "APIGROUPS=apps", "RESOURCES=deployments", "VERBS=get", "ROLE=r", "SUBJECTS=" + alice, "SUSPEND=false", "POLICY=Retain", "PODS=1", "TYPE=ClusterIP", "SELECTOR=a", "PORT=80", "HOST=a.org"}) {
 		word, replacement, _ := strings.Cut(value, "=")
@@ -63,7 +62,7 @@ func fill(manifest string, values ...string) string {
 	return manifest
 }
 
-// marked returns a Job with an annotation and, where it is given, another command.
+// marked returns a Job with an annotation and optionally another command.
 func marked(manifest, annotation string, command ...string) string {
 	manifest = strings.Replace(fill(manifest), "namespace: ns}", "namespace: ns, annotations: {"+annotation+"}}", 1)
 	return strings.Replace(manifest, "make, it", strings.Join(slices.Concat(command, []string{"it"}), ", "), 1)
@@ -80,7 +79,7 @@ var (
 	limited = strings.Replace(fill(deployment, "FIELD=resources: {limits: {memory: 1Gi}}"), "replicas: 2,", "", 1)
 )
 
-func TestEffects(t *testing.T) {
+func TestEffectsOfChanges(t *testing.T) {
 	tests := []struct {
 		name, before, after string
 		want                []string
@@ -91,31 +90,31 @@ func TestEffects(t *testing.T) {
 		{"another node", fill(deployment), fill(deployment, "MORE=nodeSelector: {a: b},"), []string{"Deployment ns/a: Pods are replaced: another nodeSelector"}},
 		{"all that is new", fill(deployment), strings.Replace(fill(deployment, "IMAGE=j", "MORE=dnsPolicy: Default,", "FIELD=command: [x], workingDir: /tmp"), "REPLICAS", "2", 1), []string{"Deployment ns/a: Pods are replaced: image i → j, another command, another workingDir, another dnsPolicy"}},
 		{"another container beside another image", fill(deployment), strings.Replace(fill(deployment, "IMAGE=j"), "containers: [", "containers: [{name: new, image: x}, ", 1), []string{"Deployment ns/a: Pods are replaced: image i → j, other containers"}},
-		{"all at once", fill(deployment, "STRATEGY=strategy: {type: Recreate},"), fill(deployment, "STRATEGY=strategy: {type: Recreate},", "IMAGE=j"), []string{"Deployment ns/a: all Pods are replaced at once: image i → j (its strategy is Recreate: none runs meanwhile)"}},
+		{"all at once", fill(deployment, "STRATEGY=strategy: {type: Recreate},"), fill(deployment, "STRATEGY=strategy: {type: Recreate},", "IMAGE=j"), []string{"Deployment ns/a: all Pods are replaced at once: image i → j (its strategy is Recreate: no Pod runs meanwhile)"}},
 		{"more Pods", fill(deployment), fill(deployment, "REPLICAS=3"), []string{"Deployment ns/a: 2 → 3 Pods"}},
-		{"no Pod", fill(deployment), fill(deployment, "REPLICAS=0"), []string{"Deployment ns/a: 2 → 0 Pods (nothing of it runs any more)"}},
-		{"a workload that goes", fill(deployment), "", []string{"Deployment ns/a: is removed with its Pods (what it serves is gone)"}},
+		{"no Pod", fill(deployment), fill(deployment, "REPLICAS=0"), []string{"Deployment ns/a: 2 → 0 Pods (all its Pods stop)"}},
+		{"a workload that goes", fill(deployment), "", []string{"Deployment ns/a: is removed with its Pods (its service stops)"}},
 		{"memory", fill(deployment), fill(deployment, "FIELD=resources: {limits: {memory: 1536Mi, cpu: 250m}}"), []string{
 			"Deployment ns/a: Pods are replaced: another resources",
 		}},
 		{"of a sidecar", fill(deployment), fill(deployment, "MORE=initContainers: [{name: s, image: s, restartPolicy: Always, resources: {requests: {memory: 100Mi}}}],"), []string{
 			"Deployment ns/a: Pods are replaced: other containers",
 		}},
-		{"privileged", fill(deployment), fill(deployment, "MORE=hostNetwork: true,"), []string{"Deployment ns/a: sets spec.template.spec.hostNetwork (its Pods may reach beyond their containers (Pod Security baseline forbids it))"}},
+		{"privileged", fill(deployment), fill(deployment, "MORE=hostNetwork: true,"), []string{"Deployment ns/a: sets spec.template.spec.hostNetwork (its Pods can reach beyond their containers (Pod Security baseline forbids it))"}},
 		{"privileged as before", fill(deployment, "MORE=hostNetwork: true,"), fill(deployment, "MORE=hostNetwork: true,", "REPLICAS=3"), []string{"Deployment ns/a: 2 → 3 Pods"}},
-		{"a selector", fill(deployment), strings.Replace(fill(deployment, "IMAGE=j"), "{a: b}", "{b: c}", 2), []string{"Deployment ns/a: the API server refuses this change: spec.selector: field is immutable (Flux and Argo CD fail to apply it: with another name it is a new one)"}},
+		{"a selector", fill(deployment), strings.Replace(fill(deployment, "IMAGE=j"), "{a: b}", "{b: c}", 2), []string{"Deployment ns/a: the API server refuses this change: spec.selector: field is immutable (Flux and Argo CD fail to apply it: rename it to create a new one)"}},
 
 		{"a CronJob", "", fill(cronJob), []string{"CronJob ns/a: runs on the schedule 0 3 * * *: i"}},
 		{"a CronJob that is suspended", "", fill(cronJob, "SUSPEND=true"), []string{"CronJob ns/a: is suspended: does not run on the schedule 0 3 * * *: i"}},
-		{"a CronJob that goes", fill(cronJob), "", []string{"CronJob ns/a: does not run any more on the schedule 0 3 * * *"}},
+		{"a CronJob that goes", fill(cronJob), "", []string{"CronJob ns/a: no longer runs on the schedule 0 3 * * *"}},
 		{"a Job", "", fill(job), []string{"Job ns/a: runs at once: make it"}},
 		{"a Job that is suspended", "", fill(job, "SUSPEND=true"), nil},
 
 		{"a Job that is resumed", fill(job, "SUSPEND=true"), fill(job), []string{"Job ns/a: is resumed and runs at once: make it"}},
 		{"a Job that is to wait", fill(job), fill(job, "SUSPEND=true"), []string{"Job ns/a: is suspended: its Pods are stopped, unless it is done"}},
 		{"a Job of others", "", strings.Replace(fill(job), "batch/v1", "batch.volcano.sh/v1alpha1", 1), nil},
-		{"a Job that Flux replaces", marked(job, "kustomize.toolkit.fluxcd.io/force: enabled"), marked(job, "kustomize.toolkit.fluxcd.io/force: enabled", "make, more"), []string{"Job ns/a: the API server refuses this change: spec.template: field is immutable (Flux or Argo CD deletes it and makes it anew, as its annotations or labels say)"}},
-		{"a Job that is a hook", marked(job, "helm.sh/hook: pre-upgrade"), marked(job, "helm.sh/hook: pre-upgrade", "make, more"), []string{"Job ns/a: the API server refuses this change: spec.template: field is immutable (Flux or Argo CD deletes it and makes it anew, as its annotations or labels say)"}},
+		{"a Job that Flux replaces", marked(job, "kustomize.toolkit.fluxcd.io/force: enabled"), marked(job, "kustomize.toolkit.fluxcd.io/force: enabled", "make, more"), []string{"Job ns/a: the API server refuses this change: spec.template: field is immutable (Flux or Argo CD deletes and recreates it, because of its annotations or labels)"}},
+		{"a Job that is a hook", marked(job, "helm.sh/hook: pre-upgrade"), marked(job, "helm.sh/hook: pre-upgrade", "make, more"), []string{"Job ns/a: the API server refuses this change: spec.template: field is immutable (Flux or Argo CD deletes and recreates it, because of its annotations or labels)"}},
 		{"another schedule", fill(cronJob), strings.Replace(fill(cronJob), "0 3", "* *", 1), []string{"CronJob ns/a: runs on the schedule * * * * * instead of 0 3 * * *: i"}},
 		{"another time zone", fill(cronJob), strings.Replace(fill(cronJob), "suspend", "timeZone: Europe/Berlin, suspend", 1), []string{"CronJob ns/a: runs on the schedule 0 3 * * * Europe/Berlin instead of 0 3 * * *: i"}},
 		{"a CronJob with another image", fill(cronJob), strings.Replace(fill(cronJob), "image: i", "image: j", 1), []string{"CronJob ns/a: runs on the schedule 0 3 * * * with image i → j: j"}},
@@ -133,7 +132,7 @@ func TestEffects(t *testing.T) {
 
 		{"an autoscaler", unsized, unsized + "\n---\n" + scaler("1, maxReplicas: 9"), []string{"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 1 to 9 Pods"}},
 		{"an autoscaler in place of a number", fill(deployment, "REPLICAS=4", "FIELD=resources: {limits: {memory: 1Gi}}"), strings.Replace(fill(deployment, "FIELD=resources: {limits: {memory: 1Gi}}"), "replicas: 2,", "", 1) + "\n---\n" + scaler("2, maxReplicas: 9"), []string{
-			"Deployment ns/a: 4 → 1 Pod, until HorizontalPodAutoscaler ns/h scales it to 2 to 9 Pods (fewer Pods run meanwhile: 1 is the default of spec.replicas)",
+			"Deployment ns/a: 4 → 1 Pod, until HorizontalPodAutoscaler ns/h scales it to 2 to 9 Pods (fewer Pods run until then: 1 is the default of spec.replicas)",
 			"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 2 to 9 Pods",
 		}},
 		{"a number that an autoscaler had", fill(deployment, "REPLICAS=4") + "\n---\n" + scaler("1, maxReplicas: 9"), unsized + "\n---\n" + scaler("1, maxReplicas: 9"), nil},
@@ -141,51 +140,51 @@ func TestEffects(t *testing.T) {
 		{"more memory by an autoscaler", limited + "\n---\n" + scaler("1, maxReplicas: 9"), limited + "\n---\n" + scaler("3, maxReplicas: 9"), []string{
 			"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 3 to 9 Pods instead of 1 to 9 Pods",
 		}},
-		{"an autoscaler that goes", scaler("1, maxReplicas: 9"), "", []string{"HorizontalPodAutoscaler ns/h: is removed: nothing scales Deployment ns/a any more (it stays at as many Pods as it has, or is told to have)"}},
+		{"an autoscaler that goes", scaler("1, maxReplicas: 9"), "", []string{"HorizontalPodAutoscaler ns/h: is removed: Deployment ns/a is no longer scaled (it keeps its current number of Pods, or the number in its spec)"}},
 		{"an autoscaler of KEDA", "", "{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: k, namespace: ns}, spec: {scaleTargetRef: {name: a}, maxReplicaCount: 3}}", []string{"ScaledObject ns/k: scales Deployment ns/a from 0 to 3 Pods"}},
 
 		{"a Service", "", fill(service), nil},
-		{"a Service that is open", "", fill(service, "TYPE=NodePort"), []string{"Service ns/s: gets the type NodePort (its Pods can be reached from outside of the cluster)"}},
-		{"a Service that is opened", fill(service), fill(service, "TYPE=LoadBalancer"), []string{"Service ns/s: gets the type LoadBalancer (its Pods can be reached from outside of the cluster)"}},
+		{"a Service that is open", "", fill(service, "TYPE=NodePort"), []string{"Service ns/s: gets the type NodePort (its Pods are reachable from outside of the cluster)"}},
+		{"a Service that is opened", fill(service), fill(service, "TYPE=LoadBalancer"), []string{"Service ns/s: gets the type LoadBalancer (its Pods are reachable from outside of the cluster)"}},
 		{"a Service that was open", fill(service, "TYPE=NodePort"), fill(service, "TYPE=LoadBalancer"), nil},
-		{"a Service that goes", fill(service), "", []string{"Service ns/s: is removed (clients find nothing by its name)"}},
-		{"another port", fill(service), fill(service, "PORT=81"), []string{"Service ns/s: does not serve port 80 any more (clients that use it find nothing there)"}},
-		{"other Pods", fill(service), fill(service, "SELECTOR=b"), []string{"Service ns/s: leads to Pods with app=b instead of app=a"}},
+		{"a Service that goes", fill(service), "", []string{"Service ns/s: is removed (clients cannot resolve its name)"}},
+		{"another port", fill(service), fill(service, "PORT=81"), []string{"Service ns/s: no longer serves port 80 (clients of this port cannot connect)"}},
+		{"other Pods", fill(service), fill(service, "SELECTOR=b"), []string{"Service ns/s: routes to Pods with app=b instead of app=a"}},
 		{"another host", fill(ingress), fill(ingress, "HOST=b.org"), []string{
-			"Ingress ns/i: does not take requests to a.org/ any more (they fail, unless something else takes them)",
-			"Ingress ns/i: takes requests to b.org/",
+			"Ingress ns/i: no longer accepts requests to a.org/ (they fail, unless another route accepts them)",
+			"Ingress ns/i: accepts requests to b.org/",
 		}},
-		{"an Ingress that goes", fill(ingress), "", []string{"Ingress ns/i: does not take requests to a.org/ any more (they fail, unless something else takes them)"}},
-		{"a Namespace with its Service", fill(namespace) + "\n---\n" + fill(service), "", []string{"Namespace ns: is removed (everything in it is deleted: 1 object of this repository, and whatever else there is)"}},
+		{"an Ingress that goes", fill(ingress), "", []string{"Ingress ns/i: no longer accepts requests to a.org/ (they fail, unless another route accepts them)"}},
+		{"a Namespace with its Service", fill(namespace) + "\n---\n" + fill(service), "", []string{"Namespace ns: is removed (everything in it is deleted: 1 object of this repository, and all others)"}},
 
-		{"volumes that stay", fill(volumeSet), "", []string{"StatefulSet ns/a: is removed with its Pods (what it serves is gone; its PersistentVolumeClaims stay)"}},
+		{"volumes that stay", fill(volumeSet), "", []string{"StatefulSet ns/a: is removed with its Pods (its service stops; its PersistentVolumeClaims stay)"}},
 		{"volumes that go", fill(volumeSet, "POLICY=Delete"), "", []string{"StatefulSet ns/a: is removed with its Pods (its volumes are deleted with it: their data is lost)"}},
 
 		{"a role", "", fill(role), []string{"ClusterRole r: allows get deployments"}},
 		{"a role for one object", "", fill(role, "RESOURCES=secrets], resourceNames: [tls"), []string{"ClusterRole r: allows get secrets [tls]"}},
-		{"a role that others have", "", fill(role, `LABEL=rbac.authorization.k8s.io/aggregate-to-view: "true"`), []string{"ClusterRole r: allows get deployments (its labels add it to another role: everybody with that role may do more)"}},
+		{"a role that others have", "", fill(role, `LABEL=rbac.authorization.k8s.io/aggregate-to-view: "true"`), []string{"ClusterRole r: allows get deployments (its labels add it to another role: all subjects of that role get more rights)"}},
 		{"a role that is bound with it", "", fill(role) + "\n---\n" + fill(binding), []string{"ClusterRoleBinding b: gives ClusterRole r to User alice (they may get deployments in the whole cluster)"}},
-		{"a role that was bound", fill(binding), fill(role) + "\n---\n" + fill(binding), []string{"ClusterRole r: allows get deployments (it is bound already: everybody with this role may do more)"}},
+		{"a role that was bound", fill(binding), fill(role) + "\n---\n" + fill(binding), []string{"ClusterRole r: allows get deployments (it is bound already: all its subjects get more rights)"}},
 		{"a role with power behind others", "", strings.Replace(fill(role), "rules: [", "rules: [{apiGroups: [''], resources: [a], verbs: [get]}, {apiGroups: [''], resources: [b], verbs: [get]}, {apiGroups: [''], resources: [secrets], verbs: [get]}, {apiGroups: [''], resources: [c], verbs: ['*']}, ", 1), []string{"ClusterRole r: allows * c, get secrets, get a, get b and 1 more"}},
-		{"a wider role", fill(role), fill(role, "VERBS=get, patch"), []string{"ClusterRole r: allows also patch deployments (everybody with this role may do more)"}},
+		{"a wider role", fill(role), fill(role, "VERBS=get, patch"), []string{"ClusterRole r: also allows patch deployments (all subjects of this role get more rights)"}},
 		{"a narrower role", fill(role, "VERBS=get, patch"), fill(role), nil},
 		{"a role that had it", fill(role, `VERBS="*"`), fill(role, "VERBS=get"), nil},
 		{"a role that is the same in other words", fill(role, "VERBS=get, list"), fill(role, "VERBS=list, get"), nil},
-		{"a binding", "", fill(binding), []string{"ClusterRoleBinding b: gives ClusterRole r to User alice (they may do what r may in the whole cluster)"}},
+		{"a binding", "", fill(binding), []string{"ClusterRoleBinding b: gives ClusterRole r to User alice (they may use all rights of r in the whole cluster)"}},
 		{"a binding to everything", "", fill(binding, "ROLE=cluster-admin"), []string{"ClusterRoleBinding b: gives ClusterRole cluster-admin to User alice (they may do everything in the whole cluster)"}},
 		{"somebody else", fill(binding) + "\n---\n" + fill(role), fill(binding, "SUBJECTS="+alice+","+bob) + "\n---\n" + fill(role), []string{"ClusterRoleBinding b: gives ClusterRole r to User bob (they may get deployments in the whole cluster)"}},
 		{"nobody else", fill(binding, "SUBJECTS="+alice+","+bob), fill(binding), nil},
 
 		{"a lower level", fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), fill(namespace), []string{"Namespace ns: Pod Security: restricted → privileged (Pods that it refused are let in)"}},
 		{"a higher level", fill(namespace), fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), nil},
-		{"a Namespace with all that is in it", fill(namespace) + "\n---\n" + fill(deployment, "FIELD=resources: {limits: {memory: 1Gi}}") + "\n---\n" + fill(quota), "", []string{"Namespace ns: is removed (everything in it is deleted: 2 objects of this repository, and whatever else there is)"}},
+		{"a Namespace with all that is in it", fill(namespace) + "\n---\n" + fill(deployment, "FIELD=resources: {limits: {memory: 1Gi}}") + "\n---\n" + fill(quota), "", []string{"Namespace ns: is removed (everything in it is deleted: 2 objects of this repository, and all others)"}},
 		{"a Namespace that stays", fill(namespace, `MARK=kustomize.toolkit.fluxcd.io/prune: disabled`) + "\n---\n" + fill(deployment), "", []string{
-			"Deployment ns/a: is removed with its Pods (what it serves is gone)",
-			"Namespace ns: stays in the cluster: kustomize.toolkit.fluxcd.io/prune keeps it from being pruned",
+			"Deployment ns/a: is removed with its Pods (its service stops)",
+			"Namespace ns: stays in the cluster: kustomize.toolkit.fluxcd.io/prune prevents pruning",
 		}},
-		{"a guard that stays", fill(quota, "MARK=argocd.argoproj.io/sync-options: 'Replace=true,Prune=false'"), "", []string{"ResourceQuota ns/q: stays in the cluster: argocd.argoproj.io/sync-options keeps it from being pruned"}},
-		{"a guard that goes", fill(quota), "", []string{"ResourceQuota ns/q: is removed (nothing limits what its namespace takes)"}},
-		{"a guard that changes", fill(quota), fill(quota, "PODS=2"), []string{"ResourceQuota ns/q: changes (see in the diff that it still guards: without it, nothing limits what its namespace takes)"}},
+		{"a guard that stays", fill(quota, "MARK=argocd.argoproj.io/sync-options: 'Replace=true,Prune=false'"), "", []string{"ResourceQuota ns/q: stays in the cluster: argocd.argoproj.io/sync-options prevents pruning"}},
+		{"a guard that goes", fill(quota), "", []string{"ResourceQuota ns/q: is removed (the resources of its namespace are unlimited)"}},
+		{"a guard that changes", fill(quota), fill(quota, "PODS=2"), []string{"ResourceQuota ns/q: changes (check in the diff that it still protects: without it, the resources of its namespace are unlimited)"}},
 		{"a label of a guard", fill(quota), fill(quota, "LABEL=a: b"), nil},
 		{"a guard that comes", "", fill(quota), nil},
 	}
@@ -206,21 +205,21 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// What is refused, or cannot be read, is no reason to say nothing of the rest.
-func TestUnreadableBefore(t *testing.T) {
+// The review of a refused or malformed object continues.
+func TestReviewAcceptsMalformedObjects(t *testing.T) {
 	endless := fill(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
 	before, after := manifests(t, endless)[0], manifests(t, fill(deployment, "REPLICAS=0"))[0]
-	found := effects(diff.Environment{Kinds: gatehouse.All(), Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
+	found := effects(diff.EnvironmentDiff{Kinds: gatehouse.All(), Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
 	if len(found) != 1 || found[0].Type != WorkloadScaled {
 		t.Error(found)
 	}
 }
 
-func TestNoValuesOfSecrets(t *testing.T) {
+func TestReviewOmitsValuesOfSecrets(t *testing.T) {
 	secret := func(value string) string {
 		return "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, immutable: true, type: Opaque, data: {key: " + value + "}}"
 	}
-	r := New([]diff.Environment{changed(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
+	r := New([]diff.EnvironmentDiff{changed(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

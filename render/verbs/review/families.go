@@ -15,16 +15,16 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// family is an object of a kind that people write, and what is rendered from it.
+// family is a source object and its rendered objects.
 type family struct {
 	owner         manifest.ID
-	before, after *unstructured.Unstructured // the owner; nil where there is none
+	before, after *unstructured.Unstructured // the owner, or nil
 	children      []kind.ChildChange
-	counted       []diff.Change // of the children that no other effect is about
+	counted       []diff.Change // changes of children without another effect
 }
 
-// families returns those of which something changes, in the order of their owners. Objects that
-// have an effect of their own are not counted again.
+// families returns the families with changes, in the order of their owners. Their counts leave out objects
+// with another effect.
 func (w *world) families(hasEffect map[manifest.ID]bool) []*family {
 	found := map[manifest.ID]*family{}
 	for _, c := range w.Changes {
@@ -54,7 +54,7 @@ func (w *world) families(hasEffect map[manifest.ID]bool) []*family {
 	return slices.SortedFunc(maps.Values(found), func(a, b *family) int { return compareObjects(a.owner, b.owner) })
 }
 
-// childChange returns what is left of the change of a child where the API server refuses it.
+// childChange returns the change of a child, or no change if the API server refuses it.
 func (w *world) childChange(before, after *unstructured.Unstructured) kind.ChildChange {
 	if after != nil {
 		if _, isRefused := w.refused[idOf(after)]; isRefused {
@@ -64,50 +64,49 @@ func (w *world) childChange(before, after *unstructured.Unstructured) kind.Child
 	return kind.ChildChange{Before: before, After: after, Pods: w.rollout(before, after)}
 }
 
-// reviewFamily returns what the kind of the owner says of its change, or else what follows from
-// the children.
+// reviewFamily returns the review of the owner's kind or, if it has none, counts of changed children.
 func (w *world) reviewFamily(f *family, now time.Time) []kind.Effect {
-	k := w.writtenKind(f.owner)
+	k := w.sourceKind(f.owner)
 	if k == nil || f.before == nil && f.after == nil || f.after == nil && w.gone[f.owner.Namespace] {
 		return nil
 	}
 	if !k.HasReview() {
 		return reviewCounts(f)
 	}
-	return orUntold(w.Kinds.Review(k, f.before, f.after, f.children, now))
+	return orUnknown(w.Kinds.Review(k, f.before, f.after, f.children, now))
 }
 
-// orUntold returns effects, or that of a change whose kind cannot tell what it does.
-func orUntold(effects []kind.Effect, err error) []kind.Effect {
+// orUnknown returns effects, or the effect of a failed review.
+func orUnknown(effects []kind.Effect, err error) []kind.Effect {
 	if err == nil {
 		return effects
 	}
-	return []kind.Effect{{Type: ObjectChanged, What: "changes", Risk: kind.Say("nobody can tell what that does: %s", err.Error())}}
+	return []kind.Effect{{Type: ObjectChanged, What: "changes", Risk: kind.Say("the effect is unknown: %s", err.Error())}}
 }
 
-// writtenKind returns the kind of an object that people write; nil of any other object.
-func (w *world) writtenKind(o manifest.ID) *kind.Kind {
+// sourceKind returns the kind of a source object, or nil for any other object.
+func (w *world) sourceKind(o manifest.ID) *kind.Kind {
 	return w.Kinds.FindRendered(schema.GroupKind{Group: o.Group, Kind: o.Kind})
 }
 
-// reviewCounts returns the effect on an object whose kind has no Review.
+// reviewCounts returns the effect on a source object whose kind has no review.
 func reviewCounts(f *family) []kind.Effect {
 	switch {
 	case f.before == nil:
 		return []kind.Effect{{Type: ObjectAdded, What: "is added" + f.count(", with ", diff.Added)}}
 	case f.after == nil:
-		return []kind.Effect{{Type: ObjectRemoved, What: "is removed" + f.count(", with ", diff.Removed), Risk: f.riskOf("what runs of it is stopped")}}
+		return []kind.Effect{{Type: ObjectRemoved, What: "is removed" + f.count(", with ", diff.Removed), Risk: f.riskOf("its running Pods are stopped")}}
 	}
 	said := []kind.Sentence{f.count("replaces ", diff.Replaced), f.count("removes ", diff.Removed), f.count("adds ", diff.Added), f.count("changes ", diff.Changed)}
 	said = slices.DeleteFunc(said, func(s kind.Sentence) bool { return s == "" })
 	if len(said) == 0 {
 		return nil
 	}
-	return []kind.Effect{{Type: ObjectChanged, What: list(said), Risk: f.riskOf("what runs in them is stopped")}}
+	return []kind.Effect{{Type: ObjectChanged, What: list(said), Risk: f.riskOf("their running Pods are stopped")}}
 }
 
-// count says after a verb how many objects an action is on: "adds 3 Pods, 1 Service"; nothing where
-// it is on none.
+// count counts the objects of an action, after a verb: "adds 3 Pods, 1 Service". It returns nothing for no
+// objects.
 func (f *family) count(verb kind.Sentence, action diff.Action) kind.Sentence {
 	counts := map[string]int64{}
 	for _, c := range f.counted {
@@ -125,7 +124,7 @@ func (f *family) count(verb kind.Sentence, action diff.Action) kind.Sentence {
 	return verb + list(said)
 }
 
-// onlyLetters leaves out of a kind what no API server has in one, and a comment may not have.
+// onlyLetters drops characters that are not valid in the name of a kind, and could break a comment.
 func onlyLetters(r rune) rune {
 	if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 		return -1
@@ -133,14 +132,14 @@ func onlyLetters(r rune) rune {
 	return r
 }
 
-// riskOf returns what is lost where Pods are removed or replaced; nothing where none are.
+// riskOf returns the loss if Pods are removed or replaced.
 func (f *family) riskOf(loss kind.Sentence) (risk kind.Sentence) {
 	for _, c := range f.counted {
 		o := c.Object()
 		switch {
 		case c.Action() != diff.Removed && c.Action() != diff.Replaced || !manifest.MakesPods(o.Unstructured) || o.GetKind() == "CronJob":
 		case c.Action() == diff.Replaced && o.GetKind() == "Job":
-			return "it runs again, and what still runs of it is stopped"
+			return "it runs again, and its running Pods are stopped"
 		default:
 			risk = loss
 		}

@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// fleet returns a Fleet, and objects that it was rendered to.
+// fleet returns a Fleet, and objects rendered objects.
 func fleet(children ...string) string {
 	return strings.Join(append([]string{`{apiVersion: testing.example.com/v1, kind: Fleet, metadata: {name: f, namespace: ns}}`}, children...), "\n---\n")
 }
@@ -36,7 +36,7 @@ func fleetFront(image string) string {
 }
 
 // The effect on an object of any kind follows from its children, and nothing is said twice.
-func TestKindWithoutReview(t *testing.T) {
+func TestKindWithoutReviewHasCounts(t *testing.T) {
 	withJobs := testkind.Definition()
 	withJobs.Children = append(withJobs.Children, kind.Child{GVK: batchv1.SchemeGroupVersion.WithKind("Job"), Immutable: true})
 	kinds, err := registry.New(slices.Concat(gatehouse.Kinds, []kind.Kind{kind.Define(withJobs)})...)
@@ -48,7 +48,7 @@ func TestKindWithoutReview(t *testing.T) {
 	}
 	open := ofFleet("v1", "Service", "f", "spec: {type: LoadBalancer, ports: [{port: 80}]}")
 	config := func(value string) string { return ofFleet("v1", "ConfigMap", "f", "data: {a: "+value+"}") }
-	const stops = " | what runs in them is stopped"
+	const stops = " | their running Pods are stopped"
 	builtBy := func(spec, objects string) func(...string) string {
 		return func(children ...string) string {
 			return strings.Replace(fleet(children...), "namespace: ns}}", "namespace: ns, annotations: {"+registry.RenderingAnnotation+`: "`+registry.Rendering{Spec: spec, Objects: objects}.String()+`"}}}`, 1)
@@ -60,24 +60,24 @@ func TestKindWithoutReview(t *testing.T) {
 	}{
 		"added":            {"", fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetFront("i")), []string{"Fleet ns/f: is added, with 1 Deployment, 2 Pods"}},
 		"added bare":       {"", fleet(), []string{"Fleet ns/f: is added"}},
-		"added and open":   {"", fleet(open), []string{"Service ns/f: gets the type LoadBalancer | its Pods can be reached from outside of the cluster", "Fleet ns/f: is added"}},
-		"removed":          {fleet(fleetPod("f-0-0"), fleetFront("i"), open), "", []string{"Fleet ns/f: is removed, with 1 Deployment, 1 Pod, 1 Service | what runs of it is stopped"}},
+		"added and open":   {"", fleet(open), []string{"Service ns/f: gets the type LoadBalancer | its Pods are reachable from outside of the cluster", "Fleet ns/f: is added"}},
+		"removed":          {fleet(fleetPod("f-0-0"), fleetFront("i"), open), "", []string{"Fleet ns/f: is removed, with 1 Deployment, 1 Pod, 1 Service | its running Pods are stopped"}},
 		"removed, no Pods": {fleet(config("b")), "", []string{"Fleet ns/f: is removed, with 1 ConfigMap"}},
 		"message":          {fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetPod("f-2-0")), fleet(fleetPod("f-0-1"), fleetPod("f-1-1"), fleetPod("f-2-1")), []string{"Fleet ns/f: replaces 3 Pods" + stops}},
-		"a Job":            {fleet(job("0123456789")), fleet(job("0123456780")), []string{"Fleet ns/f: replaces 1 Job | it runs again, and what still runs of it is stopped"}},
+		"a Job":            {fleet(job("0123456789")), fleet(job("0123456780")), []string{"Fleet ns/f: replaces 1 Job | it runs again, and its running Pods are stopped"}},
 		"fewer":            {fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), fleet(fleetPod("f-0-0")), []string{"Fleet ns/f: removes 1 Pod" + stops}},
 		"more":             {fleet(fleetPod("f-0-0")), fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), []string{"Fleet ns/f: adds 1 Pod"}},
 		"image":            {fleet(fleetFront("i")), fleet(fleetFront("j")), []string{"Deployment ns/f-front: Pods are replaced: image i → j"}},
 		"both":             {fleet(fleetFront("i"), fleetPod("f-0-0"), config("b")), fleet(fleetFront("j"), fleetPod("f-0-1"), config("c")), []string{"Fleet ns/f: replaces 1 Pod, changes 1 ConfigMap" + stops, "Deployment ns/f-front: Pods are replaced: image i → j"}},
-		"front removed":    {fleet(fleetFront("i"), fleetPod("f-0-0")), fleet(fleetPod("f-0-0")), []string{"Deployment ns/f-front: is removed with its Pods | what it serves is gone"}},
+		"front removed":    {fleet(fleetFront("i"), fleetPod("f-0-0")), fleet(fleetPod("f-0-0")), []string{"Deployment ns/f-front: is removed with its Pods | its service stops"}},
 		"spec alone":       {fleet(fleetPod("f-0-0")), strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", "namespace: ns}, spec: {loud: true}}", 1), nil},
 		"another build": {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("a", "c")(fleetPod("f-0-1")), []string{
-			"Fleet ns/f: is rendered by another build of its kind, which changes 1 Fleet | a controller of the build before reports ControllerDiffers: roll out that of the same build",
+			"Fleet ns/f: is rendered by another build of its kind: this changes 1 Fleet | a controller of the previous build reports ControllerDiffers: roll out the controller of the same build",
 			"Fleet ns/f: replaces 1 Pod" + stops,
 		}},
 		"another spec and build": {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("b", "c")(fleetPod("f-0-1")), []string{"Fleet ns/f: replaces 1 Pod" + stops}},
 		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods"}},
-		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune keeps it from being pruned"}},
+		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune prevents pruning"}},
 	} {
 		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
 		if !slices.Equal(got, test.want) {
@@ -98,9 +98,9 @@ func linesOf(effects []Effect) (lines []string) {
 	return lines
 }
 
-// A kind with a Review says all there is to say of its objects, but for what the API server
+// The review of a kind replaces other effects on its objects, except changes that the API server
 // refuses, and gets all that it needs to.
-func TestKindWithReview(t *testing.T) {
+func TestReviewOfAKindReplacesOtherEffects(t *testing.T) {
 	reviewed := testkind.Definition()
 	reviewed.Review = func(c kind.Change[testkind.Fleet]) []kind.Effect {
 		was, is := c.Before, c.After
@@ -145,9 +145,9 @@ func TestKindWithReview(t *testing.T) {
 		"removed":    {says("a", fleetPod("f-0-0")), "", []string{"Fleet ns/f: is there true, then false"}},
 		"children":   {says("a", fleetPod("f-0-0"), fleetFront("i")), says("b", fleetPod("f-0-1"), fleetFront("j")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 true image i → j; f-0-0→f-0-1 1→1 true other labels or…"}},
 		"unchanged":  {says("a", fleetFront("i")), says("b", fleetFront("i")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 false"}},
-		"refused":    {says("a", fleetFront("i")), says("b", strings.ReplaceAll(fleetFront("j"), "{a: b}", "{a: c}")), []string{"Deployment ns/f-front: the API server refuses this change: spec.selector: field is immutable | Flux and Argo CD fail to apply it: with another name it is a new one", "Fleet ns/f: a b; f-front→f-front 2→2 false"}},
-		"unreadable": {says("[a]"), says("b"), []string{"Fleet ns/f: changes | nobody can tell what that does: read Fleet f: json: cannot unmarshal array into Go struct field Spec.spec.messa…"}},
-		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | nobody can tell what that does: its Review panics: of the kind"}},
+		"refused":    {says("a", fleetFront("i")), says("b", strings.ReplaceAll(fleetFront("j"), "{a: b}", "{a: c}")), []string{"Deployment ns/f-front: the API server refuses this change: spec.selector: field is immutable | Flux and Argo CD fail to apply it: rename it to create a new one", "Fleet ns/f: a b; f-front→f-front 2→2 false"}},
+		"unreadable": {says("[a]"), says("b"), []string{"Fleet ns/f: changes | the effect is unknown: read Fleet f: json: cannot unmarshal array into Go struct field Spec.spec.messa…"}},
+		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | the effect is unknown: its Review panics: of the kind"}},
 		"CRD":        {crd("b"), crd("c"), []string{"CustomResourceDefinition fleets.testing.example.com: b → c"}},
 	} {
 		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))

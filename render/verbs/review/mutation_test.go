@@ -17,9 +17,9 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// What was rendered before is in files that anybody may have written: whatever is in them,
+// Anybody may edit rendered files. With any content,
 // there is a comment.
-func TestAnyObjectBefore(t *testing.T) {
+func TestReviewSurvivesAnyPreviousObject(t *testing.T) {
 	documents := []string{fill(deployment), fill(role), fill(binding), fill(namespace), fill(cronJob), fill(job), fill(volumeSet), fill(quota)}
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -47,8 +47,8 @@ func TestAnyObjectBefore(t *testing.T) {
 		if before.GetKind() == "" || before.GetAPIVersion() == "" || before.GetName() != after.GetName() {
 			continue
 		}
-		e := diff.Environment{Kinds: gatehouse.All(), Name: "prod", Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}
-		if New([]diff.Environment{e}, time.Unix(0, 0)).Markdown(5000, "") == "" {
+		e := diff.EnvironmentDiff{Kinds: gatehouse.All(), Name: "prod", Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}
+		if New([]diff.EnvironmentDiff{e}, time.Unix(0, 0)).Markdown(5000, "") == "" {
 			t.Error(before)
 		}
 	}

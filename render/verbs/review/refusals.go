@@ -16,7 +16,7 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// refusals returns the changes that the API server refuses, as where a field is immutable.
+// refusals returns the changes that the API server refuses, such as changes of immutable fields.
 func (w *world) refusals() map[manifest.ID]kind.Effect {
 	refused := map[manifest.ID]kind.Effect{}
 	checker := w.checker()
@@ -31,7 +31,7 @@ func (w *world) refusals() map[manifest.ID]kind.Effect {
 	return refused
 }
 
-// checker returns what knows the kinds that the environment defines, of those that change.
+// checker returns a checker for the changed kinds, including those that the environment defines.
 func (w *world) checker() *verdict.Checker {
 	groups := map[string]bool{}
 	for _, c := range w.Changes {
@@ -43,12 +43,12 @@ func (w *world) checker() *verdict.Checker {
 			definitions = append(definitions, manifest.Object{Unstructured: o})
 		}
 	}
-	kubernetes, _ := apiserver.ParseVersion(w.For) // zero where none is said
+	kubernetes, _ := apiserver.ParseVersion(w.For) // zero if the environment declares none
 	checker, _ := verdict.New(nil, w.Kinds, kubernetes, definitions)
 	return checker
 }
 
-// reason says on one line why the API server refuses. It has no values, which may be secret.
+// reason returns the API server's reason for a refusal, on one line and without values, which may be secret.
 func reason(errs field.ErrorList) kind.Sentence {
 	detail, _, _ := strings.Cut(errs[0].Detail, "\n")
 	said := kind.Say("%s", fmt.Sprintf("%s: %s", errs[0].Field, detail))
@@ -58,23 +58,21 @@ func reason(errs field.ErrorList) kind.Sentence {
 	return said
 }
 
-// remedy says what GitOps tools make of a change that is refused, and how to change the object
-// all the same where that loses nothing.
+// remedy describes the reaction of GitOps tools to a refused change, and a safe way to make the change.
 func remedy(o *unstructured.Unstructured) kind.Sentence {
 	const flux = "kustomize.toolkit.fluxcd.io/force"
 	isForced := strings.EqualFold(o.GetAnnotations()[flux], "enabled") || strings.EqualFold(o.GetLabels()[flux], "enabled") || hasSyncOption(o, "Force=true")
 	if isForced || o.GetAnnotations()["argocd.argoproj.io/hook"] != "" || o.GetAnnotations()["helm.sh/hook"] != "" {
-		return "Flux or Argo CD deletes it and makes it anew, as its annotations or labels say"
+		return "Flux or Argo CD deletes and recreates it, because of its annotations or labels"
 	}
 	switch o.GetKind() {
 	case "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "RoleBinding", "Secret":
-		return "Flux and Argo CD fail to apply it: with another name it is a new one"
+		return "Flux and Argo CD fail to apply it: rename it to create a new one"
 	}
 	return "Flux and Argo CD fail to apply it"
 }
 
-// keptBy returns the annotation or label by which a GitOps tool does not prune an object; empty
-// where there is none.
+// keptBy returns the annotation or label that keeps GitOps tools from pruning an object, if any.
 func keptBy(o *unstructured.Unstructured) string {
 	const flux = "kustomize.toolkit.fluxcd.io/prune"
 	switch {
@@ -88,7 +86,7 @@ func keptBy(o *unstructured.Unstructured) string {
 
 const syncOptions = "argocd.argoproj.io/sync-options"
 
-// hasSyncOption reports whether Argo CD syncs an object with an option.
+// hasSyncOption reports whether an object has a sync option for Argo CD.
 func hasSyncOption(o *unstructured.Unstructured, option string) bool {
 	options := strings.FieldsFunc(o.GetAnnotations()[syncOptions], func(r rune) bool { return r == ',' || r == ' ' })
 	return slices.Contains(options, option)

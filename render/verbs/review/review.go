@@ -1,5 +1,5 @@
-// Package review says what a change does to clusters, for the people who review it: which
-// Pods run and when, what is lost, who may do more than before.
+// Package review describes the effects of a change on clusters: Pods that start or restart, lost data,
+// granted rights.
 package review
 
 import (
@@ -15,48 +15,46 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// Review is what a change does.
+// Review lists the effects of a change.
 type Review struct {
-	Environments []Environment `json:"environments"`
+	Environments []EnvironmentReview `json:"environments"`
 }
 
-// Environment is what a change does to the cluster of an environment.
-type Environment struct {
+// EnvironmentReview lists the effects of a change on the cluster of an environment.
+type EnvironmentReview struct {
 	Name string `json:"name"`
-	// IsNew reports whether nothing of the environment was there before, IsGone whether
-	// nothing is left.
+	// IsNew reports whether all objects of the environment are added, IsGone whether all are removed.
 	IsNew  bool `json:"isNew,omitempty"`
 	IsGone bool `json:"isGone,omitempty"`
-	// Kubernetes is the version that it is for, where that changes.
+	// Kubernetes is the change of the declared version, if any.
 	Kubernetes *diff.KubernetesChange `json:"kubernetes,omitempty"`
 	Counts     Counts                 `json:"counts"`
-	// Effects begins with those that have a risk; then it is in the order of time.
+	// Effects begins with effects that have a risk, each part in the order of time.
 	Effects []Effect `json:"effects"`
 	Changes []Change `json:"changes"`
 }
 
-// Counts has the number of objects of each action.
+// Counts is the number of objects of each action.
 type Counts map[diff.Action]int
 
-// Change is what happens to an object in git.
+// Change is the change of an object in git.
 type Change struct {
 	Action diff.Action `json:"action"`
 	Object manifest.ID `json:"object"`
-	// BeforeFile and AfterFile are relative to the root, with slashes; empty where there is
-	// no file.
+	// BeforeFile and AfterFile are relative to the root, with slashes. They may be empty.
 	BeforeFile string `json:"beforeFile,omitempty"`
 	AfterFile  string `json:"afterFile,omitempty"`
-	// Diff is unified. It has no values of Secrets.
+	// Diff is a unified diff with masked values of Secrets.
 	Diff string `json:"diff"`
 }
 
-// Effect is something that happens to an object in a cluster, or to what was rendered from it.
+// Effect is the effect on an object in a cluster, or on its rendered objects.
 type Effect struct {
 	Object manifest.ID `json:"object"`
 	kind.Effect
 }
 
-// The types of effects, beside those that kinds have.
+// The types of effects. Kinds have additional ones.
 const (
 	UpdateRefused = "updateRefused"
 
@@ -92,20 +90,20 @@ const (
 	AccountDefaulted   = "accountDefaulted"
 )
 
-// New reviews what changes in environments. Now decides which schedules are past.
-func New(environments []diff.Environment, now time.Time) *Review {
-	r := &Review{Environments: []Environment{}}
+// New reviews the changes of environments. Schedules before now are past.
+func New(environments []diff.EnvironmentDiff, now time.Time) *Review {
+	r := &Review{Environments: []EnvironmentReview{}}
 	for _, e := range environments {
 		if len(e.Changes) > 0 || e.Kubernetes != nil {
-			r.Environments = append(r.Environments, newEnvironment(e, now))
+			r.Environments = append(r.Environments, reviewEnvironment(e, now))
 		}
 	}
 	return r
 }
 
-func newEnvironment(e diff.Environment, now time.Time) Environment {
+func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview {
 	counts := Counts{diff.Added: 0, diff.Changed: 0, diff.Replaced: 0, diff.Removed: 0}
-	reviewed := Environment{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: []Change{}}
+	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: []Change{}}
 	for _, c := range e.Changes {
 		counts[c.Action()]++
 		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, c.Unified()})
@@ -115,10 +113,10 @@ func newEnvironment(e diff.Environment, now time.Time) Environment {
 	return reviewed
 }
 
-// effects returns what the changes of an environment do, in the order of a review.
-func effects(e diff.Environment, now time.Time) []Effect {
+// effects returns the effects of the changes of an environment, in the order of a review.
+func effects(e diff.EnvironmentDiff, now time.Time) []Effect {
 	w := newWorld(e)
-	effects := []Effect{} // in JSON a list also where it is empty
+	effects := []Effect{} // not null in JSON
 	hasEffect, isTold := map[manifest.ID]bool{}, map[Effect]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
 		for _, e := range more {
@@ -129,7 +127,7 @@ func effects(e diff.Environment, now time.Time) []Effect {
 		add(idOf(c.Object().Unstructured), w.review(c))
 		o, weaker := w.reviewPods(c)
 		for _, e := range weaker {
-			if told := (Effect{o, e}); !isTold[told] { // of several Pods, once
+			if told := (Effect{o, e}); !isTold[told] { // once for several Pods
 				effects, isTold[told] = append(effects, told), true
 			}
 		}
@@ -145,7 +143,7 @@ func effects(e diff.Environment, now time.Time) []Effect {
 	return effects
 }
 
-// compare puts refused changes first, then effects with a risk, then those that happen earlier.
+// compare puts refused changes first, then effects with a risk, then earlier effects.
 func compare(a, b Effect) int {
 	rank := func(e Effect) int {
 		switch {

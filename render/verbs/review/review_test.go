@@ -21,16 +21,15 @@ import (
 	"example.com/gatehouse/render/verbs/review"
 )
 
-var rewrite = flag.Bool("update", false, "rewrite testdata with the comments that there are now")
+var rewrite = flag.Bool("update", false, "rewrite testdata with the current comments")
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// gitHub is how long a comment may be on GitHub.
+// gitHub is the limit of a comment on GitHub.
 const gitHub = 65536
 
-// TestComments compares the comments on pull requests with what a person has looked at:
-// NAME.txtar has files before and after, of which an empty one is removed, NAME.md the
-// comment.
+// TestComments compares comments with reviewed ones: NAME.txtar has files before and after the change, where
+// an empty file is a removed one, and NAME.md has the comment.
 func TestComments(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) < 12 {
@@ -56,7 +55,7 @@ func TestComments(t *testing.T) {
 				t.Errorf("has %d bytes of %d", len(comment), limit)
 			}
 			compare(t, name+".md", comment)
-			if strings.HasSuffix(name, "new-at") { // one will do: diffs are long
+			if strings.HasSuffix(name, "new-at") { // one is enough: diffs are long
 				encoded, err := json.MarshalIndent(r, "", "  ")
 				if err != nil {
 					t.Fatal(err)
@@ -67,7 +66,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// caches returns many Memcacheds, of which some get smaller, and all other ones.
+// caches returns many Memcacheds with the given size and memory. Most keep a size of 3.
 func caches(side string, size, memory int) txtar.File {
 	var b strings.Builder
 	for i := range 150 {
@@ -80,7 +79,7 @@ func caches(side string, size, memory int) txtar.File {
 	return txtar.File{Name: side + "/environments/prod/caches.yaml", Data: []byte(b.String())}
 }
 
-// reviewOf renders what is before, and reviews what rendering what is after changes.
+// reviewOf renders the files before the change, and reviews the rendering of the files after it.
 func reviewOf(t *testing.T, archive *txtar.Archive) *review.Review {
 	t.Helper()
 	root := t.TempDir()

@@ -16,11 +16,10 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// A Role is read as a ClusterRole, and a RoleBinding as a ClusterRoleBinding: they have the same
-// fields.
+// This file reads a Role as a ClusterRole, and a RoleBinding as a ClusterRoleBinding. Their fields are equal.
 
-// reviewRole returns the rule of Roles and ClusterRoles. A new one allows nothing to anybody until
-// it is bound; the effect on a binding that is new as well says what it allows.
+// reviewRole reviews Roles and ClusterRoles. A new role grants nothing until it is bound, and the effect of a
+// new binding describes its rights.
 func reviewRole(w *world, c diff.Change) []kind.Effect {
 	_, more := validation.Covers(manifest.As[rbacv1.ClusterRole](c.Before).Rules, manifest.As[rbacv1.ClusterRole](c.After).Rules)
 	if len(more) == 0 {
@@ -29,18 +28,18 @@ func reviewRole(w *world, c diff.Change) []kind.Effect {
 	e := kind.Effect{Type: RightsGranted, What: "allows " + sayRules(more)}
 	switch {
 	case c.Before != nil:
-		e.What, e.Risk = "allows also "+sayRules(more), "everybody with this role may do more"
+		e.What, e.Risk = "also allows "+sayRules(more), "all subjects of this role get more rights"
 	case isBound(c.After, w.Unchanged):
-		e.Risk = "it is bound already: everybody with this role may do more"
+		e.Risk = "it is bound already: all its subjects get more rights"
 	case isAggregated(c.After):
-		e.Risk = "its labels add it to another role: everybody with that role may do more"
+		e.Risk = "its labels add it to another role: all subjects of that role get more rights"
 	case isBound(c.After, w.after.objects):
 		return nil
 	}
 	return []kind.Effect{e}
 }
 
-// isBound reports whether one of some objects is a binding of a role.
+// isBound reports whether some objects include a binding of a role.
 func isBound(role *unstructured.Unstructured, among []*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(among, func(o *unstructured.Unstructured) bool {
 		isBinding := manifest.Group(o.GetAPIVersion()) == rbacv1.GroupName && strings.HasSuffix(o.GetKind(), "RoleBinding")
@@ -48,7 +47,7 @@ func isBound(role *unstructured.Unstructured, among []*unstructured.Unstructured
 	})
 }
 
-// refersTo reports whether the reference of a binding is to a role.
+// refersTo reports whether a binding refers to a role.
 func refersTo(ref rbacv1.RoleRef, binding, role *unstructured.Unstructured) bool {
 	return manifest.Group(role.GetAPIVersion()) == rbacv1.GroupName && role.GetKind() == ref.Kind && role.GetName() == ref.Name &&
 		(ref.Kind == "ClusterRole" || namespaceOf(role) == namespaceOf(binding))
@@ -63,8 +62,7 @@ func isAggregated(role *unstructured.Unstructured) bool {
 	return false
 }
 
-// reviewBinding returns the rule of RoleBindings and ClusterRoleBindings: who gets a role, and what it
-// allows where this environment says so.
+// reviewBinding reviews RoleBindings and ClusterRoleBindings: new subjects and, if known, their rights.
 func reviewBinding(w *world, c diff.Change) []kind.Effect {
 	was, is := manifest.As[rbacv1.ClusterRoleBinding](c.Before), manifest.As[rbacv1.ClusterRoleBinding](c.After)
 	var more []string
@@ -84,7 +82,7 @@ func reviewBinding(w *world, c diff.Change) []kind.Effect {
 	return []kind.Effect{{Type: RightsGranted, What: kind.Say("gives %s to %s", role, quoteAll(more)), Risk: kind.Say("they may %s %s", w.rightsOf(is.RoleRef, c.After), where)}}
 }
 
-// rightsOf says what a role allows, as far as it is known.
+// rightsOf describes the rights of a role, if known.
 func (w *world) rightsOf(ref rbacv1.RoleRef, binding *unstructured.Unstructured) kind.Sentence {
 	for _, o := range w.after.objects {
 		if refersTo(ref, binding, o) {
@@ -94,10 +92,10 @@ func (w *world) rightsOf(ref rbacv1.RoleRef, binding *unstructured.Unstructured)
 	if ref.Name == "cluster-admin" {
 		return "do everything"
 	}
-	return kind.Say("do what %s may", ref.Name)
+	return kind.Say("use all rights of %s", ref.Name)
 }
 
-// sayRules says what rules allow, verbs and resources. It begins with the rules that allow most.
+// sayRules lists the verbs and resources of rules, the most powerful first.
 func sayRules(rules []rbacv1.PolicyRule) kind.Sentence {
 	verbs := map[string][]string{} // by resources
 	for _, r := range rules {
@@ -116,11 +114,11 @@ func sayRules(rules []rbacv1.PolicyRule) kind.Sentence {
 	return quoteAll(texts)
 }
 
-// powerful are words of rules by which a subject can get more rights than the rule says.
+// powerful are words of rules that let subjects escalate their rights.
 // https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
 var powerful = []string{"*", "bind", "escalate", "exec", "impersonate", "secrets", "token"}
 
-// powerRank returns the lower, the more a rule allows.
+// powerRank returns a lower rank for a more powerful rule.
 func powerRank(rule string) int {
 	i := slices.IndexFunc(powerful, func(word string) bool { return strings.Contains(rule, word) })
 	if i < 0 {

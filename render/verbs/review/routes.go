@@ -12,13 +12,13 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// reviewService returns the rule of Services: the ways to Pods that come, go, or lead elsewhere.
+// reviewService reviews Services: opened, closed and changed routes to Pods.
 func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
 	if c.After == nil {
-		return removalOf(RouteRemoved, "clients find nothing by its name")(w, c)
+		return removalOf(RouteRemoved, "clients cannot resolve its name")(w, c)
 	}
 	if isOpen(c.After) && (c.Before == nil || !isOpen(c.Before)) {
-		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("gets the type %s", text(c.After, "spec", "type")), Risk: "its Pods can be reached from outside of the cluster"})
+		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("gets the type %s", text(c.After, "spec", "type")), Risk: "its Pods are reachable from outside of the cluster"})
 	}
 	effects = append(effects, served.review(w, c)...)
 	if c.Before == nil {
@@ -26,12 +26,12 @@ func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
 	}
 	if was, is := selector(c.Before), selector(c.After); was != is && was != "" && is != "" {
 		from, to := kind.SayBoth(was, is)
-		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("leads to Pods with %s instead of %s", to, from)})
+		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("routes to Pods with %s instead of %s", to, from)})
 	}
 	return effects
 }
 
-// isOpen reports whether a Service takes connections from outside of the cluster.
+// isOpen reports whether a Service accepts connections from outside of the cluster.
 func isOpen(service *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"LoadBalancer", "NodePort"}, text(service, "spec", "type"))
 }
@@ -39,7 +39,7 @@ func isOpen(service *unstructured.Unstructured) bool {
 // served are the ports of a Service.
 var served = values{
 	of:   ports,
-	gone: kind.Effect{Type: RouteRemoved, What: "does not serve port %s any more", Risk: "clients that use it find nothing there"},
+	gone: kind.Effect{Type: RouteRemoved, What: "no longer serves port %s", Risk: "clients of this port cannot connect"},
 }
 
 func ports(service *unstructured.Unstructured) (ports []string) {
@@ -59,11 +59,11 @@ func selector(service *unstructured.Unstructured) string {
 	return labels.Set(values).String()
 }
 
-// requests are those that an Ingress or HTTPRoute takes.
+// requests are the addresses of an Ingress or HTTPRoute.
 var requests = values{
 	of:    addresses,
-	gone:  kind.Effect{Type: RouteRemoved, What: "does not take requests to %s any more", Risk: "they fail, unless something else takes them"},
-	added: kind.Effect{Type: RouteOpened, What: "takes requests to %s"},
+	gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts requests to %s", Risk: "they fail, unless another route accepts them"},
+	added: kind.Effect{Type: RouteOpened, What: "accepts requests to %s"},
 }
 
 // addresses returns the hosts of an Ingress with their paths, or the hosts of an HTTPRoute.

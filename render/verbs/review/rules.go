@@ -17,10 +17,10 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// rule returns what a change of an object does to a cluster.
+// rule returns the effects of a change of an object.
 type rule func(w *world, c diff.Change) []kind.Effect
 
-// rules has the rule of each kind, by the kind and its group.
+// rules maps kinds, with their group, to their rules.
 var rules = map[string]rule{
 	"CronJob.batch":         makesPods(reviewCronJob),
 	"DaemonSet.apps":        makesPods(reviewWorkload),
@@ -48,28 +48,27 @@ var rules = map[string]rule{
 	"Namespace":             reviewNamespace,
 	"ServiceAccount":        reviewAccount,
 	"PersistentVolume":      removalOf(StorageRemoved, "claims lose their data, unless it is retained"),
-	"PersistentVolumeClaim": removalOf(StorageRemoved, "its data is lost, unless its volume is one that is retained"),
+	"PersistentVolumeClaim": removalOf(StorageRemoved, "its data is lost, unless its volume is retained"),
 
-	"LimitRange":                      guardAgainst("Pods may take more, and lose their defaults"),
-	"NetworkPolicy.networking.k8s.io": guardAgainst("traffic that it kept out is let through"),
+	"LimitRange":                      guardAgainst("Pods may use more resources, and lose their defaults"),
+	"NetworkPolicy.networking.k8s.io": guardAgainst("traffic that it blocked is allowed"),
 	"PodDisruptionBudget.policy":      guardAgainst("a drain may stop all Pods at once"),
-	"ResourceQuota":                   guardAgainst("nothing limits what its namespace takes"),
-	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          guardAgainst("what it changed comes in as it is"),
-	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   guardAgainst("what its policy changed comes in as it is"),
-	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     guardAgainst("what it changed comes in as it is"),
-	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        guardAgainst("what it refused is let in"),
-	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": guardAgainst("what its policy refused is let in"),
-	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   guardAgainst("what it refused is let in"),
+	"ResourceQuota":                   guardAgainst("the resources of its namespace are unlimited"),
+	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          guardAgainst("objects are no longer changed on admission"),
+	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   guardAgainst("objects are no longer changed on admission"),
+	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     guardAgainst("objects are no longer changed on admission"),
+	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        guardAgainst("objects that it refused are admitted"),
+	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": guardAgainst("objects that its policy refused are admitted"),
+	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   guardAgainst("objects that it refused are admitted"),
 }
 
-// coveredTypes are of the effects that are not told where the effect on what the object was
-// rendered from says what becomes of the object.
+// coveredTypes are the effects on rendered objects that the effect on the source object replaces.
 var coveredTypes = []string{
 	GuardChanged, GuardRemoved, RouteChanged, RouteOpened, RouteRemoved, WorkloadAdded, WorkloadRemoved, WorkloadRolled, WorkloadScaled,
 	kind.RunAtOnce, kind.RunCanceled, kind.RunPlanned, kind.RunSuspended,
 }
 
-// review returns what a change of an object does, by the rule of its kind.
+// review returns the effects of a change of an object, by the rule of its kind.
 func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.refused[idOf(o)]; ok {
@@ -78,10 +77,10 @@ func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	isCovered := w.isCovered(o)
 	if c.After == nil {
 		if w.gone[o.GetNamespace()] {
-			return nil // the effect on its Namespace says so
+			return nil // covered by the effect on its Namespace
 		}
 		if by := keptBy(o); by != "" && !isCovered {
-			return []kind.Effect{{Type: ObjectKept, What: kind.Say("stays in the cluster: %s keeps it from being pruned", by)}}
+			return []kind.Effect{{Type: ObjectKept, What: kind.Say("stays in the cluster: %s prevents pruning", by)}}
 		}
 	}
 	if rule := rules[kindOf(o)]; rule != nil {
@@ -93,14 +92,14 @@ func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	return effects
 }
 
-// values are values of an object. A change that takes some away, or adds some, has an effect, with
-// %s in the place of the values. An effect without a type is not told.
+// values describe a list of values in an object, and the effects of removing and adding some. %s in an
+// effect stands for the values. An effect without a type is not reported.
 type values struct {
 	of          func(o *unstructured.Unstructured) []string
 	gone, added kind.Effect
 }
 
-// review returns the effects of taking values away and of adding values.
+// review returns the effects of removed and added values.
 func (v values) review(_ *world, c diff.Change) (effects []kind.Effect) {
 	var was, is []string
 	if c.Before != nil {
@@ -120,7 +119,7 @@ func (v values) review(_ *world, c diff.Change) (effects []kind.Effect) {
 	return effects
 }
 
-// removalOf returns the rule of an object of which only the removal counts.
+// removalOf returns the rule of an object that matters only when it is removed.
 func removalOf(effect string, risk kind.Sentence) rule {
 	return func(_ *world, c diff.Change) []kind.Effect {
 		if c.After != nil {
@@ -130,7 +129,7 @@ func removalOf(effect string, risk kind.Sentence) rule {
 	}
 }
 
-// guardAgainst returns the rule of a policy or limit that keeps something from happening.
+// guardAgainst returns the rule of a policy or limit that prevents a risk.
 func guardAgainst(risk kind.Sentence) rule {
 	return func(w *world, c diff.Change) []kind.Effect {
 		switch {
@@ -139,7 +138,7 @@ func guardAgainst(risk kind.Sentence) rule {
 		case c.Before == nil || equality.Semantic.DeepEqual(withoutMetadata(c.Before), withoutMetadata(c.After)):
 			return nil
 		}
-		return []kind.Effect{{Type: GuardChanged, What: "changes", Risk: "see in the diff that it still guards: without it, " + risk}}
+		return []kind.Effect{{Type: GuardChanged, What: "changes", Risk: "check in the diff that it still protects: without it, " + risk}}
 	}
 }
 
@@ -149,8 +148,8 @@ func withoutMetadata(o *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// reviewNamespace returns the rule of Namespaces: all that is in one goes with it, and its labels say
-// which Pods it lets in.
+// reviewNamespace reviews Namespaces: removal deletes all objects inside, and labels set the level of Pod
+// Security.
 func reviewNamespace(w *world, c diff.Change) []kind.Effect {
 	level := func(o *unstructured.Unstructured) string {
 		return cmp.Or(o.GetLabels()[api.EnforceLevelLabel], string(api.LevelPrivileged))
@@ -158,28 +157,27 @@ func reviewNamespace(w *world, c diff.Change) []kind.Effect {
 	switch {
 	case c.After == nil:
 		inside := kind.Count(int64(w.removed[c.Before.GetName()]), "object")
-		return []kind.Effect{{Type: NamespaceRemoved, What: "is removed", Risk: kind.Say("everything in it is deleted: %s of this repository, and whatever else there is", inside)}}
+		return []kind.Effect{{Type: NamespaceRemoved, What: "is removed", Risk: kind.Say("everything in it is deleted: %s of this repository, and all others", inside)}}
 	case c.Before == nil || api.CompareLevels(api.Level(level(c.Before)), api.Level(level(c.After))) <= 0:
 		return nil
 	}
 	return []kind.Effect{{Type: PodSecurityLowered, What: kind.Say("Pod Security: %s → %s", level(c.Before), level(c.After)), Risk: "Pods that it refused are let in"}}
 }
 
-// reviewDefinition returns the rule of CustomResourceDefinitions. A kind may say what a change of its
-// own one does.
+// reviewDefinition reviews CustomResourceDefinitions. A kind may review its own.
 func reviewDefinition(w *world, c diff.Change) []kind.Effect {
 	if c.After == nil {
 		return []kind.Effect{{Type: DefinitionRemoved, What: "is removed", Risk: kind.Say("every %s of the cluster is deleted", crd.Kind(c.Before).Kind)}}
 	}
 	defined := crd.Kind(c.After)
-	k := w.writtenKind(manifest.ID{Group: defined.Group, Kind: defined.Kind})
+	k := w.sourceKind(manifest.ID{Group: defined.Group, Kind: defined.Kind})
 	if c.Before == nil || k == nil {
 		return nil
 	}
-	return orUntold(registry.ReviewCRD(k, c.Before, c.After))
+	return orUnknown(registry.ReviewCRD(k, c.Before, c.After))
 }
 
-// reviewAutoscaler returns the effect on what decides how many Pods a workload has.
+// reviewAutoscaler reviews autoscalers.
 func reviewAutoscaler(_ *world, c diff.Change) []kind.Effect {
 	is, ok := pod.ReadAutoscaler(c.Object().Unstructured)
 	if !ok {
@@ -188,7 +186,7 @@ func reviewAutoscaler(_ *world, c diff.Change) []kind.Effect {
 	e := kind.Effect{Type: AutoscalingChanged, What: kind.Say("scales %s from %s", nameOf(is.Target), between(is))}
 	switch {
 	case c.After == nil:
-		e.What, e.Risk = kind.Say("is removed: nothing scales %s any more", nameOf(is.Target)), "it stays at as many Pods as it has, or is told to have"
+		e.What, e.Risk = kind.Say("is removed: %s is no longer scaled", nameOf(is.Target)), "it keeps its current number of Pods, or the number in its spec"
 	case c.Before != nil:
 		was, _ := pod.ReadAutoscaler(c.Before)
 		switch {
@@ -206,7 +204,7 @@ func reviewAutoscaler(_ *world, c diff.Change) []kind.Effect {
 	return []kind.Effect{e}
 }
 
-// autoscalerOf returns what decides how many Pods a workload has; false where nothing does.
+// autoscalerOf returns the autoscaler of a workload, if any.
 func (s side) autoscalerOf(o *unstructured.Unstructured) (pod.Autoscaler, bool) {
 	scaler := s.autoscalers[pod.WorkloadOf(o)]
 	if scaler == nil || pod.Number(o, 1, "spec", "replicas") <= 0 {
@@ -217,7 +215,7 @@ func (s side) autoscalerOf(o *unstructured.Unstructured) (pod.Autoscaler, bool) 
 
 func nameOf(w pod.Workload) string { return manifest.ID(w).String() }
 
-// between says how many Pods there may be.
+// between returns the range of Pods of an autoscaler.
 func between(a pod.Autoscaler) kind.Sentence {
 	return kind.Say("%d to %s", a.Min, kind.Count(a.Max, "Pod"))
 }

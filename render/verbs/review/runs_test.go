@@ -12,9 +12,9 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// A cluster knows what ran: a Pod that comes back afterwards does not run again.
-func TestEffectsOfCluster(t *testing.T) {
-	e := diff.Environment{Kinds: gatehouse.All(), Name: "prod", Changes: []diff.Change{
+// The cluster knows past runs: a recreated Pod does not run again.
+func TestPastRunsDoNotRunAgain(t *testing.T) {
+	e := diff.EnvironmentDiff{Kinds: gatehouse.All(), Name: "prod", Changes: []diff.Change{
 		{After: objectOf(t, `{apiVersion: v1, kind: Pod, metadata: {name: a-1, namespace: ns, labels: {cnat.programming-kubernetes.info/at: a}, annotations: {gatehouse.example.com/digest: "sha256:1"}}}`)},
 	}}
 	const at = `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a, namespace: ns}, spec: {schedule: "2020-01-01T00:00:00Z", command: c}`
@@ -25,7 +25,7 @@ func TestEffectsOfCluster(t *testing.T) {
 		`, status: {phase: PENDING, run: {digest: "sha256:1"}}}`:                    "runs again, at once",
 	} {
 		e.Unchanged = []*unstructured.Unstructured{objectOf(t, at+status)}
-		reviewed := New([]diff.Environment{e}, time.Now()).Environments[0]
+		reviewed := New([]diff.EnvironmentDiff{e}, time.Now()).Environments[0]
 		got := ""
 		for _, effect := range reviewed.Effects {
 			got += string(effect.What)

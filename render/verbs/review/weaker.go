@@ -17,8 +17,8 @@ import (
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// reviewPods returns how the Pods of a change get weaker, and the object to tell that of: where nobody
-// can change the object itself, as with a Pod, the one that it was rendered from.
+// reviewPods returns the effects of weaker Pods, and the object to report them for: the source object of an
+// immutable object such as a Pod, and otherwise the object itself.
 func (w *world) reviewPods(c diff.Change) (told manifest.ID, effects []kind.Effect) {
 	o := c.Object().Unstructured
 	was, is := w.before.podSpec(c.Before), w.after.podSpec(c.After)
@@ -31,8 +31,8 @@ func (w *world) reviewPods(c diff.Change) (told manifest.ID, effects []kind.Effe
 	return idOf(o), weaker(was, is)
 }
 
-// podSpec returns the spec of the Pods that an object makes, if any. It says that they do not get the
-// token of their ServiceAccount also where only the ServiceAccount says so.
+// podSpec returns the spec of the Pods of an object, if any. It includes the ServiceAccount's setting for
+// mounting tokens.
 func (s side) podSpec(o *unstructured.Unstructured) *corev1.PodSpec {
 	if o == nil {
 		return nil
@@ -48,27 +48,27 @@ func (s side) podSpec(o *unstructured.Unstructured) *corev1.PodSpec {
 	return &template.Spec
 }
 
-// accountOf returns the ServiceAccount that Pods run as.
+// accountOf returns the ServiceAccount of Pods.
 func accountOf(spec *corev1.PodSpec) string {
 	return cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount, "default")
 }
 
-const actsAsAccount = "who takes over a container may act as it at the API server"
+const actsAsAccount = "an attacker in a container can act as it at the API server"
 
-// reviewAccount returns the rule of ServiceAccounts. Where the ServiceAccount default is removed, the
-// cluster makes one that mounts its token.
+// reviewAccount reviews ServiceAccounts. If the ServiceAccount default is removed, the cluster recreates it,
+// and mounts its token.
 func reviewAccount(w *world, c diff.Change) []kind.Effect {
 	account := c.Object().IDInNamespace()
 	if !w.before.tokenless[account] || w.after.tokenless[account] || c.After == nil && account.Name != "default" {
 		return nil
 	}
-	return []kind.Effect{{Type: TokenMounted, What: "mounts its token in all Pods that run as it and do not refuse it", Risk: actsAsAccount}}
+	return []kind.Effect{{Type: TokenMounted, What: "mounts its token in all its Pods, unless a Pod opts out", Risk: actsAsAccount}}
 }
 
-// weaker returns how Pods of one spec are weaker than those of another before.
+// weaker returns the effects of a less protected spec of Pods.
 func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	if lost := lostProtections(was, is); len(lost) > 0 {
-		effects = append(effects, kind.Effect{Type: PodWeakened, What: "Pods are protected less: Pod Security restricted forbids " + list(lost), Risk: doesMore})
+		effects = append(effects, kind.Effect{Type: PodWeakened, What: "Pods are less protected: Pod Security restricted forbids " + list(lost), Risk: doesMore})
 	}
 	for _, field := range containerFields {
 		var names []string
@@ -84,17 +84,17 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	}
 	account, old := accountOf(is), accountOf(was)
 	if account == "default" && old != account {
-		effects = append(effects, kind.Effect{Type: AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods of the namespace that name no ServiceAccount"})
+		effects = append(effects, kind.Effect{Type: AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
 	}
 	for _, audience := range without(audiences(is), audiences(was)) {
 		e := kind.Effect{Type: TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: actsAsAccount}
 		if audience != "" {
-			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "who takes over a container may act as it there"
+			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "an attacker in a container can act as it there"
 		}
 		effects = append(effects, e)
 	}
 	if groups := without(rootGroups(is), rootGroups(was)); len(groups) > 0 {
-		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods are in group 0 by %s", quoteAll(groups)), Risk: "they may read and change files of the group root"})
+		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods are in group 0 by %s", quoteAll(groups)), Risk: "they can read and change files of the group root"})
 	}
 	if added := addedCapabilities(was, is); len(added) > 0 {
 		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods get the capability %s", list(added)), Risk: doesMore})
@@ -102,9 +102,9 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	return effects
 }
 
-const doesMore = "who takes over a container may do more than before"
+const doesMore = "an attacker in a container can do more than before"
 
-// audiences returns for whom Pods have a token of their ServiceAccount; empty for the API server.
+// audiences returns the audiences of the ServiceAccount's tokens in Pods. Empty stands for the API server.
 func audiences(spec *corev1.PodSpec) (all []string) {
 	if ptr.Deref(spec.AutomountServiceAccountToken, true) {
 		all = append(all, "")
@@ -137,8 +137,7 @@ func rootGroups(spec *corev1.PodSpec) (fields []string) {
 	return fields
 }
 
-// addedCapabilities returns the capabilities that containers add, and did not have before, but for
-// those that podPrivileged says.
+// addedCapabilities returns the new capabilities of containers, unless the effect podPrivileged covers them.
 func addedCapabilities(was, is *corev1.PodSpec) (added []kind.Sentence) {
 	for _, c := range containers(is) {
 		if !judge("capabilities_baseline", only(c.Name, is)).Allowed {
@@ -162,23 +161,23 @@ func capabilities(c corev1.Container) corev1.Capabilities {
 	return ptr.Deref(ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).Capabilities, corev1.Capabilities{})
 }
 
-// containerFields are fields of containers, and what is lost with each.
+// containerFields are fields of containers that protect, and the risk of removing them.
 var containerFields = []struct {
 	effect     string
 	name, risk kind.Sentence
 	isSet      func(corev1.Container) bool
 }{
-	{PodWeakened, "readOnlyRootFilesystem", "who takes over the container may change its programs", func(c corev1.Container) bool {
+	{PodWeakened, "readOnlyRootFilesystem", "an attacker in the container can change its programs", func(c corev1.Container) bool {
 		return c.SecurityContext != nil && ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false)
 	}},
-	{ProbeRemoved, "livenessProbe", "nothing restarts the container when it hangs", func(c corev1.Container) bool { return c.LivenessProbe != nil }},
-	{ProbeRemoved, "readinessProbe", "requests reach Pods that cannot answer, and a rollout does not wait for Pods that can", func(c corev1.Container) bool { return c.ReadinessProbe != nil }},
+	{ProbeRemoved, "livenessProbe", "a hanging container is not restarted", func(c corev1.Container) bool { return c.LivenessProbe != nil }},
+	{ProbeRemoved, "readinessProbe", "requests reach Pods that are not ready, and rollouts do not wait for readiness", func(c corev1.Container) bool { return c.ReadinessProbe != nil }},
 	{ProbeRemoved, "startupProbe", "other probes act on the container while it starts", func(c corev1.Container) bool { return c.StartupProbe != nil }},
 }
 
-// lostProtections returns what the level restricted of Pod Security forbids of Pods and did not
-// forbid before, but for what podPrivileged says. Containers are compared by name; one of a new name
-// is weaker if all containers passed before what it does not.
+// lostProtections returns new violations of the Pod Security level restricted, unless the effect
+// podPrivileged covers them. It compares containers by name. A new container is weaker if it fails a check that all
+// containers passed before.
 func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
 	for _, check := range policy.DefaultChecks() {
 		if check.Level != api.LevelRestricted {
@@ -203,7 +202,7 @@ func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
 	return lost
 }
 
-// judge returns what a check of Pod Security says of Pods.
+// judge returns the result of a Pod Security check.
 func judge(id policy.CheckID, spec *corev1.PodSpec) policy.CheckResult {
 	return latestChecks[id].CheckPod(&metav1.ObjectMeta{}, spec)
 }
@@ -220,7 +219,7 @@ func containers(spec *corev1.PodSpec) []corev1.Container {
 	return slices.Concat(spec.InitContainers, spec.Containers)
 }
 
-// only returns Pods with only the container of a name, or the Pods themselves where they have none.
+// only returns the spec with one container, or the spec itself if it has no such container.
 func only(name string, spec *corev1.PodSpec) *corev1.PodSpec {
 	pods := *spec
 	isOther := func(c corev1.Container) bool { return c.Name != name }

@@ -16,20 +16,20 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-func TestWeaker(t *testing.T) {
+func TestWeakerPodsAreReported(t *testing.T) {
 	const (
-		accountOfOthers = "Pods run as the ServiceAccount default instead of web | they share the rights of all Pods of the namespace that name no ServiceAccount"
-		tokenOfDefault  = "Pods get the token of the ServiceAccount default | who takes over a container may act as it at the API server"
+		accountOfOthers = "Pods run as the ServiceAccount default instead of web | they share the rights of all Pods in the namespace without a ServiceAccount"
+		tokenOfDefault  = "Pods get the token of the ServiceAccount default | an attacker in a container can act as it at the API server"
 	)
 	less := func(what string) []string {
-		return []string{"Pods are protected less: Pod Security restricted forbids " + what + " | who takes over a container may do more than before"}
+		return []string{"Pods are less protected: Pod Security restricted forbids " + what + " | an attacker in a container can do more than before"}
 	}
 	const refusesToken = "automountServiceAccountToken: false, "
 	token := func(fields string) string {
 		return "volumes: [{name: t, projected: {sources: [{serviceAccountToken: {" + fields + "path: t}}]}}], "
 	}
 	inRoot := func(fields string) []string {
-		return []string{"Pods are in group 0 by " + fields + " | they may read and change files of the group root"}
+		return []string{"Pods are in group 0 by " + fields + " | they can read and change files of the group root"}
 	}
 	gets := func(what string) []string { return []string{"Pods get the " + what} }
 	container := func(fields string) string { return "containers: [{name: c, " + fields + "}]" }
@@ -43,7 +43,7 @@ func TestWeaker(t *testing.T) {
 		{"escalation", security("allowPrivilegeEscalation: false"), security("allowPrivilegeEscalation: true"), less("allowPrivilegeEscalation != false")},
 		{"escalation as by default", container(""), security("allowPrivilegeEscalation: true"), nil},
 		{"no escalation any more", container(""), security("allowPrivilegeEscalation: false"), nil},
-		{"a file system", security("readOnlyRootFilesystem: true"), security("readOnlyRootFilesystem: false"), []string{"readOnlyRootFilesystem is removed from container c | who takes over the container may change its programs"}},
+		{"a file system", security("readOnlyRootFilesystem: true"), security("readOnlyRootFilesystem: false"), []string{"readOnlyRootFilesystem is removed from container c | an attacker in the container can change its programs"}},
 		{"privileged", container(""), security("privileged: true"), nil},
 		{"unmasked", container(""), security("procMount: Unmasked"), nil},
 
@@ -63,9 +63,9 @@ func TestWeaker(t *testing.T) {
 		{"ALL", security("capabilities: {drop: [ALL]}"), security("capabilities: {drop: [NET_RAW]}"), less("unrestricted capabilities")},
 		{"more dropped", security("capabilities: {drop: [NET_RAW, CHOWN]}"), security("capabilities: {drop: [ALL]}"), nil},
 		{"one added instead of all", container(""), security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), nil},
-		{"one added beside none", security("capabilities: {drop: [ALL]}"), security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), gets("capability NET_BIND_SERVICE in container c | who takes over a container may do more than before")},
-		{"one more added", security("capabilities: {drop: [ALL], add: [CHOWN]}"), security("capabilities: {drop: [ALL], add: [CHOWN, SETUID]}"), gets("capability SETUID in container c | who takes over a container may do more than before")},
-		{"one added in a new container", security("capabilities: {drop: [ALL]}"), "containers: [{name: c, securityContext: {capabilities: {drop: [ALL]}}}, {name: d, securityContext: {capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}}]", gets("capability NET_BIND_SERVICE in container d | who takes over a container may do more than before")},
+		{"one added beside none", security("capabilities: {drop: [ALL]}"), security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), gets("capability NET_BIND_SERVICE in container c | an attacker in a container can do more than before")},
+		{"one more added", security("capabilities: {drop: [ALL], add: [CHOWN]}"), security("capabilities: {drop: [ALL], add: [CHOWN, SETUID]}"), gets("capability SETUID in container c | an attacker in a container can do more than before")},
+		{"one added in a new container", security("capabilities: {drop: [ALL]}"), "containers: [{name: c, securityContext: {capabilities: {drop: [ALL]}}}, {name: d, securityContext: {capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}}}]", gets("capability NET_BIND_SERVICE in container d | an attacker in a container can do more than before")},
 		{"one less added", security("capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}"), security("capabilities: {drop: [ALL]}"), nil},
 		{"a strong one added", container(""), security("capabilities: {add: [CAP_SYS_ADMIN]}"), nil},
 
@@ -82,8 +82,8 @@ func TestWeaker(t *testing.T) {
 		{"two containers", "containers: [{name: c, securityContext: {runAsNonRoot: true}}, {name: d, securityContext: {runAsNonRoot: true}}]", "containers: [{name: d}], initContainers: [{name: c}]", less("runAsNonRoot != true")},
 
 		{"probes", container("livenessProbe: {tcpSocket: {port: 1}}, readinessProbe: {tcpSocket: {port: 1}}, startupProbe: {tcpSocket: {port: 1}}"), container(""), []string{
-			"livenessProbe is removed from container c | nothing restarts the container when it hangs",
-			"readinessProbe is removed from container c | requests reach Pods that cannot answer, and a rollout does not wait for Pods that can",
+			"livenessProbe is removed from container c | a hanging container is not restarted",
+			"readinessProbe is removed from container c | requests reach Pods that are not ready, and rollouts do not wait for readiness",
 			"startupProbe is removed from container c | other probes act on the container while it starts",
 		}},
 		{"another probe", container("livenessProbe: {tcpSocket: {port: 1}}"), container("livenessProbe: {tcpSocket: {port: 2}}"), nil},
@@ -93,7 +93,7 @@ func TestWeaker(t *testing.T) {
 		{"the account default", "serviceAccountName: web, automountServiceAccountToken: false, " + container(""), "serviceAccountName: default, " + container(""), []string{accountOfOthers, tokenOfDefault}},
 		{"a token", "automountServiceAccountToken: false, " + container(""), "automountServiceAccountToken: true, " + container(""), []string{tokenOfDefault}},
 		{"a token as by default", "automountServiceAccountToken: true, " + container(""), container(""), nil},
-		{"a token for others", refusesToken + container(""), refusesToken + token("audience: vault, ") + container(""), []string{"Pods get a token of the ServiceAccount default for vault | who takes over a container may act as it there"}},
+		{"a token for others", refusesToken + container(""), refusesToken + token("audience: vault, ") + container(""), []string{"Pods get a token of the ServiceAccount default for vault | an attacker in a container can act as it there"}},
 		{"a token by a volume", refusesToken + container(""), refusesToken + token("") + container(""), []string{tokenOfDefault}},
 		{"a token by a volume instead", container(""), refusesToken + token("") + container(""), nil},
 	} {
@@ -134,13 +134,13 @@ func workload(version, kind, spec string) string {
 	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: a, namespace: ns}, spec: {%s}}", version, kind, template)
 }
 
-// Every kind that makes Pods is reviewed, also where the API server refuses the change: a tool may
+// The review covers every workload, and changes that the API server refuses: a tool may
 // be told to replace the object.
-func TestWeakerWorkloads(t *testing.T) {
+func TestWeakerPodsOfEveryWorkload(t *testing.T) {
 	const (
 		strong = "restartPolicy: Always, containers: [{name: c, image: i, securityContext: {runAsNonRoot: true}}]"
 		weak   = "restartPolicy: Always, containers: [{name: c, image: i}]"
-		want   = "Pods are protected less: Pod Security restricted forbids runAsNonRoot != true | who takes over a container may do more than before"
+		want   = "Pods are less protected: Pod Security restricted forbids runAsNonRoot != true | an attacker in a container can do more than before"
 	)
 	for kind, version := range map[string]string{
 		"CronJob": "batch/v1", "DaemonSet": "apps/v1", "Deployment": "apps/v1", "Job": "batch/v1",
@@ -170,9 +170,8 @@ func reviewLines(t *testing.T, before, after string) []string {
 	return linesOf(effects(changed(t, before, after), time.Time{}))
 }
 
-// What the level baseline of Pod Security forbids is said once.
-func TestWeakerThanBaseline(t *testing.T) {
-	const baseline = " | its Pods may reach beyond their containers (Pod Security baseline forbids it)"
+func TestViolationsOfBaselineAreReportedOnce(t *testing.T) {
+	const baseline = " | its Pods can reach beyond their containers (Pod Security baseline forbids it)"
 	host := func(fields string) string { return fill(deployment, "MORE="+fields+",") }
 	hardened := func(fields string) string {
 		return fill(deployment, "FIELD=securityContext: {capabilities: {"+fields+"}}")
@@ -186,7 +185,7 @@ func TestWeakerThanBaseline(t *testing.T) {
 		{host("securityContext: {seccompProfile: {type: RuntimeDefault}}"), host("securityContext: {seccompProfile: {type: Unconfined}}"), []string{"Deployment ns/a: sets spec.template.spec.securityContext.seccompProfile.type" + baseline}},
 		{hardened("drop: [ALL]"), strings.Replace(fill(deployment, "MORE=hostPID: true,"), "FIELD", "", 1), []string{
 			"Deployment ns/a: sets spec.template.spec.hostPID" + baseline,
-			"Deployment ns/a: Pods are protected less: Pod Security restricted forbids unrestricted capabilities | who takes over a container may do more than before",
+			"Deployment ns/a: Pods are less protected: Pod Security restricted forbids unrestricted capabilities | an attacker in a container can do more than before",
 		}},
 	} {
 		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
@@ -196,15 +195,15 @@ func TestWeakerThanBaseline(t *testing.T) {
 }
 
 // A ServiceAccount may say for its Pods that they get no token.
-func TestWeakerAccounts(t *testing.T) {
+func TestMountedTokensAreReported(t *testing.T) {
 	account := func(name, fields string) string {
 		return "\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: " + name + ", namespace: ns}, " + fields + "}"
 	}
 	const refuses = "automountServiceAccountToken: false"
 	pods := func(fields string) string { return fill(deployment, "MORE="+fields+",") }
 	const (
-		gets   = "Deployment ns/a: Pods get the token of the ServiceAccount web | who takes over a container may act as it at the API server"
-		mounts = "mounts its token in all Pods that run as it and do not refuse it | who takes over a container may act as it at the API server"
+		gets   = "Deployment ns/a: Pods get the token of the ServiceAccount web | an attacker in a container can act as it at the API server"
+		mounts = "mounts its token in all its Pods, unless a Pod opts out | an attacker in a container can act as it at the API server"
 		rolls  = "Deployment ns/a: Pods are replaced: another automountServiceAccountToken"
 	)
 	for _, test := range []struct {
@@ -226,11 +225,11 @@ func TestWeakerAccounts(t *testing.T) {
 	}
 }
 
-// Weaker Pods of an object are told once, also where its kind has a Review.
-func TestWeakerChildren(t *testing.T) {
+// This holds for kinds with and without a review.
+func TestWeakerRenderedPodsAreReportedOnce(t *testing.T) {
 	reviewed := testkind.Definition()
 	reviewed.Review = func(kind.Change[testkind.Fleet]) []kind.Effect { return nil }
-	const less = "Pods are protected less: Pod Security restricted forbids runAsNonRoot != true | who takes over a container may do more than before"
+	const less = "Pods are less protected: Pod Security restricted forbids runAsNonRoot != true | an attacker in a container can do more than before"
 	strong := strings.NewReplacer("image: i}", "image: i, securityContext: {runAsNonRoot: true}}")
 	weak := fleet(fleetPod("f-0-1"), fleetPod("f-1-1"), fleetFront("i"))
 	before := strong.Replace(fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetFront("i")))
@@ -240,7 +239,7 @@ func TestWeakerChildren(t *testing.T) {
 		want []string
 	}{
 		{"with a Review", kind.Define(reviewed), []string{"Fleet ns/f: " + less, "Deployment ns/f-front: " + less}},
-		{"without", testkind.Kind, []string{"Fleet ns/f: " + less, "Fleet ns/f: replaces 2 Pods | what runs in them is stopped", "Deployment ns/f-front: " + less, "Deployment ns/f-front: Pods are replaced: another securityContext"}},
+		{"without", testkind.Kind, []string{"Fleet ns/f: " + less, "Fleet ns/f: replaces 2 Pods | their running Pods are stopped", "Deployment ns/f-front: " + less, "Deployment ns/f-front: Pods are replaced: another securityContext"}},
 	} {
 		kinds, err := registry.New(test.kind)
 		if err != nil {

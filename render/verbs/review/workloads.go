@@ -17,8 +17,7 @@ import (
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// makesPods adds to the effect of a change of Pods, or of objects that make Pods, what the Pods may
-// do to their node.
+// makesPods adds the effect of new privileges to the rule of a workload.
 func makesPods(review func(w *world, c diff.Change) kind.Effect) rule {
 	return func(w *world, c diff.Change) []kind.Effect {
 		e, more := review(w, c), privileges.review(w, c)
@@ -30,15 +29,15 @@ func makesPods(review func(w *world, c diff.Change) kind.Effect) rule {
 	}
 }
 
-// privileges are the fields by which Pods may do more to their node than others.
+// privileges are fields that give Pods access to their node.
 var privileges = values{
 	of: func(o *unstructured.Unstructured) []string {
 		return podsecurity.PrivilegedFields(manifest.Object{Unstructured: o})
 	},
-	added: kind.Effect{Type: PodPrivileged, What: "sets %s", Risk: "its Pods may reach beyond their containers (Pod Security baseline forbids it)"},
+	added: kind.Effect{Type: PodPrivileged, What: "sets %s", Risk: "its Pods can reach beyond their containers (Pod Security baseline forbids it)"},
 }
 
-// reviewRun returns the effect on a Job or a Pod: one that is added or resumed runs.
+// reviewRun reviews Jobs and Pods, which run when they are added or resumed.
 func reviewRun(_ *world, c diff.Change) kind.Effect {
 	switch {
 	case c.After == nil:
@@ -53,13 +52,13 @@ func reviewRun(_ *world, c diff.Change) kind.Effect {
 	return kind.Effect{}
 }
 
-// reviewCronJob returns the effect on a CronJob: when it runs, and what is new about that.
+// reviewCronJob reviews CronJobs: changes of the schedule and of the Pods.
 func reviewCronJob(w *world, c diff.Change) kind.Effect {
 	before, after := c.Before, c.After
 	wasSuspended := before != nil && isSuspended(before)
 	switch {
 	case after == nil:
-		return kind.Effect{Type: kind.RunCanceled, What: kind.Say("does not run any more on the schedule %s", schedule(before))}
+		return kind.Effect{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(before))}
 	case isSuspended(after) && wasSuspended:
 		return kind.Effect{}
 	case isSuspended(after):
@@ -85,13 +84,13 @@ func reviewCronJob(w *world, c diff.Change) kind.Effect {
 	return kind.Effect{Type: kind.RunPlanned, What: what + command(after)}
 }
 
-// reviewWorkload returns the effect on a workload whose Pods are to run forever.
+// reviewWorkload reviews workloads with Pods that run forever.
 func reviewWorkload(w *world, c diff.Change) kind.Effect {
 	switch {
 	case c.After == nil:
 		return reviewStop(c.Before)
 	case c.Before == nil && c.After.GetKind() == "DaemonSet":
-		return kind.Effect{Type: WorkloadAdded, What: "starts a Pod on each node that it selects"}
+		return kind.Effect{Type: WorkloadAdded, What: "starts a Pod on each selected node"}
 	case c.Before == nil:
 		pods := kind.Count(replicas(c.After), "Pod")
 		if a, ok := w.after.autoscalerOf(c.After); ok {
@@ -106,7 +105,7 @@ func reviewWorkload(w *world, c diff.Change) kind.Effect {
 }
 
 func reviewStop(o *unstructured.Unstructured) kind.Effect {
-	e := kind.Effect{Type: WorkloadRemoved, What: "is removed with its Pods", Risk: "what it serves is gone"}
+	e := kind.Effect{Type: WorkloadRemoved, What: "is removed with its Pods", Risk: "its service stops"}
 	switch {
 	case !hasClaims(o):
 	case text(o, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete":
@@ -122,8 +121,8 @@ func hasClaims(o *unstructured.Unstructured) bool {
 	return len(items(o.Object, "spec", "volumeClaimTemplates")) > 0
 }
 
-// reviewFirstScaling returns the effect of leaving the number of Pods to an autoscaler that is
-// new: the API server sets a number that is left out to 1.
+// reviewFirstScaling returns the effect of replacing spec.replicas by a new autoscaler: the API server first
+// sets replicas to its default 1.
 func (w *world) reviewFirstScaling(before, after *unstructured.Unstructured) kind.Effect {
 	const unset = -1
 	a, isScaled := w.after.autoscalerOf(after)
@@ -132,10 +131,10 @@ func (w *world) reviewFirstScaling(before, after *unstructured.Unstructured) kin
 	if !isScaled || wasScaled || from <= 1 || pod.Number(after, unset, "spec", "replicas") != unset {
 		return kind.Effect{}
 	}
-	return kind.Effect{Type: WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, idOf(w.after.autoscalers[pod.WorkloadOf(after)]), between(a)), Risk: "fewer Pods run meanwhile: 1 is the default of spec.replicas"}
+	return kind.Effect{Type: WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, idOf(w.after.autoscalers[pod.WorkloadOf(after)]), between(a)), Risk: "fewer Pods run until then: 1 is the default of spec.replicas"}
 }
 
-// reviewRollout returns the effect of a workload that changes.
+// reviewRollout returns the effect of a changed workload.
 func reviewRollout(r kind.Rollout, after *unstructured.Unstructured) kind.Effect {
 	size := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod"))
 	var lost kind.Sentence
@@ -144,9 +143,9 @@ func reviewRollout(r kind.Rollout, after *unstructured.Unstructured) kind.Effect
 	}
 	switch {
 	case r.Before > 0 && r.After == 0:
-		return kind.Effect{Type: WorkloadScaled, What: size, Risk: "nothing of it runs any more"}
+		return kind.Effect{Type: WorkloadScaled, What: size, Risk: "all its Pods stop"}
 	case r.Replaced && text(after, "spec", "strategy", "type") == "Recreate":
-		return kind.Effect{Type: WorkloadRolled, What: kind.Say("all Pods are replaced at once: %s", r.Difference), Risk: "its strategy is Recreate: none runs meanwhile"}
+		return kind.Effect{Type: WorkloadRolled, What: kind.Say("all Pods are replaced at once: %s", r.Difference), Risk: "its strategy is Recreate: no Pod runs meanwhile"}
 	case r.Replaced && r.Before != r.After:
 		return kind.Effect{Type: WorkloadRolled, What: kind.Say("Pods are replaced: %s; %s", r.Difference, size), Risk: lost}
 	case r.Replaced:
@@ -166,7 +165,7 @@ func schedule(cronJob *unstructured.Unstructured) kind.Sentence {
 	return kind.Say("%s", text(cronJob, "spec", "schedule")+" "+text(cronJob, "spec", "timeZone"))
 }
 
-// command says what the Pods of a workload run, after a colon; nothing where they do not say.
+// command returns the command or image of a workload's Pods, after a colon.
 func command(o *unstructured.Unstructured) kind.Sentence {
 	template, ok := podsecurity.Template(manifest.Object{Unstructured: o})
 	if !ok || len(template.Spec.Containers) == 0 {
@@ -177,8 +176,7 @@ func command(o *unstructured.Unstructured) kind.Sentence {
 	return kind.Say(": %s", cmp.Or(words, first.Image))
 }
 
-// replicas returns how many Pods a workload asks for: the fewest where only an autoscaler says
-// how many.
+// replicas returns the number of Pods of a workload: the minimum of an autoscaler, if the spec has none.
 func (s side) replicas(o *unstructured.Unstructured) int64 {
 	if a, ok := s.autoscalerOf(o); ok && pod.Number(o, -1, "spec", "replicas") < 0 {
 		return a.Min
@@ -186,7 +184,7 @@ func (s side) replicas(o *unstructured.Unstructured) int64 {
 	return replicas(o)
 }
 
-// rollout returns what a change of a workload does to its Pods. Before or after may be nil.
+// rollout returns the effect of a change of a workload on its Pods. before or after may be nil.
 func (w *world) rollout(before, after *unstructured.Unstructured) (r kind.Rollout) {
 	if before != nil {
 		r.Before = w.before.replicas(before)
@@ -199,7 +197,7 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r kind.Rollou
 	}
 	_, wasScaled := w.before.autoscalerOf(before)
 	if _, isScaled := w.after.autoscalerOf(after); isScaled && wasScaled {
-		r.Before = r.After // as far as git tells
+		r.Before = r.After // git does not know the live number
 	}
 	if before == after {
 		return r
@@ -213,14 +211,14 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r kind.Rollou
 	return r
 }
 
-// replaces reports whether a workload replaces Pods that are not as its template.
+// replaces reports whether a workload replaces Pods that differ from its template.
 func replaces(o *unstructured.Unstructured) bool {
 	isPaused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
 	partition := pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
 	return !isPaused && text(o, "spec", "updateStrategy", "type") != "OnDelete" && (partition == 0 || partition < replicas(o))
 }
 
-// replicas returns how many Pods a workload asks for by itself.
+// replicas returns the number of Pods in the spec of a workload.
 func replicas(o *unstructured.Unstructured) int64 {
 	switch o.GetKind() {
 	case "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet":
@@ -236,7 +234,7 @@ func replicas(o *unstructured.Unstructured) int64 {
 	return 0
 }
 
-// difference says what is most notable about Pods that differ.
+// difference describes the most notable differences of Pods.
 func difference(before, after *corev1.PodTemplateSpec) kind.Sentence {
 	was := slices.Concat(before.Spec.InitContainers, before.Spec.Containers)
 	is := slices.Concat(after.Spec.InitContainers, after.Spec.Containers)

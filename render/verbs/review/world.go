@@ -15,23 +15,23 @@ import (
 
 // world is an environment before and after a change.
 type world struct {
-	diff.Environment
+	diff.EnvironmentDiff
 	before, after side
-	refused       map[manifest.ID]kind.Effect // the changes that the API server refuses
-	removed       map[string]int              // how many objects of each Namespace are removed
-	gone          map[string]bool             // the Namespaces that are removed
+	refused       map[manifest.ID]kind.Effect // changes that the API server refuses
+	removed       map[string]int              // the number of removed objects in each Namespace
+	gone          map[string]bool             // removed Namespaces
 }
 
 // side is an environment before a change, or after it.
 type side struct {
 	objects     []*unstructured.Unstructured
-	autoscalers map[pod.Workload]*unstructured.Unstructured // by what they scale
-	owners      map[manifest.ID]*unstructured.Unstructured  // of kinds that people write
-	tokenless   map[manifest.ID]bool                        // the ServiceAccounts that mount their token only where Pods ask for it
+	autoscalers map[pod.Workload]*unstructured.Unstructured // by target
+	owners      map[manifest.ID]*unstructured.Unstructured  // source objects
+	tokenless   map[manifest.ID]bool                        // ServiceAccounts that mount no token by default
 }
 
-func newWorld(e diff.Environment) *world {
-	w := &world{Environment: e, removed: map[string]int{}, gone: map[string]bool{}}
+func newWorld(e diff.EnvironmentDiff) *world {
+	w := &world{EnvironmentDiff: e, removed: map[string]int{}, gone: map[string]bool{}}
 	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
 	for _, c := range e.Changes {
 		if c.Before != nil {
@@ -68,8 +68,7 @@ func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
 	return s
 }
 
-// isCovered reports whether the effect on what an object was rendered from says what becomes of
-// the object.
+// isCovered reports whether the effect on the source object describes the effect on a rendered object.
 func (w *world) isCovered(o *unstructured.Unstructured) bool {
 	k := w.Kinds.RenderedFrom(o)
 	if k == nil {
@@ -93,7 +92,7 @@ func idOf(o *unstructured.Unstructured) manifest.ID { return manifest.Object{Uns
 // kindOf returns the kind and group of an object: "Deployment.apps".
 func kindOf(o *unstructured.Unstructured) string { return o.GroupVersionKind().GroupKind().String() }
 
-// namespaceOf returns the namespace that an object will be in.
+// namespaceOf returns the namespace of an object in the cluster.
 func namespaceOf(o *unstructured.Unstructured) string {
 	return manifest.Object{Unstructured: o}.NamespaceOrDefault()
 }
@@ -103,7 +102,7 @@ func text(o *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
-// list joins sentences, the first of many.
+// list joins the first few sentences, and counts the others.
 func list(sentences []kind.Sentence) kind.Sentence {
 	const most = 4
 	parts := make([]string, 0, most)
@@ -117,7 +116,7 @@ func list(sentences []kind.Sentence) kind.Sentence {
 	return joined
 }
 
-// quoteAll lists values, the first of many.
+// quoteAll lists the first few values, and counts the others.
 func quoteAll(values []string) kind.Sentence {
 	sentences := make([]kind.Sentence, len(values))
 	for i, value := range values {
@@ -126,7 +125,7 @@ func quoteAll(values []string) kind.Sentence {
 	return list(sentences)
 }
 
-// without returns the values that others lack, each once.
+// without returns the values that are not in others, each once.
 func without(values, others []string) (left []string) {
 	for _, v := range values {
 		if !slices.Contains(others, v) && !slices.Contains(left, v) {

@@ -240,7 +240,7 @@ func TestActionChecksTheChecksum(t *testing.T) {
 	}
 }
 
-// The job makes a comment once, updates it afterwards, and writes to the summary where it may not comment.
+// Without the right to comment, the job writes to the summary.
 func TestGitHubHasOneComment(t *testing.T) {
 	const (
 		diff   = "render diff --root shop --base b45e -o markdown\n"
@@ -261,10 +261,10 @@ func TestGitHubHasOneComment(t *testing.T) {
 		"no difference any more": {set: []string{"DIFFERS=0"}, answers: []string{"200 [" + ours + "]", "200 {}"}, calls: diff + find + update},
 		"a fork":                 {set: []string{"HEAD_REPOSITORY=ada/shop"}, calls: diff, out: "::notice title=gatehouse::no comment, as a pull request from a fork has no token"},
 		"a fork that is gone":    {set: []string{"HEAD_REPOSITORY="}, calls: diff, out: "::notice "},
-		"a token that may not":   {answers: []string{"200 []", "403 {}"}, calls: diff + find + create, out: "::warning title=gatehouse::no comment, as the token of this workflow may not"},
+		"a token without rights": {answers: []string{"200 []", "403 {}"}, calls: diff + find + create, out: "::warning title=gatehouse::no comment, as the token of this workflow may not"},
 		"another refusal":        {answers: []string{"200 []", "500 {}"}, calls: diff + find + create, out: "(HTTP 500)", code: 1},
 		"comments not readable":  {answers: []string{"404 {}"}, calls: diff + find, out: "(HTTP 404)", code: 1},
-		"what does not render":   {set: []string{"DIFFERS=2"}, answers: []string{"200 [" + others + "]", "200 {}"}, calls: diff + find + create, code: 2},
+		"a failed rendering":     {set: []string{"DIFFERS=2"}, answers: []string{"200 [" + others + "]", "200 {}"}, calls: diff + find + create, code: 2},
 		"a fork that does not":   {set: []string{"DIFFERS=2", "HEAD_REPOSITORY=ada/shop"}, calls: diff, out: "::notice ", code: 2},
 		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
 	} {
@@ -319,12 +319,12 @@ func TestGitLabFindsItsCommentOnAnyPage(t *testing.T) {
 		"on the next page":       {set: []string{"NEXT=2"}, answers: []string{me, "200 [" + others + "]", "200 [" + ours + "]", "200 {}"}, calls: diffs + find + "curl " + notes + "?sort=asc&per_page=100&page=2\n" + update},
 		"no difference, none":    {set: []string{"DIFFERS=0"}, answers: []string{me, "200 []"}, calls: diffs + find},
 		"no difference any more": {set: []string{"DIFFERS=0"}, answers: []string{me, "200 [" + ours + "]", "200 {}"}, calls: diffs + find + update},
-		"no token":               {set: []string{"GATEHOUSE_TOKEN="}, calls: diffs, out: "no comment: there is no variable GATEHOUSE_TOKEN"},
-		"a token that is none":   {answers: []string{"401 {}"}, calls: diffs + user, out: "no comment: GitLab answered 401"},
-		"a token that may not":   {answers: []string{me, "200 []", "403 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 403"},
+		"no token":               {set: []string{"GATEHOUSE_TOKEN="}, calls: diffs, out: "no comment: the variable GATEHOUSE_TOKEN is not set"},
+		"an invalid token":       {answers: []string{"401 {}"}, calls: diffs + user, out: "no comment: GitLab answered 401"},
+		"a token without rights": {answers: []string{me, "200 []", "403 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 403"},
 		"another refusal":        {answers: []string{me, "200 []", "500 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 500", code: 1},
-		"what does not render":   {set: []string{"DIFFERS=2"}, answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update, code: 2},
-		"no token for that":      {set: []string{"DIFFERS=2", "GATEHOUSE_TOKEN="}, calls: diff, out: "no comment: there is no variable GATEHOUSE_TOKEN", code: 2},
+		"a failed rendering":     {set: []string{"DIFFERS=2"}, answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update, code: 2},
+		"no token for a failure": {set: []string{"DIFFERS=2", "GATEHOUSE_TOKEN="}, calls: diff, out: "no comment: the variable GATEHOUSE_TOKEN is not set", code: 2},
 		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
 		"merged results": {set: []string{"CI_MERGE_REQUEST_TARGET_BRANCH_SHA=7a46", "GATEHOUSE_TOKEN="},
 			calls: strings.ReplaceAll(diffs, "b45e", "7a46"), out: "no comment: "},

@@ -13,9 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What help shows as the value of a field is read as a value that the API server takes.
-func TestSampleIsAllowed(t *testing.T) {
-	const unknown = "?" // help says what the value has to be
+func TestSampleIsValid(t *testing.T) {
+	const unknown = "?" // help has a note on the value
 	for _, test := range []struct{ schema, want string }{
 		{`{type: string}`, "STRING"},
 		{`{type: string, default: a, example: b}`, "b"},
@@ -85,7 +84,7 @@ func TestSampleIsAllowed(t *testing.T) {
 	}
 }
 
-// refused returns what the API server refuses of a value.
+// refused returns the API server's errors for a value.
 func refused(t *testing.T, schema apiextensionsv1.JSONSchemaProps, value any) field.ErrorList {
 	t.Helper()
 	encoded, err := json.Marshal(schema)

@@ -16,12 +16,12 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Outline is what the CustomResourceDefinition of a kind says about its spec.
+// Outline describes the spec of a kind, from its CustomResourceDefinition.
 type Outline struct {
 	// Sentence describes the kind.
 	Sentence string
-	// Fields are the fields of the spec: first those that `kubectl get` shows, then the required
-	// ones, then the others by name.
+	// Fields are the fields of the spec: first the columns of `kubectl get`, then required fields, then
+	// the others by name.
 	Fields []Field
 
 	hasSpec bool
@@ -30,18 +30,17 @@ type Outline struct {
 // Field is a field of a spec.
 type Field struct {
 	Name string
-	// Flag is the name of the flag that sets the field. Fields that are neither scalar nor required
-	// have none.
+	// Flag is the name of the flag that sets the field. Optional fields that are not scalars have no flag.
 	Flag string
 	// Usage describes the field.
 	Usage string
-	// Required reports whether each spec has to set the field.
+	// Required reports whether every spec must set the field.
 	Required bool
 	// Shown reports whether `kubectl get` shows the field without `-o wide`.
 	Shown bool
 	// Default and Example are values from the schema, or nil.
 	Default, Example any
-	// Values are all values that the schema allows, if it lists them.
+	// Values are the values of an enum.
 	Values []string
 
 	schema apiextensionsv1.JSONSchemaProps
@@ -60,7 +59,7 @@ func NewOutline(k *kind.Kind) (*Outline, error) {
 }
 
 func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outline {
-	var columns []string // the names of the fields that `kubectl get` shows
+	var columns []string // the fields in the columns of `kubectl get`
 	for _, column := range version.AdditionalPrinterColumns {
 		if name, ok := strings.CutPrefix(column.JSONPath, ".spec."); ok && column.Priority == 0 {
 			columns = append(columns, name)
@@ -96,30 +95,29 @@ func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outlin
 	return o
 }
 
-// decode returns a value of a schema.
+// decode decodes a value in a schema.
 func decode(raw *apiextensionsv1.JSON) (value any) {
 	if raw != nil {
-		_ = json.Unmarshal(raw.Raw, &value) // raw was JSON already
+		_ = json.Unmarshal(raw.Raw, &value) // raw is valid JSON
 	}
 	return value
 }
 
-// commonFlags are the flags that the command for each kind has beside those of fields.
+// commonFlags are the flags of every kind's command.
 var commonFlags = []string{"env", "help", "namespace", "root"}
 
-// wordStart matches the letters on both sides of the start of a word: yL in memoryLimit, and LP in
-// URLPath.
+// wordStart matches the letters around the start of a word: yL in memoryLimit, LPa in URLPath.
 var wordStart = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 
-// kebab returns the name of a field as flags are written: memory-limit for memoryLimit.
+// kebab converts the name of a field to the name of a flag: memoryLimit to memory-limit.
 func kebab(name string) string {
 	return strings.ToLower(wordStart.ReplaceAllString(name, "$1$3-$2$4"))
 }
 
-// flagTypes has the types of scalars, as usage texts have them.
+// flagTypes maps scalar types of schemas to types in usage texts.
 var flagTypes = map[string]string{"boolean": "bool", "integer": "int", "string": "string", "number": "number"}
 
-// Type returns the type of a value, as usage texts have it.
+// Type returns the type of the field for usage texts.
 func (f Field) Type() string {
 	if f.schema.XIntOrString {
 		return "value"
@@ -127,36 +125,34 @@ func (f Field) Type() string {
 	return cmp.Or(flagTypes[f.schema.Type], "YAML")
 }
 
-// Sample returns a value for an example, and what a person has to know of it where it is only the name
-// of one: no usual value is allowed.
+// Sample returns a value for an example. If no usual value is valid, it returns a placeholder and a note.
 func (f Field) Sample() (text, note string) {
-	if value := exampleOf(f.schema, 0); value != nil {
+	if value := findExample(f.schema, 0); value != nil {
 		return Text(value), ""
 	}
 	name := strings.ToUpper(f.Flag)
 	if f.schema.Pattern != "" {
-		return name, name + " has to match " + f.schema.Pattern
+		return name, name + " must match " + f.schema.Pattern
 	}
-	return name, name + " has to be what the CustomResourceDefinition allows"
+	return name, name + " must be valid for the CustomResourceDefinition"
 }
 
-// Text returns a value as Parse reads it.
+// Text formats a value for Parse.
 func Text(value any) string {
 	if text, ok := value.(string); ok {
 		return text
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // the value was read from JSON
+		panic(err) // the value comes from JSON
 	}
 	return string(text)
 }
 
-// Parse reads a value of the field: text as it is, and values of any other type as YAML. Whether the
-// schema allows the value is checked when it is rendered.
+// Parse parses a value of the field: a string as it is, and any other type as YAML. Rendering validates it.
 func (f Field) Parse(text string) (value any, err error) {
 	if !utf8.ValidString(text) {
-		return nil, errors.New("write UTF-8")
+		return nil, errors.New("must be UTF-8")
 	}
 	if f.Type() == "string" {
 		return text, nil
@@ -170,9 +166,9 @@ func (f Field) Parse(text string) (value any, err error) {
 	case f.Type() == "value" && (!isInteger || Text(value) != text):
 		return text, nil
 	case f.Type() == "int" && !isInteger:
-		return nil, errors.New("write a whole number")
+		return nil, errors.New("must be a whole number")
 	case err != nil || value == nil:
-		return nil, errors.New("write it as YAML, like '[a, b]' or '{a: b}'")
+		return nil, errors.New("must be YAML, like '[a, b]' or '{a: b}'")
 	}
 	return value, nil
 }

@@ -30,8 +30,8 @@ spec: {versions: [{name: v1, additionalPrinterColumns: [` + columns + `],
 	return &k, outline
 }
 
-// Scalars and required fields have flags, but for those whose flags have another meaning.
-func TestFlagsOfFields(t *testing.T) {
+// Fields with the name of a common flag have no flag.
+func TestScalarAndRequiredFieldsHaveFlags(t *testing.T) {
 	_, outline := outlineOf(t, `{required: [items, count], properties: {
     maxConnections: {type: integer}, podCIDR: {type: string}, URLPath: {type: string}, http2Port: {type: integer}, snake_case: {type: string},
     env: {type: string}, namespace: {type: string}, help: {type: boolean}, fooBar: {type: string},
@@ -62,14 +62,14 @@ func TestParseKeepsTypes(t *testing.T) {
 		schema, text string
 		want         any
 	}{
-		{integer, "2", int64(2)}, {integer, "-2", int64(-2)}, {integer, "many", "write a whole number"}, {integer, "2.0", int64(2)}, {integer, "2.5", "write a whole number"}, {integer, "", "write a whole number"},
-		{integer, "99999999999999999999", "write a whole number"},
-		{number, "2", int64(2)}, {number, "0.5", 0.5}, {number, "1e3", int64(1000)}, {number, ".nan", "write it as YAML, like '[a, b]' or '{a: b}'"}, {number, ".inf", "write it as YAML, like '[a, b]' or '{a: b}'"},
+		{integer, "2", int64(2)}, {integer, "-2", int64(-2)}, {integer, "many", "must be a whole number"}, {integer, "2.0", int64(2)}, {integer, "2.5", "must be a whole number"}, {integer, "", "must be a whole number"},
+		{integer, "99999999999999999999", "must be a whole number"},
+		{number, "2", int64(2)}, {number, "0.5", 0.5}, {number, "1e3", int64(1000)}, {number, ".nan", "must be YAML, like '[a, b]' or '{a: b}'"}, {number, ".inf", "must be YAML, like '[a, b]' or '{a: b}'"},
 		{quantity, "64Mi", "64Mi"}, {quantity, "80%", "80%"}, {quantity, "3", int64(3)}, {quantity, "03", "03"}, {quantity, "0.5", "0.5"}, {quantity, "99999999999999999999", "99999999999999999999"},
-		{text, "2", "2"}, {text, "true", "true"}, {text, "", ""}, {text, "a\xff", "write UTF-8"},
+		{text, "2", "2"}, {text, "true", "true"}, {text, "", ""}, {text, "a\xff", "must be UTF-8"},
 		{boolean, "true", true}, {boolean, "false", false},
 		{list, "[a, 1]", []any{"a", int64(1)}}, {list, "{a: {b: c}}", map[string]any{"a": map[string]any{"b": "c"}}},
-		{list, "[a", "write it as YAML, like '[a, b]' or '{a: b}'"}, {list, "", "write it as YAML, like '[a, b]' or '{a: b}'"}, {list, "{a: b, a: c}", "write it as YAML, like '[a, b]' or '{a: b}'"},
+		{list, "[a", "must be YAML, like '[a, b]' or '{a: b}'"}, {list, "", "must be YAML, like '[a, b]' or '{a: b}'"}, {list, "{a: b, a: c}", "must be YAML, like '[a, b]' or '{a: b}'"},
 	} {
 		k, outline := outlineOf(t, `{required: [field], properties: {field: `+test.schema+`}}`, "")
 		got, err := outline.Fields[0].Parse(test.text)
@@ -90,7 +90,7 @@ func TestParseKeepsTypes(t *testing.T) {
 	}
 }
 
-// Fields that kubectl shows have their default. The others are comments where there is
+// Columns of kubectl get have their default. Other fields are comments if there is
 // a value to show.
 func TestSampleWithoutValues(t *testing.T) {
 	const plain = "# A Thing.\napiVersion: example.org/v1\nkind: Thing\nmetadata:\n  name: a\n"

@@ -21,12 +21,12 @@ import (
 
 const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 
-// environmentFiles returns the files of environments/ by their paths from there. Image is the entry
-// of a kustomization for the image of the controller. Overlay is what the environment lists; empty
-// means a base, which is made, too.
+// environmentFiles returns the files of environments/ by their paths from there. image is the entry for the
+// controller's image in a kustomization. overlay is the resource of the environment; if it is empty, the
+// environment builds on a new base.
 func environmentFiles(o Options, image, overlay string) (map[string][]byte, error) {
 	if overlay != "" {
-		content := kustomization + o.annotation() + list("resources", []string{manifest.Scalar(overlay)})
+		content := kustomization + o.annotation() + listField("resources", []string{manifest.Scalar(overlay)})
 		return map[string][]byte{o.Environment + "/kustomization.yaml": []byte(content)}, nil
 	}
 	files := map[string][]byte{}
@@ -35,7 +35,7 @@ func environmentFiles(o Options, image, overlay string) (map[string][]byte, erro
 		k := &o.Kinds.All[i]
 		add := func(list []string, name string, content []byte) []string {
 			name = path.Join("base/crds", name)
-			if files[name] == nil { // two versions of a kind have one
+			if files[name] == nil { // versions of a kind share one
 				list = append(list, path.Base(name))
 			}
 			files[name] = content
@@ -55,11 +55,11 @@ func environmentFiles(o Options, image, overlay string) (map[string][]byte, erro
 		does = "writes statuses"
 	}
 	for folder, content := range map[string]string{
-		"base/crds": "# The kinds, and what kustomize has to know of their fields.\n" + kustomization +
-			list("resources", definitions) + list("configurations", configurations),
-		"base": "# What every environment has: the kinds, and the controller, which " + does + ".\n" + kustomization +
-			list("resources", []string{"crds", "gatehouse"}) + "images: # a digest keeps others from replacing what " + does + "\n" + image,
-		o.Environment: "# What " + o.Environment + " has besides. A namespace: here would move the controller, too: write it in the\n# kustomization of a folder, and list that folder here.\n" + kustomization + o.annotation() + list("resources", []string{"../base"}) + list("patches", patches),
+		"base/crds": "# The CustomResourceDefinitions, and their fields for the transformers of kustomize.\n" + kustomization +
+			listField("resources", definitions) + listField("configurations", configurations),
+		"base": "# The common part of all environments: the kinds, and the controller that " + does + ".\n" + kustomization +
+			listField("resources", []string{"crds", "gatehouse"}) + "images: # a digest pins the image of the controller\n" + image,
+		o.Environment: "# The environment " + o.Environment + ". A namespace: here would also move the controller: put it into the\n# kustomization.yaml of a subfolder, and list the subfolder here.\n" + kustomization + o.annotation() + listField("resources", []string{"../base"}) + listField("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
 	}
@@ -70,19 +70,19 @@ func environmentFiles(o Options, image, overlay string) (map[string][]byte, erro
 	return files, err
 }
 
-// annotation returns the metadata of the environment's kustomization, "" where it has none.
+// annotation returns the metadata of the environment's kustomization, if it needs any.
 func (o Options) annotation() string {
 	if o.Kubernetes == "" {
 		return ""
 	}
-	return fmt.Sprintf("metadata:\n  annotations:\n    %s: %q # what its cluster runs\n", tree.KubernetesAnnotation, o.Kubernetes)
+	return fmt.Sprintf("metadata:\n  annotations:\n    %s: %q # the version of its cluster\n", tree.KubernetesAnnotation, o.Kubernetes)
 }
 
-// gateFiles are the files of the controller with the policies on Pods that wait behind a gate.
+// gateFiles are the files of the controller with policies for gated Pods.
 var gateFiles = []string{"admission-policy.yaml", "gate-policy.yaml"}
 
-// controllerFiles returns the files of the controller, by name. It leaves out those for gates where
-// no kind has one: that controller may not change Pods at all.
+// controllerFiles returns the files of the controller by name. Without gated kinds it leaves out the
+// policies for gates: that controller may not change Pods.
 func controllerFiles(kinds *registry.Kinds) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	names, err := fs.Glob(gatehouse.Files, "*.yaml")
@@ -107,15 +107,15 @@ func controllerFiles(kinds *registry.Kinds) (map[string][]byte, error) {
 	return files, err
 }
 
-// list returns a field of a kustomization that is a list, "" for none.
-func list(field string, items []string) string {
+// listField returns a list field of a kustomization, or nothing for an empty list.
+func listField(field string, items []string) string {
 	if len(items) == 0 {
 		return ""
 	}
 	return field + ":\n- " + strings.Join(items, "\n- ") + "\n"
 }
 
-// The files for CI are complete for a repository whose top holds environments/.
+// The CI files fit a repository with environments/ at its top. ciFile adapts them to others.
 
 //go:embed ci/github.yaml
 var githubWorkflow string
@@ -123,8 +123,8 @@ var githubWorkflow string
 //go:embed ci/gitlab.yml
 var gitlabJobs string
 
-// ciFile returns the file for CI, by its path from the top of the git repository. Prefix is the path
-// from there to the folder that holds environments/.
+// ciFile returns the path and content of the CI file. prefix is the path from the top of the git repository
+// to the folder with environments/.
 func ciFile(ci, branch, prefix string) (name, content string) {
 	name, content = ".github/workflows/gatehouse.yaml", githubWorkflow
 	if ci == gitlab {
@@ -135,15 +135,15 @@ func ciFile(ci, branch, prefix string) (name, content string) {
 		"root: .", "root: "+root, unsetAction, cmp.Or(Action, unsetAction)).Replace(content)
 }
 
-// Action is the action for GitHub of the same release. The linker of a release sets it:
+// Action is the GitHub action of the same release, set by the linker:
 // -X example.com/gatehouse/render/verbs/setup.Action=OWNER/REPOSITORY@TAG
 var Action string
 
-// unsetAction is what the workflow has in its place.
+// unsetAction is the placeholder for Action in the workflow.
 const unsetAction = "OWNER/gatehouse@VERSION"
 
-// toSet returns what people have to set in a file for CI; empty for nothing.
-func toSet(content string) string {
+// placeholders names the values that users must set in a CI file, if there are any.
+func placeholders(content string) string {
 	switch {
 	case strings.Contains(content, unsetAction):
 		return unsetAction
@@ -153,7 +153,7 @@ func toSet(content string) string {
 	return ""
 }
 
-// gitlabCI is the file that GitLab reads, and gitlabInclude its content where there is none.
+// gitlabCI is the CI file of GitLab, and gitlabInclude the content of a new one.
 const (
 	gitlabCI      = ".gitlab-ci.yml"
 	gitlabInclude = "include:\n- local: .gitlab/gatehouse.yml\n"
@@ -161,16 +161,16 @@ const (
 
 const attributesFile = ".gitattributes"
 
-// renderedAttributes is the line of .gitattributes for what is rendered: hosts fold it in a diff, and
-// git changes no line end in it.
+// renderedAttributes is the line of .gitattributes for rendered files: hosts fold them in diffs, and git
+// keeps their line ends.
 const renderedAttributes = "rendered/** linguist-generated=true gitlab-generated text eol=lf\n"
 
-// hasAttributes matches a .gitattributes with a line for the same files.
+// hasAttributes matches a .gitattributes with a line for rendered files.
 var hasAttributes = regexp.MustCompile(`(?m)^rendered/\*\*[ \t]`)
 
-// withAttributes returns the content of a .gitattributes with renderedAttributes, unless it has a line
-// for the same files.
-func withAttributes(content []byte) []byte {
+// addAttributes adds renderedAttributes to the content of a .gitattributes, unless it has a line for
+// rendered files.
+func addAttributes(content []byte) []byte {
 	if hasAttributes.Match(content) {
 		return content
 	}

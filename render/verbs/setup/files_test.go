@@ -12,8 +12,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// Nothing is about gates where no kind has one.
-func TestEnvironmentFilesForGates(t *testing.T) {
+func TestEnvironmentFilesMentionGatesOnlyForGatedKinds(t *testing.T) {
 	aboutGates := regexp.MustCompile(`(?i)\bgate(s|d)?\b|\bat(s)?\.?cnat|schedul(e|ing) ?gate`)
 	for _, test := range []struct {
 		name  string

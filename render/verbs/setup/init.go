@@ -1,5 +1,5 @@
-// Package setup writes what people begin with: `render init` makes environments in a git
-// repository, and `render new` adds an object to an environment.
+// Package setup creates source files: `render init` creates environments in a git repository, and
+// `render new` adds an object to an environment.
 package setup
 
 import (
@@ -20,27 +20,27 @@ import (
 	"example.com/gatehouse/render/verbs/git"
 )
 
-// Options say what to make.
+// Options describe the environment to create.
 type Options struct {
-	// Kinds are those that people may write.
+	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
 	// Environment is the name of the environment.
 	Environment string
-	// From is a folder with a kustomization, outside of environments/, that the environment lists instead of a base.
+	// From is an overlay outside of environments/ that the environment lists instead of a base.
 	From string
-	// Image is the image of the controller: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. Empty means
-	// the one of this release.
+	// Image is the controller's image: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. Empty means the image
+	// of this release.
 	Image string
-	// Kubernetes is the minor version that the environment is for, such as 1.35. Empty means the
-	// newest, and the environment says none.
+	// Kubernetes is the minor version of the cluster, such as 1.35. If it is empty, the environment
+	// declares no version, and the newest one applies.
 	Kubernetes string
-	// CI is the host that runs the checks, one of CIs. Empty means the host of the remote.
+	// CI is the host of CI, one of CIs. Empty means the host of the remote.
 	CI string
 	// Now is the time for warnings.
 	Now time.Time
 }
 
-// CIs are the hosts that Init has files for, and none.
+// CIs are the supported hosts of CI, and none.
 var CIs = []string{github, gitlab, noCI}
 
 const (
@@ -49,38 +49,38 @@ const (
 	noCI   = "none"
 )
 
-// Made is what Init made. Its paths are from the top of the git repository.
-type Made struct {
-	// Files are files and folders.
+// Result lists the files of Init. Paths are from the top of the git repository.
+type Result struct {
+	// Files are new files and folders.
 	Files []string
-	// Rendered is the folder of what is rendered.
+	// Rendered is the folder of rendered files.
 	Rendered string
-	// CIFile is the file for CI; empty where there is none.
+	// CIFile is the new CI file, if any.
 	CIFile string
-	// ToSet is what people have to set in CIFile; empty for nothing.
-	ToSet string
-	// Include is the file of GitLab that has to include CIFile and does not; empty where none has to.
+	// Placeholders names the values that users must set in CIFile, if any.
+	Placeholders string
+	// Include is an existing file of GitLab that must include CIFile, if any.
 	Include string
-	// Appended is a file that was there, and has a line more; empty where there is none.
+	// Appended is an existing file with a new line, if any.
 	Appended string
-	// Base is the kustomization that has to name an image of the controller; empty where it has one of
+	// Base is the kustomization that must name an image of the controller. It is empty if the image is in
 	// a registry.
 	Base string
-	// Warnings are those of what was rendered.
+	// Warnings are the warnings of the rendered environment.
 	Warnings []manifest.Problem
 
-	files      map[string][]byte // all but rendered ones
-	attributes []byte            // the new content of .gitattributes; nil where it stays
+	files      map[string][]byte // all new files except rendered ones
+	attributes []byte            // the new content of .gitattributes, or nil
 }
 
-// Init makes environments in a folder of a git repository. It overwrites nothing, and appends a line to
-// a .gitattributes: its error names what exists, and then nothing was written.
-func Init(ctx context.Context, dir string, o Options, progress func(step string)) (*Made, error) {
+// Init creates an environment in a folder of a git repository. It overwrites no file, and appends a line to
+// an existing .gitattributes. On an error, nothing is written.
+func Init(ctx context.Context, dir string, o Options, progress func(step string)) (*Result, error) {
 	image, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	p, err := openPlace(ctx, dir)
+	p, err := openTarget(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 
 	made, err := p.plan(ctx, o, image)
 	if err == nil {
-		err = p.checkFree(made)
+		err = p.checkNew(made)
 	}
 	if err = cmp.Or(err, ctx.Err()); err == nil {
 		progress("writing")
@@ -108,11 +108,11 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 	return made, nil
 }
 
-// check returns the image as an entry of a kustomization, or an error with every wrong option.
+// check returns the entry for the image, or an error with every invalid option.
 func (o Options) check() (image string, err error) {
 	var errs []error
 	if !render.IsEnvironmentName(o.Environment) {
-		errs = append(errs, fmt.Errorf("--env %q is not the name of an environment: write up to 63 lower case letters, digits and '-', but not base", o.Environment))
+		errs = append(errs, fmt.Errorf("--env %q is not a valid name of an environment: use up to 63 lower case letters, digits and '-', and not base", o.Environment))
 	}
 	if o.Kubernetes != "" {
 		if err := render.CheckKubernetes(o.Kubernetes); err != nil {
@@ -120,27 +120,27 @@ func (o Options) check() (image string, err error) {
 		}
 	}
 	if o.CI != "" && !slices.Contains(CIs, o.CI) {
-		errs = append(errs, fmt.Errorf("--ci %s: write github, gitlab or none", o.CI))
+		errs = append(errs, fmt.Errorf("--ci %s: use github, gitlab or none", o.CI))
 	}
 	if o.From != "" && o.Image != "" {
-		errs = append(errs, errors.New("--image is for the controller, which --from leaves out: write one of the two"))
+		errs = append(errs, errors.New("--image is for the controller, and --from adds no controller: omit one of them"))
 	}
 	image, err = imageEntry(o.Image)
 	return image, errors.Join(append(errs, err)...)
 }
 
-// place is a folder of a git repository where environments are made.
-type place struct {
+// target is the folder of a git repository for environments/.
+type target struct {
 	git    *git.Repository
-	top    string   // of the work tree of git
+	top    string   // the top of the work tree
 	root   *os.Root // the same
-	prefix string   // of the folder, from the top; empty where it is the top
+	prefix string   // the path of the folder from the top
 }
 
-func openPlace(ctx context.Context, dir string) (*place, error) {
+func openTarget(ctx context.Context, dir string) (*target, error) {
 	resolved, err := resolve(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such folder: make it, or name another with --root", dir)
+		return nil, fmt.Errorf("%s: no such folder: create it, or name another with --root", dir)
 	}
 	if err != nil {
 		return nil, err
@@ -152,10 +152,10 @@ func openPlace(ctx context.Context, dir string) (*place, error) {
 	if root, err := render.FindRoot(filepath.Dir(resolved)); err == nil {
 		within, _ := filepath.Rel(root, resolved)
 		if first, _, _ := strings.Cut(filepath.ToSlash(within), "/"); first == tree.EnvironmentsFolder || first == tree.Folder {
-			return nil, fmt.Errorf("%s is within %s of %s: run this in a folder of its own", resolved, first, root)
+			return nil, fmt.Errorf("%s is inside %s of %s: run this in a separate folder", resolved, first, root)
 		}
 	}
-	p := &place{git: repository, prefix: repository.Prefix(), top: resolved}
+	p := &target{git: repository, prefix: repository.Prefix(), top: resolved}
 	for range strings.FieldsFunc(p.prefix, func(r rune) bool { return r == '/' }) {
 		p.top = filepath.Dir(p.top)
 	}
@@ -172,9 +172,8 @@ func resolve(dir string) (string, error) {
 	return filepath.Abs(resolved)
 }
 
-// overlay returns the path of the folder that o.From names, from the folder of the environment; empty
-// where it names none.
-func (p *place) overlay(o Options) (string, error) {
+// overlay returns the path of o.From from the folder of the environment, if it is set.
+func (p *target) overlay(o Options) (string, error) {
 	if o.From == "" {
 		return "", nil
 	}
@@ -187,14 +186,14 @@ func (p *place) overlay(o Options) (string, error) {
 	}
 	environments := filepath.Join(p.top, filepath.FromSlash(p.prefix), tree.EnvironmentsFolder)
 	if within, err := filepath.Rel(environments, resolved); err == nil && filepath.IsLocal(within) {
-		return "", fmt.Errorf("--from %s is a folder of %s already: run render --env %s", o.From, tree.EnvironmentsFolder, o.Environment)
+		return "", fmt.Errorf("--from %s is already in %s: run render --env %s", o.From, tree.EnvironmentsFolder, o.Environment)
 	}
 	listed, err := filepath.Rel(filepath.Join(environments, o.Environment), resolved)
 	return filepath.ToSlash(listed), err
 }
 
-// ciHost returns the host of the remote, as its URL and the files for it tell.
-func (p *place) ciHost(ctx context.Context) string {
+// ciHost guesses the host of CI from the URL of the remote and existing files.
+func (p *target) ciHost(ctx context.Context) string {
 	url := p.git.URL(ctx)
 	if !strings.Contains(url, github) && (strings.Contains(url, gitlab) || p.exists(gitlabCI)) {
 		return gitlab
@@ -202,8 +201,8 @@ func (p *place) ciHost(ctx context.Context) string {
 	return github
 }
 
-// exists reports whether there is a file, a folder or a link.
-func (p *place) exists(name string) bool {
+// exists reports whether a file, a folder or a link exists.
+func (p *target) exists(name string) bool {
 	_, err := p.root.Lstat(name)
 	return err == nil
 }

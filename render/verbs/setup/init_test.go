@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWithAttributesKeepsWhatIsThere(t *testing.T) {
+func TestAddAttributesKeepsOtherLines(t *testing.T) {
 	const all = "rendered/** linguist-generated=true gitlab-generated text eol=lf"
 	for name, test := range map[string]struct{ before, after string }{
 		"none":             {"", all + "\n"},
@@ -18,17 +18,17 @@ func TestWithAttributesKeepsWhatIsThere(t *testing.T) {
 		"a longer pattern": {"rendered/**/*.md text eol=crlf\n", "rendered/**/*.md text eol=crlf\n" + all + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if after := string(withAttributes([]byte(test.before))); after != test.after {
+			if after := string(addAttributes([]byte(test.before))); after != test.after {
 				t.Errorf("%q, want %q", after, test.after)
 			}
-			if again := string(withAttributes([]byte(test.after))); again != test.after {
+			if again := string(addAttributes([]byte(test.after))); again != test.after {
 				t.Errorf("again: %q", again)
 			}
 		})
 	}
 }
 
-func TestImageEntryOrError(t *testing.T) {
+func TestImageEntryRequiresTagOrDigest(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("ab", 32)
 	for asked, want := range map[string]string{
 		"":                                    "- name: gatehouse-controller\n  newTag: \"dev\"\n",
@@ -36,7 +36,7 @@ func TestImageEntryOrError(t *testing.T) {
 		"localhost:5000/gatehouse:1.0":        "- name: gatehouse-controller\n  newName: localhost:5000/gatehouse\n  newTag: \"1.0\"\n",
 		"example.com/a/b@" + digest:           "- name: gatehouse-controller\n  newName: example.com/a/b\n  digest: " + digest + "\n",
 		"example.com/a/b:v2@" + digest:        "- name: gatehouse-controller\n  newName: example.com/a/b\n  newTag: \"v2\"\n  digest: " + digest + "\n",
-		"example.com/a":                       "has neither tag nor digest: write example.com/a@sha256:...",
+		"example.com/a":                       "has neither tag nor digest: specify example.com/a@sha256:...",
 		"example.com/A:v1":                    "must be lowercase",
 		"example.com/a:v1\nb":                 "invalid reference format",
 		"example.com/a@sha256:abc":            "invalid reference format",

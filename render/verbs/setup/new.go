@@ -27,32 +27,32 @@ type Spec struct {
 	Kind        *kind.Kind
 	Name        string
 	Environment string
-	// Namespace is empty to take the one that the kustomization sets, or default.
+	// Namespace may be empty: then the namespace of the kustomization, or default, applies.
 	Namespace string
-	// Values are the fields of the spec to set, by name, as Field.Parse returns them.
+	// Values are the results of Field.Parse by the names of fields.
 	Values map[string]any
 }
 
-// Addition is what adding an object changes.
+// Addition describes an added object.
 type Addition struct {
 	// File is the file of the object, relative to the root.
 	File string
 	// Object is the object, as "Kind namespace/name".
 	Object string
-	// Kustomization is the kustomization of the environment, which lists File, relative to the root.
+	// Kustomization is the kustomization of the environment, relative to the root.
 	Kustomization string
-	// Unlisted is the entry for File that people have to add to resources of the kustomization
-	// themselves, where that is not a list with one entry a line; empty otherwise.
+	// Unlisted is an entry that users must add to resources: of the kustomization, or empty. Add cannot
+	// edit a list without one entry per line.
 	Unlisted string
 	// Problems are the errors of the environment with the object, and the warnings of the object.
 	Problems []manifest.Problem
 }
 
-// Failed reports whether a problem is an error: then nothing is written.
+// Failed reports whether a problem is an error. Then nothing is written.
 func (a *Addition) Failed() bool { return manifest.HasErrors(a.Problems) }
 
-// Add writes the manifest of an object and lists it in the kustomization of an environment, unless
-// the environment does not render with it. The caller holds the lock of the repository.
+// Add writes the manifest of an object and lists it in the kustomization of an environment, unless the
+// environment would not render. The caller holds the lock of the repository.
 func Add(ctx context.Context, repository *render.Repository, s Spec, progress func(step string)) (*Addition, error) {
 	outline, err := NewOutline(s.Kind)
 	if err != nil {
@@ -66,24 +66,24 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 		return nil, err
 	}
 	defer root.Close()
-	e, err := readEnvironment(source.NewFileSystem(root, repository.Dir()), s.Environment)
+	e, err := readOverlay(source.NewFileSystem(root, repository.Dir()), s.Environment)
 	if err != nil {
 		return nil, err
 	}
 	if s.Namespace != "" && e.Namespace != "" && s.Namespace != e.Namespace {
-		return nil, fmt.Errorf("--namespace %s: %s sets the namespace %s for all objects: leave the flag out", s.Namespace, source.Relative(e.file), e.Namespace)
+		return nil, fmt.Errorf("--namespace %s: %s sets the namespace %s for all objects: omit the flag", s.Namespace, source.Relative(e.file), e.Namespace)
 	}
-	written := cmp.Or(s.Namespace, "default")
+	namespace := cmp.Or(s.Namespace, "default")
 	if e.Namespace != "" { // the kustomization sets it
-		written = ""
+		namespace = ""
 	}
-	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, written) + "/" + s.Name, Kustomization: source.Relative(e.file)}
-	sample := append(modeline(e.folder, s.Environment), newSample(s.Kind, outline, written, s.Name, s.Values)...)
-	entry, err := s.fileName(root, e, sample)
+	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, namespace) + "/" + s.Name, Kustomization: source.Relative(e.file)}
+	sample := append(modeline(e.folder, s.Environment), newSample(s.Kind, outline, namespace, s.Name, s.Values)...)
+	entry, err := s.chooseFile(root, e, sample)
 	if err != nil {
 		return nil, err
 	}
-	edited, keepsRest, err := withResource(e.content, entry)
+	edited, keepsRest, err := addResource(e.content, entry)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Kustomization, err)
 	}
@@ -95,7 +95,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 
 	progress("rendering the environment with the object")
 	_, problems := render.Render(repository.With(map[string][]byte{file: sample, e.file: edited}), s.Environment, func(string) {})
-	a.keep(problems)
+	a.addProblems(problems)
 	if err := ctx.Err(); err != nil || a.Failed() {
 		return a, err
 	}
@@ -103,16 +103,16 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	return a, a.write(root, sample, edited)
 }
 
-// modeline returns the comment by which editors find the schema of an environment:
+// modeline returns the comment that names the schema of an environment for editors:
 // https://github.com/redhat-developer/yaml-language-server#using-inlined-schema.
 func modeline(folder, environment string) []byte {
 	up := strings.Repeat("../", strings.Count(folder, "/"))
 	return []byte("# yaml-language-server: $schema=" + up + path.Join(tree.Folder, environment, tree.SchemaFile) + "\n")
 }
 
-// keep keeps the errors, and the warnings of the new file. The file does not exist if there are
-// errors, so that its own name the object only.
-func (a *Addition) keep(problems []manifest.Problem) {
+// addProblems adds all errors, and the warnings of the new file. If there are errors, the file is not
+// written, so its problems have no position.
+func (a *Addition) addProblems(problems []manifest.Problem) {
 	failed := manifest.HasErrors(problems)
 	for _, p := range problems {
 		isNew := p.File == a.File
@@ -125,7 +125,7 @@ func (a *Addition) keep(problems []manifest.Problem) {
 	}
 }
 
-// check returns an error with every name that is malformed.
+// check returns an error with every invalid name.
 func (s Spec) check(repository *render.Repository) error {
 	errs := []error{repository.CheckEnvironment(s.Environment)}
 	if wrong := validation.NameIsDNSSubdomain(s.Name, false); len(wrong) > 0 {
@@ -137,16 +137,16 @@ func (s Spec) check(repository *render.Repository) error {
 	return errors.Join(errs...)
 }
 
-// environment is the folder of an environment and its kustomization.
-type environment struct {
-	folder, file string // paths from the root, with a slash first and without links
-	content      []byte // of the kustomization
+// overlay is the folder of an environment and its kustomization.
+type overlay struct {
+	folder, file string // absolute paths in the repository, without links
+	content      []byte // the kustomization
 
-	Namespace string // that the kustomization sets for all objects
+	Namespace string // the namespace for all objects
 	Resources []string
 }
 
-func readEnvironment(files *source.FileSystem, name string) (e environment, err error) {
+func readOverlay(files *source.FileSystem, name string) (e overlay, err error) {
 	if e.folder, _, err = files.Resolve("/environments/" + name); err != nil {
 		return e, err
 	}
@@ -159,10 +159,9 @@ func readEnvironment(files *source.FileSystem, name string) (e environment, err 
 	return e, yaml.Unmarshal(e.content, &e)
 }
 
-// fileName returns the name of the file of the object. It has the namespace that was asked for
-// where the name without it is taken. A file with the same content that nothing lists is one that
-// an interrupted run left.
-func (s Spec) fileName(root *os.Root, e environment, sample []byte) (name string, err error) {
+// chooseFile returns a free name for the file of the object. The name contains the namespace only if
+// needed. An unlisted file with the same content comes from an interrupted run, and is free.
+func (s Spec) chooseFile(root *os.Root, e overlay, sample []byte) (name string, err error) {
 	prefix := strings.ToLower(s.Kind.GVK().Kind) + "-"
 	names := []string{prefix + s.Name + ".yaml"}
 	if s.Namespace != "" {
@@ -175,11 +174,11 @@ func (s Spec) fileName(root *os.Root, e environment, sample []byte) (name string
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("%s exists: edit it, or choose another name", path.Join(source.Relative(e.folder), name))
+	return "", fmt.Errorf("%s exists already: edit it, or choose another name", path.Join(source.Relative(e.folder), name))
 }
 
-// write writes the object, then the kustomization that lists it. Interrupted between the two, the
-// next run completes it.
+// write writes the object and then the kustomization. If it is interrupted between the two, the next run
+// completes it.
 func (a *Addition) write(root *os.Root, sample, kustomization []byte) error {
 	if err := replaceFile(root, a.File, sample); err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
@@ -188,14 +187,14 @@ func (a *Addition) write(root *os.Root, sample, kustomization []byte) error {
 		return nil
 	}
 	if err := replaceFile(root, a.Kustomization, kustomization); err != nil {
-		return fmt.Errorf("%w: %s was written and is not listed: run this again", err, a.File)
+		return fmt.Errorf("%w: %s was written, but not listed: run this again", err, a.File)
 	}
 	return nil
 }
 
-// replaceFile writes a file by renaming one beside it.
+// replaceFile replaces a file atomically.
 func replaceFile(root *os.Root, name string, content []byte) error {
-	staged := path.Join(path.Dir(name), ".render-new") // the lock keeps other runs off
+	staged := path.Join(path.Dir(name), ".render-new") // the lock excludes other runs
 	_ = root.Remove(staged)
 	err := root.WriteFile(staged, content, 0o644)
 	if err == nil {
@@ -203,7 +202,7 @@ func replaceFile(root *os.Root, name string, content []byte) error {
 	}
 	if err != nil {
 		_ = root.Remove(staged)
-		return fmt.Errorf("write %s: %w", name, cmp.Or(errors.Unwrap(err), err)) // without the name of the staged file
+		return fmt.Errorf("write %s: %w", name, cmp.Or(errors.Unwrap(err), err)) // hides the name of the staged file
 	}
 	return nil
 }

@@ -11,10 +11,9 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// withResource returns the content of a kustomization with one more entry in its resources, and
-// reports whether that keeps every other byte: it does where resources are a list with one entry a
-// line.
-func withResource(content []byte, entry string) (edited []byte, keepsRest bool, err error) {
+// addResource adds an entry to the resources of a kustomization. It keeps all other bytes if resources is a
+// list with one entry per line, and reports whether it did.
+func addResource(content []byte, entry string) (edited []byte, keepsRest bool, err error) {
 	var want, got map[string]any
 	if err := yaml.Unmarshal(content, &want); err != nil {
 		return nil, false, err
@@ -24,7 +23,7 @@ func withResource(content []byte, entry string) (edited []byte, keepsRest bool, 
 	}
 	entries, _ := want["resources"].([]any)
 	want["resources"] = append(entries, any(entry))
-	edited = withLine(content, entry)
+	edited = insertEntry(content, entry)
 	if edited != nil && yaml.Unmarshal(edited, &got) == nil && reflect.DeepEqual(got, want) {
 		return edited, true, nil
 	}
@@ -32,9 +31,9 @@ func withResource(content []byte, entry string) (edited []byte, keepsRest bool, 
 	return edited, false, err
 }
 
-// withLine returns the content of a kustomization with a line for one more entry after the last of
-// its resources, or nil where these are no list.
-func withLine(content []byte, entry string) []byte {
+// insertEntry inserts a line after the last resource of a kustomization. It returns nil if resources is not
+// a block list.
+func insertEntry(content []byte, entry string) []byte {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(content, &document); err != nil || len(document.Content) == 0 {
 		return nil

@@ -2,7 +2,7 @@ package setup
 
 import "testing"
 
-func TestWithResourceKeepsEveryOtherByte(t *testing.T) {
+func TestAddResourceKeepsEveryOtherByte(t *testing.T) {
 	for name, test := range map[string]struct{ before, after string }{
 		"a list":                      {"# Why.\nresources: # these\n- a.yaml # first\n\n# Then patches.\npatches: []\n", "# Why.\nresources: # these\n- a.yaml # first\n- new.yaml\n\n# Then patches.\npatches: []\n"},
 		"a list that is commented on": {"resources:\n- a.yaml\n# - b.yaml\n", "resources:\n- a.yaml\n- new.yaml\n# - b.yaml\n"},
@@ -19,7 +19,7 @@ func TestWithResourceKeepsEveryOtherByte(t *testing.T) {
 		"text that looks like a list": {"patches:\n- patch: |\n    resources: []\nresources:\n- a.yaml\n", "patches:\n- patch: |\n    resources: []\nresources:\n- a.yaml\n- new.yaml\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if after, keepsRest, err := withResource([]byte(test.before), "new.yaml"); string(after) != test.after || !keepsRest || err != nil {
+			if after, keepsRest, err := addResource([]byte(test.before), "new.yaml"); string(after) != test.after || !keepsRest || err != nil {
 				t.Errorf("%v: %s\nwant:\n%s", err, after, test.after)
 			}
 		})
@@ -27,13 +27,13 @@ func TestWithResourceKeepsEveryOtherByte(t *testing.T) {
 }
 
 // Lists that are written in another way are left to people.
-func TestWithResourceLeavesOtherStyles(t *testing.T) {
+func TestAddResourceReportsOtherStyles(t *testing.T) {
 	for _, before := range []string{
 		"", "# To come.", "{}\n", "- a.yaml\n", "resources:\n", "resources: []\n", "resources: null\n", "resources: [a.yaml]\n", "resources: [a.yaml\n", "resources: a.yaml\n",
 		"resources:\n  a: b\n", "resources:\n-\n  a.yaml\n", "resources:\n- |\n  a.yaml\n", "resources:\n- a\n  .yaml\n", "Resources:\n- a.yaml\n", "x: &r [a.yaml]\nresources: *r\n", "x: &r\n- a.yaml\nresources: *r\n",
 		"{\"resources\": [\"a.yaml\"]}\n", "patches:\n- patch: |\n    resources:\n    - a.yaml\n",
 	} {
-		if after, keepsRest, _ := withResource([]byte(before), "new.yaml"); keepsRest {
+		if after, keepsRest, _ := addResource([]byte(before), "new.yaml"); keepsRest {
 			t.Errorf("%q:\n%s", before, after)
 		}
 	}

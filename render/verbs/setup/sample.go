@@ -14,11 +14,10 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// newSample returns the manifest of an object, for a person to edit. A comment describes each
-// field. Fields that are not given are comments themselves, with their default or an example; those
-// that `kubectl get` shows have their default.
+// newSample returns a manifest for users to edit, with a comment on each field. Other fields than values are
+// comments with their default or an example. Columns of `kubectl get` always have their default.
 func newSample(k *kind.Kind, o *Outline, namespace, name string, values map[string]any) []byte {
-	isWritten := func(f Field) bool { return values[f.Name] != nil || f.Shown && f.Default != nil }
+	isSet := func(f Field) bool { return values[f.Name] != nil || f.Shown && f.Default != nil }
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", o.Sentence, k.GVK().GroupVersion(), k.GVK().Kind, manifest.Scalar(name))
 	if namespace != "" {
@@ -27,14 +26,14 @@ func newSample(k *kind.Kind, o *Outline, namespace, name string, values map[stri
 	switch {
 	case !o.hasSpec:
 		return b.Bytes()
-	case slices.ContainsFunc(o.Fields, isWritten):
+	case slices.ContainsFunc(o.Fields, isSet):
 		b.WriteString("spec:\n")
 	default:
 		b.WriteString("spec: {}\n")
 	}
 	for _, f := range o.Fields {
 		prefix, value := "  #", cmp.Or(f.Default, f.Example)
-		if isWritten(f) {
+		if isSet(f) {
 			prefix, value = "  ", cmp.Or(values[f.Name], f.Default)
 		}
 		if value == nil {
@@ -48,8 +47,8 @@ func newSample(k *kind.Kind, o *Outline, namespace, name string, values map[stri
 	return b.Bytes()
 }
 
-// fieldYAML returns a field and its value as YAML. Text of several lines is a block, unless it has
-// a character that ends a line for some readers only.
+// fieldYAML returns a field and its value as YAML. A text with several lines is a block, unless it contains
+// a line end that only some parsers recognize.
 func fieldYAML(name string, value any) string {
 	text, isText := value.(string)
 	if isText && (!strings.Contains(text, "\n") || strings.ContainsAny(text, manifest.LineEnds)) {
@@ -57,10 +56,10 @@ func fieldYAML(name string, value any) string {
 	}
 	content, err := yaml.Marshal(map[string]any{name: value})
 	if err != nil {
-		panic(err) // values are what was read from YAML
+		panic(err) // values come from YAML
 	}
 	return string(content)
 }
 
-// lineStart matches the start of each line that is not empty.
+// lineStart matches the start of each nonempty line.
 var lineStart = regexp.MustCompile(`(?m)^(.)`)

@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-func TestSampleKeepsTextToTheByte(t *testing.T) {
+func TestSampleKeepsEveryByteOfText(t *testing.T) {
 	outline, err := NewOutline(&at.Kind)
 	if err != nil {
 		t.Fatal(err)

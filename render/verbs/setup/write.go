@@ -20,9 +20,9 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// plan returns what to make.
-func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error) {
-	made := &Made{Rendered: path.Join(p.prefix, tree.Folder, o.Environment), files: map[string][]byte{}}
+// plan returns the files to create.
+func (p *target) plan(ctx context.Context, o Options, image string) (*Result, error) {
+	made := &Result{Rendered: path.Join(p.prefix, tree.Folder, o.Environment), files: map[string][]byte{}}
 	overlay, err := p.overlay(o)
 	if err != nil {
 		return nil, err
@@ -40,11 +40,11 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 	if err := p.planCI(ctx, o, made); err != nil {
 		return nil, err
 	}
-	attributes, err := p.read(p.attributes())
+	attributes, err := p.readFile(p.attributes())
 	if err != nil {
 		return nil, err
 	}
-	if changed := withAttributes(attributes); !bytes.Equal(attributes, changed) {
+	if changed := addAttributes(attributes); !bytes.Equal(attributes, changed) {
 		made.attributes = changed
 		if len(attributes) > 0 {
 			made.Appended = p.attributes()
@@ -58,8 +58,8 @@ func (p *place) plan(ctx context.Context, o Options, image string) (*Made, error
 	return made, nil
 }
 
-// planCI adds the files for CI, which an environment that lists an overlay may find there.
-func (p *place) planCI(ctx context.Context, o Options, made *Made) error {
+// planCI adds the CI files. With --from they may exist already.
+func (p *target) planCI(ctx context.Context, o Options, made *Result) error {
 	ci := cmp.Or(o.CI, p.ciHost(ctx))
 	if ci == noCI {
 		return nil
@@ -68,12 +68,12 @@ func (p *place) planCI(ctx context.Context, o Options, made *Made) error {
 	if o.From != "" && p.exists(name) {
 		return nil
 	}
-	made.CIFile, made.ToSet, made.files[name] = name, toSet(content), []byte(content)
+	made.CIFile, made.Placeholders, made.files[name] = name, placeholders(content), []byte(content)
 	made.Files = append(made.Files, name)
 	if ci != gitlab {
 		return nil
 	}
-	own, err := p.read(gitlabCI)
+	own, err := p.readFile(gitlabCI)
 	switch {
 	case err != nil:
 		return err
@@ -86,14 +86,14 @@ func (p *place) planCI(ctx context.Context, o Options, made *Made) error {
 	return nil
 }
 
-// base returns the folder that environments build on.
-func (p *place) base() string { return path.Join(p.prefix, "environments/base") }
+// base returns the folder of the common base.
+func (p *target) base() string { return path.Join(p.prefix, "environments/base") }
 
 // attributes returns the .gitattributes for the folder.
-func (p *place) attributes() string { return path.Join(p.prefix, attributesFile) }
+func (p *target) attributes() string { return path.Join(p.prefix, attributesFile) }
 
-// read returns the content of a file, nil where there is none.
-func (p *place) read(name string) ([]byte, error) {
+// readFile returns the content of a file, or nil if it does not exist.
+func (p *target) readFile(name string) ([]byte, error) {
 	content, err := regular.ReadFile(p.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -101,28 +101,28 @@ func (p *place) read(name string) ([]byte, error) {
 	return content, err
 }
 
-// checkFree returns an error with all files and folders that exist and that Init is to make.
-func (p *place) checkFree(made *Made) error {
+// checkNew returns an error that lists existing files and folders among the new ones.
+func (p *target) checkNew(made *Result) error {
 	var found []string
 	for _, name := range made.Files {
 		if name != p.attributes() && p.exists(name) {
 			found = append(found, name)
 		}
 	}
-	hint := "move away what is yours, or run this in another folder"
+	hint := "move them away, or run this in another folder"
 	switch {
 	case len(found) == 0:
 		return nil
 	case p.exists(p.base()):
-		hint = fmt.Sprintf("for one more environment make a folder of %s with a kustomization.yaml that lists ../base", path.Dir(p.base()))
+		hint = fmt.Sprintf("to add an environment, create a folder in %s with a kustomization.yaml that lists ../base", path.Dir(p.base()))
 	case len(found) == 1 && found[0] == made.CIFile:
-		hint = "move it away, or write --ci none"
+		hint = "move it away, or use --ci none"
 	}
-	return fmt.Errorf("these exist:\n%s\n%s", strings.Join(found, "\n"), hint)
+	return fmt.Errorf("these files exist already:\n%s\n%s", strings.Join(found, "\n"), hint)
 }
 
-// write writes the files, which do not exist, renders them, and adds a line to .gitattributes last.
-func (p *place) write(ctx context.Context, o Options, made *Made) (err error) {
+// write writes the new files, renders the environment, and updates .gitattributes last.
+func (p *target) write(ctx context.Context, o Options, made *Result) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(made.files)) {
 		err := p.root.MkdirAll(path.Dir(name), 0o755)
 		if err == nil {
@@ -142,7 +142,7 @@ func (p *place) write(ctx context.Context, o Options, made *Made) (err error) {
 }
 
 // render renders the environment, and returns warnings.
-func (p *place) render(ctx context.Context, o Options) ([]manifest.Problem, error) {
+func (p *target) render(ctx context.Context, o Options) ([]manifest.Problem, error) {
 	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
 	if err != nil {
 		return nil, err
@@ -168,9 +168,8 @@ func (p *place) render(ctx context.Context, o Options) ([]manifest.Problem, erro
 	return warnings, update.Commit()
 }
 
-// remove removes what write wrote, which all was not there before, and the folders above that are empty
-// then.
-func (p *place) remove(made *Made) {
+// remove removes the new files and the folders above them, if empty.
+func (p *target) remove(made *Result) {
 	for _, name := range made.Files {
 		if name == p.attributes() {
 			continue

@@ -18,45 +18,44 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// environment has what a tool that syncs an environment has to know of it.
-type environment struct {
-	// DependsOn are the environments that have the kinds or the controller that this one needs and
-	// leaves out.
+// requirements are the properties of a rendered environment that affect its sync.
+type requirements struct {
+	// DependsOn are the environments that define missing kinds or the controller.
 	DependsOn []string
-	// Elsewhere describes what else it needs in the cluster.
+	// Elsewhere describes missing parts that no single environment has.
 	Elsewhere []string
-	// KeepsOpen reports whether a Pod that has started may be applied again, by a policy.
+	// KeepsOpen reports whether a policy lets a tool apply started Pods again.
 	KeepsOpen bool
-	// HasSOPS reports whether an object is encrypted by SOPS.
+	// HasSOPS reports whether SOPS encrypted an object.
 	HasSOPS bool
-	// Substitution is what Flux substitutes in it; nil where that is nothing.
+	// Substitution describes the variables that Flux substitutes, if any.
 	Substitution *render.PostBuild
-	// TargetNamespace is the namespace for all objects, if none of them names its own.
+	// TargetNamespace is the namespace for all objects, if no object names its own.
 	TargetNamespace string
 
-	// WithoutNamespace are the namespaced objects that do not name their namespace.
+	// WithoutNamespace are the namespaced objects without a namespace.
 	WithoutNamespace []string
 }
 
-// readEnvironment reads the rendered files of an environment.
-func readEnvironment(repository *render.Repository, name string) (*environment, error) {
+// readRequirements reads the rendered files of an environment.
+func readRequirements(repository *render.Repository, name string) (*requirements, error) {
 	if err := repository.CheckEnvironment(name); err != nil {
 		return nil, err
 	}
-	objects, err := rendered(repository, name)
+	objects, err := readRendered(repository, name)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(objects) == 0:
-		return nil, fmt.Errorf("%s has nothing to sync: run render --env %s, and commit it", path.Join(tree.Folder, name), name)
+		return nil, fmt.Errorf("%s has no objects to sync: run render --env %s, and commit the files", path.Join(tree.Folder, name), name)
 	}
-	e, isMixed := &environment{}, false
+	e, isMixed := &requirements{}, false
 	for _, o := range objects {
 		e.HasSOPS = e.HasSOPS || manifest.IsEncrypted(o.Unstructured)
 		switch {
 		case o.GetNamespace() != "":
 			isMixed = true
-		case path.Base(path.Dir(o.File)) == o.NamespaceOrDefault(): // the folder has the name of the namespace that kubectl would take
+		case path.Base(path.Dir(o.File)) == o.NamespaceOrDefault(): // rendered to the folder of kubectl's default namespace
 			e.WithoutNamespace = append(e.WithoutNamespace, kind.Visible(o.String()))
 		}
 	}
@@ -69,43 +68,43 @@ func readEnvironment(repository *render.Repository, name string) (*environment, 
 	return e, e.findElsewhere(repository, name, objects)
 }
 
-// rendered returns the objects that an environment was rendered to.
-func rendered(repository *render.Repository, name string) ([]manifest.Object, error) {
+// readRendered returns the rendered objects of an environment.
+func readRendered(repository *render.Repository, name string) ([]manifest.Object, error) {
 	files, err := repository.Rendered(name)
 	if err != nil {
 		return nil, err
 	}
 	objects, problems := tree.Objects(name, files)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("%s is no object: run render --env %s", problems[0].File, name)
+		return nil, fmt.Errorf("%s is not a valid object: run render --env %s", problems[0].File, name)
 	}
 	return objects, nil
 }
 
-// checkForFlux returns an error for what Flux cannot sync: an environment whose objects would replace
-// those of flux bootstrap, and objects without a namespace beside others that have one. Flux does not
-// create the former without a targetNamespace, and would move the latter to it.
-func (e *environment) checkForFlux(name string) error {
+// checkForFlux returns an error if Flux cannot sync the environment. An environment flux-system would
+// replace the objects of flux bootstrap. Flux cannot sync objects without a namespace beside others: it needs
+// a targetNamespace for the first, which would move the others.
+func (e *requirements) checkForFlux(name string) error {
 	const most = 5
 	if name == "flux-system" {
-		return fmt.Errorf("environments/%s: Flux's own Kustomization and GitRepository have that name, and would be replaced: rename the environment", name)
+		return fmt.Errorf("environments/%s: would replace Flux's own Kustomization and GitRepository of this name: rename the environment", name)
 	}
 	if len(e.WithoutNamespace) == 0 || e.TargetNamespace != "" {
 		return nil
 	}
-	return fmt.Errorf("without a namespace, which Flux needs: %s: write metadata.namespace, or namespace: in a kustomization, and render", manifest.FirstOf(most, e.WithoutNamespace))
+	return fmt.Errorf("objects without a namespace, which Flux requires: %s: set metadata.namespace, or namespace: in a kustomization, and render", manifest.FirstOf(most, e.WithoutNamespace))
 }
 
 // Parts of Gatehouse that an environment may need beside CustomResourceDefinitions.
 const (
 	controller = "the controller"
-	// openGates is the policy that lets a Pod that has started be applied again.
+	// openGates is the policy that lets a tool apply started Pods again.
 	openGates = "MutatingAdmissionPolicy gatehouse-open-gates"
 )
 
-// needed returns the parts of Gatehouse that objects need: the CustomResourceDefinitions of their kinds
-// and the controller.
-func needed(kinds *registry.Kinds, objects []manifest.Object) (parts []string) {
+// neededParts returns the parts of Gatehouse that objects need: the CustomResourceDefinitions of their
+// kinds, and the controller.
+func neededParts(kinds *registry.Kinds, objects []manifest.Object) (parts []string) {
 	for _, o := range objects {
 		if k := kinds.Find(o.GroupVersionKind()); k != nil {
 			parts = append(parts, definitionOf(k.GVK().GroupKind()), controller)
@@ -115,8 +114,8 @@ func needed(kinds *registry.Kinds, objects []manifest.Object) (parts []string) {
 	return slices.Compact(parts)
 }
 
-// brought returns the parts of Gatehouse among objects.
-func brought(objects []manifest.Object) (parts []string) {
+// includedParts returns the parts of Gatehouse among objects.
+func includedParts(objects []manifest.Object) (parts []string) {
 	for _, o := range objects {
 		switch {
 		case crd.Is(o.Unstructured):
@@ -134,54 +133,54 @@ func definitionOf(gk schema.GroupKind) string {
 	return "the CustomResourceDefinition of " + gk.Kind + "." + gk.Group
 }
 
-// findElsewhere finds the environments that have the parts of Gatehouse that one needs and leaves out.
-func (e *environment) findElsewhere(repository *render.Repository, name string, objects []manifest.Object) error {
-	has := brought(objects)
+// findElsewhere finds the missing parts of Gatehouse in other environments.
+func (e *requirements) findElsewhere(repository *render.Repository, name string, objects []manifest.Object) error {
+	has := includedParts(objects)
 	e.KeepsOpen = slices.Contains(has, openGates)
-	missing := slices.DeleteFunc(needed(repository.Kinds(), objects), func(part string) bool { return slices.Contains(has, part) })
+	missing := slices.DeleteFunc(neededParts(repository.Kinds(), objects), func(part string) bool { return slices.Contains(has, part) })
 	if len(missing) == 0 {
 		return nil
 	}
-	bringers, err := findBringers(repository, name)
+	providers, err := findProviders(repository, name)
 	if err != nil {
 		return err
 	}
 	for _, part := range missing {
-		switch names := bringers[part]; {
+		switch names := providers[part]; {
 		case len(names) == 1 && !slices.Contains(e.DependsOn, names[0]):
 			e.DependsOn = append(e.DependsOn, names[0])
 		case len(names) == 0:
-			e.Elsewhere = append(e.Elsewhere, part+", which no environment of the repository has")
+			e.Elsewhere = append(e.Elsewhere, part+", which is in no environment of the repository")
 		case len(names) > 1:
-			e.Elsewhere = append(e.Elsewhere, part+", which several environments have: "+strings.Join(names, ", "))
+			e.Elsewhere = append(e.Elsewhere, part+", which is in several environments: "+strings.Join(names, ", "))
 		}
 	}
 	for _, name := range e.DependsOn {
-		e.KeepsOpen = e.KeepsOpen || slices.Contains(bringers[openGates], name)
+		e.KeepsOpen = e.KeepsOpen || slices.Contains(providers[openGates], name)
 	}
 	return nil
 }
 
-// findBringers returns the environments, but for one, that have each part of Gatehouse.
-func findBringers(repository *render.Repository, except string) (map[string][]string, error) {
+// findProviders returns for each part of Gatehouse the environments that include it, except one.
+func findProviders(repository *render.Repository, except string) (map[string][]string, error) {
 	names, err := repository.Environments()
 	if err != nil {
 		return nil, err
 	}
-	bringers := map[string][]string{}
+	providers := map[string][]string{}
 	for _, name := range names {
 		if name == except || !render.IsEnvironmentName(name) {
 			continue
 		}
-		objects, err := rendered(repository, name)
+		objects, err := readRendered(repository, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, part := range brought(objects) {
-			if !slices.Contains(bringers[part], name) {
-				bringers[part] = append(bringers[part], name)
+		for _, part := range includedParts(objects) {
+			if !slices.Contains(providers[part], name) {
+				providers[part] = append(providers[part], name)
 			}
 		}
 	}
-	return bringers, nil
+	return providers, nil
 }

@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-func TestURLs(t *testing.T) {
-	for url, want := range map[string][2]string{ // what the errors for Flux and Argo CD have
+func TestURLsAreCheckedForEachTool(t *testing.T) {
+	for url, want := range map[string][2]string{ // parts of the errors for Flux and Argo CD
 		"https://github.com/acme/shop.git":             {},
 		"http://git.internal:3000/acme/shop":           {},
 		"ssh://git@github.com/acme/shop.git":           {},
 		"ssh://git@[2001:db8::1]:2222/acme/shop":       {},
 		"https://dev.azure.com/acme/my%20shop/_git/a":  {},
-		"git@github.com:acme/shop.git":                 {`write "ssh://git@github.com/acme/shop.git"`, ""},
-		"git@github.com:/acme/shop.git":                {`write "ssh://git@github.com/acme/shop.git"`, ""},
-		"github.com:acme/shop.git":                     {`write "ssh://git@github.com/acme/shop.git"`, `write "ssh://git@github.com/acme/shop.git"`},
+		"git@github.com:acme/shop.git":                 {`use "ssh://git@github.com/acme/shop.git"`, ""},
+		"git@github.com:/acme/shop.git":                {`use "ssh://git@github.com/acme/shop.git"`, ""},
+		"github.com:acme/shop.git":                     {`use "ssh://git@github.com/acme/shop.git"`, `use "ssh://git@github.com/acme/shop.git"`},
 		"":                                             {"is not a URL", "is not a URL"},
 		".":                                            {"is not a URL", "is not a URL"},
 		"../shop":                                      {"is not a URL", "is not a URL"},
@@ -26,9 +26,9 @@ func TestURLs(t *testing.T) {
 		"oci://ghcr.io/acme/shop":                      {"is not a URL", "is not a URL"},
 		"HTTPS://github.com/acme/shop":                 {"lower case", "lower case"},
 		"https:/github.com/acme/shop":                  {"two slashes", "two slashes"},
-		"https://github.com":                           {"names no host or no repository", "names no host or no repository"},
-		"https:///acme/shop":                           {"names no host or no repository", "names no host or no repository"},
-		"ssh://github.com/acme/shop":                   {"write the user", "write the user"},
+		"https://github.com":                           {"has no host or no repository", "has no host or no repository"},
+		"https:///acme/shop":                           {"has no host or no repository", "has no host or no repository"},
+		"ssh://github.com/acme/shop":                   {"add the user", "add the user"},
 		"https://s3cret@github.com/acme/shop":          {"a user or a password", "a user or a password"},
 		"https://ada:s3cret@github.com/acme/shop":      {"a user or a password", "a user or a password"},
 		"ssh://git:s3cret@github.com/acme/shop":        {"a user or a password", "a user or a password"},
@@ -41,7 +41,7 @@ func TestURLs(t *testing.T) {
 		"https://github.com/acme/shop .git":            {"is not a URL", "is not a URL"},
 		"https://ada:s3cret@github.com/acme/%zz/shop/": {"is not a URL", "is not a URL"},
 	} {
-		for i, check := range []func(string) error{fluxURL, argoURL} {
+		for i, check := range []func(string) error{checkFluxURL, checkArgoURL} {
 			err := check(url)
 			if (err != nil) != (want[i] != "") || err != nil && (!strings.Contains(err.Error(), want[i]) || strings.Contains(err.Error(), "s3cret")) {
 				t.Errorf("%q, %d: %v, want %q", url, i, err, want[i])
@@ -50,7 +50,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-func TestPaths(t *testing.T) {
+func TestPathsAreCleaned(t *testing.T) {
 	for folder, want := range map[string]string{
 		"rendered/prod": "rendered/prod", "./a//b/": "a/b", ".": ".", "./": ".", "a/../b": "b", ".hidden": ".hidden", "..a": "..a", "a b": "a b",
 		"/a": "", "/": "", "..": "", "../a": "", "a/../../b": "", `a\b`: "", "a\nb": "",

@@ -1,5 +1,5 @@
-// Package sync prints the objects that tell Flux or Argo CD to sync an environment, with the settings
-// that gated Pods need, and the reasons as comments.
+// Package sync prints Flux or Argo CD objects that sync an environment, with settings for gated Pods, and
+// comments that explain each setting.
 package sync
 
 import (
@@ -21,45 +21,44 @@ import (
 	"example.com/gatehouse/render/verbs/sync/health"
 )
 
-// Options say what to sync from where.
+// Options describe the source of a sync.
 type Options struct {
 	Environment string
-	// URL is that of the git repository.
+	// URL is the URL of the git repository.
 	URL string
 	// Branch is the branch to sync.
 	Branch string
-	// Path is the folder of the branch with what was rendered. Empty means the folder that render and
-	// render publish write.
+	// Path is the rendered folder of the branch. Empty means the folder of render and render publish.
 	Path string
-	// After are the Kustomizations of Flux that have to be ready first.
+	// After are Kustomizations of Flux that must be ready first.
 	After []string
 }
 
 // Flux returns a GitRepository and a Kustomization.
 func Flux(ctx context.Context, repository *render.Repository, options Options) ([]byte, error) {
-	e, err := readEnvironment(repository, options.Environment)
+	r, err := readRequirements(repository, options.Environment)
 	if err == nil {
-		e.DependsOn, err = withDependencies(e.DependsOn, options), e.checkForFlux(options.Environment)
+		r.DependsOn, err = addDependencies(r.DependsOn, options), r.checkForFlux(options.Environment)
 	}
 	err = errors.Join(err, options.checkDependencies())
-	if err := errors.Join(err, options.complete(ctx, repository, fluxURL)); err != nil {
+	if err := errors.Join(err, options.complete(ctx, repository, checkFluxURL)); err != nil {
 		return nil, err
 	}
-	return execute("flux.yaml", values{options, e, repository.Kinds()})
+	return execute("flux.yaml", values{options, r, repository.Kinds()})
 }
 
-// checkDependencies returns an error for a dependency that no Kustomization can have.
+// checkDependencies returns an error for an invalid dependency.
 func (o Options) checkDependencies() error {
 	for _, name := range o.After {
 		if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 || name == o.Environment {
-			return fmt.Errorf("--depends-on %q: write the name of another Kustomization in flux-system", name)
+			return fmt.Errorf("--depends-on %q: specify another Kustomization in flux-system", name)
 		}
 	}
 	return nil
 }
 
-// withDependencies returns the names of the Kustomizations that one depends on, each once.
-func withDependencies(names []string, o Options) []string {
+// addDependencies adds the Kustomizations of the options, each once.
+func addDependencies(names []string, o Options) []string {
 	for _, name := range o.After {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -70,24 +69,24 @@ func withDependencies(names []string, o Options) []string {
 
 // ArgoCD returns an Application, and the health checks for the ConfigMap argocd-cm.
 func ArgoCD(ctx context.Context, repository *render.Repository, options Options) ([]byte, error) {
-	e, err := readEnvironment(repository, options.Environment)
-	if err := errors.Join(err, options.complete(ctx, repository, argoURL)); err != nil {
+	r, err := readRequirements(repository, options.Environment)
+	if err := errors.Join(err, options.complete(ctx, repository, checkArgoURL)); err != nil {
 		return nil, err
 	}
-	return execute("argocd.yaml", values{options, e, repository.Kinds()})
+	return execute("argocd.yaml", values{options, r, repository.Kinds()})
 }
 
 //go:embed flux.yaml argocd.yaml
 var files embed.FS
 
-// values are what the templates fill in.
+// values are the data of the templates.
 type values struct {
 	Options
-	*environment
+	*requirements
 	Kinds *registry.Kinds
 }
 
-// templates quote what people wrote by the function text.
+// templates quote user input with the function text.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"text": manifest.Scalar, "indent": indent, "hasPrefix": strings.HasPrefix,
 	"fluxChecks": health.Flux, "argoChecks": health.ArgoCD, "podCheck": health.Pod,
@@ -103,7 +102,7 @@ func execute(name string, v values) ([]byte, error) {
 
 var lineWithText = regexp.MustCompile(`(?m)^.*\S`)
 
-// indent indents the lines of a text that are not blank.
+// indent indents the nonblank lines of a text.
 func indent(by int, text string) string {
 	return strings.TrimSuffix(lineWithText.ReplaceAllString(text, strings.Repeat(" ", by)+"$0"), "\n")
 }

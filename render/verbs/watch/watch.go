@@ -1,4 +1,4 @@
-// Package watch waits until a file or folder changes that was read, or one appears that was looked for.
+// Package watch waits for changes of source files, including files that do not exist yet.
 package watch
 
 import (
@@ -18,30 +18,29 @@ import (
 )
 
 const (
-	// pause is how long Wait waits for more changes after one: editors save a file in several
+	// quietPeriod is how long Wait waits for more changes after one: editors save a file in several
 	// steps, and git writes one file after the other.
-	pause = 40 * time.Millisecond
+	quietPeriod = 40 * time.Millisecond
 
-	// longest is the longest time between a change and the end of Wait.
-	longest = 250 * time.Millisecond
+	// maxDelay is the longest time between a change and the end of Wait.
+	maxDelay = 250 * time.Millisecond
 
 	// maxLinks is the number of links to follow before a path counts as a cycle.
 	maxLinks = 40
 )
 
-// Watcher watches the paths that it was given by Look. It serves one run: paths may lead elsewhere after
-// a change.
+// Watcher watches the paths of Look. It serves one run, because a change may redirect links.
 type Watcher struct {
 	root   string
 	notify *fsnotify.Watcher
 
 	mu      sync.Mutex
-	matters map[string]bool // paths from the root; with a slash at the end, the entries of a folder
+	matters map[string]bool // paths from the root; a final slash stands for the entries of a folder
 	watched map[string]bool // folders
 	err     error
 }
 
-// New returns a watcher of paths below a folder, which is a path on disk without links. Close it after use.
+// New returns a watcher of paths below a folder, given without links. Close it after use.
 func New(root string) (*Watcher, error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -59,8 +58,8 @@ func New(root string) (*Watcher, error) {
 // Close ends watching.
 func (w *Watcher) Close() { _ = w.notify.Close() }
 
-// Look watches a path from the root, with slashes. Call it before reading the path, so that no change is
-// missed. A slash at the end stands for the list of entries of a folder.
+// Look watches a path from the root, with slashes. Call it before reading the path, to miss no change. A
+// final slash stands for the entries of a folder.
 func (w *Watcher) Look(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +70,7 @@ func (w *Watcher) Look(name string) {
 	}
 }
 
-// look watches the folders above a path, and the targets of links among them.
+// look watches the folders above a path, and the targets of links on the way.
 func (w *Watcher) look(name string, links int) {
 	for i, c := range name + "/" {
 		if c != '/' || i == 0 {
@@ -87,7 +86,7 @@ func (w *Watcher) look(name string, links int) {
 	}
 }
 
-// target returns the target of a link. Outside the root nothing is read, and nothing watched.
+// target returns the target of a link. Links that leave the root are not followed.
 func (w *Watcher) target(link string) (target string, isLink bool) {
 	target, err := os.Readlink(w.onDisk(link))
 	if err != nil {
@@ -100,7 +99,7 @@ func (w *Watcher) target(link string) (target string, isLink bool) {
 	return path.Join("/", filepath.ToSlash(inside)), err == nil && filepath.IsLocal(inside)
 }
 
-// watch watches a folder, if it exists.
+// watch watches a folder if it exists.
 func (w *Watcher) watch(folder string) {
 	if w.watched[folder] {
 		return
@@ -118,8 +117,8 @@ func (w *Watcher) watch(folder string) {
 
 func (w *Watcher) onDisk(name string) string { return filepath.Join(w.root, filepath.FromSlash(name)) }
 
-// Wait returns after a change, once no more follow or longest is over. It returns an error where it may
-// miss changes, or the error of the context.
+// Wait returns after a change, once a quiet period or maxDelay is over. It returns an error if it may miss
+// changes, or the error of the context.
 func (w *Watcher) Wait(ctx context.Context) error {
 	w.mu.Lock()
 	err := w.err
@@ -140,23 +139,23 @@ func (w *Watcher) Wait(ctx context.Context) error {
 			if !ok {
 				return fsnotify.ErrClosed
 			}
-			if !w.isOf(event) {
+			if !w.isRelevant(event) {
 				continue
 			}
 		case err := <-w.notify.Errors:
-			if !errors.Is(err, fsnotify.ErrEventOverflow) { // too many events for the queue are changes
+			if !errors.Is(err, fsnotify.ErrEventOverflow) { // an overflow of the queue counts as a change
 				return fmt.Errorf("watch %s: %w", w.root, limitError(err))
 			}
 		}
-		done = time.After(pause)
+		done = time.After(quietPeriod)
 		if latest == nil {
-			latest = time.After(longest)
+			latest = time.After(maxDelay)
 		}
 	}
 }
 
-// isOf reports whether an event is about a watched path.
-func (w *Watcher) isOf(event fsnotify.Event) bool {
+// isRelevant reports whether an event is about a watched path.
+func (w *Watcher) isRelevant(event fsnotify.Event) bool {
 	inside, err := filepath.Rel(w.root, event.Name)
 	if err != nil || event.Name == "" {
 		return false
@@ -168,11 +167,11 @@ func (w *Watcher) isOf(event fsnotify.Event) bool {
 	return w.matters[name] || isListed
 }
 
-// limitError returns an error with what to do where the system allows no more watches.
+// limitError adds a hint to the error of a system limit on watches.
 func limitError(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w: too many folders are watched: raise fs.inotify.max_user_watches, as with `sudo sysctl fs.inotify.max_user_watches=524288`, or end other programs that watch", err)
+		return fmt.Errorf("%w: too many folders are watched: raise fs.inotify.max_user_watches, as with `sudo sysctl fs.inotify.max_user_watches=524288`, or end other programs that watch files", err)
 	case errors.Is(err, syscall.EMFILE):
 		return fmt.Errorf("%w: too many programs watch, or too many files are open: raise fs.inotify.max_user_instances, as with `sudo sysctl fs.inotify.max_user_instances=1024`, or `ulimit -n`", err)
 	}

@@ -39,11 +39,11 @@ func TestEventsThatMatter(t *testing.T) {
 		"a/b/.c.yaml.swp": false, "a/x": false, "b": false, "listed": true, "listed/x": true, "listed/x/y": false,
 	} {
 		event := fsnotify.Event{Name: filepath.Join(root, name), Op: fsnotify.Create}
-		if got := w.isOf(event); got != want {
+		if got := w.isRelevant(event); got != want {
 			t.Errorf("%q matters: %t", name, got)
 		}
 	}
-	if w.isOf(fsnotify.Event{Name: filepath.Join(root, "listed/x"), Op: fsnotify.Write}) {
+	if w.isRelevant(fsnotify.Event{Name: filepath.Join(root, "listed/x"), Op: fsnotify.Write}) {
 		t.Error("what is in a file matters to who lists its folder")
 	}
 }
@@ -102,7 +102,7 @@ func TestWaitEndsDuringEndlessChanges(t *testing.T) {
 	}
 }
 
-func TestLimitsSayWhatToRaise(t *testing.T) {
+func TestLimitErrorsNameTheSetting(t *testing.T) {
 	for errno, want := range map[syscall.Errno]string{syscall.ENOSPC: "fs.inotify.max_user_watches", syscall.EMFILE: "fs.inotify.max_user_instances"} {
 		err := limitError(errno)
 		if !errors.Is(err, errno) || !strings.Contains(err.Error(), want) {

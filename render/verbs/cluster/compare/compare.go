@@ -33,7 +33,7 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	for _, name := range names {
 		const isAskedFor = true
 		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
-		d.Environments = append(d.Environments, diff.Environment{Name: name, Problems: problems})
+		d.Environments = append(d.Environments, diff.EnvironmentDiff{Name: name, Problems: problems})
 		if rendering != nil {
 			renderings = append(renderings, rendering)
 		}
@@ -56,7 +56,7 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 
 // compareAll compares environments with one cluster. An object of one environment is never
 // reported as pruned from another.
-func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, renderings []*render.Rendering, progress func(environment, step string)) (compared []diff.Environment, err error) {
+func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, renderings []*render.Rendering, progress func(environment, step string)) (compared []diff.EnvironmentDiff, err error) {
 	known := map[manifest.ID]bool{}
 	for _, r := range renderings {
 		for _, o := range r.Objects {
@@ -86,14 +86,14 @@ type comparison struct {
 }
 
 // run plans a sync and lists the objects that it would prune.
-func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.Environment, error) {
+func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.EnvironmentDiff, error) {
 	readable, warnings := plan.DropEncrypted(objects, "it is not compared")
 	normalized, rendered := make([]manifest.Object, len(readable)), map[string]*unstructured.Unstructured{}
 	for i, o := range readable {
 		rendered[o.File] = o.Unstructured
 		normalized[i] = manifest.Object{Unstructured: o.DeepCopy(), File: o.File}
 		if err := normalize.Unstructured(normalized[i].Unstructured); err != nil {
-			return diff.Environment{}, fmt.Errorf("%s: %w", o.File, err)
+			return diff.EnvironmentDiff{}, fmt.Errorf("%s: %w", o.File, err)
 		}
 	}
 	p, problems, err := plan.New(ctx, c.Cluster, normalized, plan.Options{
@@ -102,9 +102,9 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.E
 	})
 	switch {
 	case err != nil:
-		return diff.Environment{}, err
+		return diff.EnvironmentDiff{}, err
 	case manifest.HasErrors(problems):
-		return diff.Environment{Name: c.environment, Problems: manifest.SortProblems(append(warnings, problems...))}, nil
+		return diff.EnvironmentDiff{Name: c.environment, Problems: manifest.SortProblems(append(warnings, problems...))}, nil
 	}
 	differences := make([]difference, len(p.Steps))
 	err = cluster.ForEach(ctx, len(p.Steps), func(ctx context.Context, i int) (err error) {
@@ -112,12 +112,12 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.E
 		return err
 	})
 	if err != nil {
-		return diff.Environment{}, err
+		return diff.EnvironmentDiff{}, err
 	}
 	c.progress("looking for objects that left git")
 	pruned, more, err := c.findPruned(ctx, p.Steps)
 	if err != nil {
-		return diff.Environment{}, err
+		return diff.EnvironmentDiff{}, err
 	}
 	e := c.changes(differences, pruned)
 	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(p.Steps), more))

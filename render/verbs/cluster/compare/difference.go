@@ -75,7 +75,7 @@ func syncCreatedOnce(s *plan.Step) (after *unstructured.Unstructured, notes []st
 }
 
 // changes presents differences and pruned objects as changes of the environment.
-func (c *comparison) changes(differences []difference, pruned []*prunedObject) diff.Environment {
+func (c *comparison) changes(differences []difference, pruned []*prunedObject) diff.EnvironmentDiff {
 	before, after := make([]manifest.Object, 0, len(differences)), make([]manifest.Object, 0, len(differences))
 	steps, notes := map[manifest.ID]*plan.Step{}, map[manifest.ID][]string{}
 	for _, d := range differences {

@@ -124,13 +124,13 @@ func renderedAs(name string, objects []*unstructured.Unstructured) *render.Rende
 }
 
 // compare compares an environment, named after the namespace, with the cluster.
-func (w *world) compare(text string) diff.Environment {
+func (w *world) compare(text string) diff.EnvironmentDiff {
 	w.Helper()
 	return w.compareAs("", text)
 }
 
 // compareAs compares as a user; the administrator if it is empty.
-func (w *world) compareAs(user, text string) diff.Environment {
+func (w *world) compareAs(user, text string) diff.EnvironmentDiff {
 	w.Helper()
 	config := unthrottled(server.Admin)
 	config.Impersonate.UserName = user
@@ -142,7 +142,7 @@ func (w *world) compareAs(user, text string) diff.Environment {
 }
 
 // wantNone expects neither differences nor problems.
-func (w *world) wantNone(e diff.Environment) {
+func (w *world) wantNone(e diff.EnvironmentDiff) {
 	w.Helper()
 	for _, c := range e.Changes {
 		w.Errorf("%s %s:\n%s", c.Action(), c.Object(), c.Unified())
@@ -154,7 +154,7 @@ func (w *world) wantNone(e diff.Environment) {
 
 // want expects changes and problems. Of a changed object, such as "changed ConfigMap a", the notes
 // and the signed lines of the diff follow.
-func (w *world) want(e diff.Environment, want ...string) {
+func (w *world) want(e diff.EnvironmentDiff, want ...string) {
 	w.Helper()
 	var got []string
 	for _, c := range e.Changes {
@@ -188,7 +188,7 @@ func withoutTime(line string) string {
 }
 
 // problemsOf returns the problems of an environment, a line each.
-func problemsOf(e diff.Environment) string {
+func problemsOf(e diff.EnvironmentDiff) string {
 	var lines strings.Builder
 	for _, p := range e.Problems {
 		lines.WriteString(p.String() + "\n")
@@ -196,7 +196,7 @@ func problemsOf(e diff.Environment) string {
 	return lines.String()
 }
 
-func hasErrors(e diff.Environment) bool { return manifest.HasErrors(e.Problems) }
+func hasErrors(e diff.EnvironmentDiff) bool { return manifest.HasErrors(e.Problems) }
 
 // mark sets a label or annotation, as Flux and Argo CD do on each of their objects.
 func mark(field, key, value string) func(*unstructured.Unstructured) {

@@ -1,7 +1,7 @@
-// Package health has what Argo CD and Flux are told of the health of objects that they sync.
+// Package health has health checks for Argo CD and Flux.
 //
-// An object of a kind that people write is healthy when its condition Ready is true, or when it
-// is in one of the HealthyPhases of its kind. It speaks for the Pods that it is rendered to.
+// A source object is healthy when its condition Ready is true, or in one of the HealthyPhases of its kind.
+// Its rendered Pods are always healthy.
 package health
 
 import (
@@ -15,41 +15,38 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Check is a health check of Argo CD, in Lua. A sync waits until what it applied is Healthy:
-// to answer Suspended, or nothing, would hold later waves and hooks.
+// Check is a health check of Argo CD, in Lua. A sync waits until applied objects are Healthy: any other
+// answer, such as Suspended, holds up later waves and hooks.
 type Check struct {
-	// Kind is the kind that it is for.
-	Kind schema.GroupKind
-	// Script is the check.
+	Kind   schema.GroupKind
 	Script string
 }
 
-// ArgoCD returns the checks for the kinds that people write.
+// ArgoCD returns the checks for the kinds of source objects.
 func ArgoCD(kinds *registry.Kinds) (checks []Check) {
 	for _, k := range kinds.All {
-		if !k.IsConverted() { // to another of the list
-			checks = append(checks, Check{k.GVK().GroupKind(), write("kind.lua", k.HealthyPhases())})
+		if !k.IsConverted() { // each kind once
+			checks = append(checks, Check{k.GVK().GroupKind(), execute("kind.lua", k.HealthyPhases())})
 		}
 	}
 	return checks
 }
 
-// Pod returns the check of Argo CD for Pods, which needs the library for strings; empty where no
-// kind that people write is rendered to Pods.
+// Pod returns Argo CD's check for Pods, which needs Lua's string library. It is empty if no kind is rendered
+// to Pods.
 func Pod(kinds *registry.Kinds) string {
 	if podKinds := renderedToPods(kinds); len(podKinds) > 0 {
-		return write("pod.lua", podKinds)
+		return execute("pod.lua", podKinds)
 	}
 	return ""
 }
 
-// Flux returns the list healthCheckExprs of a Kustomization, empty where kstatus says all.
+// Flux returns the healthCheckExprs of a Kustomization. They are empty if kstatus suffices.
 func Flux(kinds *registry.Kinds) string {
-	return write("flux.yaml", struct{ Kinds, PodKinds, Gated []kind.Kind }{kinds.All, renderedToPods(kinds), kinds.Gated().All})
+	return execute("flux.yaml", struct{ Kinds, PodKinds, Gated []kind.Kind }{kinds.All, renderedToPods(kinds), kinds.Gated().All})
 }
 
-// renderedToPods returns the kinds that are rendered to Pods. Pods that a Deployment or the like
-// makes are not Immutable.
+// renderedToPods returns the kinds that are rendered to Pods, but not to Deployments or other workloads.
 func renderedToPods(kinds *registry.Kinds) (podKinds []kind.Kind) {
 	for _, k := range kinds.All {
 		if pod := k.Child(schema.GroupKind{Kind: "Pod"}); !k.IsConverted() && pod != nil && pod.Immutable {
@@ -67,10 +64,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"join": strings.Join,
 }).ParseFS(files, "*"))
 
-func write(name string, data any) string {
+func execute(name string, data any) string {
 	var b strings.Builder
 	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
-		panic(err) // a mistake in a template
+		panic(err) // a bug in a template
 	}
 	return b.String()
 }

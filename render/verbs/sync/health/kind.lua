@@ -1,6 +1,6 @@
--- It is Healthy when all that its spec asks for is there{{if .}}, and in the phases {{join . " and "}}
--- whatever its conditions say{{end}}, and Degraded when a person has to act.
-local health = {status = "Progressing", message = "The controller has not looked at it yet"}
+-- Healthy when the condition Ready is true{{if .}}, and in the phases {{join . " and "}} regardless of
+-- conditions{{end}}. Degraded when the condition Stalled is true: a person must act.
+local health = {status = "Progressing", message = "Waiting for the controller"}
 local status = obj.status
 if status == nil or status.observedGeneration ~= obj.metadata.generation then
   return health

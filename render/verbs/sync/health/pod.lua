@@ -1,5 +1,5 @@
--- The Pod of {{any .}} is Healthy: that speaks for it. Any other Pod is what Argo CD
--- itself says, of which this is a copy: gitops-engine/pkg/health/health_pod.go.
+-- The Pod of {{any .}} is Healthy: its source object has the health. For any other Pod this
+-- is a copy of Argo CD's own check: gitops-engine/pkg/health/health_pod.go.
 local labels = obj.metadata.labels or {}
 local annotations = obj.metadata.annotations or {}
 local status = obj.status or {}
@@ -7,7 +7,7 @@ local containers = status.containerStatuses or {}
 
 {{- range .}}
 if labels["{{.Label}}"] ~= nil then
-  return {status = "Healthy", message = "The {{.GVK.Kind}} " .. labels["{{.Label}}"] .. " says how it is"}
+  return {status = "Healthy", message = "See {{.GVK.Kind}} " .. labels["{{.Label}}"]}
 end
 {{- end}}
 
