@@ -219,7 +219,7 @@ func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
 		return object["kind"] != nil
 	}
 	if items, ok := u.Object["items"].([]any); ok && slices.ContainsFunc(items, isObject) {
-		errs = append(errs, field.Forbidden(field.NewPath("items"), "are objects: write each as one of its own"))
+		errs = append(errs, field.Forbidden(field.NewPath("items"), "are objects: write each as a separate object"))
 	}
 	return errs
 }

@@ -77,7 +77,7 @@ func readEmbedded(kinds *registry.Kinds, kubernetes apiserver.Version) (all cust
 		defined, found := customKinds{}.define(manifest.Object{Unstructured: &unstructured.Unstructured{Object: content}}, kubernetes)
 		maps.Copy(all, defined)
 		for _, p := range found {
-			p.Message = fmt.Sprintf("in the CustomResourceDefinition that comes with this program for %s: %s", kinds.All[i].GVK().Kind, p.Message)
+			p.Message = fmt.Sprintf("in the CustomResourceDefinition of this program for %s: %s", kinds.All[i].GVK().Kind, p.Message)
 			problems = append(problems, p)
 		}
 	}
@@ -115,7 +115,7 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 		gvk := kindOf(definition, version)
 		kinds[gvk] = newCustomKind(definition, version, kubernetes)
 		if missing := kinds[gvk].missingFields(known[gvk]); len(missing) > 0 {
-			return nil, append(problems, problem.OfObject(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition that comes with this version of render, and patch that", strings.Join(missing, ", "))))
+			return nil, append(problems, problem.OfObject(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition of this version of render, and patch the copy", strings.Join(missing, ", "))))
 		}
 	}
 	return kinds, problems

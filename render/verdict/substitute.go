@@ -99,7 +99,7 @@ func (c *Checker) substitute(o manifest.Object) (substituted manifest.Object, pr
 	case err != nil && missing != nil:
 		return o, []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", missing, SubstituteAnnotation))}
 	case err != nil:
-		return o, []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is none, or the annotation %s: disabled", err, substituteLabel))}
+		return o, []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is not a variable, or the annotation %s: disabled", err, substituteLabel))}
 	case missing != nil:
 		problems = append(problems, problem.FromWarning(o, fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", missing, SubstituteAnnotation)))
 	}

@@ -82,7 +82,7 @@ func metadataOfServer(u *unstructured.Unstructured) (errs field.ErrorList) {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	for _, key := range []string{"managedFields", "resourceVersion", "uid"} {
 		if value := metadata[key]; value != nil && value != "" {
-			errs = append(errs, field.Forbidden(field.NewPath("metadata", key), "is for the API server to write, which refuses objects that bring their own: remove it"))
+			errs = append(errs, field.Forbidden(field.NewPath("metadata", key), "is set by the API server, which refuses any other value: remove it"))
 		}
 	}
 	return errs
@@ -205,7 +205,7 @@ func ruleErrors(content any, path []string) (errs field.ErrorList) {
 			at := append(slices.Clip(path), fmt.Sprintf("[%d]", i))
 			rule, isRule := decoding.At(item, []string{"rule"}).(string)
 			if isRule && path[len(path)-1] == "x-kubernetes-validations" && seen[rule] {
-				errs = append(errs, refused(at, "refuses a rule that is there twice: remove one"))
+				errs = append(errs, refused(at, "refuses a duplicate rule: remove one"))
 			}
 			seen[rule] = true
 			errs = append(errs, ruleErrors(item, at)...)

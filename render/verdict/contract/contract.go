@@ -24,7 +24,7 @@ func ReservedFields(kinds *registry.Kinds, o manifest.Object) []manifest.Problem
 	fields := contractFields(kinds, o, false)
 	errs := make(field.ErrorList, 0, len(fields))
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
-		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for what is rendered from "+kinds.String()+": remove it, and do not rename or move what was rendered"))
+		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for rendered objects of "+kinds.String()+": remove it, and do not rename or move rendered objects"))
 	}
 	return problem.FromErrors(o, errs)
 }
@@ -58,7 +58,7 @@ func Overridden(kinds *registry.Kinds, rendered, overridden []manifest.Object) (
 func addedSource(kinds *registry.Kinds, o manifest.Object) []manifest.Problem {
 	for _, kind := range kinds.All {
 		if kind.GVK().GroupKind() == o.GroupVersionKind().GroupKind() {
-			return []manifest.Problem{problem.OfObject(o, "an override adds it, and nothing would be rendered to it: write it in the environment itself")}
+			return []manifest.Problem{problem.OfObject(o, "an override adds it, too late to be rendered: write it in the environment itself")}
 		}
 	}
 	return nil

@@ -53,8 +53,8 @@ func rulesOf(namespace manifest.Object) (rules []rule, errs field.ErrorList) {
 	}
 	for _, r := range []rule{
 		{policy.Enforce, namespace, api.EnforceLevelLabel, "enforces"},
-		{policy.Warn, namespace, api.WarnLevelLabel, "has the API server warn of what violates"},
-		{policy.Audit, namespace, api.AuditLevelLabel, "has the audit log tell what violates"},
+		{policy.Warn, namespace, api.WarnLevelLabel, "warns about violations of"},
+		{policy.Audit, namespace, api.AuditLevelLabel, "audits violations of"},
 	} {
 		if _, ok := labels[r.label]; ok && r.Level != api.LevelPrivileged {
 			rules = append(rules, r)

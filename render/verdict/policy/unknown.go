@@ -103,13 +103,13 @@ func (e *evaluation) isNamespaceUnknown(r *request) bool {
 func (e *evaluation) doubt(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) string {
 	switch {
 	case !r.kind.IsDefined:
-		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, so its defaults are unknown", r.GetKind().Kind)
+		return fmt.Sprintf("the environment has no CustomResourceDefinition of %s, so its defaults are unknown", r.GetKind().Kind)
 	case p.Spec.ParamKind != nil && !p.params.isDefined:
-		return fmt.Sprintf("the environment does not bring the CustomResourceDefinition of %s, the kind of its parameters", p.Spec.ParamKind.Kind)
+		return fmt.Sprintf("the environment has no CustomResourceDefinition of %s, the kind of its parameters", p.Spec.ParamKind.Kind)
 	case p.exemptsUsers():
-		return "unless its match conditions spare the user who creates the object"
+		return "unless its match conditions exempt the user who creates the object"
 	case e.isNamespaceUnknown(r) && (selectsLabels(p.Spec.MatchConstraints) || selectsLabels(binding.Spec.MatchResources)):
-		return fmt.Sprintf("the environment does not bring Namespace %s, so its labels are unknown", r.GetNamespace())
+		return fmt.Sprintf("the environment has no Namespace %s, so its labels are unknown", r.GetNamespace())
 	}
 	return ""
 }

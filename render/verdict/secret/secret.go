@@ -23,8 +23,8 @@ const PublicAnnotation = "gatehouse.example.com/public-because"
 const decryptAnnotation = "kustomize.toolkit.fluxcd.io/decrypt"
 
 const (
-	readableByAll   = `the values of a Secret would be in git for all to read: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret instead; where all may read them, say why in the annotation ` + PublicAnnotation + `; delete one from a base by a patch ("$patch: delete")`
-	besideReference = `has text beside a reference, which would be in git for all to read, as would the default in ${NAME:=default}: keep all of the value where the reference leads or, where all may read the text, say why in the annotation ` + PublicAnnotation
+	readableByAll   = `all could read the values of this Secret in git: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret; if all may read them, explain why in the annotation ` + PublicAnnotation + `; delete a Secret of a base by a patch ("$patch: delete")`
+	besideReference = `has plain text beside a reference, like the default in ${NAME:=default}: keep the whole value behind the reference or, if all may read the text, explain why in the annotation ` + PublicAnnotation
 	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
 	encryptedText   = "Flux decrypts no files in stringData: write this in data, in base64"
 	annotatedValues = "may have the values of the Secret: remove it"
@@ -62,7 +62,7 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 	}
 	annotations := secret.GetAnnotations()
 	if _, isUnexplained := annotations[PublicAnnotation]; isUnexplained {
-		errs = append(errs, field.Required(annotationPath(PublicAnnotation), "say why all may read the values"))
+		errs = append(errs, field.Required(annotationPath(PublicAnnotation), "explain why all may read the values"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if manifest.MayHoldSecret(key, annotations[key]) {
