@@ -1,5 +1,5 @@
 // Package secret keeps the values of Secrets out of git. Each value must be empty, encrypted by
-// SOPS, or a reference to a value elsewhere; or an annotation says why all may read it.
+// SOPS, or a reference to a value elsewhere. An annotation makes exceptions for public Secrets.
 package secret
 
 import (
@@ -30,7 +30,7 @@ const (
 	annotatedValues = "may have the values of the Secret: remove it"
 )
 
-// placeholders are valid values for a Secret of any type, by the field they are written in.
+// placeholders are values that are valid in a Secret of any type, by field.
 var placeholders = map[string]string{"data": base64.StdEncoding.EncodeToString([]byte("{}")), "stringData": "{}"}
 
 // Is reports whether an object without a CustomResourceDefinition is a Secret. An object of kind
@@ -45,7 +45,7 @@ func hasValues(secret *unstructured.Unstructured) bool {
 	for name := range placeholders {
 		values, _ := secret.Object[name].(map[string]any)
 		for _, value := range values {
-			if value != nil && value != "" {
+			if !isEmpty(value) {
 				return true
 			}
 		}
@@ -53,9 +53,9 @@ func hasValues(secret *unstructured.Unstructured) bool {
 	return false
 }
 
-// Check returns a Secret as a cluster gets it, without the metadata of SOPS and with placeholders
-// for all values, and the errors of values that all may read in git or that stay encrypted in the
-// cluster. Public Secrets stay as they are.
+// Check returns the errors of values that are readable in git, or stay encrypted in the cluster. It
+// also returns the Secret as a cluster gets it: without the metadata of SOPS, and with placeholders
+// for all values. Public Secrets stay unchanged.
 func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructured, errs field.ErrorList) {
 	if isPublic(secret) {
 		return secret, nil
@@ -91,8 +91,8 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 	return decrypted, errs
 }
 
-// decrypt puts placeholders in the place of the values in a field of a Secret. Values that are not
-// text are errors: of the API server, unless they are exposed.
+// decrypt replaces the values in a field of a Secret with placeholders. It leaves values that are not
+// text to the API server, unless they have an error already.
 func decrypt(secret *unstructured.Unstructured, name string, isExposed bool) {
 	values, isMapping := secret.Object[name].(map[string]any)
 	if !isMapping && isExposed {
@@ -126,8 +126,7 @@ func annotationPath(key string) *field.Path { return field.NewPath("metadata", "
 
 func isEmpty(value any) bool { return value == nil || value == "" }
 
-// exposed returns the errors of the values in a field of a Secret: one for all of them where they
-// have the same cause.
+// exposed returns the errors of the values in a field of a Secret, or one error with a common cause.
 func exposed(secret *unstructured.Unstructured, name string) (errs field.ErrorList) {
 	path := field.NewPath(name)
 	values, isMapping := secret.Object[name].(map[string]any)
