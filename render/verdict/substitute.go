@@ -19,7 +19,7 @@ import (
 // A Kustomization of Flux with postBuild replaces ${NAME} in each object before it applies it. The
 // substituted object is judged; the rendered object keeps ${NAME}.
 
-// SubstituteAnnotation, on the kustomization of an environment, says that Flux substitutes variables.
+// SubstituteAnnotation is on the kustomization of an environment if Flux substitutes variables there.
 // Its value is a file of ConfigMaps with the values, or UnknownValues.
 const SubstituteAnnotation = "gatehouse.example.com/substitute"
 
