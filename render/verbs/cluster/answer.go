@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	ssaerrors "github.com/fluxcd/pkg/ssa/errors"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,10 +41,6 @@ func Explain(o manifest.Object, err error) (problems []manifest.Problem) {
 // Messages returns the meaning of an answer of the API server with its remedy. A conflict has a
 // message for each field of another manager.
 func Messages(err error) (messages []string) {
-	var dryRun *ssaerrors.DryRunErr
-	if errors.As(err, &dryRun) {
-		err = dryRun.Unwrap() // callers name the object
-	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, cause := range status.Status().Details.Causes {

@@ -74,8 +74,7 @@ type run struct {
 	keepStartedPods bool
 	inventory       *inventory.Inventory
 	others          map[manifest.ID]string // the environments of objects in other inventories
-	isTakeover      bool                   // another run has not ended, as far as the inventory says
-	hasBegun        bool
+	hasBegun        bool                   // to write
 }
 
 func newRun(ctx context.Context, c *cluster.Cluster, options Options) (*run, error) {
@@ -83,7 +82,7 @@ func newRun(ctx context.Context, c *cluster.Cluster, options Options) (*run, err
 	if err != nil {
 		return nil, cluster.WithRemedy(err)
 	}
-	return &run{Options: options, cluster: c, inventory: own, others: others, isTakeover: own.IsUnfinished()}, nil
+	return &run{Options: options, cluster: c, inventory: own, others: others}, nil
 }
 
 // begin adds objects to the inventory and claims it, before the first write of the run.
@@ -164,11 +163,11 @@ func labelNamespaces(objects []manifest.Object) {
 
 // carryOut applies and prunes. Its problems are the reasons why it stopped halfway.
 func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) ([]manifest.Problem, error) {
-	ids := p.IDs()
+	ids, isTakeover := p.IDs(), r.inventory.IsUnfinished()
 	if err := r.begin(ctx, ids); err != nil {
 		return nil, err
 	}
-	if r.isTakeover {
+	if isTakeover {
 		if problems, err := p.JudgeAll(ctx); err != nil || len(problems) > 0 {
 			return problems, cluster.WithRemedy(err)
 		}

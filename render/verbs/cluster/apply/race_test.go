@@ -94,7 +94,6 @@ func TestKilledRunLosesNothing(t *testing.T) {
 // other run fails.
 func TestSimultaneousRunsLeaveNoMixture(t *testing.T) {
 	w := newWorld(t)
-	w.mustApply(namespace)
 	texts := []string{namespace + configMapRange(0, 30, "a"), namespace + configMapRange(20, 50, "b")}
 	for round := range 5 {
 		var wg sync.WaitGroup

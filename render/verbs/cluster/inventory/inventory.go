@@ -42,7 +42,9 @@ const (
 	runAnnotation        = "gatehouse.example.com/run" // of a run that has not ended
 )
 
-var labels = map[string]string{"app.kubernetes.io/managed-by": "gatehouse"}
+const managedBy = "app.kubernetes.io/managed-by"
+
+var labels = map[string]string{managedBy: "gatehouse"}
 
 // Inventory lists the objects of one environment in a cluster.
 type Inventory struct {
@@ -53,6 +55,7 @@ type Inventory struct {
 
 	client    client.Client
 	configMap *corev1.ConfigMap // without a resourceVersion until the cluster has it
+	run       string            // the mark of this run
 }
 
 // List returns the inventories of a cluster.
@@ -85,7 +88,7 @@ func Open(ctx context.Context, c client.Client, environment, repository string) 
 		return nil, nil, err
 	}
 	own = &Inventory{IDs: map[manifest.ID]bool{}, client: c}
-	own.configMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: owner.Manager(environment), Labels: labels}}
+	own.configMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: owner.Manager(environment), Labels: maps.Clone(labels)}}
 	others = map[manifest.ID]string{}
 	for _, i := range inventories {
 		if i.Environment() == environment {
@@ -126,7 +129,8 @@ func (i *Inventory) IsUnfinished() bool { return i.configMap.Annotations[runAnno
 func (i *Inventory) Begin(ctx context.Context, ids map[manifest.ID]bool) error {
 	union := maps.Clone(i.IDs)
 	maps.Copy(union, ids)
-	metav1.SetMetaDataAnnotation(&i.configMap.ObjectMeta, runAnnotation, newRunID())
+	i.run = newRunID()
+	metav1.SetMetaDataAnnotation(&i.configMap.ObjectMeta, runAnnotation, i.run)
 	return i.write(ctx, union)
 }
 
@@ -153,15 +157,13 @@ func (i *Inventory) explain(ctx context.Context, verb string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return cmp.Or(i.Check(ctx), err)
-	case apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("ConfigMap %s/%s has the name of the inventory and lacks the label app.kubernetes.io/managed-by: gatehouse: rename or delete it", Namespace, i.configMap.Name)
 	}
 	return fmt.Errorf("%s inventory: %w", verb, err)
 }
 
-// Check returns an error if another run changed the inventory.
+// Check returns an error if the mark in the inventory is not this run's.
 func (i *Inventory) Check(ctx context.Context) error {
 	now := &metav1.PartialObjectMetadata{}
 	now.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
@@ -169,7 +171,9 @@ func (i *Inventory) Check(ctx context.Context) error {
 	switch {
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("get inventory: %w", err)
-	case err == nil && now.ResourceVersion == i.configMap.ResourceVersion:
+	case err == nil && now.Labels[managedBy] != labels[managedBy]:
+		return fmt.Errorf("ConfigMap %s/%s has the name of the inventory and lacks the label %s: %s: rename or delete it", Namespace, i.configMap.Name, managedBy, labels[managedBy])
+	case err == nil && now.Annotations[runAnnotation] == i.run:
 		return nil
 	}
 	other := cmp.Or(kind.Visible(now.Annotations[runAnnotation]), "another run")

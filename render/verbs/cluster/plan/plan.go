@@ -23,9 +23,6 @@ import (
 // CreatedOnce is the annotation of objects that are created and never changed: the Pods of Ats.
 var CreatedOnce = map[string]string{owner.FluxDomain + "/ssa": "IfNotPresent"}
 
-// Action is the effect of applying an object.
-type Action = ssa.Action
-
 // Options say how objects would be applied.
 type Options struct {
 	Progress func(step string)
@@ -59,7 +56,7 @@ type Step struct {
 	manifest.Object
 	Live   *unstructured.Unstructured // nil if the cluster lacks the object
 	DryRun *unstructured.Unstructured // the dry-run result; nil if deferred
-	Action Action
+	Action ssa.Action
 	// Deferred is the reason why the API server cannot judge the object before others are
 	// applied; nil once it has.
 	Deferred error
@@ -163,6 +160,19 @@ func (p *Plan) judge(ctx context.Context, s *Step) error {
 		s.problems = cluster.Explain(s.Object, err)
 	}
 	return nil
+}
+
+// DropEncrypted returns the objects that SOPS has not encrypted, and a warning for each other
+// object that names the consequence.
+func DropEncrypted(objects []manifest.Object, consequence string) (readable []manifest.Object, warnings []manifest.Problem) {
+	for _, o := range objects {
+		if manifest.IsEncrypted(o.Unstructured) {
+			warnings = append(warnings, manifest.Problem{File: o.File, Object: o.String(), Message: "SOPS encrypted it, and " + consequence, Warning: true})
+		} else {
+			readable = append(readable, o)
+		}
+	}
+	return readable, warnings
 }
 
 // IsPending reports whether there is a step that has yet to change its object.
