@@ -87,15 +87,14 @@ func newRun(ctx context.Context, c *cluster.Cluster, options Options) (*run, err
 
 // begin adds objects to the inventory and claims it, before the first write of the run.
 func (r *run) begin(ctx context.Context, ids map[manifest.ID]bool) error {
-	if err := r.inventory.Begin(ctx, ids); err != nil {
-		return cluster.WithRemedy(err)
-	}
-	r.hasBegun = true
-	return nil
+	err := r.inventory.Begin(ctx, ids)
+	r.hasBegun = err == nil
+	return err
 }
 
 // end adds advice to the error of a run, or to its interruption.
 func (r *run) end(ctx context.Context, err error) error {
+	err = cluster.WithRemedy(err)
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
 		return fmt.Errorf("interrupted (%w): changes made so far stay: run this again to complete it", cause)
@@ -131,11 +130,11 @@ func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]*awaited,
 		Refuse:  func(s *plan.Step) string { return plan.RefuseForeign(r.Environment, r.others, s) },
 	})
 	if err != nil {
-		return nil, nil, cluster.WithRemedy(err)
+		return nil, nil, err
 	}
 	removals, err := r.planRemovals(ctx, p.IDs())
 	if err != nil {
-		return nil, nil, cluster.WithRemedy(err)
+		return nil, nil, err
 	}
 	switch all := slices.Concat(problems, problemsOf(removals)); {
 	case manifest.HasErrors(all):
@@ -169,7 +168,7 @@ func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) (
 	}
 	if isTakeover {
 		if problems, err := p.JudgeAll(ctx); err != nil || len(problems) > 0 {
-			return problems, cluster.WithRemedy(err)
+			return problems, err
 		}
 	}
 	if problems, err := r.applyPlan(ctx, p); err != nil || len(problems) > 0 {

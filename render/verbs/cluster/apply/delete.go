@@ -25,7 +25,7 @@ func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]manifes
 func (r *run) delete(ctx context.Context) ([]manifest.Problem, error) {
 	removals, err := r.planRemovals(ctx, nil)
 	if err != nil {
-		return nil, cluster.WithRemedy(err)
+		return nil, err
 	}
 	switch problems := problemsOf(removals); {
 	case manifest.HasErrors(problems):

@@ -40,7 +40,7 @@ func (r *run) applyPlan(ctx context.Context, p *plan.Plan) (problems []manifest.
 	err = utilwait.PollUntilContextTimeout(ctx, settlingInterval, min(settlingTime, r.Timeout), immediately, func(context.Context) (isOver bool, err error) {
 		_, deferred := splitDeferred(rest)
 		if problems, err = p.Judge(ctx, deferred); err != nil || len(problems) > 0 {
-			return true, cluster.WithRemedy(err)
+			return true, err
 		}
 		ready, deferred := splitDeferred(rest)
 		rest = deferred
