@@ -3,10 +3,12 @@ package controller
 import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/controller/setup"
 )
 
-// clientConfig lets many Ats that are due together be opened as fast as the API
-// server takes it: its own priority and fairness is the limit.
+// clientConfig returns a configuration without a rate limit: the API server's priority and fairness
+// limits how fast many Ats of one instant open.
 func clientConfig(cfg *rest.Config, as string) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	if as != "" {
@@ -17,12 +19,13 @@ func clientConfig(cfg *rest.Config, as string) *rest.Config {
 	return cfg
 }
 
-// newClient returns a client whose requests go over HTTP/1.1, each of those at one
-// time on a connection of its own: a thousand gates open in two thirds of the time
-// that they take on the one connection of HTTP/2. Watches stay with HTTP/2, which
-// notices when its connection is dead.
+// newClient returns a client whose requests end after setup.RequestTimeout. It uses HTTP/1.1, so that
+// simultaneous requests have connections of their own: a thousand gates open in two thirds of the
+// time that they take on the one connection of HTTP/2. Watches stay with HTTP/2, which notices when
+// its connection is dead.
 func newClient(cfg *rest.Config, options client.Options) (client.Client, error) {
 	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = setup.RequestTimeout
 	cfg.NextProtos = []string{"http/1.1"}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err != nil {

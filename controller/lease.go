@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"example.com/gatehouse/controller/setup"
 )
 
 // leaseDuration is how long after a leader last renewed its lease another one may be
@@ -24,7 +26,7 @@ type lease struct {
 func (l *lease) watch(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
+		return setup.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			sent := time.Now()
 			response, err := next.RoundTrip(request)
 			isWrite := request.Method == http.MethodPut || request.Method == http.MethodPost
@@ -42,7 +44,3 @@ func (l *lease) isFresh() bool {
 	renewed := l.renewed.Load()
 	return renewed != nil && time.Since(*renewed) < leaseDuration
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }

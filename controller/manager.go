@@ -2,17 +2,20 @@
 package controller
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -37,7 +40,8 @@ func New(cfg *rest.Config, controllers []setup.Controller, options Options, chan
 	if err != nil {
 		return nil, err
 	}
-	lease, watches := &lease{}, &watches{failing: map[*toolscache.Reflector]failure{}}
+	clock, lease, watches := &setup.Clock{}, &lease{}, &watches{failing: map[*toolscache.Reflector]failure{}}
+	cfg = clock.Watch(cfg)
 	managerOptions := managerOptions(scheme, controllers, options)
 	managerOptions.Cache.DefaultWatchErrorHandler = watches.handleError
 	managerOptions.LeaderElectionConfig = lease.watch(cfg)
@@ -49,9 +53,17 @@ func New(cfg *rest.Config, controllers []setup.Controller, options Options, chan
 		return nil, err
 	}
 	watches.cache = mgr.GetCache()
+	live, err := newClient(cfg, client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(clockRunner{clock, cfg}); err != nil {
+		return nil, err
+	}
 	err = setup.AddTo(mgr, setup.Options{
 		Namespaces: options.Namespaces, Grace: options.Grace,
 		IsFresh: func() bool { return !options.LeaderElect || lease.isFresh() },
+		Clock:   clock, Live: live, Concurrency: options.Concurrency,
 	}, controllers)
 	if err != nil {
 		return nil, err
@@ -59,7 +71,32 @@ func New(cfg *rest.Config, controllers []setup.Controller, options Options, chan
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
 	}
+	if err := mgr.AddReadyzCheck("clock", clock.Check); err != nil {
+		return nil, err
+	}
 	return mgr, mgr.AddReadyzCheck("caches", watches.check)
+}
+
+// clockRunner runs the clock of the API server in a manager, on every replica.
+type clockRunner struct {
+	clock  *setup.Clock
+	config *rest.Config
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (clockRunner) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (c clockRunner) Start(ctx context.Context) error {
+	server, err := discovery.NewDiscoveryClientForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	return c.clock.Run(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, setup.RequestTimeout)
+		defer cancel()
+		return server.RESTClient().Get().AbsPath("/version").Do(ctx).Error()
+	})
 }
 
 func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, options Options) ctrl.Options {
@@ -69,7 +106,6 @@ func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, opti
 		NewCache:  setup.NewCache(controllers),
 		Cache:     cache.Options{DefaultNamespaces: namespaces(options.Namespaces)},
 		Controller: config.Controller{
-			MaxConcurrentReconciles: options.Concurrency,
 			// A replica that takes over knows every object already.
 			EnableWarmup: ptr.To(true),
 		},

@@ -21,7 +21,7 @@ type Options struct {
 	Namespaces []string
 	// As is the user to impersonate; empty for that of the configuration.
 	As string
-	// Concurrency is how many objects of a kind are reconciled at a time.
+	// Concurrency is how many objects of one kind and namespace are reconciled at a time.
 	Concurrency int
 	// Grace is for how long what was rendered from a spec may be missing before its
 	// object is stalled.

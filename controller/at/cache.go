@@ -1,9 +1,11 @@
 package at
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/setup"
@@ -11,8 +13,8 @@ import (
 	kindat "example.com/gatehouse/kind/at"
 )
 
-// trimAt keeps of an At what decisions are made from, whatever the size of its spec. The
-// digests of the spec come in the place of its annotations.
+// trimAt reduces an At to the fields that decisions use, and to the conditions that Gatehouse owns.
+// One annotation holds the digests of its spec.
 func trimAt(at *cnatv1alpha1.At) {
 	meta := setup.Identity(at)
 	meta.Annotations = map[string]string{kind.DigestAnnotation: strings.Join(kindat.Digests(at.Spec), " ")}
@@ -25,6 +27,9 @@ func trimAt(at *cnatv1alpha1.At) {
 		Suspend:                 at.Spec.Suspend,
 		StartingDeadlineSeconds: at.Spec.StartingDeadlineSeconds,
 	}
+	at.Status.Conditions = slices.DeleteFunc(at.Status.Conditions, func(c metav1.Condition) bool {
+		return !slices.Contains(conditionTypes, c.Type)
+	})
 }
 
 // digests returns the digests that a run or a Pod of an At may have, which is trimmed: first that

@@ -25,13 +25,3 @@ func TestWatchClock(t *testing.T) {
 		t.Errorf("noticed with %v readings to come, want those of the two steps forward, 4 and 0", stepped)
 	}
 }
-
-func TestClocksRunTogether(t *testing.T) {
-	read := newClockReader()
-	wall, elapsed := read()
-	time.Sleep(20 * time.Millisecond)
-	laterWall, laterElapsed := read()
-	if drift := laterWall.Sub(wall) - (laterElapsed - elapsed); drift.Abs() > clockTolerance {
-		t.Errorf("drift of %s", drift)
-	}
-}

@@ -84,16 +84,18 @@ func (c cluster) servePatch(q *request) (cluster, answer, error) {
 	}
 	if q.verb == hold {
 		if pod.Annotations[kind.HeldAnnotation] == q.holdsVersion {
-			return c, answer{}, nil
+			return c, answer{pod: pod}, nil
 		}
-		return c.withPod(pod, func(pod *corev1.Pod) {
+		c = c.withPod(pod, func(pod *corev1.Pod) {
 			pod.Annotations = maps.Clone(pod.Annotations)
 			pod.Annotations[kind.HeldAnnotation] = q.holdsVersion
-		}), answer{}, nil
+		})
+		return c, answer{pod: c.pod(q.name)}, nil
 	}
 	h, err := c.opened(q, pod)
 	c.history = h
-	return c.withPod(pod, open), answer{}, err
+	c = c.withPod(pod, open)
+	return c, answer{pod: c.pod(q.name)}, err
 }
 
 func (q *request) matches(uid types.UID, version string) bool {
@@ -207,3 +209,11 @@ func renderedPod(spec cnatv1alpha1.AtSpec, version int, now time.Time) *corev1.P
 }
 
 var renderedPods = map[string]*corev1.Pod{} // by digest
+
+// statusOfAt returns the status of the At; an empty one while there is none.
+func (c cluster) statusOfAt() cnatv1alpha1.AtStatus {
+	if c.at == nil {
+		return cnatv1alpha1.AtStatus{}
+	}
+	return c.at.Status
+}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
@@ -26,7 +27,7 @@ type Decision struct {
 	Status cnatv1alpha1.AtStatus
 	// Claim reports whether Status puts the start of a Pod on record.
 	Claim bool
-	// Open is the Pod whose gate is to be opened now. Its start is on record.
+	// Open is the Pod whose recorded start is to happen at Due.
 	Open *corev1.Pod
 
 	// Due is the instant of the schedule.
@@ -81,7 +82,7 @@ func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
 		return s.keepStatus()
 	case slices.ContainsFunc(s.ran, s.isCurrent):
 		return s.refuseRerun()
-	case s.mayHaveStarted() && s.findPod(s.run) == nil:
+	case s.mayHaveStarted() && s.runPod() == nil:
 		return s.failLost()
 	case invalid != nil:
 		return s.rejectSchedule(invalid)
@@ -90,7 +91,7 @@ func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
 	case s.deadlinePassed():
 		return s.failMissed()
 	case isClaimed(s.run):
-		return s.open(s.findPod(s.run))
+		return s.open(s.runPod())
 	case len(candidates) == 0:
 		return s.awaitPod()
 	case len(candidates) > 1:
@@ -163,7 +164,7 @@ func (s *snapshot) mayHaveStarted() bool {
 // whichever of this spec has no gate unless that of the run may have been it. An At that
 // was deleted and created again finds its Pod so.
 func (s *snapshot) startedPod() *corev1.Pod {
-	pod := s.findPod(s.run)
+	pod := s.runPod()
 	switch {
 	case pod != nil && !isGated(pod):
 		return pod
@@ -171,7 +172,7 @@ func (s *snapshot) startedPod() *corev1.Pod {
 		return nil
 	}
 	for i := range s.pods {
-		if s.isRendered(&s.pods[i]) && s.isCurrent(digestOfPod(&s.pods[i])) && !isGated(&s.pods[i]) {
+		if isRendered(&s.pods[i], s.at) && s.isCurrent(digestOfPod(&s.pods[i])) && !isGated(&s.pods[i]) {
 			return &s.pods[i]
 		}
 	}
@@ -185,7 +186,7 @@ func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 	if last == nil || !isClaimed(*last) || last.FinishedTime != nil {
 		return nil
 	}
-	pod := s.findPod(*last)
+	pod := s.findPod(last.PodUID)
 	if pod == nil || !isGated(pod) {
 		return nil
 	}
@@ -214,7 +215,7 @@ func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
 		digest := digestOfPod(pod)
 		isOnRecord := s.hasRan(digest) || s.isCurrent(digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
 		// Whoever creates a Pod may annotate it with whatever is long.
-		if s.isRendered(pod) && !isGated(pod) && registry.IsDigest(digest) && !isOnRecord {
+		if isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && !isOnRecord {
 			s.remember(digest, s.now)
 		}
 	}
@@ -231,29 +232,39 @@ func mayHaveRun(status cnatv1alpha1.AtStatus) bool {
 func (s *snapshot) candidates() (candidates []*corev1.Pod) {
 	for i := range s.pods {
 		pod := &s.pods[i]
-		isArmed := pod.UID == s.run.PodUID // an earlier version armed Pods of any name
-		if (isArmed || s.isRendered(pod) && s.isCurrent(digestOfPod(pod))) && isGated(pod) && pod.DeletionTimestamp == nil {
+		if isRendered(pod, s.at) && s.isCurrent(digestOfPod(pod)) && isGated(pod) && pod.DeletionTimestamp == nil {
 			candidates = append(candidates, pod)
 		}
 	}
 	return candidates
 }
 
-// findPod returns the Pod of a run; nil where it is gone or none was armed.
-func (s *snapshot) findPod(run cnatv1alpha1.AtRun) *corev1.Pod {
-	i := slices.IndexFunc(s.pods, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
-	if run.PodUID == "" || i < 0 {
+// runPod returns the armed Pod of the current spec, or nil. A status may name any Pod, so the Pod
+// has to be of this spec.
+func (s *snapshot) runPod() *corev1.Pod {
+	pod := s.findPod(s.run.PodUID)
+	if pod == nil || !s.isCurrent(digestOfPod(pod)) {
 		return nil
 	}
-	return &s.pods[i]
+	return pod
 }
 
-// isRendered reports whether a Pod has the form of one that was rendered from the At.
-// Labels and annotations alone would let whoever may write the template of a Deployment
-// or a Job pass off a Pod for it. Such a Pod has an owner, and generateName still says
-// so when it was orphaned.
-func (s *snapshot) isRendered(pod *corev1.Pod) bool {
-	return len(pod.OwnerReferences) == 0 && pod.GenerateName == "" && registry.IsHashName(pod.Name, s.at.Name)
+// findPod returns the rendered Pod of a UID, or nil.
+func (s *snapshot) findPod(uid types.UID) *corev1.Pod {
+	for i := range s.pods {
+		if pod := &s.pods[i]; pod.UID == uid && isRendered(pod, s.at) {
+			return pod
+		}
+	}
+	return nil
+}
+
+// isRendered reports whether a Pod has the label and the form of a Pod that was rendered from an At.
+// The label alone would admit the Pods of a Deployment or a Job with that label in its template:
+// such a Pod has an owner, and keeps its generateName when it is orphaned.
+func isRendered(pod *corev1.Pod, at *cnatv1alpha1.At) bool {
+	return pod.Labels[kindat.Label] == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == "" &&
+		registry.IsHashName(pod.Name, at.Name)
 }
 
 // deadline returns the last instant at which the command may start; zero for none.

@@ -50,6 +50,10 @@ func podName(uid types.UID) string { return "at-" + strings.Repeat(string(uid), 
 
 func named(name string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Name = name } }
 
+func labeled(at string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Labels[kindat.Label] = at }
+}
+
 func owned(pod *corev1.Pod) {
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "at", UID: "job"}}
 }
@@ -169,39 +173,44 @@ func TestDecide(t *testing.T) {
 		"a Pod that a StatefulSet left":                 {at: newAt(), pods: pods{podFor(plain, "a", generated)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
 		"a Pod of another name":                         {at: newAt(), pods: pods{podFor(plain, "a", named("at-0"))}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
 		"a Pod of a Job, of another spec":               {at: newAt(), pods: pods{podFor(other, "a", owned), podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
-		"armed before its name counted, due":            {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", named("at"))}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"recorded before its owner counted":             {at: newAt(withRun(running, "a")), pods: pods{podFor(plain, "a", owned, ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"armed, due, a Pod of a Job runs":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", owned, open)}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed a Pod of another name, due":              {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", named("at"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed a Pod of another At, due":                {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed a Pod of another spec, due":              {at: newAt(withRun(pending, "a")), pods: pods{podFor(other, "a")}, now: due, phase: pending, reason: ReasonRenderingStale, wake: due.Add(time.Minute)},
+		"recorded a Pod of another At":                  {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"recorded a Pod of another spec":                {at: newAt(claimed("a")), pods: pods{podFor(other, "a")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"recorded a Pod of a Job":                       {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", owned, ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"recorded a Pod of another At, edited":          {at: newAt(claimed("a"), edited), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed, due, a Pod of a Job runs":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", owned, open)}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"no Pod and a deadline":                         {at: newAt(deadline(5)), now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(5*time.Second + 1)},
 		"a Pod":                                         {at: newAt(), pods: pods{podFor(plain, "a")}, now: early, phase: pending, reason: ReasonArmed, run: "a", wake: due},
 		"a Pod that is going":                           {at: newAt(), pods: pods{podFor(plain, "a", going)}, now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
 		"two Pods":                                      {at: newAt(), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: early, phase: pending, reason: ReasonPodAmbiguous, wake: early.Add(time.Minute)},
-		"a Pod, late":                                   {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"a Pod, late":                                   {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, a nanosecond early":                     {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"armed, due":                                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due":                                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, a zone since, a nanosecond early":       {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"armed, a zone since, due":                      {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, a zone since, due":                      {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, due, beside an older one":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, phase: pending, reason: ReasonPodAmbiguous, run: "a", wake: due.Add(time.Minute)},
-		"armed, due, at the deadline":                   {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, at the deadline":                   {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, due, past the deadline":                 {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
 		"no Pod, past the deadline":                     {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
-		"armed, due, at the longest deadline":           {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000 * time.Second), open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"armed, due, before a deadline beyond time":     {at: newAt(withRun(pending, "a"), deadline(math.MaxInt64)), pods: pods{podFor(plain, "a")}, now: late, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, at the longest deadline":           {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000 * time.Second), claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, before a deadline beyond time":     {at: newAt(withRun(pending, "a"), deadline(math.MaxInt64)), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"armed, due, past the longest deadline":         {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
 		"restored, armed, its Pod is not, in time":      {at: newAt(withRun(pending, "a"), deadline(5), restored), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
 		"restored without status, its Pod open, late":   {at: newAt(deadline(5)), pods: pods{podFor(plain, "b", open)}, now: late, phase: running, reason: ReasonRunning, run: "b"},
 		"armed, due, the Pod is going":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", going)}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
 		"armed, due, suspended":                         {at: newAt(withRun(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
 		"armed, due, suspended, a deadline":             {at: newAt(withRun(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
-		"armed, due, resumed":                           {at: newAt(withRun(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, resumed":                           {at: newAt(withRun(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"the armed Pod is gone, early":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
 		"the armed Pod is gone, early, no other":        {at: newAt(withRun(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
-		"the armed Pod is gone, due":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, open: "b", claim: true, phase: running, reason: ReasonRunning, run: "b"},
+		"the armed Pod is gone, due":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "b"},
 		"the armed Pod is gone, suspended":              {at: newAt(withRun(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
 		"opened, not recorded":                          {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
 		"opened by somebody, early":                     {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: done, reason: ReasonOpenedEarly, run: "a"},
 		"another Pod of this spec runs":                 {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
-		"a Pod of another spec runs":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"a Pod of another spec runs":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 		"recorded, the cache lags":                      {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", phase: running, run: "a"},
 		"running, the Pod is gone":                      {at: newAt(claimed("a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
 		"running, suspended":                            {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
@@ -218,7 +227,7 @@ func TestDecide(t *testing.T) {
 		"invalid, armed, and the Pod is gone":           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a")), now: due, phase: pending, reason: ReasonInvalidSchedule},
 		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
 		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
-		"claimed, before it is due":                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: early, phase: running, run: "a", wake: due},
+		"claimed, before it is due":                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: early, open: "a", phase: running, run: "a"},
 		"claimed, suspended":                            {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonSuspended, run: "a"},
 		"claimed, past the deadline":                    {at: newAt(claimed("a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: late, hold: "a", phase: done, reason: ReasonDeadlineMissed, run: "a"},
 		"claimed, the Pod is going":                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", going)}, now: due, hold: "a", phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
@@ -227,7 +236,7 @@ func TestDecide(t *testing.T) {
 		"done by another Pod, with its start on record": {at: newAt(claimed("a"), func(at *cnatv1alpha1.At) { at.Status.Phase = done }), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, hold: "a", phase: done, run: "a"},
 		"claimed, beside another Pod":                   {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, open: "a", phase: running, run: "a"},
 		"due by what is forgotten":                      {at: newAt(forgotten(due)), pods: pods{podFor(plain, "a")}, now: due, phase: done, reason: ReasonMayHaveRun},
-		"due after what is forgotten":                   {at: newAt(forgotten(due.Add(-time.Second))), pods: pods{podFor(plain, "a")}, now: due, open: "a", claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"due after what is forgotten":                   {at: newAt(forgotten(due.Add(-time.Second))), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			decision := decideTrimmed(test.at, test.pods, test.now, time.Minute)
@@ -351,7 +360,7 @@ func TestDecideClaimsAheadOfTime(t *testing.T) {
 		wake  time.Time
 	}{
 		"early": {due.Add(-lead - 1), false, due.Add(-lead)},
-		"ahead": {due.Add(-lead), true, due},
+		"ahead": {due.Add(-lead), true, time.Time{}},
 	} {
 		decision := decide(at, pods, moment{now: test.now, lead: lead})
 		if decision.Claim != test.claim || decision.Open != nil || !decision.Wake.Equal(test.wake) {
@@ -408,8 +417,8 @@ func TestDecideKnowsEarlierDigests(t *testing.T) {
 		t.Fatalf("armed %+v", at.Status.Run)
 	}
 	at.Status.Run.Digest = earlier
-	if decision := decideTrimmed(at, []corev1.Pod{waiting}, due, time.Minute); decision.Open == nil {
-		t.Errorf("does not open: %+v", decision.Status)
+	if decision := decideTrimmed(at, []corev1.Pod{waiting}, due, time.Minute); !decision.Claim || decision.Status.Run.PodUID != "a" {
+		t.Errorf("does not start: %+v", decision.Status)
 	}
 
 	at.Status.Phase, at.Status.Run.FinishedTime = cnatv1alpha1.AtDone, wholeSeconds(due)

@@ -15,6 +15,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/setup"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/condition"
@@ -106,6 +108,9 @@ type world struct {
 // simulatedController is a controller and what its queue knows.
 type simulatedController struct {
 	replica
+	opens    bool
+	clock    *setup.Clock
+	elapsed  func() time.Duration
 	at, pods int // the clusters that its caches show
 	run      *run
 	looked   replica       // what it was when its run looked around
@@ -116,10 +121,15 @@ type simulatedController struct {
 
 func newWorld(t *rapid.T) *world {
 	w := &world{past: []cluster{{hasPolicy: rapid.Bool().Draw(t, "policy")}}}
-	for range 3 {
-		w.controllers = append(w.controllers, &simulatedController{replica: replica{fresh: true}})
+	for range replicas {
+		w.controllers = append(w.controllers, w.newController(t))
 	}
-	w.controllers[0].elected = true
+	for _, c := range w.controllers {
+		opener := *c
+		opener.opens = true
+		w.controllers = append(w.controllers, &opener)
+	}
+	w.controllers[0].elected, w.controllers[replicas].elected = true, true
 	w.unseen = rapid.IntRange(0, 3).Draw(t, "Pods are unseen") == 3
 	w.together = rapid.SampledFrom([]int{1, 1000}).Draw(t, "due together")
 	w.createAt(t)
@@ -127,6 +137,23 @@ func newWorld(t *rapid.T) *world {
 		w.liveLong(t)
 	}
 	return w
+}
+
+// replicas is how many processes there are, each of a Reconciler and an Opener.
+const replicas = 3
+
+// newController returns a controller of a process whose timers run fast or slow.
+func (w *world) newController(t *rapid.T) *simulatedController {
+	c := &simulatedController{replica: replica{fresh: true}}
+	started, drift := w.elapsed, time.Duration(rapid.Int64Range(-5000, 5000).Draw(t, "drift"))
+	c.elapsed = func() time.Duration { return (w.elapsed - started) * (1e9 + 1000*drift/100) / 1e9 }
+	c.clock = &setup.Clock{Elapsed: c.elapsed}
+	return c
+}
+
+// tellTime has an answer of the API server tell a controller the second.
+func (w *world) tellTime(c *simulatedController) {
+	c.clock.Observe(w.wall().Truncate(time.Second), c.elapsed(), c.elapsed())
 }
 
 func (w *world) stop() {
@@ -366,12 +393,11 @@ func (w *world) restart(t *rapid.T) {
 	if c.run != nil {
 		w.abandon(t, c)
 	}
-	*c = simulatedController{
-		replica: replica{elected: rapid.Bool().Draw(t, "elected"), fresh: rapid.Bool().Draw(t, "fresh")},
-		at:      rapid.IntRange(0, len(w.past)-1).Draw(t, "At"),
-		pods:    rapid.IntRange(0, len(w.past)-1).Draw(t, "Pods"),
-		queued:  true,
-	}
+	next := w.newController(t)
+	next.opens, next.queued = c.opens, true
+	next.replica = replica{elected: rapid.Bool().Draw(t, "elected"), fresh: rapid.Bool().Draw(t, "fresh")}
+	next.at, next.pods = rapid.IntRange(0, len(w.past)-1).Draw(t, "At"), rapid.IntRange(0, len(w.past)-1).Draw(t, "Pods")
+	*c = *next
 }
 
 // renewLease renews a lease, or leaves it to run out.
@@ -412,7 +438,8 @@ func (w *world) start(t *rapid.T, c *simulatedController) {
 	if w.unseen {
 		pods = nil
 	}
-	c.run, c.troubled = startRun(at, pods, &c.replica), false
+	w.tellTime(c)
+	c.run, c.troubled = startRun(at, pods, &c.replica, c.opens), false
 	w.goOn(t, c)
 }
 
@@ -420,7 +447,7 @@ func (w *world) start(t *rapid.T, c *simulatedController) {
 func (w *world) goOn(t *rapid.T, c *simulatedController) {
 	for c.run.request != nil && c.run.request.verb == look {
 		c.looked = c.replica
-		c.run.proceed(answer{looked: surroundings{now: w.wall(), together: w.together}})
+		c.run.proceed(answer{looked: surroundings{now: c.clock.Now(), together: w.together}})
 	}
 	q := c.run.request
 	if q == nil {
@@ -478,8 +505,13 @@ func (w *world) proceedAny(t *rapid.T) {
 	q := c.run.request
 	timeout := rapid.SampledFrom([]error{errTimeout, overload}).Draw(t, "timeout")
 	fates := []string{"served", "served", "served", "served", "lost", "late", "answer lost", "refused"}
-	if q.verb == openGate {
-		fates = []string{"served", "late", "late", "late", "answer lost", "refused"}
+	switch {
+	case q.verb == openGate:
+		fates = []string{"served", "late", "late", "late", "answer lost", "refused", "ignored"}
+	case q.verb == hold:
+		fates = append(fates, "ignored")
+	case q.verb == apply && c.starts(q):
+		fates = append(fates, "stripped")
 	}
 	switch rapid.SampledFrom(fates).Draw(t, "fate") {
 	case "served":
@@ -492,6 +524,25 @@ func (w *world) proceedAny(t *rapid.T) {
 	case "answer lost":
 		w.serve(t, q)
 		w.fail(t, c, timeout)
+	case "ignored":
+		pod := w.now().pod(q.name)
+		if pod == nil || !q.matches(pod.UID, pod.ResourceVersion) {
+			w.proceed(t, c, w.serve(t, q))
+			return
+		}
+		w.write(w.now().refused(q))
+		c.troubled = true
+		w.proceed(t, c, answer{pod: pod})
+	case "stripped":
+		c.troubled = true
+		stripped := *q
+		stripped.status = ptr.To(withoutStart(*q.status))
+		a := answer{}
+		if !status.Equal(w.now().statusOfAt(), *stripped.status) {
+			a = w.serve(t, &stripped)
+		}
+		a.isStripped = true
+		w.proceed(t, c, a)
 	case "refused":
 		if !q.isWrite() {
 			w.fail(t, c, errTimeout)
@@ -577,8 +628,9 @@ func (w *world) settle(t *rapid.T) {
 	hasLeader := w.unseen || rapid.IntRange(0, 3).Draw(t, "leader") > 0
 	for i, c := range w.controllers {
 		w.finish(t, c)
-		c.queued = c.queued || i == 0 && !c.elected || !c.fresh // a second later, in truth
-		c.elected, c.fresh = i == 0 && hasLeader, true
+		isFirst := i%replicas == 0
+		c.queued = c.queued || isFirst && !c.elected || !c.fresh // a second later, in truth
+		c.elected, c.fresh = isFirst && hasLeader, true
 	}
 	for len(w.late) > 0 && rapid.Bool().Draw(t, "arrives") {
 		w.deliver(t, 0)
@@ -602,7 +654,9 @@ func (w *world) settle(t *rapid.T) {
 		t.Fatalf("nobody starts the At: %s", describeStatus(at.Status))
 	}
 	if !hasLeader {
-		w.controllers[0].elected, w.controllers[0].queued = true, true
+		for _, c := range []*simulatedController{w.controllers[0], w.controllers[replicas]} {
+			c.elected, c.queued = true, true
+		}
 		w.runFor(t, 2*lookAgain)
 		at = w.now().at
 	}
@@ -693,7 +747,7 @@ func (w *world) checkReady(t *rapid.T) {
 	if !leader.elected || leader.wake > 0 && leader.wake <= w.elapsed+lookAgain {
 		return
 	}
-	isLate := !w.wall().Before(scheduleOf(at)) && at.Status.Phase != cnatv1alpha1.AtDone && !at.Spec.Suspend
+	isLate := !w.wall().Before(scheduleOf(at).Add(time.Second)) && at.Status.Phase != cnatv1alpha1.AtDone && !at.Spec.Suspend
 	isStarted := slices.ContainsFunc(w.now().pods, func(pod *corev1.Pod) bool { return !isGated(pod) })
 	if ready := condition.FindReady(at.Status.Conditions); isLate && !isStarted && ready.Status == metav1.ConditionTrue {
 		t.Fatalf("at %s the At is late and ready: %s", w.wall(), describeStatus(at.Status))

@@ -26,8 +26,8 @@ func TestStartThatWasNotTakenBackIsRemembered(t *testing.T) {
 		c = n
 		return a
 	}
-	reconcile := func(now time.Time, lose, refuse verb) {
-		r := startRun(c.at, c.pods, &replica{elected: true, fresh: true})
+	reconcileOne := func(now time.Time, lose, refuse verb, opens bool) {
+		r := startRun(c.at, c.pods, &replica{elected: true, fresh: true}, opens)
 		for r.request != nil {
 			switch q := r.request; q.verb {
 			case look:
@@ -45,6 +45,10 @@ func TestStartThatWasNotTakenBackIsRemembered(t *testing.T) {
 			}
 		}
 		t.Logf("  -> %s", describeStatus(c.at.Status))
+	}
+	reconcile := func(now time.Time, lose, refuse verb) {
+		reconcileOne(now, lose, refuse, false)
+		reconcileOne(now, lose, refuse, true)
 	}
 	sync()
 	reconcile(due, openGate, "")

@@ -1,6 +1,9 @@
 package at
 
-import "example.com/gatehouse/controller/status"
+import (
+	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/condition"
+)
 
 // The conditions of an At beside those of kstatus.
 const (
@@ -15,6 +18,9 @@ const (
 	// Failed is True when the command failed, or will not run.
 	Failed = "Failed"
 )
+
+// conditionTypes are the condition types that Gatehouse owns in the status of an At.
+var conditionTypes = []string{condition.Ready, condition.Reconciling, condition.Stalled, Armed, Suspended, Complete, Failed}
 
 // The reasons of an At's conditions. That of Ready is the At's Status in kubectl.
 const (

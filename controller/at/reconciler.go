@@ -1,5 +1,5 @@
-// Package at runs Ats: it opens the gate of each one's Pod when it is due, and
-// says in the status how far it is.
+// Package at runs Ats. A Reconciler keeps their status and records their starts; an Opener opens the
+// gates of their Pods when they are due.
 package at
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -23,67 +24,70 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-var atResource = cnatv1alpha1.SchemeGroupVersion.WithResource("ats").GroupResource()
-
 const (
-	// duePriority is the priority of an At that is due: of many that wait for a worker,
-	// those to open go before those to report on.
+	// duePriority is the priority of an At that is due. Starts go before reports.
 	duePriority = 100
 
-	// standbyDelay is how late an At is when a replica that is not elected starts it: its
-	// leader must have died. What is on record makes that safe.
+	// standbyDelay is how late a leader is when a standby does its work. The leader must have died, or
+	// somebody else has the lease. Recorded starts make that safe.
 	standbyDelay = 3 * time.Second
 
-	// lookAgain is how soon to look again at what no event tells of.
+	// lookAgain is how soon to look again without an event.
 	lookAgain = 10 * time.Second
 )
 
-// Reconciler brings an At from one step of its life to the next.
+// Reconciler keeps the status of Ats: it arms their Pods, records their starts, and reports.
 type Reconciler struct {
 	Server *Server
-	Clock  clock.PassiveClock
-	// Grace is for how long a Pod may be missing before an At is stalled: one sync
-	// brings the two seconds apart.
+	// Clock is the API server's: a machine may have any time.
+	Clock clock.PassiveClock
+	// Grace is how long a Pod may be missing before an At is stalled: one sync creates the two
+	// seconds apart.
 	Grace  time.Duration
 	Events events.EventRecorder
 
-	// IsElected reports whether this replica is the leader; IsFresh, whether its lease
-	// has not run out since it was last renewed.
+	// IsElected reports whether this replica is the leader; IsFresh, whether its lease has not run
+	// out since it was last renewed.
 	IsElected, IsFresh func() bool
 }
 
 // Reconcile implements reconcile.ObjectReconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.Result, error) {
-	if at.DeletionTimestamp != nil { // an At that is going starts nothing
+	if at.DeletionTimestamp != nil { // a deleted At starts nothing
 		return reconcile.Result{}, nil
 	}
-	pods, unseen, err := r.readPods(ctx, at)
+	m, decision, unseen, err := r.decide(ctx, at)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	m := moment{grace: r.Grace, lead: r.lead(at), now: r.Clock.Now()}
-
-	decision := decide(at, pods, m)
-
 	if wait, waits := r.waits(decision, m.now); waits {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	switch err := r.carryOut(ctx, at, m, decision); {
 	case status.IsOutdated(err):
-		// As a rule the event of what is newer is on its way.
+		// As a rule the event of the newer object is on its way.
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-
 	if unseen && decision.Status.Phase != cnatv1alpha1.AtDone {
 		decision.Wake = status.Earliest(decision.Wake, m.now.Add(lookAgain))
 	}
-	return r.requeue(decision), nil
+	return r.requeue(decision.Wake, decision.Due.Add(-m.lead)), nil
 }
 
-// lead returns how long before an At is due its start is put on record, so that one write
-// is left between due and started. Of many that are due together the records take longer.
+// decide decides on an At and its Pods. Unseen reports that not all of their events arrive.
+func (r *Reconciler) decide(ctx context.Context, at *cnatv1alpha1.At) (m moment, decision Decision, unseen bool, err error) {
+	pods, unseen, err := r.readPods(ctx, at)
+	m = moment{grace: r.Grace, lead: r.lead(at), now: r.Clock.Now()}
+	if err != nil {
+		return m, decision, unseen, err
+	}
+	return m, decide(at, pods, m), unseen, nil
+}
+
+// lead returns how early the start is recorded, so that one write remains at the due instant. Many
+// Ats of one instant take longer to record.
 func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 	const each, most = 10 * time.Millisecond, 10 * time.Second
 	if hasStarted(at) {
@@ -92,18 +96,27 @@ func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 	return min(time.Duration(r.Server.together(at))*each, most)
 }
 
-// waits reports whether this replica leaves a decision to another one, and when it looks
-// again; never for zero. One that is not elected starts what is late, and no more. A leader
-// whose lease may have run out starts nothing.
+// waits reports whether this replica leaves a decision to another one, and how long until it looks
+// again; zero for never. A leader whose lease may have run out starts nothing. A standby does the
+// work of a leader that is late: it starts, it reports what has started, and it holds at once.
 func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, bool) {
-	starts := decision.Claim || decision.Open != nil
-	late := decision.Due.Add(standbyDelay).Sub(now)
+	starts, run := decision.Claim || decision.Open != nil, decision.Status.Run
 	switch {
 	case r.IsElected():
 		return time.Second, starts && !r.IsFresh()
-	case starts && late <= 0:
+	case decision.Hold != nil:
 		return 0, false
-	case decision.Status.Phase == cnatv1alpha1.AtDone:
+	}
+	isReport := !starts && run != nil && isClaimed(*run)
+	since := decision.Due
+	if isReport {
+		since = latest(run.OpenedTime.Time, ptr.Deref(run.FinishedTime, metav1.Time{}).Time)
+	}
+	late := since.Add(standbyDelay).Sub(now)
+	switch {
+	case late <= 0 && (starts || isReport):
+		return 0, false
+	case decision.Status.Phase == cnatv1alpha1.AtDone && !isReport:
 		return 0, true
 	case late <= 0:
 		return lookAgain, true
@@ -112,10 +125,9 @@ func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, boo
 	}
 }
 
-// readPods reads the Pods of an At from the cache. The cache may lag behind the
-// status, after a restart for one, so whether the armed Pod is really gone is
-// asked of the API server: what follows from that cannot be taken back. A Pod that is
-// unseen is not, or may not be, one whose events arrive.
+// readPods reads the Pods of an At from the cache. The cache may lag behind the status, for one after
+// a restart. So the API server is asked whether the armed Pod is really gone: an end cannot be taken
+// back. Unseen reports that events of a Pod may not arrive.
 func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []corev1.Pod, unseen bool, err error) {
 	key, run := client.ObjectKeyFromObject(at), at.Status.Run
 	pods, err = r.Server.Pods(ctx, key)
@@ -129,9 +141,9 @@ func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []
 	if isArmed {
 		pod, err := r.Server.Pod(ctx, client.ObjectKey{Namespace: at.Namespace, Name: run.PodName})
 		switch {
-		case err == nil:
+		case err == nil && isRendered(pod, at): // a status may name any Pod
 			pods, unseen = withPods(pods, *pod), true
-		case !apierrors.IsNotFound(err):
+		case client.IgnoreNotFound(err) != nil:
 			return nil, false, fmt.Errorf("read Pod %s of At %s: %w", run.PodName, key, err)
 		}
 	}
@@ -168,7 +180,7 @@ func hasOtherManager(at *cnatv1alpha1.At) bool {
 	return ok && manager != kind.ManagedBy
 }
 
-// carryOut makes the writes of a decision: hold, record, open.
+// carryOut makes the writes of a decision: hold, then record.
 func (r *Reconciler) carryOut(ctx context.Context, at *cnatv1alpha1.At, m moment, decision Decision) error {
 	if pod := decision.Hold; pod != nil {
 		if err := r.Server.Hold(ctx, pod, at.ResourceVersion); err != nil {
@@ -179,26 +191,28 @@ func (r *Reconciler) carryOut(ctx context.Context, at *cnatv1alpha1.At, m moment
 			case decision.Status.Phase != cnatv1alpha1.AtDone:
 				return r.reportRefusal(ctx, at, m, pod, err)
 			}
-			// After its deadline an At does not wait until the API server refuses no more.
-			// The start stays on record: a request that was sent before may yet succeed.
+			// After its deadline an At does not wait for the API server's consent. The recorded start
+			// stays: an in-flight request may yet succeed.
 			decision.Status.Run = at.Status.Run
 		}
 	}
-
-	recorded := at
-	if !status.Equal(at.Status, decision.Status) {
-		var err error
-		if recorded, err = r.record(ctx, at, decision.Status); err != nil {
-			return err
-		}
-	}
-	if decision.Open == nil {
+	if status.Equal(at.Status, decision.Status) {
 		return nil
 	}
-	return r.open(ctx, recorded, recorded != at, m, decision)
+	recorded, err := r.record(ctx, at, decision.Status)
+	if err != nil || !decision.Claim || hasRecord(recorded.Status, decision.Status) {
+		return err
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: decision.Status.Run.PodName}}
+	return r.reportRefusal(ctx, recorded, m, pod, fmt.Errorf("record the start of Pod %s: %w", pod.Name, errIgnored))
 }
 
-// record makes a status that of an At, and returns the At that has it.
+// hasRecord reports whether a stored status has the start that was to be recorded.
+func hasRecord(stored, claim cnatv1alpha1.AtStatus) bool {
+	return stored.Run != nil && isClaimed(*stored.Run) && stored.Run.PodUID == claim.Run.PodUID && stored.Run.Digest == claim.Run.Digest
+}
+
+// record writes the status of an At, and returns the At that the API server stored.
 func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
 	recorded, err := r.Server.Apply(ctx, at, next)
 	if err != nil {
@@ -208,35 +222,8 @@ func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, next cnatv
 	return recorded, nil
 }
 
-// open opens the gate of the Pod whose start an At has on record. Where that was recorded
-// earlier, the At may have been edited since, and the cache may not know it.
-func (r *Reconciler) open(ctx context.Context, at *cnatv1alpha1.At, justRecorded bool, m moment, decision Decision) error {
-	key, pod := client.ObjectKeyFromObject(at), decision.Open
-	if !justRecorded {
-		version, err := r.Server.Version(ctx, at)
-		if err != nil {
-			return fmt.Errorf("read At %s: %w", key, err)
-		}
-		if version != at.ResourceVersion {
-			return apierrors.NewConflict(atResource, at.Name, errors.New("it changed since its start was put on record"))
-		}
-	}
-	if r.IsElected() && !r.IsFresh() { // as when the process was paused
-		return apierrors.NewConflict(atResource, at.Name, errors.New("the lease may have run out"))
-	}
-	if err := r.Server.Open(ctx, pod); err != nil {
-		err = fmt.Errorf("open gate of Pod %s: %w", client.ObjectKeyFromObject(pod), err)
-		if !r.isRefused(ctx, pod, err) {
-			return err
-		}
-		return r.reportRefusal(ctx, at, m, pod, err)
-	}
-	r.reportOpened(ctx, at, decision)
-	return nil
-}
-
-// reportRefusal says in the status of an At what the API server refuses, and returns the
-// error by which it is tried again.
+// reportRefusal reports in the status of an At that the API server refuses a write, and returns the
+// error that makes the controller try again.
 func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m moment, pod *corev1.Pod, refusal error) error {
 	refusal = errors.New(refusal.Error()) // whatever its code, it is no conflict of versions
 	next := refusedStatus(at, m, pod, refusal)
@@ -247,26 +234,35 @@ func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m m
 	return errors.Join(refusal, err)
 }
 
-// isRefused reports whether the API server answered a write of a Pod, and not because the
-// Pod has changed: admission may answer with a conflict, too.
+// isRefused reports whether the API server refused a write of a Pod, ignored it, or left it without
+// an answer. A conflict is a refusal only if the Pod has not changed: admission may answer with one.
 func (r *Reconciler) isRefused(ctx context.Context, pod *corev1.Pod, err error) bool {
+	if status.IsOutdated(err) {
+		current, err := r.Server.Pod(ctx, client.ObjectKeyFromObject(pod))
+		return err == nil && current.UID == pod.UID && current.ResourceVersion == pod.ResourceVersion
+	}
 	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) {
-		return false
-	}
-	if !status.IsOutdated(err) {
-		return true
-	}
-	current, err := r.Server.Pod(ctx, client.ObjectKeyFromObject(pod))
-	return err == nil && current.UID == pod.UID && current.ResourceVersion == pod.ResourceVersion
+	return errors.As(err, &answer) || errors.Is(err, errIgnored) || ctx.Err() == nil && isTimeout(err)
 }
 
-// requeue says when to reconcile next although nothing changes, and how urgent it is.
-func (r *Reconciler) requeue(decision Decision) reconcile.Result {
-	result := status.RequeueAt(decision.Wake, r.Clock.Now())
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// requeue has an At reconciled when it is to wake, before others if it is urgent then.
+func (r *Reconciler) requeue(wake, urgent time.Time) reconcile.Result {
+	result := status.RequeueAt(wake, r.Clock.Now())
 	result.Priority = ptr.To(0)
-	if decision.Wake.Equal(decision.Due) {
+	if wake.Equal(urgent) {
 		result.Priority = ptr.To(duePriority)
 	}
 	return result
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }

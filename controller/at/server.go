@@ -3,9 +3,13 @@ package at
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,28 +20,31 @@ import (
 	kindat "example.com/gatehouse/kind/at"
 )
 
-// Server is what a Reconciler asks of the API server. Its errors are those of the
-// API server: each write is a conflict unless the server holds the very version
-// of the object that it is given.
+// Server reads and writes Ats and their Pods. Each write is a conflict unless the API server holds
+// the given version of the object, and an error unless its answer shows the change. Requests end
+// after setup.RequestTimeout.
 type Server struct {
 	client   client.Client
-	rendered setup.Rendered // the cache of what is rendered from Ats
-	live     client.Reader  // which does not cache
+	rendered setup.Rendered // the cache of the Pods of Ats
+	live     client.Reader  // does not cache
 
-	// together returns how many Ats that have not started the cache holds which are due in the
-	// same second as one.
+	// together returns the number of Ats in the cache that have not started and are due in the same
+	// second as an At.
 	together func(*cnatv1alpha1.At) int
 }
 
-// Pods lists the Pods of an At from the cache. They must not be changed.
+// errIgnored reports a write that succeeded and changed nothing: admission undid it.
+var errIgnored = errors.New("the API server accepted the request and did not make the change, as if a mutating webhook or policy had undone it")
+
+// Pods lists the Pods of an At from the cache. Callers must not change them.
 func (s *Server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := s.rendered.List(ctx, &pods, at)
 	return pods.Items, err
 }
 
-// UnseenPods lists the Pods of an At that the cache does not hold, as they say that
-// they are managed by what the At says.
+// UnseenPods lists the Pods of an At that the cache does not hold: like the At, they have a manager
+// other than Gatehouse.
 func (s *Server) UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := s.live.List(ctx, &pods, client.InNamespace(at.Namespace),
@@ -45,15 +52,15 @@ func (s *Server) UnseenPods(ctx context.Context, at *cnatv1alpha1.At) ([]corev1.
 	return pods.Items, err
 }
 
-// Pod reads a Pod from the API server itself.
+// Pod reads a Pod from the API server.
 func (s *Server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := s.live.Get(ctx, key, &pod)
 	return &pod, err
 }
 
-// Version returns the resourceVersion that an At has at the API server itself; empty
-// where the At is gone, or is another one of that name.
+// Version reads the resourceVersion of an At from the API server. It is empty if the At is gone or
+// was created again.
 func (s *Server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, error) {
 	current := &metav1.PartialObjectMetadata{}
 	current.SetGroupVersionKind(kindat.Kind.GVK())
@@ -70,18 +77,23 @@ func (s *Server) Open(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return s.patchPod(ctx, pod, patch)
+	answer, err := s.patchPod(ctx, pod, patch)
+	if err == nil && isGated(answer) {
+		return errIgnored
+	}
+	return err
 }
 
-// patchPod patches a Pod of the cache, which stays as it is: the answer is read into another.
-func (s *Server) patchPod(ctx context.Context, pod *corev1.Pod, patch client.Patch) error {
-	target := &corev1.Pod{}
-	target.Namespace, target.Name = pod.Namespace, pod.Name
-	return s.client.Patch(ctx, target, patch, status.FieldOwner)
+// patchPod patches a Pod of the cache, which stays as it is, and returns the patched one.
+func (s *Server) patchPod(ctx context.Context, pod *corev1.Pod, patch client.Patch) (*corev1.Pod, error) {
+	answer := &corev1.Pod{}
+	answer.Namespace, answer.Name = pod.Namespace, pod.Name
+	err := s.client.Patch(ctx, answer, patch, status.FieldOwner)
+	return answer, err
 }
 
-// OpenPatch returns the patch that removes the gate of a Pod. It is a conflict unless the
-// server holds the very version of the Pod that it is given.
+// OpenPatch returns the patch that removes the gate of a Pod. It is a conflict unless the server
+// holds the given version of the Pod.
 func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
@@ -92,9 +104,8 @@ func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 	return client.RawPatch(types.StrategicMergePatchType, patch), err
 }
 
-// Hold gives a Pod another resourceVersion, by an annotation with the version of the
-// At whose record is taken back, so that no request to open it that was sent before
-// can succeed.
+// Hold gives a Pod another resourceVersion, so that every in-flight request to open it conflicts. It
+// annotates the Pod with the version of the At whose recorded start is taken back.
 func (s *Server) Hold(ctx context.Context, pod *corev1.Pod, version string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
@@ -103,20 +114,31 @@ func (s *Server) Hold(ctx context.Context, pod *corev1.Pod, version string) erro
 	if err != nil {
 		return err
 	}
-	return s.patchPod(ctx, pod, client.RawPatch(types.MergePatchType, patch))
+	answer, err := s.patchPod(ctx, pod, client.RawPatch(types.MergePatchType, patch))
+	if err == nil && answer.Annotations[kind.HeldAnnotation] != version {
+		return errIgnored
+	}
+	return err
 }
 
-// Apply makes a status that of an At, and returns the At that has it.
+// Apply writes the status of an At, and returns the At with the status that the API server stored.
 func (s *Server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
 	content, err := status.Content(next)
 	if err != nil {
 		return nil, err
 	}
-	version, err := status.Apply(ctx, s.client, kindat.Kind.GVK(), at, content)
+	stored, err := status.Apply(ctx, s.client, kindat.Kind.GVK(), at, content, conditionTypes)
 	if err != nil {
 		return nil, err
 	}
 	applied := at.DeepCopy()
-	applied.ResourceVersion, applied.Status = version, next
+	applied.ResourceVersion, applied.Status = stored.GetResourceVersion(), cnatv1alpha1.AtStatus{}
+	answer, _, err := unstructured.NestedMap(stored.Object, "status")
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(answer, &applied.Status)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode the stored status: %w", err)
+	}
 	return applied, nil
 }

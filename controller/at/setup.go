@@ -6,11 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
@@ -25,6 +23,8 @@ var Controller = setup.Controller{
 	Trim:    func(object client.Object) client.Object { return trimPod(object.(*corev1.Pod)) },
 	TrimOwn: func(object client.Object) { trimAt(object.(*cnatv1alpha1.At)) },
 	Setup:   addController,
+
+	ConditionTypes: conditionTypes,
 }
 
 func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) error {
@@ -35,29 +35,39 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 	if err != nil {
 		return err
 	}
-	// However long the API server was away, what became due meanwhile opens soon
-	// after it is back.
-	retries := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
 	reconciler := &Reconciler{
-		Server: &Server{client: mgr.GetClient(), rendered: rendered, live: mgr.GetAPIReader(), together: waiting.together},
-		Clock:  clock.RealClock{},
+		Server: &Server{client: mgr.GetClient(), rendered: rendered, live: options.Live, together: waiting.together},
+		Clock:  options.Clock,
 		Grace:  options.Grace,
 		Events: mgr.GetEventRecorder(string(status.FieldOwner)),
 
 		IsElected: func() bool { return isClosed(mgr.Elected()) },
 		IsFresh:   options.IsFresh,
 	}
+	steps := clockSteps(mgr.GetCache(), options.Clock)
+	err = newBuilder(mgr, rendered, options).Named("at").
+		WatchesRawSource(steps).
+		WatchesRawSource(election(mgr.GetCache(), mgr.Elected())).
+		Complete(rendered.Served(reconcile.AsReconciler(mgr.GetClient(), reconciler)))
+	if err != nil {
+		return err
+	}
+	return newBuilder(mgr, rendered, options).Named("at-opener").
+		WatchesRawSource(steps).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), Opener{reconciler}))
+}
+
+// newBuilder returns the builder of a controller that gets all events of Ats and their Pods. It runs
+// on a standby, too, which does the work of a leader that is late.
+func newBuilder(mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) *ctrl.Builder {
+	base := options.Controller()
+	base.NeedLeaderElection = ptr.To(false)
+	// Overdue Ats open soon after an API server is back, however long it was away.
+	base.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&cnatv1alpha1.At{}).
 		WatchesRawSource(rendered.Events(&corev1.Pod{}, atOnce)).
-		WatchesRawSource(clockSteps(mgr.GetCache())).
-		WatchesRawSource(election(mgr.GetCache(), mgr.Elected())).
-		WithOptions(controller.Options{
-			RateLimiter: retries,
-			// A replica that stands by starts what its leader does not.
-			NeedLeaderElection: ptr.To(false),
-		}).
-		Complete(reconcile.AsReconciler(mgr.GetClient(), reconciler))
+		WithOptions(base)
 }
 
 func atOnce(context.Context, client.Object, client.ObjectKey) time.Duration { return 0 }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -92,15 +94,17 @@ type answer struct {
 	pods    []*corev1.Pod
 	version string
 	err     error
+
+	isStripped bool // admission took the start out of the status
 }
 
 var (
 	errAbandoned = errors.New("abandoned")
-	errTimeout   = errors.New("timeout")
+	errTimeout   = context.DeadlineExceeded
 )
 
-// startRun starts a Reconcile and returns it at its first request.
-func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica) *run {
+// startRun starts a Reconcile, that of an Opener if it opens, and returns it at its first request.
+func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica, opens bool) *run {
 	r := &run{at: at, pods: pods}
 	reconciler := &Reconciler{
 		Server: &Server{client: wire{run: r}, rendered: setup.Rendered{Cache: rendered{run: r}}, live: wire{run: r}, together: r.together},
@@ -116,6 +120,10 @@ func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica) *run {
 		r.yield = yield
 		cached := at.DeepCopy()
 		trimAt(cached)
+		if opens {
+			r.result, r.err = Opener{reconciler}.Reconcile(context.Background(), cached)
+			return
+		}
 		r.result, r.err = reconciler.Reconcile(context.Background(), cached)
 	})
 	r.request, _ = r.resume()
@@ -226,7 +234,11 @@ func (w wire) Patch(_ context.Context, object client.Object, patch client.Patch,
 		q.verb = openGate
 	}
 	q.holdsVersion = body.Metadata.Annotations[kind.HeldAnnotation]
-	return w.run.ask(q).err
+	a := w.run.ask(q)
+	if a.err == nil {
+		a.pod.DeepCopyInto(object.(*corev1.Pod))
+	}
+	return a.err
 }
 
 func (w wire) Status() client.SubResourceWriter { return statusWire{run: w.run} }
@@ -247,7 +259,25 @@ func (w statusWire) Apply(_ context.Context, object runtime.ApplyConfiguration, 
 	}
 	a := w.run.ask(&request{verb: apply, name: at.Name, uid: at.UID, version: at.ResourceVersion, status: &at.Status})
 	object.(metav1.Object).SetResourceVersion(a.version)
+	if a.isStripped {
+		stripped, err := json.Marshal(withoutStart(at.Status))
+		if err != nil {
+			return err
+		}
+		var content map[string]any
+		if err := json.Unmarshal(stripped, &content); err != nil {
+			return err
+		}
+		reflect.ValueOf(object).Elem().FieldByName("Unstructured").Interface().(*unstructured.Unstructured).Object["status"] = content
+	}
 	return a.err
+}
+
+// withoutStart returns a status without the recorded start.
+func withoutStart(status cnatv1alpha1.AtStatus) cnatv1alpha1.AtStatus {
+	stripped := *status.DeepCopy()
+	stripped.Run.OpenedTime = nil
+	return stripped
 }
 
 // refusals are what an API server may answer to a write that it does not make, whatever

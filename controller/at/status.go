@@ -73,7 +73,7 @@ func (s *snapshot) await(reason, message string) Decision {
 // newestRendered returns the newest Pod that was rendered from any spec of the At.
 func (s *snapshot) newestRendered() *corev1.Pod {
 	for i := range slices.Backward(s.pods) {
-		if s.isRendered(&s.pods[i]) {
+		if isRendered(&s.pods[i], s.at) {
 			return &s.pods[i]
 		}
 	}
@@ -120,18 +120,12 @@ func (s *snapshot) claim(pod *corev1.Pod) Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	conditions.Reconciling(podProgress(pod))
-	decision := s.open(pod)
-	decision.Status, decision.Claim = s.newStatus(cnatv1alpha1.AtRunning, conditions), true
-	return decision
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions), Claim: true}
 }
 
-// open opens the gate of the Pod whose start is on record, as soon as it is due.
+// open opens the gate of the Pod whose start is on record.
 func (s *snapshot) open(pod *corev1.Pod) Decision {
 	decision := s.keepStatus()
-	if s.now.Before(s.due) {
-		decision.Wake = s.due
-		return decision
-	}
 	decision.Open = pod
 	return decision
 }

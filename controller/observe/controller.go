@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +22,8 @@ import (
 // Controller returns the controller of a kind whose status is all that there is to do.
 func Controller(k kind.Kind) setup.Controller {
 	return setup.Controller{
-		Kind: k,
+		Kind:           k,
+		ConditionTypes: conditionTypes,
 		Setup: func(_ context.Context, mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) error {
 			return add(k, mgr, rendered, options)
 		},
@@ -42,18 +42,19 @@ func add(k kind.Kind, mgr ctrl.Manager, rendered setup.Rendered, options setup.O
 	never := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
 	controller := ctrl.NewControllerManagedBy(mgr).
 		For(k.New(), builder.WithPredicates(never)).
-		Watches(k.New(), setup.After(client.ObjectKeyFromObject, settle))
+		Watches(k.New(), setup.After(client.ObjectKeyFromObject, settle)).
+		WithOptions(options.Controller())
 	for _, gvk := range setup.ObservedTypes(k) {
 		controller.WatchesRawSource(rendered.Events(setup.NewObject(gvk), settleOrFollow(k, mgr.GetCache())))
 	}
-	return controller.Complete(&reconciler{
+	return controller.Complete(rendered.Served(&reconciler{
 		kind:     k,
 		client:   mgr.GetClient(),
 		rendered: rendered,
-		clock:    clock.RealClock{},
+		clock:    options.Clock,
 		grace:    options.Grace,
 		events:   mgr.GetEventRecorder(string(status.FieldOwner)),
-	})
+	}))
 }
 
 // A sync or a rollout changes an object, what was rendered from it and its Pods many times

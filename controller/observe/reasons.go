@@ -1,6 +1,9 @@
 package observe
 
-import "example.com/gatehouse/controller/status"
+import (
+	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind/condition"
+)
 
 // Synced is a condition beside those of kstatus: True when what the spec is rendered to, and
 // no more, is in the cluster, as it is rendered from this spec; Unknown while that is
@@ -10,6 +13,9 @@ const Synced = "Synced"
 // Available is True when it is in the status of each object that has it; absent where none
 // has.
 const Available = "Available"
+
+// conditionTypes are the condition types that Gatehouse owns in a status, beside those of the kind.
+var conditionTypes = []string{condition.Ready, condition.Reconciling, condition.Stalled, Synced, Available}
 
 // The reasons of the conditions.
 const (

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"example.com/gatehouse/kind"
 )
@@ -27,6 +28,10 @@ type Controller struct {
 	// controller does not use. Nil for nothing.
 	TrimOwn func(client.Object)
 
+	// ConditionTypes are the condition types that the controller owns. It removes those that others
+	// write.
+	ConditionTypes []string
+
 	// Setup adds the controller to a manager. What is rendered from the kind it reads
 	// from rendered alone: the manager's cache has no other objects of such types, and no more
 	// of these than is trimmed.
@@ -43,7 +48,22 @@ type Options struct {
 	// IsFresh reports whether the lease of the leader, which this replica is, has not run
 	// out since it was last renewed.
 	IsFresh func() bool
+	// Clock is the API server's.
+	Clock *Clock
+	// Live reads from the API server, not from a cache.
+	Live client.Reader
+	// Concurrency is how many objects of one kind and namespace are reconciled at a time.
+	Concurrency int
 }
+
+// Controller returns the options that all controllers have.
+func (o Options) Controller() controller.Options {
+	return controller.Options{MaxConcurrentReconciles: shares * o.Concurrency, NewQueue: newFairQueue(o.Concurrency)}
+}
+
+// RequestTimeout is how long a request of a controller may take. The API server learns it, too: it
+// drops a request that a webhook holds up for longer.
+const RequestTimeout = 5 * time.Second
 
 // AddTo adds controllers to a manager whose cache is one of NewCache.
 func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) error {

@@ -10,11 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 )
 
@@ -159,18 +156,6 @@ func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []r
 	return all, left, err
 }
 
-// leftOut is in the place of an object that is left out.
-type leftOut struct {
-	metav1.PartialObjectMetadata
-	reason string
-}
-
-// The reasons for which an object is left out.
-const (
-	undecodable = "Undecodable"
-	tooLarge    = "TooLarge"
-)
-
 // transform returns what is cached of an object of the controller's kind.
 func (c Controller) transform(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
@@ -183,7 +168,7 @@ func (c Controller) transform(object any) (any, error) {
 	}
 	ctrl.Log.WithName("cache").Error(err, "Left out an object: its status is not kept", "kind", c.Kind.GVK().Kind,
 		"namespace", u.GetNamespace(), "name", u.GetName())
-	left := &leftOut{reason: reason}
+	left := &leftOut{kind: c.Kind.GVK(), reason: reason, message: err.Error()}
 	left.Namespace, left.Name, left.UID, left.ResourceVersion = u.GetNamespace(), u.GetName(), u.GetUID(), u.GetResourceVersion()
 	return left, nil
 }
@@ -203,18 +188,4 @@ func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object
 		return nil, tooLarge, errors.Join(err, fmt.Errorf("it has %d bytes, and at most %d are kept", len(content), largestObject))
 	}
 	return trimmed, "", nil
-}
-
-// leftOutGauge counts the objects of a controller's kind that are left out.
-func (c Controller) leftOutGauge(objects *objects) status.Gauge {
-	desc := prometheus.NewDesc("gatehouse_left_out", "Objects that cannot be decoded or are too large, and are not served.",
-		[]string{"reason"}, prometheus.Labels{"kind": c.Kind.GVK().Kind})
-	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
-		_, left, err := objects.all(ctx, c.Kind.GVK())
-		counts := map[string]int{undecodable: 0, tooLarge: 0}
-		for _, l := range left {
-			counts[l.reason]++
-		}
-		return counts, err
-	}}
 }

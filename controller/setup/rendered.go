@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"example.com/gatehouse/kind"
 )
 
 // Rendered is what was rendered from the objects of one kind.
@@ -19,21 +21,25 @@ type Rendered struct {
 	// kind has it trimmed.
 	Cache cache.Cache
 
-	label string
+	kind   kind.Kind
+	client client.Client
+	live   client.Reader
+	clock  *Clock
+	owned  []string // condition types
 }
 
 // List lists the objects of a type that were rendered from an object of the kind. They must
 // not be changed.
 func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey) error {
 	return r.Cache.List(ctx, list, client.InNamespace(from.Namespace),
-		client.MatchingFields{byOwner: owner(r.label, from.Name)}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{byOwner: owner(r.kind.Label(), from.Name)}, client.UnsafeDisableDeepCopy)
 }
 
 // Events returns a source that, some time after each event of an object of a type, requests
 // what the object was rendered from.
 func (r Rendered) Events(object client.Object, delay Delay) source.Source {
 	from := func(object client.Object) client.ObjectKey {
-		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.label]}
+		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.kind.Label()]}
 	}
 	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)))
 }

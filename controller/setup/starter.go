@@ -103,5 +103,6 @@ func (s *starter) start(ctx context.Context, c Controller) error {
 	if err := s.mgr.Add(c.leftOutGauge(cached.(*objects))); err != nil {
 		return err
 	}
-	return c.Setup(ctx, s.mgr, Rendered{Cache: cached, label: c.Kind.Label()}, s.options)
+	rendered := Rendered{Cache: cached, kind: c.Kind, client: s.mgr.GetClient(), live: s.options.Live, clock: s.options.Clock, owned: c.ConditionTypes}
+	return c.Setup(ctx, s.mgr, rendered, s.options)
 }

@@ -1,4 +1,4 @@
-// Package status is how controllers write the status of an object, and tell of it.
+// Package status writes the status of objects, and reports it in logs, metrics and events.
 package status
 
 import (
@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -19,8 +21,7 @@ import (
 // FieldOwner owns the fields that the controllers write.
 const FieldOwner = client.FieldOwner("gatehouse-controller")
 
-// Content returns a status of whatever type as its JSON has it, without what is null: to the API
-// server that is not there.
+// Content returns a status as plain JSON without null fields, which the API server does not store.
 func Content(status any) (map[string]any, error) {
 	b, err := json.Marshal(status)
 	if err != nil {
@@ -31,28 +32,69 @@ func Content(status any) (map[string]any, error) {
 		return nil, fmt.Errorf("%T: %w", status, err)
 	}
 	if content == nil {
-		return nil, errors.New("there is none")
+		return nil, errors.New("the status is null")
 	}
 	maps.DeleteFunc(content, func(_ string, value any) bool { return value == nil })
 	return content, nil
 }
 
-// Apply makes content the status of an object, and returns the resourceVersion that the object has
-// then. It is a conflict unless the server holds the very version of the object that is given.
-func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, content map[string]any) (version string, err error) {
-	configuration := &unstructured.Unstructured{Object: map[string]any{"status": content}}
-	configuration.SetGroupVersionKind(gvk)
-	configuration.SetNamespace(object.GetNamespace())
-	configuration.SetName(object.GetName())
-	configuration.SetUID(object.GetUID())
-	configuration.SetResourceVersion(object.GetResourceVersion())
-	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(configuration), FieldOwner, client.ForceOwnership)
-	return configuration.GetResourceVersion(), err // as it was answered
+// Apply makes content the status of an object, and returns the object that the API server stored. It
+// is a conflict unless the server holds the given version of the object. Of the condition types owned
+// only those in content remain, whoever wrote the others.
+func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, content map[string]any, owned []string) (*unstructured.Unstructured, error) {
+	stored := reference(gvk, object)
+	stored.Object["status"] = content
+	if err := c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(stored), FieldOwner, client.ForceOwnership); err != nil {
+		return nil, err
+	}
+	conditions, _, err := unstructured.NestedSlice(stored.Object, "status", "conditions")
+	if err != nil {
+		return nil, fmt.Errorf("read the stored conditions: %w", err)
+	}
+	applied, _, _ := unstructured.NestedSlice(content, "conditions")
+	isForeign := func(condition any) bool {
+		conditionType := typeOf(condition)
+		return slices.Contains(owned, conditionType) &&
+			!slices.ContainsFunc(applied, func(c any) bool { return typeOf(c) == conditionType })
+	}
+	if !slices.ContainsFunc(conditions, isForeign) {
+		return stored, nil
+	}
+	// Server-side apply removes nothing that another field manager owns.
+	return Merge(ctx, c, gvk, stored, map[string]any{"conditions": slices.DeleteFunc(conditions, isForeign)})
 }
 
-// IsOutdated reports whether a write failed as it does where the server holds something
-// newer than the cache that it was decided from: the event of what is newer is on its way.
-// Admission may answer so, too.
+// Merge merges fields into the status of an object, and returns the object that the API server
+// stored. It is a conflict unless the server holds the given version of the object.
+func Merge(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, fields map[string]any) (*unstructured.Unstructured, error) {
+	stored := reference(gvk, object)
+	stored.Object["status"] = fields
+	patch, err := json.Marshal(stored.Object)
+	if err != nil {
+		return nil, err
+	}
+	return stored, c.Status().Patch(ctx, stored, client.RawPatch(types.MergePatchType, patch), FieldOwner)
+}
+
+// reference returns the identity of one version of an object.
+func reference(gvk schema.GroupVersionKind, object metav1.Object) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(gvk)
+	u.SetNamespace(object.GetNamespace())
+	u.SetName(object.GetName())
+	u.SetUID(object.GetUID())
+	u.SetResourceVersion(object.GetResourceVersion())
+	return u
+}
+
+func typeOf(condition any) string {
+	fields, _ := condition.(map[string]any)
+	conditionType, _ := fields["type"].(string)
+	return conditionType
+}
+
+// IsOutdated reports whether a write failed because the server holds something newer than the cache.
+// The event of the newer object is on its way. Admission may answer with the same codes.
 func IsOutdated(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 }

@@ -1,0 +1,69 @@
+package at
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/status"
+)
+
+var atResource = cnatv1alpha1.SchemeGroupVersion.WithResource("ats").GroupResource()
+
+// Opener opens the gates of Pods whose start is on record, when they are due. It has workers of its
+// own: a webhook that holds up openings holds up no status.
+type Opener struct{ *Reconciler }
+
+// Reconcile implements reconcile.ObjectReconciler.
+func (o Opener) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.Result, error) {
+	if run := at.Status.Run; at.DeletionTimestamp != nil || run == nil || !isClaimed(*run) || run.FinishedTime != nil {
+		return reconcile.Result{}, nil
+	}
+	m, decision, _, err := o.decide(ctx, at)
+	switch {
+	case err != nil:
+		return reconcile.Result{}, err
+	case decision.Open == nil:
+		return reconcile.Result{}, nil
+	case m.now.Before(decision.Due):
+		return o.requeue(decision.Due, decision.Due), nil
+	}
+	if wait, waits := o.waits(decision, m.now); waits {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	err = o.open(ctx, at, m, decision)
+	if status.IsOutdated(err) {
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// open opens the gate of a Pod. The At may have been edited since its start was recorded, and the
+// cache may not know it yet.
+func (o Opener) open(ctx context.Context, at *cnatv1alpha1.At, m moment, decision Decision) error {
+	key, pod := client.ObjectKeyFromObject(at), decision.Open
+	version, err := o.Server.Version(ctx, at)
+	if err != nil {
+		return fmt.Errorf("read At %s: %w", key, err)
+	}
+	if version != at.ResourceVersion {
+		return apierrors.NewConflict(atResource, at.Name, errors.New("it changed since its start was recorded"))
+	}
+	if o.IsElected() && !o.IsFresh() { // for one, the process was paused
+		return apierrors.NewConflict(atResource, at.Name, errors.New("the lease may have run out"))
+	}
+	if err := o.Server.Open(ctx, pod); err != nil {
+		err = fmt.Errorf("open gate of Pod %s: %w", client.ObjectKeyFromObject(pod), err)
+		if !o.isRefused(ctx, pod, err) {
+			return err
+		}
+		return o.reportRefusal(ctx, at, m, pod, err)
+	}
+	o.reportOpened(ctx, at, decision)
+	return nil
+}

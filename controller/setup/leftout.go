@@ -1,0 +1,104 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/condition"
+)
+
+// leftOut takes the place of an object in the cache that is not served.
+type leftOut struct {
+	metav1.PartialObjectMetadata
+	kind            schema.GroupVersionKind
+	reason, message string
+}
+
+// The reasons for which an object is not served.
+const (
+	undecodable = "Undecodable"
+	tooLarge    = "TooLarge"
+)
+
+// leftOut returns the object of a key if it is left out, else nil.
+func (o *objects) leftOut(kind schema.GroupVersionKind, key client.ObjectKey) *leftOut {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, informer := range o.informers[kind] {
+		cached, _, _ := informer.GetIndexer().GetByKey(toolscache.NewObjectName(key.Namespace, key.Name).String())
+		if left, ok := cached.(*leftOut); ok {
+			return left
+		}
+	}
+	return nil
+}
+
+// Served returns a reconciler that serves the objects of the kind by next, and marks the status of an
+// object that is left out: its last status may be Ready.
+func (r Rendered) Served(next reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		left := r.Cache.(*objects).leftOut(r.kind.GVK(), request.NamespacedName)
+		if left == nil {
+			return next.Reconcile(ctx, request)
+		}
+		err := r.mark(ctx, left)
+		if status.IsOutdated(err) {
+			err = nil // the event of the newer object is on its way
+		}
+		return reconcile.Result{}, err
+	})
+}
+
+// mark writes the conditions of an object that is left out, and leaves the rest of its status: a
+// record in it must not be lost.
+func (r Rendered) mark(ctx context.Context, left *leftOut) error {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(left.kind)
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(left), object); err != nil {
+		return fmt.Errorf("read %s: %w", left.kind.Kind, err)
+	}
+	var last kind.Status
+	content, _, _ := unstructured.NestedMap(object.Object, "status")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &last); err != nil {
+		last = kind.Status{} // a person wrote it: replace it
+	}
+	conditions := condition.New(last.Conditions, object.GetGeneration(), r.clock.Now())
+	conditions.Stalled(left.reason, "The controller does not serve this object: "+left.message)
+	foreign := slices.DeleteFunc(slices.Clone(last.Conditions), func(c metav1.Condition) bool { return slices.Contains(r.owned, c.Type) })
+	next := kind.Status{ObservedGeneration: object.GetGeneration(), Conditions: condition.SortByType(append(foreign, conditions.Sorted()...))}
+	if next.ObservedGeneration == last.ObservedGeneration && status.Equal(next.Conditions, last.Conditions) {
+		return nil
+	}
+	fields, err := status.Content(next)
+	if err != nil {
+		return err
+	}
+	_, err = status.Merge(ctx, r.client, left.kind, object, fields)
+	return err
+}
+
+// leftOutGauge counts the objects of a controller's kind that are left out.
+func (c Controller) leftOutGauge(objects *objects) status.Gauge {
+	desc := prometheus.NewDesc("gatehouse_left_out", "Objects that cannot be decoded or are too large, and are not served.",
+		[]string{"reason"}, prometheus.Labels{"kind": c.Kind.GVK().Kind})
+	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
+		_, left, err := objects.all(ctx, c.Kind.GVK())
+		counts := map[string]int{undecodable: 0, tooLarge: 0}
+		for _, l := range left {
+			counts[l.reason]++
+		}
+		return counts, err
+	}}
+}

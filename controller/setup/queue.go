@@ -1,0 +1,100 @@
+package setup
+
+import (
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// shares is how many namespaces may use all of their share of the workers at one time.
+const shares = 25
+
+// fairQueue hands out at most share requests of a namespace at a time. So a namespace whose requests
+// hang, as those of a webhook do, leaves the other workers to other namespaces.
+type fairQueue struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+	share int
+
+	mu      sync.Mutex
+	busy    map[string]int              // how many requests of a namespace are handed out
+	waiting map[string][]waitingRequest // requests of a namespace that has its share, by priority
+}
+
+type waitingRequest struct {
+	reconcile.Request
+	priority int
+}
+
+// newFairQueue returns the constructor of fair queues for the options of a controller.
+func newFairQueue(share int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		return &fairQueue{
+			PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }),
+			share:         share, busy: map[string]int{}, waiting: map[string][]waitingRequest{},
+		}
+	}
+}
+
+// Get implements workqueue.TypedInterface.
+func (q *fairQueue) Get() (reconcile.Request, bool) {
+	request, _, shutdown := q.GetWithPriority()
+	return request, shutdown
+}
+
+// GetWithPriority implements priorityqueue.PriorityQueue.
+func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
+	for {
+		request, priority, shutdown := q.PriorityQueue.GetWithPriority()
+		if shutdown || q.admit(waitingRequest{request, priority}) {
+			return request, priority, shutdown
+		}
+	}
+}
+
+// admit counts a request as handed out, or has it wait.
+func (q *fairQueue) admit(r waitingRequest) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.busy[r.Namespace] >= q.share {
+		q.waiting[r.Namespace] = append(q.waiting[r.Namespace], r)
+		return false
+	}
+	q.busy[r.Namespace]++
+	return true
+}
+
+// Done implements workqueue.TypedInterface. The most urgent request that waits for a share goes back
+// into the queue.
+func (q *fairQueue) Done(request reconcile.Request) {
+	q.PriorityQueue.Done(request)
+	if next, ok := q.release(request.Namespace); ok {
+		q.PriorityQueue.Done(next.Request)
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: &next.priority}, next.Request)
+	}
+}
+
+// release returns the first of the most urgent requests that wait for a share of a namespace.
+func (q *fairQueue) release(namespace string) (next waitingRequest, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.busy[namespace]--; q.busy[namespace] == 0 {
+		delete(q.busy, namespace)
+	}
+	waiting := q.waiting[namespace]
+	if len(waiting) == 0 {
+		delete(q.waiting, namespace)
+		return next, false
+	}
+	most := 0
+	for i := range waiting {
+		if waiting[i].priority > waiting[most].priority {
+			most = i
+		}
+	}
+	next = waiting[most]
+	waiting[most] = waiting[0]
+	q.waiting[namespace] = waiting[1:]
+	return next, true
+}
