@@ -90,48 +90,61 @@ func (m mutant) overlay(t *testing.T) string {
 }
 
 var mutants = []mutant{
-	{"the start is put on record after the gate is opened", "reconciler.go", []string{
-		"	recorded := at\n", "	if decision.Open != nil {\n		if err := r.Server.Open(ctx, decision.Open); err != nil {\n			return err\n		}\n		decision.Open = nil\n	}\n	recorded := at\n",
+	{"a start is recorded after the gate is opened", "opener.go", []string{
+		"run == nil || !isClaimed(*run) || run.FinishedTime != nil {", "run != nil && run.FinishedTime != nil {",
+		"	case decision.Open == nil:\n		return reconcile.Result{}, nil\n", "	case decision.Open == nil && len(atPods(ctx, o, at)) == 0:\n		return reconcile.Result{}, nil\n	case decision.Open == nil:\n		decision.Open = &atPods(ctx, o, at)[0]\n",
+		"// open opens the gate", "func atPods(ctx context.Context, o Opener, at *cnatv1alpha1.At) []corev1.Pod {\n	pods, _ := o.Server.Pods(ctx, client.ObjectKeyFromObject(at))\n	return pods\n}\n\n// open opens the gate",
+		"	apierrors ", "	corev1 \"k8s.io/api/core/v1\"\n	apierrors ",
 	}},
-	{"a status is written to whatever version of the At", "../status/apply.go", []string{"	configuration.SetResourceVersion(object.GetResourceVersion())\n", ""}},
-	{"a status is written to whatever At of the name", "../status/apply.go", []string{
-		"	configuration.SetUID(object.GetUID())\n	configuration.SetResourceVersion(object.GetResourceVersion())\n", "",
+	{"a status is written to any version of the At", "../status/apply.go", []string{"	u.SetResourceVersion(object.GetResourceVersion())\n", ""}},
+	{"a status is written to any At of the name", "../status/apply.go", []string{
+		"	u.SetUID(object.GetUID())\n	u.SetResourceVersion(object.GetResourceVersion())\n", "",
 	}},
-	{"whatever version of a Pod is opened", "server.go", []string{
+	{"any version of a Pod is opened", "server.go", []string{
 		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{"uid": pod.UID},`,
 	}},
-	{"whatever Pod of the name is opened", "server.go", []string{
+	{"any Pod of the name is opened", "server.go", []string{
 		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{},`,
 	}},
-	{"an earlier record is trusted", "reconciler.go", []string{"	if !justRecorded {", "	if false {"}},
-	{"nothing is held", "reconciler.go", []string{"pod := decision.Hold; pod != nil", "pod := decision.Hold; pod != nil && false"}},
+	{"an earlier record is trusted", "opener.go", []string{"	if version != at.ResourceVersion {", "	if false {"}},
+	{"nothing is held", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && false {"}},
 	{"a Pod is held after the status says so", "reconciler.go", []string{
-		"	if pod := decision.Hold; pod != nil {", "	if !status.Equal(at.Status, decision.Status) {\n		if recorded, err := r.record(ctx, at, decision.Status); err != nil {\n			return err\n		} else {\n			at = recorded\n		}\n	}\n	if pod := decision.Hold; pod != nil {",
+		"	if err == nil && decision.Hold != nil {\n		err = r.hold(ctx, at, m, &decision)\n	}\n", "",
+		"		err = r.record(ctx, at, m, decision)\n", "		if err = r.record(ctx, at, m, decision); err == nil && decision.Hold != nil {\n			err = r.hold(ctx, at, m, &decision)\n		}\n",
 	}},
-	{"a hold changes nothing", "server.go", []string{`"annotations": map[string]string{kind.HeldAnnotation: version},`, `"annotations": map[string]string{kind.HeldAnnotation: ""},`}},
+	{"a hold changes nothing", "server.go", []string{
+		`"annotations": map[string]string{kind.HeldAnnotation: version},`, `"annotations": map[string]string{kind.HeldAnnotation: ""},`,
+		"answer.Annotations[kind.HeldAnnotation] != version", "false",
+	}},
+	{"a standby does not hold", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && r.IsElected() {"}},
+	{"an ignored hold counts", "server.go", []string{"answer.Annotations[kind.HeldAnnotation] != version", "false"}},
+	{"an ignored opening counts", "server.go", []string{"err == nil && isGated(answer)", "err == nil && false"}},
 	{"suspend does not hold", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.deadlinePassed()"}},
 	{"the deadline does not hold", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.at.Spec.Suspend"}},
-	{"what ran is not remembered", "decide.go", []string{"held == nil && mayHaveRun(s.at.Status) {", "held == nil && mayHaveRun(s.at.Status) && false {"}},
-	{"what ran may run again", "decide.go", []string{"	case slices.ContainsFunc(s.ran, s.isCurrent):\n		return s.refuseRerun()\n", ""}},
-	{"what is forgotten may run again", "decide.go", []string{"	case !isClaimed(s.run) && s.isForgotten():\n		return s.failForgotten()\n", ""}},
-	{"what is pushed out is not remembered", "ran.go", []string{"s.forgotten = wholeSeconds(due)", "_ = due"}},
+	{"an earlier run is not remembered", "decide.go", []string{"held == nil && mayHaveRun(s.at.Status) {", "held == nil && mayHaveRun(s.at.Status) && false {"}},
+	{"a spec that ran may run again", "decide.go", []string{"	case slices.ContainsFunc(s.ran, s.isCurrent):\n		return s.refuseRerun()\n", ""}},
+	{"a forgotten spec may run again", "decide.go", []string{"	case !isClaimed(s.run) && s.isForgotten():\n		return s.failForgotten()\n", ""}},
+	{"a spec that is pushed out is not remembered", "ran.go", []string{"s.forgotten = wholeSeconds(due)", "_ = due"}},
 	{"an open Pod of another spec is ignored", "decide.go", []string{
-		"		if s.isRendered(pod) && !isGated(pod) && registry.IsDigest(digest) && ", "		if false && s.isRendered(pod) && !isGated(pod) && registry.IsDigest(digest) && ",
+		"		if isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && ", "		if false && isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && ",
 	}},
 	{"an open Pod of the spec is ignored", "decide.go", []string{"!isGated(&s.pods[i]) {", "!isGated(&s.pods[i]) && false {"}},
+	{"a Pod of any form is opened", "decide.go", []string{"	return pod.Labels[kindat.Label] == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == \"\" &&\n		registry.IsHashName(pod.Name, at.Name)\n", "	return true || registry.IsHashName(pod.Name, at.Name)\n"}},
 	{"of two Pods the oldest is opened", "decide.go", []string{"	case len(candidates) > 1:\n		return s.awaitPrune(candidates)\n", ""}},
-	{"a lost Pod is replaced", "decide.go", []string{"	case s.mayHaveStarted() && s.findPod(s.run) == nil:\n		return s.failLost()\n", ""}},
+	{"a lost Pod is replaced", "decide.go", []string{"	case s.mayHaveStarted() && s.runPod() == nil:\n		return s.failLost()\n", ""}},
 	{"a Pod that the cache lacks is gone", "reconciler.go", []string{"	if isArmed {\n", "	if false {\n"}},
-	{"a replica that stands by starts at once", "reconciler.go", []string{"	case starts && late <= 0:", "	case starts:"}},
-	{"a replica that stands by never starts", "reconciler.go", []string{"	case starts && late <= 0:\n		return 0, false\n", ""}},
+	{"a standby starts at once", "reconciler.go", []string{"	case late <= 0 && (starts || isReport):", "	case starts:"}},
+	{"a standby never starts", "reconciler.go", []string{"late <= 0 && (starts || isReport)", "late <= 0 && isReport"}},
+	{"a standby never reports", "reconciler.go", []string{"late <= 0 && (starts || isReport)", "late <= 0 && starts"}},
 	{"a stale lease starts", "reconciler.go", []string{"return time.Second, starts && !r.IsFresh()", "return 0, false"}},
-	{"a lease that went stale during a write starts", "reconciler.go", []string{"	if r.IsElected() && !r.IsFresh() { //", "	if false { //"}},
+	{"a lease that went stale during a write starts", "opener.go", []string{"	if o.IsElected() && !o.IsFresh() { //", "	if false { //"}},
 	{"a conflict is always of versions, and the end", "reconciler.go", []string{
-		"	if !status.IsOutdated(err) {\n		return true", "	if true {\n		return !status.IsOutdated(err)",
+		"	if status.IsOutdated(err) {\n		current,", "	if status.IsOutdated(err) {\n		return false\n	}\n	if false {\n		current,",
 		"		return reconcile.Result{RequeueAfter: lookAgain}, nil\n", "		return reconcile.Result{}, nil\n",
 	}},
-	{"a gate is opened early", "status.go", []string{"	if s.now.Before(s.due) {\n		decision.Wake", "	if s.now.Before(s.due.Add(-s.lead)) {\n		decision.Wake"}},
+	{"a gate is opened early", "opener.go", []string{"	case m.now.Before(decision.Due):", "	case m.now.Before(decision.Due.Add(-time.Second)):", "	apierrors ", "	\"time\"\n\n	apierrors "}},
+	{"the clock of the machine counts", "../setup/clock.go", []string{"	return earliest.Add(elapsed)\n", "	return earliest.Add(elapsed + 2*time.Second)\n"}},
 	{"an armed At does not wake", "status.go", []string{"		wake = s.due.Add(-s.lead)\n", ""}},
-	{"a claimed At does not wake", "status.go", []string{"		decision.Wake = s.due\n", ""}},
+	{"a claimed At does not wake", "opener.go", []string{"		return o.requeue(decision.Due, decision.Due), nil\n", "		return reconcile.Result{}, nil\n"}},
 	{"a Pod that is going is opened", "decide.go", []string{" && isGated(pod) && pod.DeletionTimestamp == nil {", " && isGated(pod) {"}},
 }

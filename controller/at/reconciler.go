@@ -57,13 +57,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 		return reconcile.Result{}, nil
 	}
 	m, decision, unseen, err := r.decide(ctx, at)
-	if err != nil {
-		return reconcile.Result{}, err
+	if err == nil && decision.Hold != nil {
+		err = r.hold(ctx, at, m, &decision)
 	}
-	if wait, waits := r.waits(decision, m.now); waits {
-		return reconcile.Result{RequeueAfter: wait}, nil
+	if err == nil {
+		if wait, waits := r.waits(decision, m.now); waits {
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
+		err = r.record(ctx, at, m, decision)
 	}
-	switch err := r.carryOut(ctx, at, m, decision); {
+	switch {
 	case status.IsOutdated(err):
 		// As a rule the event of the newer object is on its way.
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
@@ -98,14 +101,11 @@ func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 
 // waits reports whether this replica leaves a decision to another one, and how long until it looks
 // again; zero for never. A leader whose lease may have run out starts nothing. A standby does the
-// work of a leader that is late: it starts, it reports what has started, and it holds at once.
+// work of a leader that is late: it starts Ats, and reports on those that have started.
 func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, bool) {
 	starts, run := decision.Claim || decision.Open != nil, decision.Status.Run
-	switch {
-	case r.IsElected():
+	if r.IsElected() {
 		return time.Second, starts && !r.IsFresh()
-	case decision.Hold != nil:
-		return 0, false
 	}
 	isReport := !starts && run != nil && isClaimed(*run)
 	since := decision.Due
@@ -180,26 +180,33 @@ func hasOtherManager(at *cnatv1alpha1.At) bool {
 	return ok && manager != kind.ManagedBy
 }
 
-// carryOut makes the writes of a decision: hold, then record.
-func (r *Reconciler) carryOut(ctx context.Context, at *cnatv1alpha1.At, m moment, decision Decision) error {
-	if pod := decision.Hold; pod != nil {
-		if err := r.Server.Hold(ctx, pod, at.ResourceVersion); err != nil {
-			err = fmt.Errorf("hold Pod %s: %w", client.ObjectKeyFromObject(pod), err)
-			switch {
-			case !r.isRefused(ctx, pod, err):
-				return err
-			case decision.Status.Phase != cnatv1alpha1.AtDone:
-				return r.reportRefusal(ctx, at, m, pod, err)
-			}
-			// After its deadline an At does not wait for the API server's consent. The recorded start
-			// stays: an in-flight request may yet succeed.
-			decision.Status.Run = at.Status.Run
-		}
+// hold holds a Pod before anything else is done for its At. Every replica does: the request that may
+// still open the Pod may be what its leader waits for.
+func (r *Reconciler) hold(ctx context.Context, at *cnatv1alpha1.At, m moment, decision *Decision) error {
+	pod := decision.Hold
+	err := r.Server.Hold(ctx, pod, at.ResourceVersion)
+	if err == nil {
+		return nil
 	}
+	err = fmt.Errorf("hold Pod %s: %w", client.ObjectKeyFromObject(pod), err)
+	switch {
+	case !r.isRefused(ctx, pod, err):
+		return err
+	case decision.Status.Phase != cnatv1alpha1.AtDone:
+		return r.reportRefusal(ctx, at, m, pod, err)
+	}
+	// After its deadline an At does not wait for the API server's consent. The recorded start stays: an
+	// in-flight request may yet succeed.
+	decision.Status.Run = at.Status.Run
+	return nil
+}
+
+// record writes the status of a decision, unless the At has it.
+func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, m moment, decision Decision) error {
 	if status.Equal(at.Status, decision.Status) {
 		return nil
 	}
-	recorded, err := r.record(ctx, at, decision.Status)
+	recorded, err := r.apply(ctx, at, decision.Status)
 	if err != nil || !decision.Claim || hasRecord(recorded.Status, decision.Status) {
 		return err
 	}
@@ -212,8 +219,8 @@ func hasRecord(stored, claim cnatv1alpha1.AtStatus) bool {
 	return stored.Run != nil && isClaimed(*stored.Run) && stored.Run.PodUID == claim.Run.PodUID && stored.Run.Digest == claim.Run.Digest
 }
 
-// record writes the status of an At, and returns the At that the API server stored.
-func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+// apply writes the status of an At, and returns the At that the API server stored.
+func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
 	recorded, err := r.Server.Apply(ctx, at, next)
 	if err != nil {
 		return nil, fmt.Errorf("apply status of At %s: %w", client.ObjectKeyFromObject(at), err)
@@ -230,7 +237,7 @@ func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m m
 	if status.Equal(at.Status, next) {
 		return refusal
 	}
-	_, err := r.record(ctx, at, next)
+	_, err := r.apply(ctx, at, next)
 	return errors.Join(refusal, err)
 }
 
