@@ -324,6 +324,10 @@ func TestOneBadObjectIsLeftOutAlone(t *testing.T) {
 	object.SetNamespace(w.namespace)
 	object.SetName(bad.Name)
 	w.must(w.Status().Patch(w.ctx, object, client.RawPatch(types.MergePatchType, []byte(poison))))
+	w.awaitFleet(large, "TooLarge", condition.Stalled)
+	w.awaitFleet(bad, "Undecodable", condition.Stalled)
+	edit(w, large, func(s *testkind.Fleet) { s.Annotations = nil })
+	w.awaitFleet(large, observe.ReasonObjectsMissing, condition.Reconciling)
 
 	w.awaitFleet(fleet("after"), observe.ReasonObjectsMissing, condition.Reconciling)
 	w.options.Grace = time.Second

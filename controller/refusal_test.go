@@ -1,23 +1,17 @@
 package controller_test
 
 import (
-	"context"
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
@@ -108,56 +102,13 @@ func (w *world) refuseUpdates(code int32) *atomic.Bool {
 	w.Helper()
 	refuses := &atomic.Bool{}
 	refuses.Store(true)
-	webhook := httptest.NewTLSServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
-		var review admissionv1.AdmissionReview
-		if err := json.NewDecoder(request.Body).Decode(&review); err != nil {
-			http.Error(writer, err.Error(), http.StatusBadRequest)
-			return
-		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: !refuses.Load()}
+	w.intercept("pods", false, func(_ *http.Request, _ *admissionv1.AdmissionRequest, response *admissionv1.AdmissionResponse) {
 		if refuses.Load() {
-			review.Response.Result = &metav1.Status{Code: code, Reason: reasonOf(code), Message: "not today"}
+			response.Allowed = false
+			response.Result = &metav1.Status{Code: code, Reason: reasonOf(code), Message: "not today"}
 		}
-		_ = json.NewEncoder(writer).Encode(review)
-	}))
-	w.Cleanup(webhook.Close)
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhook.Certificate().Raw})
-	clients, err := kubernetes.NewForConfig(server.Admin)
-	w.must(err)
-	configurations := clients.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err = configurations.Create(w.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name:                    "refuses.example.com",
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &webhook.URL, CABundle: certificate},
-			NamespaceSelector:       metav1.SetAsLabelSelector(map[string]string{corev1.LabelMetadataName: w.namespace}),
-			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-			}},
-		}},
-	}, metav1.CreateOptions{})
-	w.must(err)
-	w.Cleanup(func() { _ = configurations.Delete(context.Background(), w.namespace, metav1.DeleteOptions{}) })
-	w.awaitRefusal()
-	return refuses
-}
-
-// awaitRefusal waits until the API server asks the webhook.
-func (w *world) awaitRefusal() {
-	w.Helper()
-	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-	w.must(w.Create(w.ctx, probe))
-	w.eventually("the webhook refuses", func() error {
-		probe.Labels = map[string]string{"tried": fmt.Sprint(time.Now().UnixNano())}
-		err := w.Update(w.ctx, probe)
-		if err == nil || !strings.Contains(err.Error(), "not today") {
-			return fmt.Errorf("it does not: %w", err)
-		}
-		return nil
 	})
+	return refuses
 }
 
 func reasonOf(code int32) metav1.StatusReason {

@@ -39,6 +39,9 @@ type world struct {
 	options       controller.Options
 	controllers   []setup.Controller
 	config        *rest.Config // of the controllers
+
+	// isForged reports whether a test itself wrote a version of a status.
+	isForged func(*unstructured.Unstructured) bool
 }
 
 func newWorld(t *testing.T) *world {
@@ -49,7 +52,7 @@ func newWorld(t *testing.T) *world {
 
 func newWorldOf(t *testing.T, controllers []setup.Controller) *world {
 	t.Helper()
-	w := &world{T: t, ctx: t.Context(), namespace: namespaceName(t), controllers: controllers, config: server.Controller}
+	w := &world{T: t, ctx: t.Context(), namespace: namespaceName(t), controllers: controllers, config: server.Controller, isForged: func(*unstructured.Unstructured) bool { return false }}
 	scheme, err := controller.Scheme(controllers)
 	w.must(err)
 	admin, err := client.NewWithWatch(server.Admin, client.Options{Scheme: scheme})

@@ -127,7 +127,7 @@ func (s *Server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alph
 	if err != nil {
 		return nil, err
 	}
-	stored, err := status.Apply(ctx, s.client, kindat.Kind.GVK(), at, content, conditionTypes)
+	stored, err := status.Apply(ctx, s.client, kindat.Kind.GVK(), at, content)
 	if err != nil {
 		return nil, err
 	}

@@ -123,10 +123,10 @@ func (s *snapshot) claim(pod *corev1.Pod) Decision {
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions), Claim: true}
 }
 
-// open opens the gate of the Pod whose start is on record.
+// open opens the gate of the Pod whose start is on record, unless the deadline passes before.
 func (s *snapshot) open(pod *corev1.Pod) Decision {
 	decision := s.keepStatus()
-	decision.Open = pod
+	decision.Open, decision.Wake = pod, justAfter(s.deadline())
 	return decision
 }
 

@@ -110,7 +110,7 @@ func (r *reconciler) write(ctx context.Context, owner kind.Object, decided Decis
 	if status.Equal(statusOf(owner), statusOf(decided.after)) {
 		return nil
 	}
-	if _, err := status.Apply(ctx, r.client, r.kind.GVK(), owner, decided.Status, conditionTypes); err != nil {
+	if _, err := status.Apply(ctx, r.client, r.kind.GVK(), owner, decided.Status); err != nil {
 		return fmt.Errorf("apply status of %s %s: %w", r.kind.GVK().Kind, client.ObjectKeyFromObject(owner), err)
 	}
 	return nil

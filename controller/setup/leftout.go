@@ -69,11 +69,7 @@ func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(left), object); err != nil {
 		return fmt.Errorf("read %s: %w", left.kind.Kind, err)
 	}
-	var last kind.Status
-	content, _, _ := unstructured.NestedMap(object.Object, "status")
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &last); err != nil {
-		last = kind.Status{} // a person wrote it: replace it
-	}
+	last := decodable(object)
 	conditions := condition.New(last.Conditions, object.GetGeneration(), r.clock.Now())
 	conditions.Stalled(left.reason, "The controller does not serve this object: "+left.message)
 	foreign := slices.DeleteFunc(slices.Clone(last.Conditions), func(c metav1.Condition) bool { return slices.Contains(r.owned, c.Type) })
@@ -87,6 +83,20 @@ func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	}
 	_, err = status.Merge(ctx, r.client, left.kind, object, fields)
 	return err
+}
+
+// decodable returns the status of an object as far as it can be decoded.
+func decodable(object *unstructured.Unstructured) (decoded kind.Status) {
+	decoded.ObservedGeneration, _, _ = unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, content := range conditions {
+		var c metav1.Condition
+		fields, ok := content.(map[string]any)
+		if ok && runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c) == nil {
+			decoded.Conditions = append(decoded.Conditions, c)
+		}
+	}
+	return decoded
 }
 
 // leftOutGauge counts the objects of a controller's kind that are left out.

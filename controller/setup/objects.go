@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 )
 
@@ -179,11 +180,13 @@ func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, trimmed); err != nil {
 		return nil, undecodable, fmt.Errorf("decode: %w", err)
 	}
+	managers := trimmed.GetManagedFields()
 	trimmed.SetManagedFields(nil)
 	delete(trimmed.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	if c.TrimOwn != nil {
 		c.TrimOwn(trimmed)
 	}
+	status.MarkForeign(trimmed, managers, c.ConditionTypes)
 	if content, err := json.Marshal(trimmed); err != nil || len(content) > largestObject {
 		return nil, tooLarge, errors.Join(err, fmt.Errorf("it has %d bytes, and at most %d are kept", len(content), largestObject))
 	}

@@ -39,29 +39,23 @@ func Content(status any) (map[string]any, error) {
 }
 
 // Apply makes content the status of an object, and returns the object that the API server stored. It
-// is a conflict unless the server holds the given version of the object. Of the condition types owned
-// only those in content remain, whoever wrote the others.
-func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, content map[string]any, owned []string) (*unstructured.Unstructured, error) {
+// is a conflict unless the server holds the given version of the object. Foreign conditions that
+// content lacks become False by a first write and go by a second: server-side apply removes nothing
+// that another field manager owns.
+func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, content map[string]any) (*unstructured.Unstructured, error) {
+	foreign := foreignTypes(object, content)
 	stored := reference(gvk, object)
-	stored.Object["status"] = content
-	if err := c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(stored), FieldOwner, client.ForceOwnership); err != nil {
-		return nil, err
+	stored.Object["status"] = withFalse(content, foreign)
+	err := c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(stored), FieldOwner, client.ForceOwnership)
+	if err != nil || len(foreign) == 0 {
+		return stored, err
 	}
 	conditions, _, err := unstructured.NestedSlice(stored.Object, "status", "conditions")
 	if err != nil {
 		return nil, fmt.Errorf("read the stored conditions: %w", err)
 	}
-	applied, _, _ := unstructured.NestedSlice(content, "conditions")
-	isForeign := func(condition any) bool {
-		conditionType := typeOf(condition)
-		return slices.Contains(owned, conditionType) &&
-			!slices.ContainsFunc(applied, func(c any) bool { return typeOf(c) == conditionType })
-	}
-	if !slices.ContainsFunc(conditions, isForeign) {
-		return stored, nil
-	}
-	// Server-side apply removes nothing that another field manager owns.
-	return Merge(ctx, c, gvk, stored, map[string]any{"conditions": slices.DeleteFunc(conditions, isForeign)})
+	conditions = slices.DeleteFunc(conditions, func(condition any) bool { return slices.Contains(foreign, typeOf(condition)) })
+	return Merge(ctx, c, gvk, stored, map[string]any{"conditions": conditions})
 }
 
 // Merge merges fields into the status of an object, and returns the object that the API server
@@ -85,12 +79,6 @@ func reference(gvk schema.GroupVersionKind, object metav1.Object) *unstructured.
 	u.SetUID(object.GetUID())
 	u.SetResourceVersion(object.GetResourceVersion())
 	return u
-}
-
-func typeOf(condition any) string {
-	fields, _ := condition.(map[string]any)
-	conditionType, _ := fields["type"].(string)
-	return conditionType
 }
 
 // IsOutdated reports whether a write failed because the server holds something newer than the cache.
