@@ -67,6 +67,23 @@ func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
 	}
 }
 
+// Of a Pod of an At the controller writes one annotation, and a resourceVersion alone.
+func TestPolicyBoundsTheHeldAnnotation(t *testing.T) {
+	w := newWorld(t)
+	pod := w.syncPod(w.createAt("held", 1e12))
+	controller, err := client.New(server.Controller, client.Options{Scheme: w.Scheme()})
+	w.must(err)
+	for value, isAllowed := range map[string]bool{"12345": true, "": false, "now": false, strings.Repeat("1", 21): false} {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"gatehouse.example.com/held":"`+value+`"}}}`))
+		err := controller.Patch(w.ctx, pod.DeepCopy(), patch)
+		if isAllowed {
+			w.must(err)
+			continue
+		}
+		w.deniedByPolicy(value, err)
+	}
+}
+
 // refusesAllButTheGate tries every change that the API server would let an
 // administrator make of a gated Pod, alone and together with the one change that
 // is allowed, and then that one.
@@ -85,6 +102,8 @@ func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) 
 		"toleration":      `{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}`,
 		"node selector":   `{"op":"add","path":"/spec/nodeSelector","value":{"a":"b"}}`,
 		"affinity":        `{"op":"add","path":"/spec/affinity","value":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}}`,
+		"held":            `{"op":"add","path":"/metadata/annotations/gatehouse.example.com~1held","value":"1"}`, // it is no Pod of an At
+		"managers":        `{"op":"replace","path":"/metadata/managedFields","value":[{}]}`,
 		"the other gate":  `{"op":"remove","path":"/spec/schedulingGates/0"}`, // once the first is gone
 	} {
 		alone := "[" + change + "]"
