@@ -1,4 +1,4 @@
-// Package tree writes rendered environments: it lays objects out in files, plans which to write and
+// Package tree writes rendered environments: it assigns objects to files, plans the files to write and
 // prune, formats the plan as a diff and executes it.
 package tree
 

@@ -13,7 +13,7 @@ import (
 )
 
 // An orphan is a file below rendered/ that no index lists: a tool that syncs the index misses it, and a
-// tool that syncs the whole folder applies it. Render did not write it, so it keeps and reports it.
+// tool that syncs the whole folder applies it. Render keeps and reports orphans.
 
 // manifestName matches files that tools apply when given a folder, except companion files of Emacs and
 // macOS.

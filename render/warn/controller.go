@@ -57,8 +57,8 @@ func isLocal(image string) bool {
 	return strings.HasSuffix(image, ":dev") && !strings.Contains(image, "/")
 }
 
-// unpinnedController warns of a controller whose image is not pinned to a digest: an attacker who
-// moves the tag to another image could open any gate.
+// unpinnedController warns of a controller with an image that is not pinned to a digest: an attacker
+// could move the tag to another image and open any gate.
 func unpinnedController(in Input) (warnings []manifest.Problem) {
 	if len(in.Kinds.Gates()) == 0 {
 		return nil
