@@ -177,8 +177,8 @@ type AtStatus struct {
 	// +listType=atomic
 	Ran []string `json:"ran,omitempty"`
 
-	// forgottenTime is the latest schedule of the earlier specs that ran no longer
-	// lists. No spec that is due by then runs, as it may have run.
+	// forgottenTime is the latest schedule of earlier specs that are no longer in the
+	// list ran. No spec that is due by then runs, as it may have run.
 	// +optional
 	ForgottenTime *metav1.Time `json:"forgottenTime,omitempty"`
 }
