@@ -72,7 +72,7 @@ func annotationOf(k *source.Kustomization, name string) (value string, ok bool) 
 	return value, ok
 }
 
-// PostBuild is how Flux substitutes variables in a rendered environment: spec.postBuild of its
+// PostBuild has the values that Flux substitutes in a rendered environment: spec.postBuild of its
 // Kustomization.
 type PostBuild struct {
 	verdict.Substitution
@@ -80,7 +80,7 @@ type PostBuild struct {
 	ConfigMaps []string
 }
 
-// readPostBuild reads how Flux substitutes variables in the environment.
+// readPostBuild reads the values that Flux substitutes in the environment.
 func (in *input) readPostBuild() (problems []manifest.Problem) {
 	return in.readAnnotation(verdict.SubstituteAnnotation, func(file string) (err error) {
 		in.postBuild, err = readPostBuild(in.sources.FS, in.folder, file)
@@ -130,7 +130,7 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 	}}
 }
 
-// PostBuild returns how Flux substitutes variables in an environment; nil if it does not.
+// PostBuild reads the values that Flux substitutes in an environment; nil if it substitutes nothing.
 func (r *Repository) PostBuild(environment string) (*PostBuild, error) {
 	files, folder := r.fileSystem(), path.Join("/", tree.EnvironmentsFolder, environment)
 	content, err := files.ReadFile(files.KustomizationFile(folder))

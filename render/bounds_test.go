@@ -8,7 +8,7 @@ import (
 
 const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 
-// bomb is YAML of a few hundred bytes that stands for 10 to the power of levels items.
+// bomb is YAML of a few hundred bytes that expands to 10 to the power of levels items.
 func bomb(head string, levels int) string {
 	text := head + "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < levels; i++ {
@@ -17,7 +17,7 @@ func bomb(head string, levels int) string {
 	return text
 }
 
-// repeated returns the text that each of some numbers gives.
+// repeated concatenates the texts of the first n numbers.
 func repeated(count int, text func(i int) string) string {
 	var all strings.Builder
 	for i := range count {
@@ -30,9 +30,9 @@ func inBlock(text string) string { return "  " + strings.ReplaceAll(text, "\n", 
 
 func named(i int) string { return fmt.Sprintf(config, fmt.Sprintf("n%d", i)) + "---\n" }
 
-// Input of a few bytes is not built where it stands for more than memory holds, or for
-// more than a day of work, wherever kustomize would read it.
-func TestBounds(t *testing.T) {
+// Small input that expands beyond memory, or to more than a day of work, is refused in every file that
+// kustomize reads.
+func TestRenderBoundsExpansion(t *testing.T) {
 	ok := fmt.Sprintf(config, "ok")
 	const patched = "resources: [a.yaml]\ntransformers: [t.yaml]\n"
 	const transformer = "apiVersion: builtin\nkind: %s\nmetadata: {name: t}\n%s\n"

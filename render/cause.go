@@ -47,8 +47,7 @@ type trial struct {
 }
 
 // field returns the path of the source field that causes a problem of a rendered object; empty if
-// no single field does. It is the field from which the kind takes the invalid value, or a field of the
-// spec without which the problem is gone.
+// no single field does. The kind copies the value of that field, or the problem disappears without it.
 func (c causes) field(p manifest.Problem) string {
 	owner := p.Subject.Written
 	if path := copiedField(owner.Object, p); path != nil {
@@ -108,10 +107,8 @@ func (c causes) tryFields(content map[string]any) (trials []trial) {
 // try renders content without a field.
 func (c causes) try(content map[string]any, parent, key string) trial {
 	t := trial{field: []string{parent, key}}
-	inner, _ := content[parent].(map[string]any)
-	rest := maps.Clone(inner)
-	delete(rest, key)
-	u := &unstructured.Unstructured{Object: setField(content, rest, []string{parent})}
+	u := (&unstructured.Unstructured{Object: content}).DeepCopy()
+	unstructured.RemoveNestedField(u.Object, parent, key)
 	result, err := c.kinds.Expand(c.checker.Defaulted(manifest.Object{Unstructured: u, Written: u}))
 	if t.err = err; err != nil {
 		return t

@@ -12,9 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A command is in the manifest of its Pod to the byte, however it is written, with
-// every $ doubled for Kubernetes.
-func TestCommandsToTheByte(t *testing.T) {
+// A Pod has the command byte for byte, in any YAML style, with every $ doubled for Kubernetes.
+func TestCommandKeepsEveryByte(t *testing.T) {
 	commands := []string{
 		"kill -TERM $$", `echo "$(CURRENCY)"`, "$$$", "${A}$(A)$A", "a\nb", "a\nb\n", "a\n\n\n", "\n\na", "a\r\nb\r\n", "a\rb", " a ", "\ta\t", "a \nb \n", "  a\n b\n", "\n a",
 		"#a", "a #b", "- a", "a: b", "'", "\"", "\\", "\\n", "a\\\nb", "%a", "|", ">", "&a", "*a", "!a", "{a}", "[a]", "null", "~", "true", "1", "1e3", "0x1", "2027-01-01", "---", "...", "---\na", "---\n$$\n---\n",

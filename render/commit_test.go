@@ -10,8 +10,8 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 )
 
-// twoEnvironments returns dev and prod, each with a ConfigMap that stays, one that changes
-// with the version and one that is of a version.
+// twoEnvironments returns dev and prod. Each has a ConfigMap that stays, one that changes with the
+// version and one with the version in its name.
 func twoEnvironments(version string) string {
 	var b strings.Builder
 	for _, e := range []string{"dev", "prod"} {
@@ -23,7 +23,7 @@ func twoEnvironments(version string) string {
 	return b.String()
 }
 
-// staged plans to write the second version, has something happen before, and stages it.
+// staged plans to write the second version, calls before, and stages the update.
 func staged(t *testing.T, root string, before func()) (*Update, error) {
 	t.Helper()
 	write(t, twoEnvironments("v2"), root)
@@ -40,8 +40,8 @@ func staged(t *testing.T, root string, before func()) (*Update, error) {
 	return u, u.Stage(t.Context())
 }
 
-// A run that cannot write one of its files changes none.
-func TestStageThatFails(t *testing.T) {
+// A run that cannot write one of its files changes no file.
+func TestStageFailsWithoutChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		obstacle, want string
 	}{
@@ -69,8 +69,8 @@ func TestStageThatFails(t *testing.T) {
 	}
 }
 
-// What is staged and not committed leaves nothing, be it the first run of all.
-func TestStageIsDiscarded(t *testing.T) {
+// Staged files that are not committed leave no trace, even of the first run.
+func TestCloseDiscardsStagedFiles(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		root := write(t, twoEnvironments("v1"))
 		if !first {
@@ -89,9 +89,9 @@ func TestStageIsDiscarded(t *testing.T) {
 	}
 }
 
-// Where the disk fails after some files were written, the error says which, nothing is
-// left of the others, and the next run completes it.
-func TestCommitThatFails(t *testing.T) {
+// If the disk fails midway, the error lists the written files, the others leave no trace, and the next
+// run completes the update.
+func TestCommitListsWrittenFilesOnError(t *testing.T) {
 	root := write(t, twoEnvironments("v1"))
 	mustRun(t, root)
 	u, err := staged(t, root, func() {})
@@ -123,7 +123,7 @@ render again to complete it`, err.Error())
 	equal(t, "rendered/", fresh(t, "v2"), rendered(t, root))
 }
 
-// fresh returns what is rendered of a version where nothing was before.
+// fresh renders a version into a new repository and returns the files.
 func fresh(t *testing.T, version string) string {
 	t.Helper()
 	root := write(t, twoEnvironments(version))
@@ -131,9 +131,9 @@ func fresh(t *testing.T, version string) string {
 	return rendered(t, root)
 }
 
-// A run that dies when all is staged, or between two environments, is completed by the
-// next, and undone by one that renders what was there before.
-func TestDeathBetweenEnvironments(t *testing.T) {
+// The next run completes a run that died with all files staged, or between two environments. A run of
+// the previous version undoes it.
+func TestUpdateRepairsDeadRun(t *testing.T) {
 	for committed := range 3 {
 		for _, version := range []string{"v1", "v2"} {
 			root := write(t, twoEnvironments("v1"))
@@ -148,7 +148,7 @@ func TestDeathBetweenEnvironments(t *testing.T) {
 				}
 			}
 			write(t, twoEnvironments(version), root)
-			mustRun(t, root) // u is not closed: it is dead
+			mustRun(t, root) // u is not closed, as if its run had died
 			equal(t, "rendered/", fresh(t, version), rendered(t, root))
 			want := write(t, twoEnvironments(version))
 			mustRun(t, want)
@@ -157,9 +157,8 @@ func TestDeathBetweenEnvironments(t *testing.T) {
 	}
 }
 
-// A run that dies when the first environments are staged leaves no folder behind that
-// the next does not need.
-func TestDeathOfTheFirstRun(t *testing.T) {
+// The next run removes folders that a dead first run staged and that nothing needs.
+func TestUpdateRemovesFoldersOfDeadFirstRun(t *testing.T) {
 	root := write(t, twoEnvironments("v1"))
 	if _, err := staged(t, root, func() {}); err != nil {
 		t.Fatal(err)

@@ -30,14 +30,13 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// TestCorpus builds a repository for each feature of kustomize, as `kustomize build`
-// does, and renders it: the same objects have to come of both, and so they have to with
-// specs beside them. An archive ends with what kustomize builds, as built.yaml, and its
-// comment with what else is expected:
+// TestCorpus builds a repository for each feature of kustomize, as `kustomize build` does, and
+// renders it. Both must produce the same objects, alone and beside specs. An archive ends with the
+// built objects, as built.yaml, and its comment with other expectations:
 //
-//	fails: no match        a part of why kustomize cannot build it; nor can it be rendered
-//	refused: a Secret      a part of the problem of what kustomize would build
-//	on purpose: what       what is rendered otherwise than kustomize writes it, and better
+//	fails: no match        part of kustomize's error; rendering fails, too
+//	refused: a Secret      part of a problem with the built objects
+//	on purpose: reason     rendering differs from kustomize's output, and is better
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -48,7 +47,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// builtFile is what a feature of the corpus builds to.
+// builtFile has the built objects of an archive.
 const builtFile = "built.yaml"
 
 func checkFeature(t *testing.T, file string) {
@@ -80,8 +79,8 @@ func checkFeature(t *testing.T, file string) {
 	}
 }
 
-// differences returns how rendering differs from the library, alone or with specs beside,
-// one or many; empty where it does not.
+// differences compares rendering with the library: alone, with one spec and with many. It returns ""
+// if they agree.
 func differences(t *testing.T, input *txtar.Archive, library outcome, marks map[string]string) string {
 	t.Helper()
 	alone := renderFolder(t, write(t, string(txtar.Format(input))))
@@ -104,7 +103,7 @@ func differences(t *testing.T, input *txtar.Archive, library outcome, marks map[
 	return cmp.Or(many.failure, udiff.Unified("alone", "with specs", alone.plain, rendered.plain), udiff.Unified("alone", "with many specs", alone.plain, many.plain))
 }
 
-// manySpecs is so many that specs are built apart.
+// manySpecs is enough for a build in parts.
 const manySpecs = 48
 
 var mark = regexp.MustCompile(`(?m)^(fails|refused|on purpose): (.*)$`)
@@ -129,16 +128,16 @@ func splitBuilt(archive *txtar.Archive) (input *txtar.Archive, built string) {
 	return input, built
 }
 
-// outcome is what comes of an environment.
+// outcome is the result of building or rendering an environment.
 type outcome struct {
-	failure string   // why nothing does
-	objects []string // those that people wrote, as JSON, in the order of render
-	plain   string   // those that are no specs
-	yaml    string   // all, as kustomize writes them
+	failure string   // the error
+	objects []string // the source objects as JSON, in the order of render
+	plain   string   // the objects other than specs
+	yaml    string   // all objects, as kustomize writes them
 }
 
-// compare returns how a rendering differs from the outcome of the library, where it is
-// not to be refused; empty where it does not.
+// compare compares a rendering with the outcome of the library, unless the rendering should be refused.
+// It returns "" if they agree.
 func (library outcome) compare(rendered outcome, refused string) string {
 	switch {
 	case refused != "" && (library.failure == "" || rendered.failure != ""):
@@ -158,8 +157,7 @@ func (library outcome) compare(rendered outcome, refused string) string {
 
 const prodFolder = "/environments/prod"
 
-// kustomizeBuild builds the environment of an archive, which is below root, as
-// `kustomize build` does.
+// kustomizeBuild builds the environment of an archive, below root, as `kustomize build` does.
 func kustomizeBuild(archive *txtar.Archive, root string) outcome {
 	sorts := false
 	for _, f := range archive.Files {
@@ -192,7 +190,7 @@ func kustomizeBuild(archive *txtar.Archive, root string) outcome {
 	return o
 }
 
-// runKustomize builds a folder as `kustomize build` does, which has to give objects.
+// runKustomize builds a folder as `kustomize build` does. An empty result is an error.
 func runKustomize(folder string) (resources resmap.ResMap, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -208,7 +206,7 @@ func runKustomize(folder string) (resources resmap.ResMap, err error) {
 	return resources, err
 }
 
-// builtObject is an object that was built.
+// builtObject is a built object.
 type builtObject struct {
 	resid.ResId
 	json string
@@ -228,14 +226,14 @@ func newBuilt(content []byte) (b builtObject) {
 		APIVersion, Kind string
 		Metadata         struct{ Name, Namespace string }
 	}
-	_ = json.Unmarshal(asJSON, &metadata) // what has no names is compared without
+	_ = json.Unmarshal(asJSON, &metadata) // objects without a name are compared as they are
 	b.ResId = resid.ResId{Name: metadata.Metadata.Name, Namespace: metadata.Metadata.Namespace}
 	b.Group, b.Version, b.Kind = manifest.Group(metadata.APIVersion), path.Base(metadata.APIVersion), metadata.Kind
 	b.json = indented(asJSON)
 	return b
 }
 
-// indented is JSON on many lines, keys sorted, numbers as they are written.
+// indented returns JSON on many lines, with sorted keys and unchanged numbers.
 func indented(content []byte) string {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(content))
@@ -250,8 +248,8 @@ func indented(content []byte) string {
 	return string(content) + "\n"
 }
 
-// compareBuilt returns the order in which objects are rendered: by kind as kustomize applies
-// them, then by namespace and name.
+// compareBuilt orders objects as they are rendered: by kind in the apply order of kustomize, then by
+// namespace and name.
 func compareBuilt(a, b builtObject) int {
 	kindA, kindB := resid.Gvk{Group: a.Group, Kind: a.Kind}, resid.Gvk{Group: b.Group, Kind: b.Kind}
 	switch {
@@ -285,7 +283,7 @@ func renderFolder(t *testing.T, root string) outcome {
 	return newRendered(rendering, problems)
 }
 
-// newRendered returns the outcome of what people wrote, as it is in files.
+// newRendered returns the outcome of the source objects, read from their files.
 func newRendered(rendering *Rendering, problems []manifest.Problem) outcome {
 	if rendering == nil {
 		errors, _ := manifest.SplitProblems(problems)
@@ -313,7 +311,7 @@ func fromFile(o manifest.Object, file tree.File) builtObject {
 	return inFile
 }
 
-// notInFile marks an object whose file has another.
+// notInFile marks an object whose file has another object.
 const notInFile = "not what its file has: "
 
 const (
@@ -343,12 +341,12 @@ func addResource(t *testing.T, kustomization []byte, name string) []byte {
 	t.Helper()
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(kustomization, &document); err != nil || len(document.Content) == 0 {
-		return kustomization // neither can it be built
+		return kustomization // nor can kustomize build it
 	}
 	root := document.Content[0]
 	item := &yamlv3.Node{Kind: yamlv3.ScalarNode, Value: name}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if strings.EqualFold(root.Content[i].Value, "resources") { // kustomize does not mind
+		if strings.EqualFold(root.Content[i].Value, "resources") { // kustomize folds case
 			root.Content[i+1].Content = append(root.Content[i+1].Content, item)
 			return marshal(t, &document)
 		}

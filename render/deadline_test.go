@@ -12,11 +12,11 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 )
 
-// deadlineAt is an At of a name, with more in its spec, that is due in a year.
+// deadlineAt is an At with a name and further fields in its spec, due in a year.
 const deadlineAt = "---\n{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: %s, namespace: shop}, spec: {command: echo%s, schedule: \"%d-01-01T00:00:00Z\"}}\n"
 
-// writeWithDefinitions writes an environment whose kustomization begins with text and that
-// has Ats, beside the CustomResourceDefinitions.
+// writeWithDefinitions writes an environment with Ats and the CustomResourceDefinitions. Its
+// kustomization begins with text.
 func writeWithDefinitions(t *testing.T, kustomization, ats string) (root string) {
 	t.Helper()
 	root = write(t, "-- environments/prod/kustomization.yaml --\n"+kustomization+
@@ -28,14 +28,14 @@ func writeWithDefinitions(t *testing.T, kustomization, ats string) (root string)
 	return root
 }
 
-// patched returns a kustomization with the patch that a warning has, for how late is too late.
+// patched returns a kustomization with the patch from a warning, for a deadline.
 func patched(patch string) string {
 	return "resources: [../../crds, ats.yaml]\npatches:\n- target: {kind: CustomResourceDefinition, name: ats.cnat.programming-kubernetes.info}\n  patch: |\n    - " + patch
 }
 
-// Where an environment says for no At how late is too late, the first that could start
-// however late says what to write, and one that is past says so of itself.
-func TestWarningsOfDeadline(t *testing.T) {
+// If no At has a deadline, the first At that could start late is warned of with a patch, and an At in
+// the past with a warning of its own.
+func TestWarningsSuggestDeadline(t *testing.T) {
 	const patch = "{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: 3600}"
 	const all = "resources: [../../crds, ats.yaml]"
 	local := patched(`{op: add, path: /metadata/annotations/config.kubernetes.io~1local-config, value: "true"}`)
@@ -75,8 +75,8 @@ func TestWarningsOfDeadline(t *testing.T) {
 	}
 }
 
-// A default that the API server would refuse is an error.
-func TestDefaultDeadlineIsChecked(t *testing.T) {
+// An invalid default of a CustomResourceDefinition is an error.
+func TestRenderChecksDefaultDeadline(t *testing.T) {
 	for value, want := range map[string]string{"0": "greater than or equal to 1", "1h": "integer", "1.5": "integer", "3153600001": "less than or equal to 3153600000"} {
 		root := writeWithDefinitions(t, patched("{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: "+value+"}"), fmt.Sprintf(deadlineAt, "a", "", 2027))
 		if problems := strings.Join(problemsOf(run(t, root)), "\n"); !strings.Contains(problems, want) || !strings.Contains(problems, "startingDeadlineSeconds].default") {
@@ -85,9 +85,8 @@ func TestDefaultDeadlineIsChecked(t *testing.T) {
 	}
 }
 
-// What an environment says of how late is too late is in each At that does not say so
-// itself, and renames no Pod.
-func TestDefaultDeadlineIsRendered(t *testing.T) {
+// The default deadline of an environment is in each At without its own, and renames no Pod.
+func TestRenderKeepsDefaultDeadline(t *testing.T) {
 	ats := fmt.Sprintf(deadlineAt, "a", "", 2027) + fmt.Sprintf(deadlineAt, "b", ", startingDeadlineSeconds: 60", 2027) + fmt.Sprintf(deadlineAt, "c", ", startingDeadlineSeconds: null", 2027)
 	before := renderingOf(t, writeWithDefinitions(t, "resources: [../../crds, ats.yaml]", ats))
 	after := renderingOf(t, writeWithDefinitions(t, patched("{op: add, path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default, value: 3600}"), ats))

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// An environment without CustomResourceDefinitions has the defaults and bounds of those that
-// come with render or, where it lists those of the cluster as kustomize's local config, of
-// these: the digests of specs are those that the controller finds.
-func TestLocalDefinitions(t *testing.T) {
+// An environment without CustomResourceDefinitions has the defaults of the definitions in render. If it
+// lists the cluster's definitions as local config, it has their defaults, and so the digests that the
+// controller finds.
+func TestRenderUsesLocalDefinitions(t *testing.T) {
 	const team = `
 -- environments/team/a.yaml --
 apiVersion: cache.example.com/v1alpha1

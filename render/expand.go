@@ -3,7 +3,6 @@ package render
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 	e.sources, e.stored = make([]manifest.Object, len(built)), slices.Clone(stored)
 	for i, o := range built {
 		if e.sources[i] = o; in.isSource(o) {
-			e.sources[i] = in.keepDefaults(o, stored[i])
+			e.sources[i] = in.withDefaults(o, stored[i])
 		}
 	}
 	problems = in.convert(checker, &e)
@@ -69,7 +68,8 @@ func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Objec
 		return o, nil, err
 	}
 	if rendering := result.Rendering.String(); rendering != "" {
-		o = withField(o, rendering, "metadata", "annotations", registry.RenderingAnnotation)
+		o = o.Copy()
+		_ = unstructured.SetNestedField(o.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
 	}
 	o = dropEmpty(checker, o)
 	var errs []error
@@ -83,42 +83,19 @@ func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Objec
 	return o, rendered, errors.Join(errs...)
 }
 
-// keepDefaults returns a built object with the defaults of the fields that its kind names. The API
-// server would fill them in once, when it creates the object, and keep them when the environment
+// withDefaults returns a built object with the defaults of the fields that its kind names. The
+// API server would fill them in once, when it creates the object, and keep them when the environment
 // changes its defaults.
-func (in *input) keepDefaults(o, stored manifest.Object) manifest.Object {
+func (in *input) withDefaults(o, stored manifest.Object) manifest.Object {
 	for _, name := range in.kinds.Find(o.GroupVersionKind()).KeepDefaults() {
 		field := strings.Split(name, ".")
 		value, isSet, _ := unstructured.NestedFieldCopy(stored.Object, field...)
 		if own, _, _ := unstructured.NestedFieldNoCopy(o.Object, field...); isSet && own == nil {
-			o = withField(o, value, field...)
+			o = o.Copy()
+			_ = unstructured.SetNestedField(o.Object, value, field...) // a valid object has mappings there
 		}
 	}
 	return o
-}
-
-// withField returns a source object with a value at a path. It shares all else with o.
-func withField(o manifest.Object, value any, path ...string) manifest.Object {
-	return withContent(o, setField(o.Object, value, path))
-}
-
-// withContent returns a source object with other content.
-func withContent(o manifest.Object, content map[string]any) manifest.Object {
-	u := &unstructured.Unstructured{Object: content}
-	return manifest.Object{Unstructured: u, Written: u, Origin: o.Origin}
-}
-
-// setField returns a copy of content with a value at a path. It copies only the mappings on the
-// path.
-func setField(content map[string]any, value any, path []string) map[string]any {
-	changed := map[string]any{}
-	maps.Copy(changed, content)
-	if len(path) > 1 {
-		inner, _ := content[path[0]].(map[string]any)
-		value = setField(inner, value, path[1:])
-	}
-	changed[path[0]] = value
-	return changed
 }
 
 // dropEmpty returns an object without the empty values that the API server drops.
@@ -142,7 +119,7 @@ func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []mani
 		if errs[i] = err; converted == nil {
 			continue
 		}
-		e.sources[i] = withContent(e.sources[i], converted.Object)
+		e.sources[i] = manifest.Object{Unstructured: converted, Written: converted, Origin: e.sources[i].Origin}
 		valid, invalid := checker.Objects(e.sources[i : i+1])
 		for _, p := range invalid {
 			p.Message = "is converted to an invalid " + converted.GetAPIVersion() + ": " + p.Message

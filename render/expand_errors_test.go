@@ -14,13 +14,12 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// What is wrong with what a kind makes of a spec is said of the spec, once, and with the line
-// of the field that an error names.
-func TestExpandErrorsAreOfTheSpec(t *testing.T) {
+// Problems of rendered objects are reported once, for the spec, with the line of the field in the error.
+func TestExpandErrorsBlameSpec(t *testing.T) {
 	const invalid = "environments/prod/all.yaml:7: Fleet shop/f: is rendered to an invalid Pod shop/f-0-"
 	for name, test := range map[string]struct {
 		expand func(*testkind.Fleet) ([]kind.Object, error)
-		want   []string // how each problem begins
+		want   []string // the start of each problem
 	}{
 		"a field":   {func(*testkind.Fleet) ([]kind.Object, error) { return nil, errors.New("spec.message: too loud") }, []string{"environments/prod/all.yaml:15: Fleet shop/f: spec.message: too loud"}},
 		"no field":  {func(*testkind.Fleet) ([]kind.Object, error) { return nil, errors.New("specious: no") }, []string{"environments/prod/all.yaml:7: Fleet shop/f: specious: no"}},

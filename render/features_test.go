@@ -11,11 +11,11 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 )
 
-// repositories that are no guess of a fuzzer are rendered five times as fast, as what
-// they run is not instrumented.
+// repositories is the number of random repositories. Without a fuzzer's instrumentation, rendering is
+// five times as fast.
 var repositories = flag.Uint64("repositories", 50, "random repositories that FuzzFeatures starts with")
 
-// FuzzFeatures renders repositories of several levels, which its bytes choose.
+// FuzzFeatures renders repositories of several levels. Its bytes choose their features.
 func FuzzFeatures(f *testing.F) {
 	for seed := range *repositories {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -35,14 +35,14 @@ func FuzzFeatures(f *testing.F) {
 	})
 }
 
-// draft is a repository that bytes choose, bottom up.
+// draft builds a repository bottom up, as bytes choose.
 type draft struct {
 	choices []byte
 	files   map[string]string
 	names   map[string][]string // of objects, by kind
 }
 
-// number chooses one of n numbers: 0 where nothing is left to choose.
+// number chooses one of n numbers: 0 without further bytes.
 func (d *draft) number(n int) int {
 	if len(d.choices) == 0 {
 		return 0
@@ -103,7 +103,7 @@ func (d *draft) folder(name string, loaded, components []string) {
 	d.files["environments/"+name+"/kustomization.yaml"] = k.String()
 }
 
-// new returns the name of an object that, mostly, no other has.
+// new returns a name for an object, mostly a unique one.
 func (d *draft) new(kind string) string {
 	name := fmt.Sprintf("%s%d", strings.ToLower(kind[:1]), len(d.names[kind]))
 	if d.maybe(16) {
@@ -113,7 +113,7 @@ func (d *draft) new(kind string) string {
 	return name
 }
 
-// old returns the name of an object that there is, mostly.
+// old returns the name of an object, mostly of an existing one.
 func (d *draft) old(kind string) string {
 	if len(d.names[kind]) == 0 {
 		return strings.ToLower(kind[:1]) + "0"
@@ -161,7 +161,7 @@ func (d *draft) podSpec() string {
 	return "{serviceAccountName: '" + d.old("ServiceAccount") + "', containers: [{name: a, image: '" + d.pick("memcached:1", "busybox", "a/b@sha256:00") + "', envFrom: [{configMapRef: {name: '" + d.old("ConfigMap") + "'}}]}]}"
 }
 
-// value returns a text, in quotes where it would be something else.
+// value returns a text, in quotes if YAML would read another type.
 func (d *draft) value() string {
 	return d.pick("v", "'1'", "'true'", "''", "'*'", `"a\nb"`, `"a\n\n b\n"`, "'2027-01-01'", "'a: b'", "'# a'", `"\t"`, "é", "'null'")
 }
@@ -183,7 +183,7 @@ func (d *draft) generators(k *strings.Builder) {
 	}
 }
 
-// fields drafts the fields that change every object, or some of a name.
+// fields drafts the fields that change all objects, or the objects of a name.
 func (d *draft) fields(k *strings.Builder) {
 	field := func(n int, format string, args ...any) {
 		if d.maybe(n) {
@@ -242,7 +242,7 @@ func (d *draft) target() string {
 		"namespace: one", "kind: Deployment, name: d.*", "version: v1, kind: Pod", "name: '"+d.old("Widget")+"'", "kind: None", "kind: .*")
 }
 
-// patch returns one that needs a target.
+// patch returns a patch that needs a target.
 func (d *draft) patch() string {
 	switch d.number(7) {
 	case 0:
@@ -257,7 +257,7 @@ func (d *draft) patch() string {
 	return "apiVersion: any\nkind: any\nmetadata: {name: any}\n" + d.change()
 }
 
-// change returns what a strategic merge patch changes.
+// change returns the changes of a strategic merge patch.
 func (d *draft) change() string {
 	return d.pick("data: {more: "+d.value()+"}", "data: {k: null}", "spec: {size: 3}", "spec: {image: 'memcached:3'}",
 		"spec: {list: [{name: b}]}", "spec: {template: {spec: {containers: [{name: a, image: 'memcached:4'}, {name: b, image: b}]}}}", "$patch: delete", "spec: {suspend: true}") + "\n"

@@ -24,7 +24,7 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// FuzzRender renders an environment of any kustomization, manifest and other file.
+// FuzzRender renders an environment with any kustomization, manifest and other file.
 func FuzzRender(f *testing.F) {
 	for _, archive := range seeds(f, "testdata/corpus/*.txtar", "testdata/problems/*.txtar") {
 		kustomization, rest := "", []string{"", ""}
@@ -55,7 +55,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// rawFiles are the files beside a kustomization of any bytes.
+// rawFiles are the files beside any kustomization.
 var rawFiles = []string{"a.yaml", "b.yaml"}
 
 // FuzzOverrides renders a Memcached and an At with any overrides.
@@ -83,7 +83,7 @@ func FuzzOverrides(f *testing.F) {
 	})
 }
 
-// seeds are the archives that match, without what is expected of them.
+// seeds returns the archives that match, without their expectations.
 func seeds(f *testing.F, patterns ...string) (archives []*txtar.Archive) {
 	f.Helper()
 	for _, pattern := range patterns {
@@ -103,11 +103,11 @@ func seeds(f *testing.F, patterns ...string) (archives []*txtar.Archive) {
 	return archives
 }
 
-// harness renders one repository after the other in one folder. Fuzzing is as good as
-// it is fast, so that folder is in memory where there is such a file system.
+// harness renders one repository after another in one folder. The folder is in memory if possible, as
+// faster fuzzing finds more.
 type harness struct {
 	root  string
-	files map[string]string // those that are there
+	files map[string]string // the files in the folder
 }
 
 func newHarness(f *testing.F) *harness {
@@ -127,10 +127,10 @@ func newHarness(f *testing.F) *harness {
 	return &harness{root: root, files: map[string]string{}}
 }
 
-// endless is the time that no rendering of a few objects takes.
+// endless is more time than rendering a few objects takes.
 const endless = 20 * time.Second
 
-// check renders files, some of them twice, and checks what holds whatever is in them.
+// check renders files, some of them twice, and checks the properties of every rendering.
 func (h *harness) check(t *testing.T, files map[string]string) {
 	t.Helper()
 	for _, content := range files {
@@ -160,7 +160,7 @@ func (h *harness) check(t *testing.T, files map[string]string) {
 	}
 }
 
-// isSampled is true of one in four repositories.
+// isSampled reports whether a repository is in a sample of one in four.
 func isSampled(files map[string]string) bool {
 	sum := crc32.NewIEEE()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -169,7 +169,7 @@ func isSampled(files map[string]string) bool {
 	return sum.Sum32()%4 == 0
 }
 
-// write writes files in place of those that are there.
+// write replaces the files in the folder.
 func (h *harness) write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name := range h.files {
@@ -180,7 +180,7 @@ func (h *harness) write(t *testing.T, files map[string]string) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		_ = os.Remove(filepath.Dir(file)) // if it was the last there
+		_ = os.Remove(filepath.Dir(file)) // if it is empty
 		delete(h.files, name)
 	}
 	for name, content := range files {
@@ -203,11 +203,11 @@ func (h *harness) hasOverrides() bool {
 	return ok
 }
 
-// attempt is what comes of a rendering.
+// attempt is the result of a rendering.
 type attempt struct {
 	*Rendering
 	problems []string
-	vague    []string // those without a file, or with a message that is no line
+	vague    []string // problems without a file, or with a message of several lines
 }
 
 func (h *harness) render(t *testing.T) attempt {
@@ -249,8 +249,7 @@ func (r attempt) String() string {
 	return b.String() + strings.Join(r.Sources, "\n")
 }
 
-// internal matches text that tells people nothing: addresses, and the output of a program that
-// panics.
+// internal matches text that helps no user: addresses, and the output of a panic.
 var internal = regexp.MustCompile(`0x[0-9a-f]{6,}|runtime error|nil pointer|index out of range|interface conversion|goroutine \d|reflect\.|\[\]interface|map\[(string\]|)interface|json: unsupported|Go struct field|in object {{|resid\.ResId|%!`)
 
 func checkProblems(t *testing.T, r attempt, files map[string]string) {
@@ -271,8 +270,7 @@ func checkProblems(t *testing.T, r attempt, files map[string]string) {
 	}
 }
 
-// compareWithLibrary compares what was rendered, but for specs, with what kustomize
-// builds.
+// compareWithLibrary compares the rendered files, except specs, with the objects that kustomize builds.
 func (h *harness) compareWithLibrary(t *testing.T, r attempt) {
 	t.Helper()
 	want, err := libraryObjects(filepath.Join(h.root, prodFolder))
@@ -307,14 +305,14 @@ func (h *harness) compareWithLibrary(t *testing.T, r attempt) {
 	}
 }
 
-// aTime is a time, which stays as it is written if it has no quotes.
+// aTime matches a time. Without quotes it stays unchanged.
 var aTime = regexp.MustCompile(`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}`)
 
-// cannotWrite is the error of what kustomize builds, but cannot write or read again.
+// cannotWrite is the error of objects that kustomize builds, and cannot write or read again.
 var cannotWrite = regexp.MustCompile(`unsupported type: map\[interface \{\}\]interface \{\}|control characters are not allowed`)
 
-// differsOnPurpose reports whether kustomize writes another text for a scalar without quotes, as
-// the corpus shows, or cannot write it.
+// differsOnPurpose reports whether kustomize writes another text for a plain scalar, as in the corpus, or
+// cannot write it.
 func (h *harness) differsOnPurpose(err error) bool {
 	if err != nil && cannotWrite.MatchString(err.Error()) {
 		return true
@@ -327,8 +325,8 @@ func (h *harness) differsOnPurpose(err error) bool {
 	return false
 }
 
-// libraryObjects are what kustomize builds of a folder, but for specs: each as kustomize
-// writes it, and as it holds it, which differ where its writer of YAML is wrong.
+// libraryObjects returns the objects that kustomize builds from a folder, except specs: each as kustomize
+// writes it and as it holds it in memory. These differ if its YAML writer is wrong.
 func libraryObjects(folder string) (objects [][]string, err error) {
 	resources, err := runKustomize(folder)
 	if err != nil {
@@ -357,8 +355,8 @@ func libraryObjects(folder string) (objects [][]string, err error) {
 	return objects, nil
 }
 
-// canonical is JSON with its keys sorted, its numbers as most programs read them, and without labels and
-// annotations that have no key, which the API server takes for nothing and render leaves out.
+// canonical returns JSON with sorted keys, numbers as most programs read them, and without empty labels
+// and annotations: the API server drops them, and so does render.
 func canonical(content []byte) string {
 	var value any
 	err := json.Unmarshal(content, &value)

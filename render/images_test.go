@@ -7,8 +7,8 @@ import (
 	"example.com/gatehouse/apis/crds"
 )
 
-// The image that `images:` changes is the default of the environment's own definition.
-func TestImagesOfDefinition(t *testing.T) {
+// `images:` changes the default image of the environment's own definition.
+func TestImagesChangeDefaultOfDefinition(t *testing.T) {
 	root := write(t, `
 -- environments/prod/crd.yaml --
 `+strings.Replace(string(crds.Memcached), "default: memcached:1.6.26-alpine3.19", "default: mirror/cache:2", 1)+`

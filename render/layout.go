@@ -82,7 +82,7 @@ func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, probl
 // yamlKey is the memo key of the YAML of an object.
 type yamlKey struct{ *unstructured.Unstructured }
 
-// yaml returns the YAML of an object. The memo keeps that of source objects; rendered objects are
+// yaml returns the YAML of an object. The memo keeps the YAML of source objects; rendered objects are
 // new in each rendering.
 func (in *input) yaml(o manifest.Object) ([]byte, error) {
 	if o.IsRendered() {

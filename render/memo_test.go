@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/render/memo"
 )
 
-// edited returns the files of an environment of many objects, some of which later stages change, and
+// edited returns the files of an environment of many objects, some of them changed by later stages, and
 // of another environment on top of it.
 func edited(t *testing.T) map[string]string {
 	t.Helper()
@@ -77,7 +77,7 @@ spec:
 	}
 	for _, folder := range []string{"one", "two", "three"} {
 		var b strings.Builder
-		for i := range 40 { // as many as are built in parts
+		for i := range 40 { // enough for a build in parts
 			fmt.Fprintf(&b, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: %s-%d}, data: {a: b}}\n", folder, i)
 		}
 		files["prod/"+folder+"/all.yaml"] = b.String()
@@ -85,7 +85,7 @@ spec:
 	return files
 }
 
-// edits are texts that replace each other.
+// edits lists texts that replace each other.
 var edits = [][]string{
 	{"size: 1", "size: 2", "size: 3", "size: 9"},
 	{"replicas: 2", "replicas: 3", "replicas: 7", "replica: 2"},
@@ -110,7 +110,7 @@ var edits = [][]string{
 	{"minReadySeconds", "progressDeadlineSeconds", "none"},
 }
 
-// edit changes one of the files, or makes it again what it was at first.
+// edit changes one of the files, or restores its first content.
 func edit(t *testing.T, random *rand.Rand, files map[string]string) {
 	t.Helper()
 	names := slices.Sorted(maps.Keys(files))
@@ -128,7 +128,7 @@ func edit(t *testing.T, random *rand.Rand, files map[string]string) {
 	}
 }
 
-// With a memo, rendering after each of many edits gives what it gives without.
+// With a memo, rendering after each of many edits has the same result as without.
 func TestMemoChangesNoRendering(t *testing.T) {
 	root := t.TempDir()
 	kinds := gatehouse.All()
@@ -157,7 +157,7 @@ func TestMemoChangesNoRendering(t *testing.T) {
 	}
 }
 
-// updateOutcome returns all that comes of rendering, as text.
+// updateOutcome returns the problems and files of an update as text.
 func updateOutcome(t *testing.T, root string, kinds *registry.Kinds, m *memo.Memo) string {
 	t.Helper()
 	repository, err := Open(root, kinds)

@@ -18,7 +18,7 @@ type overridden struct {
 	objects []manifest.Object
 	// originals maps each overridden object to its version before the overrides.
 	originals map[*unstructured.Unstructured]manifest.Object
-	// forbidden are the problems of overrides that change what they must not, and of names.
+	// forbidden are forbidden changes by overrides, and invalid names.
 	forbidden []manifest.Problem
 }
 
@@ -49,7 +49,7 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 	return o, slices.Concat(b.ways.UnmatchedPatches(in.overrides, b.objects, all), b.ways.UnmatchedImages(in.overrides, b.objects, all, b.checker.Default))
 }
 
-// completeNames returns rendered objects with the final names of those that are immutable.
+// completeNames gives immutable objects their final names, with a hash.
 func (in *input) completeNames(objects []manifest.Object) (named []manifest.Object, problems []manifest.Problem) {
 	named = slices.Clone(objects)
 	errs := make([]error, len(objects))

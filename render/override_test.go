@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// What a component of nothing but patches does is the same whether kustomize is
-// handed what the patches select or everything.
-func TestOverrideOfSelectedObjects(t *testing.T) {
+// A component with only patches has the same effect if kustomize gets the selected objects or all.
+func TestOverrideOfSelectedObjectsEqualsOverrideOfAll(t *testing.T) {
 	for name, test := range map[string]struct {
 		patches string
 		fails   bool
@@ -31,7 +30,7 @@ func TestOverrideOfSelectedObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			component := "patches: [" + test.patches + "]\n"
 			selected, problems := renderWithOverrides(t, component)
-			all, allProblems := renderWithOverrides(t, component+"resources: []\n") // an empty list is more than patches
+			all, allProblems := renderWithOverrides(t, component+"resources: []\n") // an empty list counts as more than patches
 			if test.fails != (len(problems) > 0) || !slices.Equal(problems, allProblems) {
 				t.Errorf("problems %q, with everything %q", problems, allProblems)
 			}
@@ -40,7 +39,7 @@ func TestOverrideOfSelectedObjects(t *testing.T) {
 	}
 }
 
-// renderWithOverrides returns what is rendered of an environment, or its problems.
+// renderWithOverrides returns the files of a rendered environment, or its problems.
 func renderWithOverrides(t *testing.T, component string) (rendered string, problems []string) {
 	t.Helper()
 	root := write(t, `

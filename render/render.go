@@ -108,7 +108,7 @@ func (e *Examination) BeforeOverrides(o manifest.Object) (original manifest.Obje
 	return original, e.pipeline.overrides, ok
 }
 
-// pipeline has the results of the stages. After an error those of the later stages are missing.
+// pipeline has the results of the stages. After an error later results are missing.
 type pipeline struct {
 	*input
 	built

@@ -33,7 +33,7 @@ func write(t *testing.T, archive string, dir ...string) string {
 	return root
 }
 
-// plan renders environments below root and plans what to write.
+// plan renders environments below root and plans the update.
 func plan(ctx context.Context, root string, selection Selection) (*Update, error) {
 	repository, err := Open(root, gatehouse.All())
 	if err != nil {
@@ -43,7 +43,7 @@ func plan(ctx context.Context, root string, selection Selection) (*Update, error
 	return NewUpdate(ctx, repository, selection, func(string, string) {})
 }
 
-// update renders environments below root and writes them, if they have no problems.
+// update renders environments below root and writes them unless they have errors.
 func update(ctx context.Context, root string, selection Selection) (*Update, error) {
 	repository, err := Open(root, gatehouse.All())
 	if err != nil {
@@ -79,7 +79,7 @@ func run(t *testing.T, root string) *Update {
 	return u
 }
 
-// mustRun renders all environments, which have no errors.
+// mustRun renders all environments and fails the test on errors.
 func mustRun(t *testing.T, root string) *Update {
 	t.Helper()
 	u := run(t, root)
@@ -94,7 +94,7 @@ func problemsOf(u *Update) []string {
 	return texts(u, func(p manifest.Problem) bool { return !p.Warning })
 }
 
-// texts returns those of some problems of all environments.
+// texts returns the texts of some problems of all environments.
 func texts(u *Update, some func(manifest.Problem) bool) (texts []string) {
 	for _, e := range u.Environments {
 		for _, p := range e.Problems {
@@ -106,8 +106,7 @@ func texts(u *Update, some func(manifest.Problem) bool) (texts []string) {
 	return texts
 }
 
-// snapshot returns what is in a folder, as an archive: the target of each link, the
-// content of each file.
+// snapshot returns an archive of a folder, with the target of each link and the content of each file.
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	archive := &txtar.Archive{}
@@ -138,11 +137,10 @@ func equal(t *testing.T, what, want, got string) {
 	}
 }
 
-// update has the golden files say what is, for a person to review.
+// rewrite makes golden tests rewrite their files, for a person to review.
 var rewrite = flag.Bool("update", false, "rewrite testdata with what rendering gives")
 
-// golden runs a test for each archive that matches: an input, and below expected
-// what comes of it.
+// golden runs a test for each archive that matches: an input and, below expected, its result.
 func golden(t *testing.T, pattern, expected string, actual func(t *testing.T, root string) *txtar.Archive) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -180,7 +178,7 @@ func TestRender(t *testing.T) {
 		mustRun(t, root)
 		rendered := txtar.Parse([]byte(snapshot(t, root)))
 		rendered.Files = slices.DeleteFunc(rendered.Files, func(f txtar.File) bool {
-			return !strings.HasPrefix(f.Name, "rendered/") || filepath.Base(f.Name) == tree.SchemaFile // which package page tests
+			return !strings.HasPrefix(f.Name, "rendered/") || filepath.Base(f.Name) == tree.SchemaFile // package page tests it
 		})
 		return rendered
 	})

@@ -12,9 +12,8 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// The environments of this repository are rendered, and kustomize builds what was
-// rendered to as many objects.
-func TestRepository(t *testing.T) {
+// kustomize builds the rendered environments of this repository to the same number of objects.
+func TestKustomizeBuildsRenderedRepository(t *testing.T) {
 	const root = ".."
 	u, err := plan(t.Context(), root, Selection{All: true})
 	if err != nil {
@@ -38,16 +37,15 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// A repository that cannot be locked, as on a file system without locks, may be read,
-// and not written.
-func TestRepositoryWithoutLocks(t *testing.T) {
+// Without locks, as on some file systems, a repository can be read and not written.
+func TestRLockWorksWithoutLocks(t *testing.T) {
 	root := write(t, "-- environments/prod/kustomization.yaml --\n")
 	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	if err := os.RemoveAll(filepath.Join(root, "environments")); err != nil { // nor does this lock
+	if err := os.RemoveAll(filepath.Join(root, "environments")); err != nil { // without it nothing locks
 		t.Fatal(err)
 	}
 	if unlock, err := repository.RLock(t.Context()); err != nil {

@@ -17,8 +17,8 @@ import (
 type Selection struct {
 	// Names are the names of environments.
 	Names []string
-	// All adds every repository environment and every rendered environment, also those of
-	// repository environments that are gone.
+	// All adds every repository environment and every rendered environment. A rendered
+	// environment may be the only trace of a repository environment that is gone.
 	All bool
 }
 

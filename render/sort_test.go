@@ -16,9 +16,8 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// The indexes say in which order objects are applied. Where sortOptions say it too, it
-// is that of kustomize.
-func TestSort(t *testing.T) {
+// The indexes list objects in apply order. With sortOptions it is kustomize's order.
+func TestIndexKeepsApplyOrder(t *testing.T) {
 	golden(t, "testdata/sort/*.txtar", "rendered/", func(t *testing.T, root string) *txtar.Archive {
 		indexes := &txtar.Archive{}
 		for _, e := range mustRun(t, root).Environments {
@@ -36,8 +35,8 @@ func TestSort(t *testing.T) {
 	})
 }
 
-// The order of many objects, some of which might be built apart, is that of kustomize.
-func TestSortMany(t *testing.T) {
+// A build in parts keeps kustomize's order.
+func TestPartsKeepApplyOrder(t *testing.T) {
 	for _, order := range []string{"fifo", "legacy"} {
 		t.Run(order, func(t *testing.T) {
 			var b strings.Builder
@@ -56,8 +55,8 @@ func TestSortMany(t *testing.T) {
 	}
 }
 
-// testOrder tests that `kustomize build` has what was written in the order in which it is
-// rendered, and that of what is rendered it has all in this order.
+// testOrder tests that `kustomize build` orders the source objects as the rendering does, and that it
+// keeps the order of the rendered tree.
 func testOrder(t *testing.T, root, environment string) {
 	t.Helper()
 	repository, err := Open(root, gatehouse.All())
@@ -83,7 +82,7 @@ func names(objects []manifest.Object) string {
 	return strings.Join(all, "\n")
 }
 
-// orderOfKustomize returns the order of what `kustomize build` makes of a folder.
+// orderOfKustomize returns the objects of `kustomize build` in their order.
 func orderOfKustomize(t *testing.T, folder string) string {
 	t.Helper()
 	options := krusty.MakeDefaultOptions()

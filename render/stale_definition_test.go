@@ -8,9 +8,9 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// An environment that has an older CustomResourceDefinition than the program does not get
-// objects of a version that its cluster will not know.
-func TestStaleDefinition(t *testing.T) {
+// An environment with an older CustomResourceDefinition gets no objects of a version that its cluster does
+// not serve.
+func TestConvertRefusesVersionMissingInDefinition(t *testing.T) {
 	kinds, err := registry.New(testkind.Kind)
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What cannot be read is a problem. It is neither taken for gone nor waited for.
-func TestWhatCannotBeRead(t *testing.T) {
+// An unreadable file is a problem. Rendering neither takes it for missing nor waits for it.
+func TestUnreadableFilesAreProblems(t *testing.T) {
 	const environment = "environments/prod"
 	replace := func(name string, with func(name string) error) func(root string) error {
 		return func(root string) error {
@@ -68,7 +68,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// listing returns the names of what is in a folder.
+// listing returns the names in a folder.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var names []string
@@ -81,8 +81,8 @@ func listing(t *testing.T, dir string) string {
 	return strings.Join(names, "\n")
 }
 
-// Only what carries the mark of render is its own.
-func TestFilesOfOthers(t *testing.T) {
+// Files without the mark of render stay.
+func TestUpdateKeepsFilesWithoutMark(t *testing.T) {
 	for name, files := range map[string]string{
 		"a merge mark":             "-- rendered/mine/kustomization.yaml --\n<<<<<<< HEAD\nresources:\n- shop/a.yaml\n=======\n>>>>>>> theirs\n-- rendered/mine/shop/a.yaml --\nmine\n",
 		"the mark further down":    "-- rendered/mine/kustomization.yaml --\nresources:\n- shop/a.yaml\n# Written by gatehouse render, which owns the files listed here: do not edit.\n-- rendered/mine/shop/a.yaml --\nmine\n",

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// configMaps returns an environment of n ConfigMaps, each with a version in it.
+// configMaps returns an environment of n ConfigMaps with a version.
 func configMaps(n int, version string) string {
 	var b strings.Builder
 	b.WriteString("-- environments/prod/kustomization.yaml --\nresources: [all.yaml]\n-- environments/prod/all.yaml --\n")
@@ -60,7 +60,7 @@ func TestWriteTouchesOnlyWhatChanges(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesWhatItDoesNotOwn(t *testing.T) {
+func TestWriteRefusesFilesOfOthers(t *testing.T) {
 	for name, foreign := range map[string]string{
 		"manifest":      "-- rendered/prod/shop/configmap-same-0.yaml --\nmine\n",
 		"kustomization": "-- rendered/prod/kustomization.yaml --\nresources: []\n",
@@ -78,8 +78,8 @@ func TestWriteRefusesWhatItDoesNotOwn(t *testing.T) {
 	}
 }
 
-// A pull request can bring any file: no link and no line of an index leads out of
-// the folder of the environment.
+// A pull request may add any file. No link and no line of an index leads out of the environment's
+// folder.
 func TestWriteStaysInItsFolder(t *testing.T) {
 	outside := write(t, "-- precious.yaml --\nkeep\n-- shop/configmap-same-0.yaml --\nkeep\n")
 	for name, attack := range map[string]func(root string) error{
@@ -125,7 +125,7 @@ func link(target, root, name string) error {
 	return os.Symlink(target, name)
 }
 
-func TestReadingStaysInTheRepository(t *testing.T) {
+func TestReadStaysInRepository(t *testing.T) {
 	outside := write(t, "-- secret.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen}\n-- kustomization.yaml --\nresources: [secret.yaml]\n")
 	for name, test := range map[string]struct{ target, resource string }{
 		"file":   {filepath.Join(outside, "secret.yaml"), "stolen.yaml"},
@@ -144,7 +144,7 @@ func TestReadingStaysInTheRepository(t *testing.T) {
 	}
 }
 
-func TestEnvironmentThatIsGone(t *testing.T) {
+func TestUpdateRemovesGoneEnvironment(t *testing.T) {
 	root := write(t, configMaps(1, "v1")+"-- environments/dev/kustomization.yaml --\nresources: [a.yaml]\n-- environments/dev/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
 	mustRun(t, root)
 	if err := os.RemoveAll(filepath.Join(root, "environments/dev")); err != nil {
@@ -160,7 +160,7 @@ func TestEnvironmentThatIsGone(t *testing.T) {
 	}
 }
 
-func TestMergeConflictInTheIndex(t *testing.T) {
+func TestUpdateReplacesIndexWithMergeConflict(t *testing.T) {
 	root := write(t, configMaps(1, "v1"))
 	mustRun(t, root)
 	want := rendered(t, root)
@@ -180,7 +180,7 @@ theirs
 	equal(t, "rendered/", want, rendered(t, root))
 }
 
-func TestPlan(t *testing.T) {
+func TestPlanChangesNoFile(t *testing.T) {
 	root := write(t, configMaps(1, "v1"))
 	mustRun(t, root)
 	write(t, configMaps(1, "v2"), root)
@@ -203,7 +203,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// renderForever is set in the process that TestKill kills.
+// renderForever is set in the processes that TestUpdateSurvivesKill kills.
 const renderForever = "RENDER_TEST_ROOT"
 
 func TestMain(m *testing.M) {
@@ -220,9 +220,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKill kills runs at random instants. The next run completes what they left,
-// and leaves nothing of them.
-func TestKill(t *testing.T) {
+// TestUpdateSurvivesKill kills runs at random instants. The next run completes the update and removes
+// their traces.
+func TestUpdateSurvivesKill(t *testing.T) {
 	root := write(t, configMaps(40, "v1"))
 	for _, version := range []string{"v1", "v2"} {
 		write(t, configMaps(40, version), root)
@@ -248,7 +248,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-func TestTwoAtOnce(t *testing.T) {
+func TestUpdatesExcludeEachOther(t *testing.T) {
 	root := write(t, configMaps(40, "v1"))
 	mustRun(t, root)
 	write(t, configMaps(40, "v2"), root)

@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settings returns an object of a kind that holds anything, with a value.
+// settings returns an object of a kind without a schema, with a value.
 func settings(value string) string {
 	return "apiVersion: example.com/v1\nkind: Settings\nmetadata: {name: a, namespace: shop}\nvalue: " + value + "\n"
 }
 
-// renderSettings returns what is rendered of settings, or the problems.
+// renderSettings returns the rendered settings, or the problems.
 func renderSettings(t *testing.T, value string) (rendered string, problems []string) {
 	t.Helper()
 	root := write(t, "-- environments/prod/kustomization.yaml --\nresources: [a.yaml]\n-- environments/prod/a.yaml --\n"+settings(value))
@@ -30,7 +30,7 @@ func renderSettings(t *testing.T, value string) (rendered string, problems []str
 	return string(content), nil
 }
 
-// kustomizeSettings returns what `kustomize build` prints of settings.
+// kustomizeSettings returns the settings as `kustomize build` prints them.
 func kustomizeSettings(value string) (string, error) {
 	fs := filesys.MakeFsInMemory()
 	_ = fs.WriteFile("/kustomization.yaml", []byte("resources: [a.yaml]\n"))
@@ -43,7 +43,7 @@ func kustomizeSettings(value string) (string, error) {
 	return string(content), err
 }
 
-// jsonOf returns the JSON that kubectl makes of YAML and the API server gets.
+// jsonOf converts YAML to JSON as kubectl does for the API server.
 func jsonOf(t *testing.T, content string) string {
 	t.Helper()
 	b, err := yaml.YAMLToJSONStrict([]byte(content))
@@ -53,8 +53,8 @@ func jsonOf(t *testing.T, content string) string {
 	return string(b)
 }
 
-// What is written reads as what `kustomize build | kubectl apply` sends.
-func TestValues(t *testing.T) {
+// A rendered value reads as the value that `kustomize build | kubectl apply` sends.
+func TestValuesEqualKustomize(t *testing.T) {
 	for _, value := range []string{
 		"012", "0o12", "0x1F", "0b101", "-0b101", "1_000", "1__0", "_1", "0_1", "08", "09.5", "+1", "-1", "-0", "-0.0", "0x", "0b", "0o8",
 		"9223372036854775807", "-9223372036854775808", "9007199254740993", "0x7fffffffffffffff", "0x52908400098527886E0F7030069857D2E4169EE7",
@@ -80,9 +80,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// A time or a key without quotes stays the text that it is, as for kubectl; kustomize
-// would write a time another way, and no such key.
-func TestTimesWithoutQuotes(t *testing.T) {
+// Plain times and keys stay unchanged text, as for kubectl. kustomize would rewrite the time and drop the
+// key.
+func TestPlainTimesStayText(t *testing.T) {
 	for _, value := range []string{"2027-01-01", "2027-1-1", "2027-01-01T00:00:00Z", "2027-01-01T00:00:00.500Z", "2027-01-01t10:00:00Z", "2027-01-01 10:00:00", "2027-01-01T10:00:00+01:00", "!!timestamp 2027-01-01", "[2027-01-01]", "{1: a, -2: b}", "{true: a}", "{2027-01-01: a}", "{a: 2027-01-01, b: {c: 2027-01-02 10:00:00.10}}"} {
 		t.Run(value, func(t *testing.T) {
 			got, problems := renderSettings(t, value)
@@ -94,8 +94,8 @@ func TestTimesWithoutQuotes(t *testing.T) {
 	}
 }
 
-// What the API server would not get as it is written is an error, at its line.
-func TestInexactValues(t *testing.T) {
+// A value that JSON cannot hold exactly is an error at its line.
+func TestInexactValuesAreErrors(t *testing.T) {
 	for value, wrong := range map[string]string{
 		"18446744073709551615":             "value: Invalid value: 18446744073709551615: does not fit",
 		"18446744073709551616":             "value: Invalid value: 18446744073709551616: does not fit",

@@ -11,8 +11,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// warningsAt renders all environments below root at an instant, and returns what they are
-// warned of.
+// warningsAt renders all environments below root at an instant and returns the warnings.
 func warningsAt(t *testing.T, root string, now time.Time) (warnings string, update *Update) {
 	t.Helper()
 	repository, err := Open(root, gatehouse.All())
@@ -29,7 +28,7 @@ func warningsAt(t *testing.T, root string, now time.Time) (warnings string, upda
 	return strings.Join(texts(update, func(p manifest.Problem) bool { return p.Warning }), "\n") + "\n", update
 }
 
-func TestWarnings(t *testing.T) {
+func TestWarningsHaveLines(t *testing.T) {
 	golden(t, "testdata/warnings/*.txtar", "warnings", func(t *testing.T, root string) *txtar.Archive {
 		warnings, update := warningsAt(t, root, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
 		for _, problem := range problemsOf(update) {
@@ -42,8 +41,8 @@ func TestWarnings(t *testing.T) {
 	})
 }
 
-// What is rendered does not depend on the time, whatever the warnings.
-func TestWarningsOfTime(t *testing.T) {
+// Warnings may depend on the time, rendered files do not.
+func TestRenderedFilesIgnoreTime(t *testing.T) {
 	root := write(t, `
 -- environments/prod/kustomization.yaml --
 resources: [at.yaml]

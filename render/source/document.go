@@ -18,7 +18,8 @@ type Document struct {
 	File string
 	// APIVersion is the object's.
 	APIVersion string
-	// Node is a mapping, or the list of a JSON 6902 patch. Its lines are those of the file.
+	// Node is a mapping, or the list of a JSON 6902 patch. Its lines count from the start of the
+	// file.
 	Node *yaml.Node
 	// Listed marks an item of a List.
 	Listed bool

@@ -18,7 +18,7 @@ type load struct {
 	isDir bool
 
 	// isConfig marks objects that configure generators, transformers or validators and are not
-	// built: those of such a field, and of a folder that one loads.
+	// built, also in the folders that these load.
 	isConfig bool
 }
 
