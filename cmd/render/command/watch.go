@@ -28,7 +28,7 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	}
 	f.root, f.memo = repository.Dir(), &memo.Memo{}
 	repository.Close()
-	leastMemory.Store(mostMemory) // runs are interactive, and collect their garbage afterwards
+	tuneCollector(watchMemory)
 	for isFirst := true; ; isFirst = false {
 		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {
 			return err
