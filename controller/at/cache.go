@@ -32,13 +32,13 @@ func trimAt(at *cnatv1alpha1.At) {
 	})
 }
 
-// digests returns the digests that a run or a Pod of an At may have, which is trimmed: first that
-// of this version.
+// digests returns the digests that a run or a Pod of a trimmed At may have: first this version's, then
+// earlier ones'.
 func digests(at *cnatv1alpha1.At) []string {
 	return strings.Fields(at.Annotations[kind.DigestAnnotation])
 }
 
-// trimPod keeps of a Pod what decisions are made from.
+// trimPod reduces a Pod to the fields that decisions use.
 func trimPod(pod *corev1.Pod) *corev1.Pod {
 	trimmed := &corev1.Pod{
 		ObjectMeta: setup.Identity(pod),

@@ -18,44 +18,43 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// Decision is what one snapshot of an At and its Pods calls for. Its writes are made in
-// the order of its fields, and each only after the one before succeeded.
+// Decision is the result of one snapshot of an At and its Pods. Its writes happen in the order of its
+// fields, each only after the previous one succeeded.
 type Decision struct {
-	// Hold is a Pod whose start is on record and must not happen any more.
+	// Hold is a Pod whose recorded start must no longer happen.
 	Hold *corev1.Pod
-	// Status is what the status of the At is to say.
+	// Status is the next status of the At.
 	Status cnatv1alpha1.AtStatus
-	// Claim reports whether Status puts the start of a Pod on record.
+	// Claim reports whether Status records the start of a Pod.
 	Claim bool
 	// Open is the Pod whose recorded start is to happen at Due.
 	Open *corev1.Pod
 
 	// Due is the instant of the schedule.
 	Due time.Time
-	// Wake is when to decide again although nothing changes; zero for never.
+	// Wake is when to decide again without an event; zero for never.
 	Wake time.Time
 }
 
-// moment is when a decision is made.
+// moment is the time of a decision, with its periods.
 type moment struct {
 	now time.Time
-	// grace is for how long a Pod may be missing before an At is stalled.
+	// grace is how long a Pod may be missing before an At is stalled.
 	grace time.Duration
-	// lead is how long before it is due the start of an At is put on record.
+	// lead is how early the start of an At is recorded.
 	lead time.Duration
 }
 
-// decide decides how the life of an At goes on: arm, record, open. A run is one digest, and whatever dies
-// when, it starts at most once, because
+// decide takes the next step in the life of an At: arm, record, open. A run is one digest. It starts at
+// most once, because
 //
-//   - no gate is opened before the API server holds a status that says so: written at the
-//     very version of the At that was decided on, it names the Pod by its UID;
-//   - that UID is replaced only when its start is not on record;
-//   - a start on record is taken back only after the Pod was given another
-//     resourceVersion behind its closed gate: no request to open it that anybody sent
-//     before, however late it arrives, is of that version (see Server).
+//   - a gate opens only after the API server stored a status that names the Pod by its UID, and that
+//     was written at the version of the At in this snapshot;
+//   - another Pod is armed only while no start is recorded;
+//   - a recorded start is taken back only after the Pod got another resourceVersion behind its closed
+//     gate, so that every in-flight request to open it conflicts (see Server).
 //
-// So none of it depends on what a process remembers or how old its cache is.
+// None of this depends on the memory of a process or the age of its cache.
 func decide(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) Decision {
 	s := newSnapshot(at, pods, m)
 	due, err := kindat.Schedule(at.Spec)
@@ -70,7 +69,7 @@ func decide(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) Decision {
 	return decision
 }
 
-// next decides how the run of the current spec goes on. The error is that of its schedule.
+// next takes the next step of the current spec's run. Invalid is the error of its schedule.
 func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
 	candidates := s.candidates()
 	switch {
@@ -103,7 +102,7 @@ func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
 	}
 }
 
-// snapshot is what a decision is made from.
+// snapshot is the input of a decision.
 type snapshot struct {
 	moment
 
@@ -111,15 +110,14 @@ type snapshot struct {
 	pods []corev1.Pod // oldest first
 	due  time.Time
 
-	// digests are those that the current spec is known by.
+	// digests are the digests of the current spec, by this version and by earlier ones.
 	digests []string
 
-	// run and phase are those of the current spec: at their start where the status
-	// is of another.
+	// run and phase belong to the current spec. They are new if the status belongs to another spec.
 	run   cnatv1alpha1.AtRun
 	phase cnatv1alpha1.AtPhase
 
-	// ran and forgotten are the earlier specs that may have started.
+	// ran names the earlier specs that may have started; forgotten bounds those it no longer names.
 	ran       []string
 	forgotten *metav1.Time
 }
@@ -143,26 +141,24 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
 	return s
 }
 
-// isCurrent reports whether a digest, or what ran has of it, is of the current spec.
+// isCurrent reports whether a digest, or an entry of ran, belongs to the current spec.
 func (s *snapshot) isCurrent(digest string) bool {
 	return slices.Contains(s.digests, digestOf(digest))
 }
 
-// isClaimed reports whether a start is on record, so that a Pod may have been opened.
+// isClaimed reports whether a start is recorded. Its Pod may have been opened.
 func isClaimed(run cnatv1alpha1.AtRun) bool { return run.OpenedTime != nil }
 
-// mayHaveStarted reports whether the run of the current spec may have started. A status
-// that is older than its At, by more than clocks differ, is from a backup: what happened
-// since is not on record.
+// mayHaveStarted reports whether the run of the current spec may have started. A status that is older
+// than its At is from a backup, and lacks later records. Both times are in whole seconds.
 func (s *snapshot) mayHaveStarted() bool {
 	armed := meta.FindStatusCondition(s.at.Status.Conditions, Armed)
 	isRestored := armed != nil && armed.LastTransitionTime.Add(2*time.Second).Before(s.at.CreationTimestamp.Time)
 	return isClaimed(s.run) || isRestored && s.run.PodUID != "" && !s.now.Before(s.due)
 }
 
-// startedPod returns the Pod that runs the command or ran it: that of the run, or
-// whichever of this spec has no gate unless that of the run may have been it. An At that
-// was deleted and created again finds its Pod so.
+// startedPod returns the Pod that runs or ran the command, or nil. Without an armed Pod it is any
+// open Pod of this spec: an At that was deleted and created again finds its Pod.
 func (s *snapshot) startedPod() *corev1.Pod {
 	pod := s.runPod()
 	switch {
@@ -179,8 +175,7 @@ func (s *snapshot) startedPod() *corev1.Pod {
 	return nil
 }
 
-// heldPod returns the Pod whose start is on record, has not happened, and must not happen
-// any more; nil if there is none.
+// heldPod returns the Pod whose recorded start has not happened and must no longer happen, or nil.
 func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 	last := s.at.Status.Run
 	if last == nil || !isClaimed(*last) || last.FinishedTime != nil {
@@ -198,8 +193,8 @@ func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// forgetOrRemember takes back the start of the Pod that is held, and remembers every other
-// spec that may have started. A run that is done stays so: another Pod may have run it.
+// forgetOrRemember takes back the start of the held Pod, and remembers every other spec that may have
+// started. A finished run stays finished: another Pod may have run it.
 func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
 	if held != nil && held.UID == s.run.PodUID {
 		s.run.OpenedTime = nil
@@ -214,21 +209,20 @@ func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
 		pod := &s.pods[i]
 		digest := digestOfPod(pod)
 		isOnRecord := s.hasRan(digest) || s.isCurrent(digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
-		// Whoever creates a Pod may annotate it with whatever is long.
+		// The creator of a Pod may annotate it with any text.
 		if isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && !isOnRecord {
 			s.remember(digest, s.now)
 		}
 	}
 }
 
-// mayHaveRun reports whether the run of a status, which is of an earlier spec, may have
-// started.
+// mayHaveRun reports whether a status of an earlier spec belongs to a run that may have started.
 func mayHaveRun(status cnatv1alpha1.AtStatus) bool {
 	return isClaimed(*status.Run) ||
 		status.Phase != cnatv1alpha1.AtPending && condition.FindReady(status.Conditions).Reason != ReasonDeadlineMissed
 }
 
-// candidates returns the Pods that may become that of the run.
+// candidates returns the Pods that may be armed.
 func (s *snapshot) candidates() (candidates []*corev1.Pod) {
 	for i := range s.pods {
 		pod := &s.pods[i]
@@ -239,8 +233,8 @@ func (s *snapshot) candidates() (candidates []*corev1.Pod) {
 	return candidates
 }
 
-// runPod returns the armed Pod of the current spec, or nil. A status may name any Pod, so the Pod
-// has to be of this spec.
+// runPod returns the armed Pod, or nil. A status may name any Pod, so its digest has to be the current
+// spec's.
 func (s *snapshot) runPod() *corev1.Pod {
 	pod := s.findPod(s.run.PodUID)
 	if pod == nil || !s.isCurrent(digestOfPod(pod)) {
@@ -249,7 +243,7 @@ func (s *snapshot) runPod() *corev1.Pod {
 	return pod
 }
 
-// findPod returns the rendered Pod of a UID, or nil.
+// findPod returns the rendered Pod with a UID, or nil.
 func (s *snapshot) findPod(uid types.UID) *corev1.Pod {
 	for i := range s.pods {
 		if pod := &s.pods[i]; pod.UID == uid && isRendered(pod, s.at) {
@@ -259,9 +253,9 @@ func (s *snapshot) findPod(uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// isRendered reports whether a Pod has the label and the form of a Pod that was rendered from an At.
-// The label alone would admit the Pods of a Deployment or a Job with that label in its template:
-// such a Pod has an owner, and keeps its generateName when it is orphaned.
+// isRendered reports whether a Pod looks like a rendered Pod of an At. The label alone would admit the
+// Pods of a Deployment or a Job whose template has it. Such a Pod has an owner, and an orphan keeps its
+// generateName.
 func isRendered(pod *corev1.Pod, at *cnatv1alpha1.At) bool {
 	return pod.Labels[kindat.Label] == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == "" &&
 		registry.IsHashName(pod.Name, at.Name)
@@ -280,7 +274,7 @@ func (s *snapshot) deadlinePassed() bool {
 	return !deadline.IsZero() && s.now.After(deadline)
 }
 
-// arm makes a Pod that of the run.
+// arm starts the run of a Pod.
 func (s *snapshot) arm(pod *corev1.Pod) {
 	if s.run.PodUID == pod.UID {
 		return
@@ -293,7 +287,7 @@ func (s *snapshot) arm(pod *corev1.Pod) {
 	}
 }
 
-// isGated reports whether the controller's gate is still on a Pod.
+// isGated reports whether a Pod has the controller's gate.
 func isGated(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool {
 		return gate.Name == kindat.Gate

@@ -14,11 +14,10 @@ import (
 	kindat "example.com/gatehouse/kind/at"
 )
 
-// longestLog is how many bytes of the end of a failed command's log a message
-// takes over.
+// longestLog is the number of bytes that a message quotes from the end of a failed command's log.
 const longestLog = 512
 
-// outcome is how a Pod ended.
+// outcome is the end of a Pod.
 type outcome struct {
 	reason   string
 	message  string
@@ -26,7 +25,7 @@ type outcome struct {
 	finished time.Time
 }
 
-// podOutcome returns how a started Pod ended; nil while it has not.
+// podOutcome returns the outcome of a started Pod; nil while it runs.
 func podOutcome(pod *corev1.Pod, now time.Time) *outcome {
 	ended := outcome{finished: now}
 	terminated := commandStatus(pod).State.Terminated
@@ -62,8 +61,8 @@ func endOfLog(log string) string {
 	return ": " + log
 }
 
-// podProgress returns the reason and message of a Pod that was started and has not
-// ended. What comes and goes while a Pod starts or restarts is not told apart.
+// podProgress returns the reason and message of a started Pod that has not ended. States that come and
+// go while a Pod starts or restarts have one reason.
 func podProgress(pod *corev1.Pod) (reason, message string) {
 	for _, gate := range pod.Spec.SchedulingGates {
 		if gate.Name != kindat.Gate {
@@ -82,8 +81,8 @@ func podProgress(pod *corev1.Pod) (reason, message string) {
 	return ReasonRunning, fmt.Sprintf("The start of Pod %s is on record, and nothing holds it up", pod.Name)
 }
 
-// openedTime returns when the gate of a started Pod was opened: the scheduler takes a
-// Pod within moments of it.
+// openedTime returns about when the gate of a started Pod was opened: the scheduler takes a Pod moments
+// later.
 func openedTime(pod *corev1.Pod, now time.Time) time.Time {
 	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionTrue {
 		return scheduled.LastTransitionTime.Time

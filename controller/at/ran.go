@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// longestRan is how many earlier specs a status names. Of the others a bound is left.
+// longestRan is the number of earlier specs in a status. For older ones it has a bound.
 const longestRan = 32
 
-// remember puts an earlier spec in front of those that ran. Those that are pushed out move
-// the bound.
+// remember adds an earlier spec to the front of ran. Entries that it pushes out move the bound.
 func (s *snapshot) remember(digest string, scheduled time.Time) {
 	ran := slices.DeleteFunc(slices.Clone(s.ran), func(entry string) bool { return digestOf(entry) == digest })
 	ran = slices.Insert(ran, 0, digest+"@"+scheduled.UTC().Format(time.RFC3339))
@@ -23,8 +22,8 @@ func (s *snapshot) remember(digest string, scheduled time.Time) {
 	s.ran = ran[:min(len(ran), longestRan)]
 }
 
-// isForgotten reports whether the current spec is due by the latest schedule that a status
-// names no longer.
+// isForgotten reports whether the current spec is due by the latest schedule of the entries that were
+// pushed out.
 func (s *snapshot) isForgotten() bool {
 	return s.forgotten != nil && !s.due.Truncate(time.Second).After(s.forgotten.Time)
 }
@@ -39,8 +38,8 @@ func digestOf(entry string) string {
 	return digest
 }
 
-// scheduleOf returns the schedule in an entry of ran. An entry without one is of an earlier
-// version; what ran was due by now.
+// scheduleOf returns the schedule in an entry of ran. Earlier versions wrote entries without one: their
+// commands were due by now.
 func (s *snapshot) scheduleOf(entry string) time.Time {
 	_, schedule, _ := strings.Cut(entry, "@")
 	due, err := time.Parse(time.RFC3339, schedule)

@@ -5,11 +5,10 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// The conditions of an At beside those of kstatus.
+// The conditions of an At, in addition to kstatus'.
 const (
-	// Armed is True when one Pod, behind its gate, was chosen to run the command
-	// when it is due; Unknown while such a Pod is awaited; False when none came, or
-	// spec.suspend holds it.
+	// Armed is True while one Pod is chosen to run the command, and waits behind its gate. It is
+	// Unknown while such a Pod is awaited, and False when none came or spec.suspend holds the Pod.
 	Armed = "Armed"
 	// Suspended is True while spec.suspend holds the gate.
 	Suspended = "Suspended"
@@ -22,7 +21,7 @@ const (
 // conditionTypes are the condition types that Gatehouse owns in the status of an At.
 var conditionTypes = []string{condition.Ready, condition.Reconciling, condition.Stalled, Armed, Suspended, Complete, Failed}
 
-// The reasons of an At's conditions. That of Ready is the At's Status in kubectl.
+// The reasons of an At's conditions. kubectl shows the reason of Ready as STATUS.
 const (
 	// ReasonArmed: the Pod is there and waits for the schedule.
 	ReasonArmed = "Armed"
@@ -33,17 +32,17 @@ const (
 	// ReasonRenderingStale: the Pods in the cluster were rendered from another spec
 	// of this At. Render, commit, sync.
 	ReasonRenderingStale = "RenderingStale"
-	// ReasonInvalidSchedule: spec.schedule is not a time, or none that a status can hold.
+	// ReasonInvalidSchedule: spec.schedule is not a time, or a status cannot hold it.
 	ReasonInvalidSchedule = "InvalidSchedule"
-	// ReasonPodAmbiguous: several Pods in the cluster were rendered from this spec, as
-	// when an override changed and the old Pod is not pruned yet. None is opened.
+	// ReasonPodAmbiguous: several Pods in the cluster were rendered from this spec, for one after a
+	// changed override, before the old Pod is pruned. No Pod is opened.
 	ReasonPodAmbiguous = "PodAmbiguous"
-	// ReasonOpenRefused: the API server refuses to let the controller open the
-	// gate. Look at the controller's RBAC, at admission policies and webhooks; it tries
-	// again.
+	// ReasonOpenRefused: the API server refuses a write that opens or holds the gate, ignores it, or
+	// does not answer. Look at the controller's RBAC, at admission policies and webhooks. The
+	// controller tries again.
 	ReasonOpenRefused = "OpenRefused"
 
-	// ReasonRunning: the gate is open and nothing holds the Pod up.
+	// ReasonRunning: the start is recorded, and nothing holds the Pod up.
 	ReasonRunning = "Running"
 	// ReasonUnschedulable: no node takes the Pod. Its events say why.
 	ReasonUnschedulable = "Unschedulable"
@@ -67,15 +66,15 @@ const (
 	ReasonOpenedEarly = "OpenedEarly"
 	// ReasonPodFailed: the Pod failed without an exit code, as when it is evicted.
 	ReasonPodFailed = "PodFailed"
-	// ReasonPodLost: the Pod went away when it was running, or may have been.
+	// ReasonPodLost: the Pod went away while it ran, or may have run.
 	ReasonPodLost = "PodLost"
 	// ReasonDeadlineMissed: spec.startingDeadlineSeconds passed before the command
 	// could start. It does not run.
 	ReasonDeadlineMissed = "DeadlineMissed"
-	// ReasonMayHaveRun: the spec is due by the schedule of one that ran and that the
-	// status no longer names. It does not run.
+	// ReasonMayHaveRun: the spec is due no later than a spec that ran and that the status no longer
+	// names. It does not run.
 	ReasonMayHaveRun = "MayHaveRun"
-	// ReasonAlreadyRan: the spec is one that this At had before, and that ran, or
-	// may have. It does not run again.
+	// ReasonAlreadyRan: this At had the spec before, and it ran or may have run. It does not run
+	// again.
 	ReasonAlreadyRan = "AlreadyRan"
 )

@@ -28,8 +28,8 @@ const (
 	// duePriority is the priority of an At that is due. Starts go before reports.
 	duePriority = 100
 
-	// standbyDelay is how late a leader is when a standby does its work. The leader must have died, or
-	// somebody else has the lease. Recorded starts make that safe.
+	// standbyDelay is how late a leader is when a standby does its work: the leader died, or a
+	// stranger holds the lease. Recorded starts make that safe.
 	standbyDelay = 3 * time.Second
 
 	// lookAgain is how soon to look again without an event.
@@ -101,7 +101,7 @@ func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 
 // waits reports whether this replica leaves a decision to another one, and how long until it looks
 // again; zero for never. A leader whose lease may have run out starts nothing. A standby does the
-// work of a leader that is late: it starts Ats, and reports on those that have started.
+// work of a late leader: it starts Ats, and reports on started ones.
 func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, bool) {
 	starts, run := decision.Claim || decision.Open != nil, decision.Status.Run
 	if r.IsElected() {
@@ -161,7 +161,7 @@ func hasPod(pods []corev1.Pod, uid types.UID) bool {
 	return slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.UID == uid })
 }
 
-// withPods returns Pods of the cache, and those of others that are not among them.
+// withPods adds other Pods to the Pods of the cache, each once.
 func withPods(pods []corev1.Pod, others ...corev1.Pod) []corev1.Pod {
 	all := slices.Clone(pods)
 	for _, other := range others {
@@ -172,16 +172,16 @@ func withPods(pods []corev1.Pod, others ...corev1.Pod) []corev1.Pod {
 	return all
 }
 
-// hasOtherManager reports whether an At has a label of its own that says what manages it. Its
-// Pod had the same once, and what watches the Pods that Gatehouse manages does not see it.
+// hasOtherManager reports whether an At's own label names its manager. Earlier versions gave the Pod the
+// same label, and the watch for Pods that Gatehouse manages does not see it.
 // Such a Pod may wait for its time for long: as a rule nothing applies it again.
 func hasOtherManager(at *cnatv1alpha1.At) bool {
 	manager, ok := at.Labels[kind.ManagedByLabel]
 	return ok && manager != kind.ManagedBy
 }
 
-// hold holds a Pod before anything else is done for its At. Every replica does: the request that may
-// still open the Pod may be what its leader waits for.
+// hold holds a Pod before any other work for its At. Every replica holds: the leader may be waiting for
+// the answer to the very request that may still open the Pod.
 func (r *Reconciler) hold(ctx context.Context, at *cnatv1alpha1.At, m moment, decision *Decision) error {
 	pod := decision.Hold
 	err := r.Server.Hold(ctx, pod, at.ResourceVersion)
@@ -232,7 +232,7 @@ func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1
 // reportRefusal reports in the status of an At that the API server refuses a write, and returns the
 // error that makes the controller try again.
 func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m moment, pod *corev1.Pod, refusal error) error {
-	refusal = errors.New(refusal.Error()) // whatever its code, it is no conflict of versions
+	refusal = errors.New(refusal.Error()) // it is no conflict of versions, even with that code
 	next := refusedStatus(at, m, pod, refusal)
 	if status.Equal(at.Status, next) {
 		return refusal

@@ -12,17 +12,17 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// reportOpened tells the log and the metrics of a gate that was opened. The event was recorded
-// with the start: others may be due as well now.
+// reportOpened logs and counts an opened gate. Its event was recorded with the start, as other Ats may be
+// due now.
 func (r *Reconciler) reportOpened(ctx context.Context, at *cnatv1alpha1.At, decision Decision) {
 	delay := r.Clock.Now().Sub(decision.Due)
 	if armed := meta.FindStatusCondition(at.Status.Conditions, Armed); armed != nil && !armed.LastTransitionTime.After(decision.Due) {
-		openDelay.Observe(delay.Seconds()) // others were not to be opened at that instant
+		openDelay.Observe(delay.Seconds()) // an At that was armed later opens later
 	}
 	ctrl.LoggerFrom(ctx).Info("Opened the gate", "pod", decision.Open.Name, "due", decision.Due, "delay", delay.String())
 }
 
-// report tells the log, the metrics and the events of a status that was written.
+// report logs and counts a written status, and records its event.
 func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) {
 	before, after := condition.FindReady(at.Status.Conditions), condition.FindReady(next.Conditions)
 	if at.Status.Phase == next.Phase && before.Reason == after.Reason {

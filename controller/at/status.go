@@ -13,8 +13,7 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// keepStatus leaves the status as it is, but of the current generation, and without a start that
-// is taken back.
+// keepStatus keeps the status, at the current generation and without a start that is taken back.
 func (s *snapshot) keepStatus() Decision {
 	kept := s.at.Status.DeepCopy()
 	kept.Run = s.run.DeepCopy()
@@ -26,7 +25,7 @@ func (s *snapshot) keepStatus() Decision {
 	return Decision{Status: *kept}
 }
 
-// rejectSchedule says that the schedule cannot be read.
+// rejectSchedule stalls an At whose schedule is invalid.
 func (s *snapshot) rejectSchedule(err error) Decision {
 	conditions := s.newConditions()
 	conditions.Stalled(ReasonInvalidSchedule, err.Error())
@@ -35,7 +34,7 @@ func (s *snapshot) rejectSchedule(err error) Decision {
 	return Decision{Status: next}
 }
 
-// awaitPod waits for a Pod to arm: there is none.
+// awaitPod waits for a Pod to arm.
 func (s *snapshot) awaitPod() Decision {
 	if until := s.settleTime(); !until.IsZero() {
 		return Decision{Status: s.at.Status, Wake: until}
@@ -55,14 +54,14 @@ func (s *snapshot) awaitPod() Decision {
 	return decision
 }
 
-// awaitPrune waits until one Pod of several that were rendered from this spec is left. Only
-// whoever syncs knows which that is.
+// awaitPrune waits until a sync has pruned all but one of several Pods of this spec. Only the sync
+// knows the newest.
 func (s *snapshot) awaitPrune(candidates []*corev1.Pod) Decision {
 	return s.await(ReasonPodAmbiguous, fmt.Sprintf(
 		"Pods %s and %s were both rendered from this spec: sync and prune, so that one is left", candidates[0].Name, candidates[1].Name))
 }
 
-// await waits for what somebody else brings.
+// await waits for a sync.
 func (s *snapshot) await(reason, message string) Decision {
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
@@ -70,7 +69,7 @@ func (s *snapshot) await(reason, message string) Decision {
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: status.Earliest(ends, justAfter(s.deadline()))}
 }
 
-// newestRendered returns the newest Pod that was rendered from any spec of the At.
+// newestRendered returns the newest rendered Pod of any spec of the At.
 func (s *snapshot) newestRendered() *corev1.Pod {
 	for i := range slices.Backward(s.pods) {
 		if isRendered(&s.pods[i], s.at) {
@@ -80,10 +79,9 @@ func (s *snapshot) newestRendered() *corev1.Pod {
 	return nil
 }
 
-// settleTime returns until when a new At is not told that its Pod is missing: one sync
-// brings the two one after the other, and one write is enough. Meanwhile its
-// observedGeneration is -1, which nobody takes for reconciled. It is zero for an At
-// that is not new.
+// settleTime returns until when a new At gets no status; zero if it is not new. One sync creates the At
+// and then its Pod, and one write is enough. Until then observedGeneration is -1, so no tool takes the
+// At for reconciled.
 func (s *snapshot) settleTime() (until time.Time) {
 	const longest = 2 * time.Second
 	until = s.at.CreationTimestamp.Add(longest)
@@ -113,7 +111,7 @@ func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: wake}
 }
 
-// claim puts the start of a Pod on record.
+// claim records the start of a Pod.
 func (s *snapshot) claim(pod *corev1.Pod) Decision {
 	s.arm(pod)
 	s.run.OpenedTime = wholeSeconds(slices.MaxFunc([]time.Time{s.now, s.due}, time.Time.Compare))
@@ -123,14 +121,14 @@ func (s *snapshot) claim(pod *corev1.Pod) Decision {
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions), Claim: true}
 }
 
-// open opens the gate of the Pod whose start is on record, unless the deadline passes before.
+// open opens the gate of the Pod whose start is recorded, unless the deadline passes before.
 func (s *snapshot) open(pod *corev1.Pod) Decision {
 	decision := s.keepStatus()
 	decision.Open, decision.Wake = pod, justAfter(s.deadline())
 	return decision
 }
 
-// recordRun records how far a Pod is that was started.
+// recordRun records the progress of a started Pod.
 func (s *snapshot) recordRun(pod *corev1.Pod) Decision {
 	s.arm(pod)
 	if s.run.OpenedTime == nil {
@@ -175,29 +173,29 @@ func (s *snapshot) failMissed() Decision {
 		"The command did not start in this cluster by %s, and will not: to run it change spec.schedule, render, commit and sync", s.deadline().Format(time.RFC3339Nano)))
 }
 
-// failForgotten fails a run of which nobody knows whether it was before.
+// failForgotten fails a run that may have happened before.
 func (s *snapshot) failForgotten() Decision {
 	return s.fail(s.newConditions(), ReasonMayHaveRun, fmt.Sprintf(
 		"More specs of this At ran than its status can name, one of them due at %s: this one, due by then, may be among them and does not run; to run it change spec.schedule to a later time, render, commit and sync",
 		s.forgotten.UTC().Format(time.RFC3339)))
 }
 
-// fail ends the run: the command failed, or will not run.
+// fail ends the run because the command failed, or will not run.
 func (s *snapshot) fail(conditions *condition.Conditions, reason, message string) Decision {
 	conditions.Add(Failed, metav1.ConditionTrue, reason, message)
 	conditions.Stalled(reason, message)
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
 }
 
-// refuseRerun ends the run of a spec that came back after it ran: its gate stays closed.
+// refuseRerun ends the run of an earlier spec that came back. Its gate stays closed.
 func (s *snapshot) refuseRerun() Decision {
 	conditions := s.newConditions()
 	conditions.Ready(ReasonAlreadyRan, "This spec ran before: to run the command again change spec.schedule, render, commit and sync")
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
 }
 
-// refusedStatus returns the status of an At whose Pod the API server does not let the controller
-// open or hold. The start stays on record.
+// refusedStatus returns the status of an At while the API server refuses to open or hold its Pod. The
+// recorded start stays.
 func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) cnatv1alpha1.AtStatus {
 	s := newSnapshot(at, nil, m)
 	conditions := s.newConditions()
@@ -236,7 +234,7 @@ func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *condition.C
 	}
 }
 
-// justAfter returns the first instant after a time that is not zero.
+// justAfter returns the first instant after a time; zero for zero.
 func justAfter(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

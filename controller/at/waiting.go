@@ -11,14 +11,13 @@ import (
 	kindat "example.com/gatehouse/kind/at"
 )
 
-// waiting counts the Ats of a cache that have not started, by the second in which they are
-// due.
+// waiting counts the Ats of a cache that have not started, by the second when they are due.
 type waiting struct {
 	mu    sync.Mutex
 	count map[int64]int
 }
 
-// countWaiting returns the count of the Ats of a cache, which it keeps.
+// countWaiting counts the Ats of a cache, and keeps the count current.
 func countWaiting(ctx context.Context, ats cache.Informers) (*waiting, error) {
 	informer, err := ats.GetInformer(ctx, &cnatv1alpha1.At{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -51,7 +50,7 @@ func (w *waiting) add(object any, n int) {
 	}
 }
 
-// together returns how many Ats that have not started are due in the same second as one.
+// together returns the number of Ats that have not started and are due in the same second as at.
 func (w *waiting) together(at *cnatv1alpha1.At) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,8 +61,7 @@ func hasStarted(at *cnatv1alpha1.At) bool {
 	return at.Status.Phase == cnatv1alpha1.AtRunning || at.Status.Phase == cnatv1alpha1.AtDone
 }
 
-// dueSecond returns the second in which an At is due; that of the zero time where its schedule is
-// invalid.
+// dueSecond returns the second when an At is due; the second of the zero time if its schedule is invalid.
 func dueSecond(at *cnatv1alpha1.At) int64 {
 	due, _ := kindat.Schedule(at.Spec)
 	return due.Unix()
