@@ -79,7 +79,7 @@ func TestInvalidFlagsAreErrors(t *testing.T) {
 		"which environment? write --": {},
 		"use text, json or github":    {"--all", "-o", "xml"},
 		"is not the name":             {"--env", "../prod", "--root", repository(t)},
-		"environments build on":       {"--env", "base", "--root", repository(t)},
+		"is not an environment":       {"--env", "base", "--root", repository(t)},
 		"has no folder environments":  {"--all", "--root", t.TempDir()},
 		"[env all] are set none":      {"--all", "--env", "prod"},
 		`unknown command "prod" for`:  {"prod"},

@@ -18,9 +18,9 @@ func newDeleteCommand(kinds *registry.Kinds) *cobra.Command {
 		Long: `Delete the objects in an environment's inventory, which render apply keeps in the
 cluster, and then the inventory. The environment need not exist in git any more.
 
-Objects that others applied too stay. A Namespace is deleted only if it has no other
-objects, and a CustomResourceDefinition only if no other objects of its kind exist:
-otherwise a warning says so, and you can delete again later.` + aboutGates(kinds, "\nA running Pod of %s is stopped.") + `
+Objects with other owners stay. A Namespace is deleted only if it has no other objects,
+and a CustomResourceDefinition only if no other objects of its kind exist: otherwise a
+warning says so, and you can delete again later.` + aboutGates(kinds, "\nA running Pod of %s is stopped.") + `
 
 Exit codes: 0 success; 2 error, or not gone in time.`,
 		Example: `  # Show what would be deleted

@@ -56,7 +56,7 @@ var textOrJSON = []string{"text", "json"}
 // addOutputFlag adds --output. The first format is the default.
 func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
 	*output = forms[0]
-	cmd.Flags().FuncP("output", "o", fmt.Sprintf("output `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
+	cmd.Flags().FuncP("output", "o", fmt.Sprintf("print as `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
 		if !slices.Contains(forms, form) {
 			return errors.New("use " + kind.Or(forms))
 		}

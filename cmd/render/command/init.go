@@ -46,7 +46,7 @@ The overlay stays in place, and rendered/ has its build.`,
 			return runInit(cmd, root, o)
 		},
 	}
-	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment (default with --from: the name of the folder)")
+	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment; --from changes the default to the name of its folder")
 	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay in this git repository, in place of a new base")
 	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the image of this release)")
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+apiserver.Oldest.String()+" (default: the newest that render supports, "+apiserver.Newest.String()+")")

@@ -147,7 +147,7 @@ func TestReportListsNoFilesIfAnEnvironmentHasErrors(t *testing.T) {
 	}
 }
 
-// A check waits for whoever writes, and not for another check.
+// A check waits for a writing run, but not for another check.
 func TestCheckWaitsForAnotherRun(t *testing.T) {
 	root := changed(t)
 	repository, err := render.Open(root, gatehouse.All())

@@ -219,8 +219,8 @@ func (c *contest) check(newest int) {
 	}
 }
 
-// Two who publish at once, killed at any instant, never set the branch back, and leave
-// nothing in the way of who publishes next. PUBLISH_ROUNDS says how often to try.
+// Two publishers at once, killed at any instant, never set the branch back, and never block the next
+// publisher. PUBLISH_ROUNDS is the number of rounds.
 func TestKilledPublishersLeaveAConsistentBranch(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("PUBLISH_ROUNDS"))
 	if err != nil {

@@ -17,8 +17,8 @@ func newSyncCommand(kinds *registry.Kinds) *cobra.Command {
 		Use:   "sync (flux | argocd) --env NAME --repo URL",
 		Short: "Print Flux or Argo CD objects that sync an environment",
 		Long: `Print Flux or Argo CD objects that sync rendered/NAME, with health checks for the
-kinds` + aboutGates(kinds, ", settings for gated Pods") + `, and comments that explain each setting. Sync reads rendered/NAME
-and changes nothing.`,
+kinds` + aboutGates(kinds, ", settings for gated Pods") + `, and comments that explain each setting.
+Sync reads rendered/NAME and changes nothing.`,
 		Example: `  # Print a GitRepository and a Kustomization, to commit beside Flux's own objects
   render sync flux --env prod --repo https://github.com/acme/shop.git > prod.yaml
 

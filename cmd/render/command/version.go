@@ -38,7 +38,7 @@ func newVersionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of render, kustomize and Kubernetes",
-		Example: `  # Print the Kubernetes release that checks objects
+		Example: `  # Print the Kubernetes release of the checks
   render version -o json | jq -r .kubernetes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

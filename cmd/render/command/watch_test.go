@@ -73,7 +73,7 @@ func (w *watcher) await(t *testing.T, text string) {
 	}, w.printed.String)
 }
 
-// end sends a signal and returns how the process ended.
+// end sends a signal and returns the final state of the process.
 func (w *watcher) end(t *testing.T, signal os.Signal) string {
 	t.Helper()
 	if err := w.Process.Signal(signal); err != nil {

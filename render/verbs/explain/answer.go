@@ -166,8 +166,7 @@ func (e explainer) notRead(repository *render.Repository, file string) error {
 	return fmt.Errorf("%s is not in %s: no kustomization loads it; list it in one, or name another environment", file, e.Environment)
 }
 
-// EnvironmentOf returns the environment whose folder in rendered/ or environments/ contains a path; empty
-// if there is none.
+// EnvironmentOf returns the environment whose folder in rendered/ or environments/ contains a path, if any.
 func EnvironmentOf(file string, environments []string) string {
 	for _, folder := range []string{tree.Folder, tree.EnvironmentsFolder} {
 		if rest, ok := strings.CutPrefix(path.Clean(file), folder+"/"); ok {
