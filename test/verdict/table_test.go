@@ -108,7 +108,7 @@ func (a agreement) add(c objectCase, server clusterVerdicts, render answer, isNe
 	}
 	merged := server.merged()
 	verdicts := merged.refused == render.refused
-	fields := verdicts && (sameFields(merged, render) || !isNewest && akinFields(merged, render))
+	fields := verdicts && (sameFields(merged, render) || !isNewest && similarFields(merged, render))
 	warned := verdicts && (merged.refused || slices.Equal(merged.warnings, render.warnings))
 	a[kind].add(counts{1, one(server.create.refused), one(server.apply.refused), one(render.refused), one(verdicts), one(fields), one(warned)})
 	return verdicts && fields && warned
@@ -159,18 +159,18 @@ func sameFields(server, render answer) bool {
 	return true
 }
 
-// akinFields reports whether verdicts have similar fields: the newest version may add an index or a part
+// similarFields reports whether verdicts have similar fields: the newest version may add an index or a part
 // of the field, or move its last part.
-func akinFields(server, render answer) bool {
+func similarFields(server, render answer) bool {
 	covers := func(all, fields []string) bool {
 		return !slices.ContainsFunc(fields, func(field string) bool {
-			return !slices.ContainsFunc(all, func(other string) bool { return isAkin(field, other) })
+			return !slices.ContainsFunc(all, func(other string) bool { return isSimilar(field, other) })
 		})
 	}
 	return len(server.fields) > 0 && covers(server.fields, render.fields) && covers(render.fields, server.fields)
 }
 
-func isAkin(a, b string) bool {
+func isSimilar(a, b string) bool {
 	a, b = index.ReplaceAllString(a, ""), index.ReplaceAllString(b, "")
 	lastA, lastB := strings.LastIndex(a, "."), strings.LastIndex(b, ".")
 	return isWithin(a, b) || isWithin(b, a) || lastA > 0 && lastB > 0 && (a[:lastA] == b[:lastB] || a[lastA:] == b[lastB:])
