@@ -106,7 +106,7 @@ func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Proble
 	denied := policy.Check(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
 		return position(problem.OfObject(o, ""))
 	})
-	return slices.Concat(podsecurity.Check(objects, c.kubernetes, position), denied, c.policyUsers(objects, isController))
+	return slices.Concat(podsecurity.Check(objects, c.kubernetes, position), denied, contract.PolicyUsers(c.kinds, objects, isController))
 }
 
 // Defaulted returns an object with its defaults, valid or not.
