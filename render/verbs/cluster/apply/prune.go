@@ -110,6 +110,9 @@ func (r *run) remove(ctx context.Context, removals []*removal) error {
 		if o.live == nil {
 			continue
 		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		r.Progress("deleting " + kind.Visible(o.id.String()))
 		if r.keepIfNeeded(ctx, o, nil); o.live == nil {
 			continue
