@@ -14,8 +14,8 @@ import (
 // built is a repository environment as kustomize builds it.
 type built struct {
 	objects []manifest.Object
-	// ways are the build paths of the objects.
-	ways *kustomize.Ways
+	// paths are the build paths of the objects.
+	paths *kustomize.Paths
 	// local are the CustomResourceDefinitions that other tools install.
 	local []manifest.Object
 	// checker judges by the CustomResourceDefinitions among objects and local.
@@ -26,8 +26,8 @@ type built struct {
 
 // build builds the environment.
 func (in *input) build() (b built, problems []manifest.Problem) {
-	b.ways = kustomize.FindWays(in.sources, in.folder)
-	all, problems := b.ways.Build(in.memo)
+	b.paths = kustomize.FindPaths(in.sources, in.folder)
+	all, problems := kustomize.Build(b.paths, in.memo)
 	for _, o := range all {
 		if o, isLocal := restoreLocalConfig(o); !isLocal {
 			b.objects = append(b.objects, o)
@@ -39,7 +39,7 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	if in.postBuild != nil {
 		b.checker.Substitution = &in.postBuild.Substitution
 	}
-	b.ways.SetImages(b.objects, b.checker.Default)
+	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
 	return b, problems
 }
 

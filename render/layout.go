@@ -64,7 +64,7 @@ func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, probl
 		return nil, nil, problems
 	}
 	sources := p.objects[:len(p.built.objects)]
-	positions, problems := kustomize.Order(p.sources, p.folder, sources, p.objects)
+	positions, problems := kustomize.Order(p.paths, sources, p.objects)
 	slices.SortStableFunc(placed, func(a, b tree.Placed) int { return cmp.Compare(positions[a.Unstructured], positions[b.Unstructured]) })
 	objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
 	errs := make([]error, len(placed))

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict"
@@ -26,7 +27,7 @@ type overridden struct {
 func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
 	objects, originals := rendered, map[*unstructured.Unstructured]manifest.Object(nil)
 	if in.overrides != "" {
-		result, problems := b.ways.Override(in.overrides, rendered)
+		result, problems := kustomize.Override(b.paths, in.overrides, rendered)
 		if manifest.HasErrors(problems) {
 			return o, problems
 		}
@@ -46,7 +47,7 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 		}
 	}
 	all := slices.Concat(rendered, o.objects)
-	return o, slices.Concat(b.ways.UnmatchedPatches(in.overrides, b.objects, all), b.ways.UnmatchedImages(in.overrides, b.objects, all, b.checker.Default))
+	return o, slices.Concat(kustomize.UnmatchedPatches(b.paths, in.overrides, b.objects, all), kustomize.UnmatchedImages(b.paths, slices.Concat(b.objects, all)))
 }
 
 // completeNames gives immutable objects their final names, with a hash.

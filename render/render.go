@@ -64,8 +64,8 @@ type Examination struct {
 	Problems []manifest.Problem
 	// Sources are the source files; nil if there is no such environment.
 	Sources *source.Sources
-	// Ways are the build paths of the objects; nil if kustomize cannot build the environment.
-	Ways *kustomize.Ways
+	// Paths are the build paths of the objects; nil if kustomize cannot build the environment.
+	Paths *kustomize.Paths
 
 	pipeline *pipeline
 }
@@ -88,7 +88,7 @@ func Examine(repository *Repository, environment string, progress func(step stri
 	if len(e.pipeline.built.objects) == 0 && manifest.HasErrors(e.Problems) {
 		return e, nil
 	}
-	e.Ways = e.pipeline.ways
+	e.Paths = e.pipeline.paths
 	for _, p := range tree.Layout(e.pipeline.objects, e.pipeline.checker.IsNamespaced) {
 		if p.Taken == nil {
 			e.Objects = append(e.Objects, p)

@@ -7,11 +7,12 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 )
 
-// configMaps returns a repository of ConfigMaps in one file, the last of which has a value.
+// configMaps returns a repository of n ConfigMaps in one file, with value in the last of them.
 func configMaps(n int, value string) *txtar.Archive {
 	var b strings.Builder
 	for i := range n {
@@ -27,11 +28,11 @@ func configMaps(n int, value string) *txtar.Archive {
 	}}
 }
 
-func TestMemoBuildsOnlyPartsThatChanged(t *testing.T) {
-	const objects = 4 * partSize
+func TestMemoRebuildsOnlyChangedParts(t *testing.T) {
+	const objects = 4 * parts.Size
 	build := func(m *memo.Memo, value string) []manifest.Object {
 		s := readSources(t, t.TempDir(), configMaps(objects, value))
-		built, problems := FindWays(s, overlay).Build(m)
+		built, problems := Build(FindPaths(s, prod), m)
 		if len(problems) > 0 || len(built) != objects {
 			t.Fatalf("%d objects, problems: %v", len(built), problems)
 		}
@@ -45,11 +46,11 @@ func TestMemoBuildsOnlyPartsThatChanged(t *testing.T) {
 			kept++
 		}
 	}
-	if kept != objects-partSize {
-		t.Errorf("%d objects are kept, want those of 3 of 4 parts", kept)
+	if kept != objects-parts.Size {
+		t.Errorf("%d objects are kept, want the objects of 3 of 4 parts", kept)
 	}
 	s := readSources(t, t.TempDir(), configMaps(objects, "second"))
-	if difference := newResult(s, build(nil, "second"), nil).compare(newResult(s, second, nil)); difference != "" {
+	if difference := newResult(s, build(nil, "second"), nil).diff(newResult(s, second, nil)); difference != "" {
 		t.Error(difference)
 	}
 }

@@ -10,41 +10,41 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
 
 var (
-	// resID is how kustomize writes the ID of an object in its errors:
-	// Deployment.v1.apps/web.shop.
+	// resID matches the ID of an object in kustomize's errors: Deployment.v1.apps/web.shop.
 	resID = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)\.[^/\s]+/([^\s;'"\]]+)\.(\[noNs\]|[a-z0-9-]+)`)
 
-	// conflict is the error of objects that a namespace makes one.
+	// conflict matches the error of objects that get the same ID from namespace:.
 	conflict = regexp.MustCompile(`(?s)produces ID conflict: \[\{.*?"kind":"([^"]+)","metadata":\{.*?"name":"([^"]+)"`)
 
-	// isDuplicate matches the errors of two objects of one ID.
+	// isDuplicate matches the errors of two objects with the same ID.
 	isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict|behavior must be merge or replace`)
 
-	// referrals is the error of a reference that may be to one of several objects.
+	// referrals matches the error of an ambiguous reference.
 	referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
 
-	// unscaled is the error of an entry of replicas: for what is not there.
+	// unscaled matches the error of an entry of replicas: without a target.
 	unscaled = regexp.MustCompile(`resource with name (\S+) does not match a config`)
 
-	// quotedPatch is how kustomize says which entry of patches: it is about.
+	// quotedPatch matches a quoted entry of patches:.
 	quotedPatch = regexp.MustCompile(`\[(?:path|patch): "(?:[^"\\]|\\.)*"\]`)
 
-	// considered is how kustomize says which field of which object it cannot change.
+	// considered matches the error of a field that kustomize cannot change.
 	considered = regexp.MustCompile(`(?s)^.*considering field '([^']*)' of object (\S+): (.*)$`)
 
-	// component is how it quotes an error in a component, and recursed how it leads to a folder that
-	// an error is in, and says before it why the folder is no file.
+	// component matches an error up to the quoted error of a component, and recursed matches it up to a
+	// folder's own error: first come the reasons why the folder is no file.
 	component = regexp.MustCompile(`(?s)^.*accumulateDirectory: ("(?:[^"\\]|\\.)*")`)
 	recursed  = regexp.MustCompile(`(?s)^.*recursed (?:accumulation of|merging from) path '([^']*)': `)
 )
 
-// kustomizeProblem returns an error of kustomize as a problem in kustomize's words, with the file
-// and line that it is about: those of a kustomization, unless the error names another.
+// kustomizeProblem returns an error of kustomize as a problem with its file and line. The file is
+// kustomization unless the error names another.
 func kustomizeProblem(s *source.Sources, kustomization string, err error) manifest.Problem {
 	if tooLarge := s.FS.TooLarge(); len(tooLarge) > 0 {
 		return tooLarge[0]
@@ -64,7 +64,7 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		return referralProblem(s, p, match[1])
 	}
 	if file, line := s.FindReplacement(text); file != "" {
-		p.File, p.Line, p.Message = file, line, "replacements: "+message+": correct this, or add what it names"
+		p.File, p.Line, p.Message = file, line, "replacements: "+message+": correct this, or add the missing object or field"
 		return p
 	}
 	if match := unscaled.FindStringSubmatch(text); match != nil {
@@ -92,7 +92,14 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	return p
 }
 
-// objectProblem returns a problem with the object of an ID, where that is written or patched.
+// at returns a problem with the object and position of a document.
+func at(p manifest.Problem, d source.Document) manifest.Problem {
+	p.Object = d.String()
+	p.File, p.Line = d.Position()
+	return p
+}
+
+// objectProblem returns a problem with an object at its source or at a patch of it.
 func objectProblem(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.Problem {
 	if isDuplicate.MatchString(p.Message) {
 		return duplicate(s, p, id)
@@ -100,16 +107,15 @@ func objectProblem(s *source.Sources, p manifest.Problem, id manifest.ID) manife
 	found := s.Find(id)
 	if strings.Contains(p.Message, "no matches for Id") { // of a patch
 		found = slices.Concat(s.Patches(id), found)
-		p.Message += " (overrides/kustomization.yaml patches what is rendered)"
+		p.Message += " (overrides/kustomization.yaml patches rendered objects)"
 	}
 	if len(found) > 0 {
-		p.Object = found[0].String()
-		p.File, p.Line = found[0].Position()
+		p = at(p, found[0])
 	}
 	return p
 }
 
-// idIn returns the ID of the object that a message is about.
+// idIn returns the first ID in a message.
 func idIn(message string) (id manifest.ID, ok bool) {
 	if match := conflict.FindStringSubmatch(message); match != nil {
 		return manifest.ID{Kind: match[1], Name: match[2]}, true
@@ -125,8 +131,7 @@ func idOf(match []string) manifest.ID {
 	return manifest.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
 }
 
-// duplicate returns the problem of an object that exists twice: in two documents, in one that is
-// loaded twice, or somewhere that is not known.
+// duplicate returns the problem of an object in two documents, or in one that is loaded twice.
 func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.Problem {
 	p.Object = id.String()
 	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"
@@ -141,47 +146,45 @@ func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.P
 	case len(found) > 1:
 		return source.DuplicateProblem(found[1], found[0])
 	}
-	p.Object = found[0].String()
-	p.File, p.Line = found[0].Position()
-	return p
+	return at(p, found[0])
 }
 
-// explainCollision returns the problem of two objects of one ID: of two that are written with different
-// IDs, where there are such, what makes them one.
-func (w *Ways) explainCollision(p manifest.Problem) manifest.Problem {
-	first := map[namedID]*Way{}
-	for i := range w.All {
-		way := &w.All[i]
-		id := namedID{way.gvk, way.lastIdentity()}
+// explainCollision returns a problem of two objects with the same ID. If their IDs differ in the source, it
+// names the fields of kustomizations that change them.
+func explainCollision(paths *Paths, p manifest.Problem) manifest.Problem {
+	first := map[buildpath.NamedID]*Path{}
+	for i := range paths.All {
+		path := &paths.All[i]
+		id := buildpath.NamedID{Gvk: path.GVK, Identity: path.Last()}
 		other, isThere := first[id]
 		if !isThere {
-			first[id] = way
+			first[id] = path
 			continue
 		}
-		if by := slices.Concat(w.moves(*other), w.moves(*way)); len(by) > 0 && other.Document.ID != way.Document.ID {
+		if by := slices.Concat(identityFields(paths, *other), identityFields(paths, *path)); len(by) > 0 && other.Document.ID != path.Document.ID {
 			slices.Sort(by)
 			file, line := other.Document.Position()
-			p.Object = way.Document.String()
-			p.File, p.Line = way.Document.Position()
-			p.Message = fmt.Sprintf("duplicate object: it and the %s of %s become one, named %s, by %s: write that in a kustomization of a folder that has only what it is for, or rename one",
-				other.Document, manifest.Problem{File: file, Line: line}.Position(), id.name, strings.Join(slices.Compact(by), ", "))
+			p = at(p, path.Document)
+			p.Message = fmt.Sprintf("duplicate object: it and the %s of %s both become %s by %s: move that field to the kustomization of a folder with only one of them, or rename one",
+				other.Document, manifest.Problem{File: file, Line: line}.Position(), id.Name, strings.Join(slices.Compact(by), ", "))
 			return p
 		}
 	}
 	return p
 }
 
-// moves returns the fields of kustomizations that change the identity of an object, and their positions.
-func (w *Ways) moves(way Way) (fields []string) {
+// identityFields returns the fields of kustomizations that change the identity of an object, with their
+// positions.
+func identityFields(paths *Paths, path Path) (fields []string) {
 	before := 1
-	for i, folder := range way.Folders {
-		after := way.identities(i + 1)
+	for i, folder := range path.Folders {
+		after := path.Identities(i + 1)
 		if len(after) > before {
-			k := w.sources.Kustomizations[folder]
+			k := paths.Sources.Kustomizations[folder]
 			for field, value := range map[string]string{"namespace": k.Namespace, "namePrefix": k.NamePrefix, "nameSuffix": k.NameSuffix} {
 				if value != "" {
-					at := manifest.Problem{File: source.Relative(k.File), Line: w.sources.Line(k.File, field)}
-					fields = append(fields, fmt.Sprintf("%s: %s (%s)", field, value, at.Position()))
+					position := manifest.Problem{File: source.Relative(k.File), Line: paths.Sources.Line(k.File, field)}.Position()
+					fields = append(fields, fmt.Sprintf("%s: %s (%s)", field, value, position))
 				}
 			}
 		}
@@ -190,59 +193,57 @@ func (w *Ways) moves(way Way) (fields []string) {
 	return fields
 }
 
-// referralProblem returns the problem of a reference that may be to any of the objects in a list of
-// IDs. kustomize names one such reference by chance, where there are several.
+// referralProblem returns the problem of an ambiguous reference to one of several IDs. If several
+// references are ambiguous, kustomize reports any of them.
 func referralProblem(s *source.Sources, p manifest.Problem, list string) manifest.Problem {
 	matches := resID.FindAllStringSubmatch(list, -1)
 	names := make([]string, 0, len(matches))
 	for _, match := range matches {
 		names = append(names, idOf(match).String())
 		if found := s.SourceDocuments(idOf(match)); len(found) > 0 && names[len(names)-1] == slices.Min(names) {
-			p.Object = found[0].String()
-			p.File, p.Line = found[0].Position()
+			p = at(p, found[0])
 		}
 	}
 	slices.Sort(names)
-	p.Message = fmt.Sprintf("a reference may be to any of %s: give them different names, or what refers to them a namespace", strings.Join(names, ", "))
+	p.Message = fmt.Sprintf("a reference may be to any of %s: give them different names, or the referring object a namespace", strings.Join(names, ", "))
 	return p
 }
 
-// replacements make a message of kustomize readable. They take from it what differs from run to
-// run, what has a meaning only in Go, and the values of objects.
-var replacements = []struct {
+// rewrites make a message of kustomize readable. They remove addresses that differ in each run, Go types,
+// and values of objects, which may be secret.
+var rewrites = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	// The values of a generator, which may be those of a Secret.
+	// The literals of a generator, which may be secret.
 	{regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`), "$1$2$3$4"},
 	// The type of a field, by encoding/json.
 	{regexp.MustCompile(`(?:json: )?cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`), "the field $2 cannot be of type $1"},
-	// All that an object is, where it has no name.
+	// The content of an object without a name.
 	{regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`), "missing metadata.name in an object of kind $1 $2"},
 	{regexp.MustCompile(`(?s)^.*missing kind in object \{\{.*$`), "missing kind in an object"},
-	// The ID of what is generated: a ConfigMap or Secret.
+	// The ID of a generated ConfigMap or Secret.
 	{regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{Group:"", Version:"([^"]*)", Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`), "$2.$1.[noGrp]/$3.$4"},
 	{regexp.MustCompile(`(\[noGrp\]/\S+)\.( |$)`), "$1.[noNs]$2"},
-	// Values of kustomize itself, before what is wrong.
+	// Values of kustomize itself, before the reason.
 	{regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60|decoding .*): `), ""},
-	// Where in memory something is.
+	// Addresses in memory.
 	{regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`), "..."},
 }
 
-// readable returns a message of kustomize on one line, with all replacements.
+// readable returns a message of kustomize on one line, after all rewrites.
 func readable(message string) string {
-	for _, r := range replacements {
+	for _, r := range rewrites {
 		message = r.pattern.ReplaceAllString(message, r.with)
 	}
 	return strings.TrimPrefix(strings.Join(strings.Fields(message), " "), "/")
 }
 
-// rootText returns the text of an error of kustomize, without the folders on the way to it, and the last
-// of these.
+// rootText returns the text of the innermost error of kustomize, and its folder.
 func rootText(err error) (text, folder string) {
 	text = err.Error()
 	for match := component.FindStringSubmatch(text); match != nil; match = component.FindStringSubmatch(text) {
-		text, _ = strconv.Unquote(match[1]) // as kustomize has quoted it
+		text, _ = strconv.Unquote(match[1]) // kustomize quotes valid strings only
 	}
 	if match := recursed.FindStringSubmatch(text); match != nil {
 		return text[len(match[0]):], match[1]

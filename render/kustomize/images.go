@@ -1,6 +1,11 @@
 package kustomize
 
 import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,55 +15,133 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 )
 
-// SetImages sets the images that built objects leave to their defaults, where `images:` of the
-// kustomizations on their way change these: kustomize changes only what is written. DefaultOf
-// returns the default of a field of a kind, empty where it has none.
-func (w *Ways) SetImages(objects []manifest.Object, defaultOf func(kind schema.GroupKind, field []string) string) {
+// SetImages sets the images that built objects leave to their defaults, if `images:` of a kustomization
+// on their build paths changes these defaults: kustomize itself changes only images in source files.
+// DefaultOf returns the default of a field of a kind, or "".
+func SetImages(paths *Paths, objects []manifest.Object, defaultOf func(kind schema.GroupKind, field []string) string) {
 	for i, o := range objects {
 		kind := o.GroupVersionKind().GroupKind()
-		for _, spec := range w.sources.ImageFields() {
+		for _, spec := range paths.Sources.ImageFields() {
 			if spec.Group != kind.Group || spec.Kind != kind.Kind {
 				continue
 			}
 			field := strings.Split(spec.Path, "/")
 			_, isSet, _ := unstructured.NestedFieldNoCopy(o.Object, field...)
 			_, hasParent, _ := unstructured.NestedFieldNoCopy(o.Object, field[:len(field)-1]...)
-			if isSet || !hasParent && len(field) > 2 { // as where a Memcached has no exporter
+			if isSet || !hasParent && len(field) > 2 { // as in a Memcached without an exporter
 				continue
 			}
 			image := defaultOf(kind, field)
-			if changed := w.changedImage(o, image); changed != image {
+			if changed := changeDefault(paths, o, image); changed != image {
 				o = o.Copy()
 				objects[i] = o
-				_ = unstructured.SetNestedField(o.Object, changed, field...) // the verdict says where a parent is no mapping
+				_ = unstructured.SetNestedField(o.Object, changed, field...) // the verdict reports a parent of another type
 			}
 		}
 	}
 }
 
-// changedImage returns what the kustomizations on the way of an object make of an image; if the way
-// is not known, what the outermost does.
-func (w *Ways) changedImage(o manifest.Object, image string) string {
-	folders := []string{w.folder}
-	if way := w.Find(o); way != nil {
-		folders = way.Folders
+// changeDefault applies `images:` of the kustomizations on an object's build path to an image. If the
+// path is unknown, it applies the environment's own kustomization.
+func changeDefault(paths *Paths, o manifest.Object, image string) string {
+	folders := []string{paths.Folder}
+	if path := paths.Find(o); path != nil {
+		folders = path.Folders
 	}
 	for _, folder := range folders {
-		for _, change := range w.sources.Kustomizations[folder].Images {
-			image = changeImage(image, change)
+		for _, entry := range paths.Sources.Kustomizations[folder].Images {
+			image = changeImage(image, entry)
 		}
 	}
 	return image
 }
 
-// changeImage returns what an entry of images: makes of an image.
-func changeImage(image string, change types.Image) string {
+// changeImage applies an entry of images: to an image.
+func changeImage(image string, entry types.Image) string {
 	node := kyaml.NewMapRNode(&map[string]string{"image": image})
-	filter := imagetag.Filter{ImageTag: change, FsSlice: types.FsSlice{{Path: "image"}}}
+	filter := imagetag.Filter{ImageTag: entry, FsSlice: types.FsSlice{{Path: "image"}}}
 	if _, err := filter.Filter([]*kyaml.RNode{node}); err == nil {
 		image, _ = node.GetString("image")
 	}
 	return image
+}
+
+// UnmatchedImages warns of entries of images: that no image of the built and rendered objects shows.
+// kustomize ignores such entries. Kustomizations outside of the environment's folder may have entries
+// for other environments.
+func UnmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manifest.Problem) {
+	var entries []types.Image
+	for _, k := range paths.Sources.Kustomizations {
+		entries = append(entries, k.Images...)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	images := imagesIn(paths, objects)
+	isShown := func(e types.Image) bool {
+		return slices.ContainsFunc(images, func(image string) bool { return showsEntry(image, e) })
+	}
+	for _, folder := range slices.Sorted(maps.Keys(paths.Sources.Kustomizations)) {
+		if !isBelow(folder, paths.Folder) {
+			continue
+		}
+		k := paths.Sources.Kustomizations[folder]
+		for i, entry := range k.Images {
+			isChangedBy := func(other types.Image) bool {
+				return matchesImage(other.Name, changeImage(entry.Name, entry)) && isShown(other)
+			}
+			if isShown(entry) || slices.ContainsFunc(entries, isChangedBy) {
+				continue
+			}
+			field := fmt.Sprintf("images[%d].name", i)
+			warnings = append(warnings, manifest.Problem{
+				File:    source.Relative(k.File),
+				Line:    paths.Sources.Line(k.File, "images", strconv.Itoa(i), "name"),
+				Field:   field,
+				Message: field + ": no object here has image " + entry.Name + ": write the name of one without its tag, or remove the entry",
+				Warning: true,
+			})
+		}
+	}
+	return warnings
+}
+
+// imagesIn returns the distinct images in objects.
+func imagesIn(paths *Paths, objects []manifest.Object) []string {
+	fields := []string{"image", "reference"} // of containers and of volumes
+	for _, k := range paths.Loaded {
+		for _, entry := range k.Configurations {
+			if c, err := paths.Sources.ReadConfiguration(k.Paths[entry]); err == nil {
+				for _, spec := range c.Images {
+					fields = append(fields, path.Base(spec.Path))
+				}
+			}
+		}
+	}
+	images := map[string]bool{}
+	for _, o := range objects {
+		for field, value := range manifest.Values(o.Object) {
+			if image, isText := value.(string); isText && slices.Contains(fields, field) {
+				images[image] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(images))
+}
+
+// showsEntry reports whether an image has the new name of an entry, or its name, tag and digest.
+func showsEntry(image string, entry types.Image) bool {
+	if entry.NewName != "" {
+		return matchesImage(entry.NewName, image)
+	}
+	entry.TagSuffix = ""
+	return matchesImage(entry.Name, image) && changeImage(image, entry) == image
+}
+
+// matchesImage reports whether an entry of images: with a name changes an image.
+func matchesImage(name, image string) bool {
+	return changeImage(image, types.Image{Name: name, NewName: "gatehouse.example.com/other", NewTag: "x"}) != image
 }

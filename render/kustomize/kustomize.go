@@ -1,6 +1,5 @@
-// Package kustomize has kustomize build an environment, in process, and what was rendered
-// from it with the environment's overrides. It builds apart what is independent, as
-// kustomize takes the square of time.
+// Package kustomize builds environments with kustomize, in this process: their objects from the source
+// files, and the rendered objects with the environment's overrides.
 package kustomize
 
 import (
@@ -24,10 +23,10 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// buildFolder builds a folder of a file system: no plugins, no loading of files from outside
-// the folder of a kustomization.
+// buildFolder builds a folder of a file system, without plugins. A kustomization may load files of its
+// own folder only.
 func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
-	resources, err := kustomize(fs, folder)
+	resources, err := run(fs, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error
 	return objects, nil
 }
 
-// objectError is why a built object cannot be read.
+// objectError reports a built object that is not readable.
 type objectError struct {
 	manifest.ID
 	error
@@ -51,19 +50,15 @@ type objectError struct {
 // Unwrap returns the error without the object.
 func (e *objectError) Unwrap() error { return e.error }
 
-// maxCopied is how many bytes the copy operations of a JSON 6902 patch may add to an
-// object: each of them might double it.
-const maxCopied = 256 << 10
-
-// kustomize builds a folder. Some input that is wrong makes it panic.
-func kustomize(fs *source.FileSystem, folder string) (resources resmap.ResMap, err error) {
+// run runs kustomize on a folder. Some invalid input makes kustomize panic.
+func run(fs *source.FileSystem, folder string) (resources resmap.ResMap, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = errPanic
 		}
 	}()
 	options := krusty.MakeDefaultOptions()
-	options.Reorder = krusty.ReorderOptionUnspecified // as `kustomize build`: sortOptions are the user's
+	options.Reorder = krusty.ReorderOptionUnspecified // as kustomize build, which follows sortOptions
 	resources, err = krusty.MakeKustomizer(options).Run(fs, folder)
 	if err == nil {
 		err = labelManagedBy(resources)
@@ -71,15 +66,15 @@ func kustomize(fs *source.FileSystem, folder string) (resources resmap.ResMap, e
 	return resources, err
 }
 
-// errPanic is the error where kustomize panics.
-var errPanic = errors.New("stops at something that it needs and that is empty: look for entries without a value, in this kustomization and in what it loads")
+// errPanic reports a panic of kustomize.
+var errPanic = errors.New("stops at a required field that is empty: look for entries without a value, in this kustomization and in all that it loads")
 
-// KustomizeRelease is the release of kustomize that this library belongs to.
+// KustomizeRelease is the release of kustomize that has the version of the library in go.mod.
 const KustomizeRelease = "v5.8.2"
 
-// labelManagedBy has the label that `buildMetadata: [managedByLabel]` adds name the release
-// of kustomize, as `kustomize build` does. The library names the version of this program
-// instead, which depends on how that was built, and may be no value of a label.
+// labelManagedBy names the release of kustomize in the label of `buildMetadata: [managedByLabel]`, as
+// `kustomize build` does. The library takes the version of this program instead. That version depends
+// on how the program was built, and may be an invalid label.
 func labelManagedBy(resources resmap.ResMap) error {
 	ours := "kustomize-" + provenance.GetProvenance().Semver()
 	for _, r := range resources.Resources() {
@@ -95,12 +90,15 @@ func labelManagedBy(resources resmap.ResMap) error {
 	return nil
 }
 
-// isolation is held during a build, as isolate changes the whole process.
+// isolation guards the settings of the process that isolate changes.
 var isolation sync.Mutex
 
-// isolate builds sources without network, other programs or JSON patches that copy without
-// limit, all of which kustomize would use if a file that it loads told it to. It restores the
-// schemas and the log of kustomize afterwards.
+// maxCopied is the number of bytes that the copy operations of a JSON 6902 patch may add to an
+// object. Without a limit each of them could double it.
+const maxCopied = 256 << 10
+
+// isolate calls build without access to the network and to other programs, and with a limit on the copies
+// of JSON patches. It restores the schemas and the log of kustomize afterwards.
 func isolate(s *source.Sources, build func()) {
 	isolation.Lock()
 	defer isolation.Unlock()
@@ -112,7 +110,7 @@ func isolate(s *source.Sources, build func()) {
 		log.SetOutput(writer)
 		http.DefaultTransport = transport
 		_ = os.Setenv("PATH", path)
-		if setsSchema(s) {
+		if hasSchema(s) {
 			openapi.ResetOpenAPI()
 		}
 	}()
@@ -120,30 +118,30 @@ func isolate(s *source.Sources, build func()) {
 	jsonpatch.AccumulatedCopySizeLimit = maxCopied
 	_ = os.Setenv("PATH", "")
 	log.SetFlags(0)
-	log.SetOutput(remarks{})
+	log.SetOutput(logWriter{})
 	build()
 }
 
-// remarks prints what kustomize logs, on one line and with control characters escaped: it has
-// names that people wrote.
-type remarks struct{}
+// logWriter prints kustomize's log on one line, with control characters escaped: it quotes names from
+// source files.
+type logWriter struct{}
 
-// unused is how kustomize begins a list of names, which it has in any order.
-const unused = "well-defined vars that were never replaced: "
+// unusedVars precedes a list of names in random order.
+const unusedVars = "well-defined vars that were never replaced: "
 
 // Write implements io.Writer.
-func (remarks) Write(remark []byte) (int, error) {
-	text := strings.TrimSuffix(string(remark), "\n")
-	if names, is := strings.CutPrefix(text, unused); is {
-		text = unused + strings.Join(slices.Sorted(strings.SplitSeq(names, ",")), ",")
+func (logWriter) Write(message []byte) (int, error) {
+	text := strings.TrimSuffix(string(message), "\n")
+	if names, is := strings.CutPrefix(text, unusedVars); is {
+		text = unusedVars + strings.Join(slices.Sorted(strings.SplitSeq(names, ",")), ",")
 	}
 	fmt.Fprintln(os.Stderr, manifest.Problem{Message: text})
-	return len(remark), nil
+	return len(message), nil
 }
 
-// setsSchema reports whether a kustomization gives kustomize schemas of its own, which
-// would stay for the next build.
-func setsSchema(s *source.Sources) bool {
+// hasSchema reports whether a kustomization gives kustomize a schema. kustomize would use it in the
+// next build as well.
+func hasSchema(s *source.Sources) bool {
 	for _, k := range s.Kustomizations {
 		if len(k.OpenAPI) > 0 {
 			return true

@@ -14,15 +14,14 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// Order returns the positions that the sortOptions of a folder's kustomization give
-// objects: those that it was built to, and what came of them. Where there are none all
-// have the same.
-func Order(s *source.Sources, folder string, built, objects []manifest.Object) (positions map[*unstructured.Unstructured]int, problems []manifest.Problem) {
-	k := s.Kustomizations[folder]
+// Order returns the positions of objects by the sortOptions of the environment's kustomization. Without
+// sortOptions all have the same position.
+func Order(paths *Paths, built, objects []manifest.Object) (positions map[*unstructured.Unstructured]int, problems []manifest.Problem) {
+	s, k := paths.Sources, paths.Loaded[paths.Folder]
 	switch {
 	case k.SortOptions == nil:
 		return nil, nil
-	case isFIFO(k):
+	case k.SortOptions.Order == types.FIFOSortOrder:
 		return fifoOrder(built, objects), nil
 	}
 	var err error
@@ -33,13 +32,8 @@ func Order(s *source.Sources, folder string, built, objects []manifest.Object) (
 	return positions, problems
 }
 
-// isFIFO reports whether objects are to stay in the order in which they are built.
-func isFIFO(k *source.Kustomization) bool {
-	return k.SortOptions != nil && k.SortOptions.Order == types.FIFOSortOrder
-}
-
-// fifoOrder has what was rendered follow, at one position, what it was rendered from.
-// What overrides added comes last.
+// fifoOrder keeps the order of the build. All rendered objects of a source object share the position after
+// it, and objects that overrides add come last.
 func fifoOrder(built, objects []manifest.Object) map[*unstructured.Unstructured]int {
 	positions := make(map[*unstructured.Unstructured]int, len(objects))
 	for i, o := range built {
@@ -56,7 +50,7 @@ func fifoOrder(built, objects []manifest.Object) map[*unstructured.Unstructured]
 	return positions
 }
 
-// legacyOrder returns that of kustomize: of kinds, and of the namespaces and names of a kind.
+// legacyOrder is kustomize's legacy order: by kind, and within a kind by namespace and name.
 func legacyOrder(fs *source.FileSystem, options *types.SortOptions, objects []manifest.Object) (map[*unstructured.Unstructured]int, error) {
 	kinds, err := legacyOrderOfKinds(fs, options, objects)
 	if err != nil {
@@ -73,8 +67,8 @@ func legacyOrder(fs *source.FileSystem, options *types.SortOptions, objects []ma
 	return positions, nil
 }
 
-// legacyOrderOfKinds has kustomize put one object of each kind in order: of all objects it
-// would compare each with every other.
+// legacyOrderOfKinds sorts one object of each kind with kustomize, since kustomize compares every object
+// with every other.
 func legacyOrderOfKinds(fs *source.FileSystem, options *types.SortOptions, objects []manifest.Object) (map[schema.GroupVersionKind]int, error) {
 	var resources bytes.Buffer
 	positions := map[schema.GroupVersionKind]int{}

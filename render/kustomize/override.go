@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"reflect"
 	"slices"
@@ -10,83 +11,87 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/kustomize/buildpath"
+	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 )
 
-// virtualFolder is the folder of a build of what render makes up, as where rendered
-// objects meet the component that overrides them. It is nowhere on disk.
-const virtualFolder = "/.gatehouse"
-
-// Overridden is what a component makes of rendered objects.
+// Overridden is the result of overrides.
 type Overridden struct {
-	// Unchanged are the objects that the component cannot change.
+	// Unchanged are the rendered objects that the overrides cannot change. Changed are overridden objects.
 	Unchanged, Changed []manifest.Object
-	// Before has the changed objects as they were; none of those that the component adds or renames.
+	// Before maps each overridden object to its version before the overrides. It lacks objects that the
+	// overrides add or rename.
 	Before map[*unstructured.Unstructured]manifest.Object
 }
 
-// Override builds rendered objects with the component in a folder.
-func (w *Ways) Override(folder string, rendered []manifest.Object) (o Overridden, problems []manifest.Problem) {
-	k := w.sources.Kustomizations[folder]
-	if problems = w.varsBelow(folder); len(problems) > 0 {
+// Override builds rendered objects with the overrides in a folder.
+func Override(paths *Paths, folder string, rendered []manifest.Object) (o Overridden, problems []manifest.Problem) {
+	if problems = refuseVars(paths.Sources, folder); len(problems) > 0 {
 		return o, problems
 	}
+	k := paths.Sources.Kustomizations[folder]
 	var err error
-	isolate(w.sources, func() { o.Unchanged, o.Changed, err = w.overrideParts(k, rendered) })
+	isolate(paths.Sources, func() { o.Unchanged, o.Changed, err = overrideChanging(paths, k, rendered) })
 	if err != nil {
-		return o, []manifest.Problem{kustomizeProblem(w.sources, k.File, err)}
+		return o, []manifest.Problem{kustomizeProblem(paths.Sources, k.File, err)}
 	}
 	o.findBefore(rendered)
 	return o, nil
 }
 
-// varsBelow returns the problems of the variables in a folder and in what it loads. With any
-// variable, kustomize replaces $$ by $ in all commands, which Kubernetes then does again: the
-// shell would get less than what was written.
-func (w *Ways) varsBelow(folder string) (problems []manifest.Problem) {
-	k := w.sources.Kustomizations[folder]
+// refuseVars returns the problems of variables in a folder and in all folders that it loads. With any
+// variable kustomize replaces $$ by $ in all commands, and Kubernetes does the same again.
+func refuseVars(s *source.Sources, folder string) (problems []manifest.Problem) {
+	k := s.Kustomizations[folder]
 	if k == nil {
 		return nil
 	}
 	if len(k.Vars) > 0 {
-		problems = append(problems, manifest.Problem{File: source.Relative(k.File), Message: "vars: would change the $ in commands that were rendered: write replacements instead, or add what has them in the environment itself"})
+		problems = append(problems, manifest.Problem{File: source.Relative(k.File), Message: "vars: would change the $ in rendered commands: write replacements instead, or use vars in the environment itself"})
 	}
 	for _, entry := range slices.Concat(k.Resources, k.Components) {
-		problems = append(problems, w.varsBelow(k.Paths[entry])...)
+		problems = append(problems, refuseVars(s, k.Paths[entry])...)
 	}
 	return problems
 }
 
-// overrideParts gives kustomize only the objects that a component may change, and a few at a
-// time where the component changes each by itself: kustomize compares each object with all
-// others.
-func (w *Ways) overrideParts(component *source.Kustomization, rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
-	fs, patches := w.sources.FS, w.patches[component.Folder]
-	isMalformed := slices.ContainsFunc(patches, func(p patch) bool { return p.err != nil })
+// overrideChanging builds only the objects that a component may change. It builds a few at a time if the
+// component changes each object by itself, as kustomize compares each object with all others.
+func overrideChanging(paths *Paths, component *source.Kustomization, rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
+	fs, patches := paths.Sources.FS, paths.Patches[component.Folder]
+	isMalformed := slices.ContainsFunc(patches, func(p buildpath.Patch) bool { return p.Err != nil })
 	if hasMoreThanPatches(component) || isMalformed {
 		overridden, err = overrideObjects(fs, component, rendered)
 		return nil, overridden, err
 	}
-	targeted := filter(patches, func(p patch) bool { return p.target != nil })
-	untargeted := filter(patches, func(p patch) bool { return p.target == nil })
+	var targeted, untargeted []buildpath.Patch
+	for _, p := range patches {
+		if p.Selector != nil {
+			targeted = append(targeted, p)
+		} else {
+			untargeted = append(untargeted, p)
+		}
+	}
 	var named, selected []manifest.Object
 	for _, o := range rendered {
-		c := newCandidate(o)
+		c := buildpath.NewCandidate(o)
 		switch {
-		case slices.ContainsFunc(untargeted, func(p patch) bool { return p.selects(c) }):
+		case slices.ContainsFunc(untargeted, func(p buildpath.Patch) bool { return p.Selects(c) }):
 			named = append(named, o)
-		case slices.ContainsFunc(targeted, func(p patch) bool { return p.target.MatchGvk(c.gvk) && p.target.MatchName(o.GetName()) }):
+		case slices.ContainsFunc(targeted, func(p buildpath.Patch) bool { return p.Selector.MatchGvk(c.GVK) && p.Selector.MatchName(o.GetName()) }):
 			selected = append(selected, o)
 		default:
 			unchanged = append(unchanged, o)
 		}
 	}
-	if slices.ContainsFunc(patches, patch.changesIdentity) { // kustomize has to see which objects become one
+	if slices.ContainsFunc(patches, buildpath.Patch.ChangesIdentity) { // kustomize detects duplicates
 		overridden, err = overrideObjects(fs, component, slices.Concat(named, selected))
 		return unchanged, overridden, err
 	}
-	if len(untargeted) > 0 || len(selected) == 0 { // the patches that name objects want to find them
+	if len(untargeted) > 0 || len(selected) == 0 { // patches that name objects fail without them
 		if overridden, err = overrideObjects(fs, component, named); err != nil {
 			return nil, nil, err
 		}
@@ -95,15 +100,15 @@ func (w *Ways) overrideParts(component *source.Kustomization, rendered []manifes
 	return unchanged, append(overridden, others...), err
 }
 
-// hasMoreThanPatches reports whether a component has anything else than patches.
+// hasMoreThanPatches reports whether a component has any field besides patches.
 func hasMoreThanPatches(component *source.Kustomization) bool {
 	rest := component.Kustomization
 	rest.TypeMeta, rest.MetaData, rest.Patches = types.TypeMeta{}, nil, nil
 	return !reflect.DeepEqual(rest, types.Kustomization{})
 }
 
-// overrideSelected overrides objects that only the targets of patches select, some at a time.
-func overrideSelected(fs *source.FileSystem, component source.Kustomization, patches []patch, objects []manifest.Object) ([]manifest.Object, error) {
+// overrideSelected builds objects with the patches that have a target, some objects at a time.
+func overrideSelected(fs *source.FileSystem, component source.Kustomization, patches []buildpath.Patch, objects []manifest.Object) ([]manifest.Object, error) {
 	component.Patches = nil
 	for _, p := range patches {
 		component.Patches = append(component.Patches, p.Patch)
@@ -112,14 +117,15 @@ func overrideSelected(fs *source.FileSystem, component source.Kustomization, pat
 	if err != nil {
 		return nil, err
 	}
+	defer mute()()
 	fs = fs.With(map[string][]byte{component.File: content})
-	chunks := slices.Collect(slices.Chunk(objects, partSize))
-	return buildConcurrently(len(chunks), func(i int) ([]manifest.Object, error) {
-		return overrideObjects(fs, &component, chunks[i])
-	})
+	chunks := slices.Collect(slices.Chunk(objects, parts.Size))
+	built, errs := make([][]manifest.Object, len(chunks)), make([]error, len(chunks))
+	parallel.For(len(chunks), func(i int) { built[i], errs[i] = overrideObjects(fs, &component, chunks[i]) })
+	return slices.Concat(built...), cmp.Or(errs...)
 }
 
-// overrideObjects has kustomize build objects with a component.
+// overrideObjects builds objects with a component.
 func overrideObjects(fs *source.FileSystem, component *source.Kustomization, objects []manifest.Object) ([]manifest.Object, error) {
 	var resources bytes.Buffer
 	for _, o := range objects {
@@ -139,7 +145,10 @@ func overrideObjects(fs *source.FileSystem, component *source.Kustomization, obj
 	return buildVirtual(fs, k, files)
 }
 
-// buildVirtual builds a kustomization of what render makes up, beside some files.
+// virtualFolder is the folder of a kustomization that is nowhere on disk.
+const virtualFolder = "/.gatehouse"
+
+// buildVirtual builds a kustomization beside some files, none of them on disk.
 func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string][]byte) ([]manifest.Object, error) {
 	content, err := yaml.Marshal(k)
 	if err != nil {
@@ -152,8 +161,7 @@ func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string
 	return buildFolder(fs.With(virtual), virtualFolder)
 }
 
-// findBefore finds the rendered objects of the same IDs as the changed ones, which it gives what
-// those were rendered from.
+// findBefore fills Before, and gives each overridden object the source of its earlier version.
 func (o *Overridden) findBefore(rendered []manifest.Object) {
 	byID := map[manifest.ID]manifest.Object{}
 	for _, r := range rendered {
@@ -162,7 +170,7 @@ func (o *Overridden) findBefore(rendered []manifest.Object) {
 	o.Before = map[*unstructured.Unstructured]manifest.Object{}
 	for i, changed := range o.Changed {
 		before, ok := byID[changed.ID()]
-		o.Changed[i].Written, o.Changed[i].Origin = before.Written, before.Origin // nothing of what was added
+		o.Changed[i].Written, o.Changed[i].Origin = before.Written, before.Origin // nil of an added object
 		if ok {
 			o.Before[changed.Unstructured] = before
 		}

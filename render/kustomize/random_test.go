@@ -10,24 +10,25 @@ import (
 
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
+
+	"example.com/gatehouse/render/kustomize/parts"
 )
 
-// TestRandomDivision builds random repositories as wholes and in parts: the same has to
-// come of each.
+// TestRandomDivision builds random repositories at once and in parts, and compares the objects.
 func TestRandomDivision(t *testing.T) {
 	c := counts{references: readReferences(t)}
 	for partSize := 1; partSize <= 3; partSize++ {
 		t.Run(fmt.Sprintf("parts of %d", partSize), func(t *testing.T) { c.checkRandomDivisions(t, partSize) })
 	}
-	t.Logf("%d repositories, %d divided, %d built, %d entangled", c.all, c.divided, c.built, c.entangled)
+	t.Logf("%d repositories, %d divided, %d built, %d with overlapping parts", c.all, c.divided, c.built, c.overlaps)
 	if c.divided*4 < c.all || c.built*3 < c.divided {
-		t.Error("so few are divided, or built in parts, that this tests little")
+		t.Error("too few are divided or built")
 	}
 }
 
-// counts are of repositories.
+// counts counts repositories.
 type counts struct {
-	all, divided, built, entangled int
+	all, divided, built, overlaps int
 
 	references []reference
 }
@@ -46,19 +47,19 @@ func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 		if !canBuild {
 			return
 		}
-		division := newDivision(s, partSize)
+		paths, division := divide(s, partSize)
 		c.all++
-		if countParts(division) == 0 {
+		if division.Len() == 0 {
 			return
 		}
 		c.divided++
 		whole := buildWhole(s)
-		divided := buildDivided(division)
-		if divided.problem == errEntangled.Error() {
-			c.entangled++
+		divided := buildDivided(paths, division)
+		if divided.problem == parts.ErrOverlap.Error() {
+			c.overlaps++
 			return
 		}
-		if difference := whole.compare(divided); difference != "" {
+		if difference := whole.diff(divided); difference != "" {
 			t.Fatalf("%s\n%s", difference, txtar.Format(archive))
 		}
 		if whole.problem != "" {
@@ -68,7 +69,7 @@ func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 	})
 }
 
-// drawing draws a repository bottom up: a folder loads those that were drawn before it.
+// drawing draws a repository bottom up: a folder loads folders that were drawn before.
 type drawing struct {
 	*rapid.T
 	archive    txtar.Archive
@@ -77,19 +78,19 @@ type drawing struct {
 	specs      []string // their names
 	generated  []string // names of ConfigMaps and Secrets
 	isLoaded   map[string]bool
-	// isWild reports whether to draw what can hardly be built, or not apart.
+	// isWild reports whether to draw input that mostly fails, or is not divided.
 	isWild bool
-	// isPlain reports whether to draw hardly any object of the kinds that something is rendered from.
+	// isPlain reports whether to draw mostly built-in kinds.
 	isPlain bool
-	// known are the references that kustomize knows by itself.
+	// known has the references of kustomize's own configuration.
 	known []reference
-	// here are the names in the folder that is drawn and those that it loads, by kind;
-	// in are those of the folders before.
+	// here has the names in the current folder and in the folders that it loads, by kind. in has the same
+	// for each folder drawn before.
 	here map[string][]string
 	in   map[string]map[string][]string
 }
 
-// moreReferences is a configuration of references, beside that of the kinds.
+// moreReferences is a configuration of further references.
 const moreReferences = `nameReference:
 - kind: ConfigMap
   fieldSpecs:
@@ -122,8 +123,7 @@ func (d *drawing) repository() *txtar.Archive {
 	return &d.archive
 }
 
-// number draws one of n numbers, each as often as any other: left to itself rapid
-// prefers small ones.
+// number draws a number below n. All are equally likely: rapid's own generators prefer small numbers.
 func (d *drawing) number(n int) (number int) {
 	for limit := 1; limit < 8*n; limit *= 2 {
 		number *= 2
@@ -134,10 +134,10 @@ func (d *drawing) number(n int) (number int) {
 	return number % n
 }
 
-// chance is true in some of a hundred cases.
+// chance is true in a percentage of cases.
 func (d *drawing) chance(percent int) bool { return d.number(100) >= 100-percent }
 
-// wild is true in some of a hundred cases of wild repositories.
+// wild is true in a percentage of cases in wild repositories.
 func (d *drawing) wild(percent int) bool { return d.isWild && d.chance(percent) }
 
 func (d *drawing) pick(words ...string) string { return words[d.number(len(words))] }
@@ -200,7 +200,7 @@ func (d *drawing) drawLoaded(k *strings.Builder, folder string, isComponent bool
 		resources = append(resources, up+"more")
 	}
 	loads := func(other string, often int) bool {
-		if d.isLoaded[other] { // what has two ways out is often there twice
+		if d.isLoaded[other] { // an object with two build paths is often a duplicate
 			often = 15
 		}
 		loads := d.chance(often)
@@ -236,7 +236,7 @@ func (d *drawing) drawLoaded(k *strings.Builder, folder string, isComponent bool
 	fmt.Fprintf(k, "resources: [%s]\ncomponents: [%s]\n", strings.Join(resources, ", "), strings.Join(components, ", "))
 }
 
-// manifest draws a file of some documents, each on a line.
+// manifest draws a file with a few documents, one a line.
 func (d *drawing) manifest() string {
 	documents := make([]string, d.number(6))
 	for i := range documents {
@@ -258,9 +258,9 @@ func (d *drawing) document() string {
 		case kind < 9:
 			return d.referrer(namespace)
 		case kind < 17:
-			return d.referent(namespace)
+			return d.target(namespace)
 		case kind < 18:
-			return d.cluster()
+			return d.special()
 		}
 	}
 	switch kind := d.number(20); {
@@ -286,26 +286,25 @@ func (d *drawing) drawMetadata() string {
 	return d.pick("", "", "", ", labels: {team: a}", ", labels: {team: b}", ", annotations: {owner: b}")
 }
 
-// newSpec draws the name of a spec that, mostly, no other has.
+// newSpec draws the name of a new spec, mostly unique.
 func (d *drawing) newSpec(kind, namespace string) string {
 	name := fmt.Sprintf("s%d", len(d.specs))
 	if d.wild(5) {
 		name = d.specName()
 	}
 	d.specs = append(d.specs, name)
-	d.isHere(kind, name, namespace)
+	d.addName(kind, name, namespace)
 	return name
 }
 
-// isHere notes a name that a patch may have, and others may refer to.
-func (d *drawing) isHere(kind, name, namespace string) {
+// addName makes a name available for patches and references.
+func (d *drawing) addName(kind, name, namespace string) {
 	if namespace == "" {
 		d.here[kind] = append(d.here[kind], name)
 	}
 }
 
-// nameHere draws the name of an object of the folder and those that it loads, or, in a
-// wild repository, another.
+// nameHere draws the name of an object here, or, in a wild repository, another name.
 func (d *drawing) nameHere(kind string) string {
 	switch {
 	case len(d.here[kind]) > 0 && !d.wild(15):
@@ -316,7 +315,7 @@ func (d *drawing) nameHere(kind string) string {
 	return d.specName()
 }
 
-// specName draws the name of a spec, as it is written or may be.
+// specName draws the name of a spec, sometimes with affixes.
 func (d *drawing) specName() string {
 	if len(d.specs) == 0 {
 		return "s0"
@@ -324,18 +323,18 @@ func (d *drawing) specName() string {
 	return d.affix(d.pick(d.specs...))
 }
 
-// newConfig draws the name of a ConfigMap that is, mostly, new.
+// newConfig draws the name of a new ConfigMap, mostly unique.
 func (d *drawing) newConfig(kind, namespace string) string {
 	name := fmt.Sprintf("cm%d", len(d.generated))
 	if d.wild(5) || d.chance(3) {
 		name = d.configName()
 	}
 	d.generated = append(d.generated, name)
-	d.isHere(kind, name, namespace)
+	d.addName(kind, name, namespace)
 	return name
 }
 
-// configName draws the name of what specs may refer to, as it is written or may be.
+// configName draws the name of a reference target, sometimes with affixes.
 func (d *drawing) configName() string {
 	names := d.generated
 	if len(d.here["ConfigMap"]) > 0 && d.chance(70) {
@@ -357,7 +356,7 @@ func (d *drawing) affix(name string) string {
 	return name
 }
 
-// references draws what an At refers to: names that are there already, or may come.
+// references draws the references of an At to known names or to likely ones.
 func (d *drawing) references() string {
 	references := ""
 	name := func() string {
@@ -409,8 +408,7 @@ const (
 	memVersion = "cache.example.com/v1alpha1"
 )
 
-// drawReplacements draws replacements from objects that are here, by which others may come to refer
-// to further ones.
+// drawReplacements draws replacements that copy from objects here. They may add references.
 func (d *drawing) drawReplacements(k *strings.Builder) {
 	kinds := d.kindsHere()
 	if len(kinds) == 0 || !d.chance(6) {
@@ -433,7 +431,7 @@ func (d *drawing) drawReplacements(k *strings.Builder) {
 	}
 }
 
-// kindsHere returns the kinds of the objects of the folder and those that it loads.
+// kindsHere returns the kinds of the objects here.
 func (d *drawing) kindsHere() []string { return slices.Sorted(maps.Keys(d.here)) }
 
 func (d *drawing) drawPatches(k *strings.Builder, folder string) {
@@ -463,7 +461,7 @@ func (d *drawing) drawPatches(k *strings.Builder, folder string) {
 	}
 }
 
-// drawPatch draws a patch and its target; empty where it has none.
+// drawPatch draws a patch and its target, "" if it has none.
 func (d *drawing) drawPatch() (target, patch string) {
 	target = d.pick("kind: At", "kind: Memcached", "kind: At|Memcached", "group: cache.example.com", "labelSelector: team=a",
 		"annotationSelector: owner=b", "namespace: one", "kind: At, name: s.*", "kind: ConfigMap", "kind: Service", "name: "+d.specName())

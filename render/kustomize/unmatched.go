@@ -9,46 +9,46 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
 
-// UnmatchedPatches warns of patches of an environment whose target selects nothing, which
-// kustomize ignores. The overrides are those in a folder, empty where there are none. A
-// component outside of the environment's folder is shared: its patches may be for other
-// environments.
-func (w *Ways) UnmatchedPatches(overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
-	s, folder := w.sources, w.folder
-	if !slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(w.patches))...), func(p patch) bool { return p.Target != nil }) {
+// UnmatchedPatches warns of patches whose target selects no object. kustomize ignores such patches. The
+// overrides are in a folder, "" if there are none. A component outside of the environment's folder may
+// have patches for other environments.
+func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
+	s, folder := paths.Sources, paths.Folder
+	if !slices.ContainsFunc(slices.Collect(maps.Values(paths.Patches)), hasTarget) {
 		return nil
 	}
-	written := w.candidates(built)
-	made := make([]candidate, 0, len(rendered))
+	inFolder := candidatesByFolder(paths, built)
+	inOverrides := make([]buildpath.Candidate, 0, len(rendered))
 	for _, o := range rendered {
-		made = append(made, newCandidate(o))
+		inOverrides = append(inOverrides, buildpath.NewCandidate(o))
 	}
 	for _, at := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		k := s.Kustomizations[at]
 		if k.Kind == types.ComponentKind && !isBelow(at, folder) {
 			continue
 		}
-		selectable, other, hint := written[at], made, "what is rendered is patched in "+path.Join(source.Relative(folder), "overrides")
+		candidates, others, hint := inFolder[at], inOverrides, "patch rendered objects in "+path.Join(source.Relative(folder), "overrides")
 		if overrides != "" && isBelow(at, overrides) {
-			selectable, other, hint = made, written[folder], "what people write is patched in "+source.Relative(folder)+" itself"
+			candidates, others, hint = inOverrides, inFolder[folder], "patch source objects in "+source.Relative(folder)+" itself"
 		}
-		for _, p := range w.patches[k.Folder] {
-			if p.Target == nil || slices.ContainsFunc(selectable, p.selects) {
+		for _, p := range paths.Patches[k.Folder] {
+			if p.Target == nil || slices.ContainsFunc(candidates, p.Selects) {
 				continue
 			}
-			what := "correct it, or remove the patch"
-			if slices.ContainsFunc(other, p.selects) {
-				what = hint
+			advice := "correct it, or remove the patch"
+			if slices.ContainsFunc(others, p.Selects) {
+				advice = hint
 			}
 			warnings = append(warnings, manifest.Problem{
 				File:    source.Relative(k.File),
-				Line:    s.Line(k.File, p.field, strconv.Itoa(p.index), "target"),
-				Field:   p.path() + ".target",
-				Message: p.path() + ".target: selects nothing: " + what,
+				Line:    s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target"),
+				Field:   p.Entry() + ".target",
+				Message: p.Entry() + ".target: selects nothing: " + advice,
 				Warning: true,
 			})
 		}
@@ -56,36 +56,42 @@ func (w *Ways) UnmatchedPatches(overrides string, built, rendered []manifest.Obj
 	return warnings
 }
 
+// hasTarget reports whether one of the patches has a target.
+func hasTarget(patches []buildpath.Patch) bool {
+	return slices.ContainsFunc(patches, func(p buildpath.Patch) bool { return p.Target != nil })
+}
+
 // isBelow reports whether a folder is another or below it.
 func isBelow(folder, other string) bool {
 	return folder == other || strings.HasPrefix(folder, other+"/")
 }
 
-// candidates returns the candidates of the patches in each folder that has some with a target,
-// and of the outermost folder: the objects that come through it, and what was built and has no
-// way of its own.
-func (w *Ways) candidates(built []manifest.Object) map[string][]candidate {
-	candidates := map[string][]candidate{}
-	builtFrom := map[*Way]manifest.Object{}
+// candidatesByFolder returns the candidates of each folder that has patches with a target, and of the
+// environment's own folder. A built object with an unknown build path is a candidate everywhere, under
+// any name.
+func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buildpath.Candidate {
+	candidates := map[string][]buildpath.Candidate{}
+	builtFrom := map[*Path]manifest.Object{}
 	for _, o := range built {
-		if way := w.Find(o); way != nil {
-			builtFrom[way] = o
+		if path := paths.Find(o); path != nil {
+			builtFrom[path] = o
 			continue
 		}
-		c := newCandidate(o)
-		c.identities = nil
-		for at := range w.sources.Kustomizations {
+		c := buildpath.NewCandidate(o)
+		c.Identities = nil
+		for at := range paths.Sources.Kustomizations {
 			candidates[at] = append(candidates[at], c)
 		}
 	}
-	for n, way := range w.All {
-		for i, at := range way.Folders {
-			if at != w.folder && !slices.ContainsFunc(w.patches[at], func(p patch) bool { return p.Target != nil }) {
+	for n := range paths.All {
+		path := &paths.All[n]
+		for i, at := range path.Folders {
+			if at != paths.Folder && !hasTarget(paths.Patches[at]) {
 				continue
 			}
-			c := w.candidate(way, i)
-			if o, ok := builtFrom[&w.All[n]]; ok {
-				c.added = append(c.added, o.GetLabels(), o.GetAnnotations())
+			c := paths.Candidate(*path, i)
+			if o, ok := builtFrom[path]; ok {
+				c.Added = append(c.Added, o.GetLabels(), o.GetAnnotations())
 			}
 			candidates[at] = append(candidates[at], c)
 		}

@@ -43,7 +43,7 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	e := explainer{examined}
 	answer := &Answer{Environment: q.Environment, Objects: []Explanation{}}
 	answer.Errors, _ = manifest.SplitProblems(e.Problems)
-	if e.Ways == nil {
+	if e.Paths == nil {
 		return answer, nil
 	}
 	progress("explaining")
@@ -65,7 +65,7 @@ func (e explainer) explainObject(q Question) (explained []Explanation, err error
 		return []Explanation{e.explain(found)}, nil
 	}
 	kind := e.kindQuery(q.Kind)
-	for _, way := range e.removedWays() {
+	for _, way := range e.removedPaths() {
 		d := way.Document
 		if kind.matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name && q.matchesNamespace(d.Namespace) {
 			explained = append(explained, e.explainRemoved(way))
@@ -83,21 +83,21 @@ func (q Question) matchesNamespace(namespace string) bool {
 	return q.Namespace == "" || namespace == "" || namespace == q.Namespace
 }
 
-// removedWays returns the build paths of removed source objects. It leaves out the kinds of built objects
+// removedPaths returns the build paths of removed source objects. It leaves out the kinds of built objects
 // without a known source: one of these may be the same object under a new name.
-func (e explainer) removedWays() (removed []kustomize.Way) {
+func (e explainer) removedPaths() (removed []kustomize.Path) {
 	isBuilt, isRenamed := map[*yaml.Node]bool{}, map[string]bool{}
 	for _, p := range e.Objects {
 		if p.IsRendered() || p.Written == nil {
 			continue
 		}
-		if way := e.Ways.Find(p.Object); way != nil {
+		if way := e.Paths.Find(p.Object); way != nil {
 			isBuilt[way.Document.Node] = true
 		} else {
 			isRenamed[p.GetKind()] = true
 		}
 	}
-	for _, way := range e.Ways.All {
+	for _, way := range e.Paths.All {
 		if !isBuilt[way.Document.Node] && !isRenamed[way.Document.Kind] {
 			removed = append(removed, way)
 		}
@@ -130,8 +130,8 @@ func (e explainer) explainSource(repository *render.Repository, file string) ([]
 			explained = append(explained, e.explain(p))
 		}
 	}
-	for _, way := range e.removedWays() {
-		if e.Ways.Uses(way, "/"+file) {
+	for _, way := range e.removedPaths() {
+		if e.Paths.Uses(way, "/"+file) {
 			explained = append(explained, e.explainRemoved(way))
 		}
 	}
@@ -146,10 +146,10 @@ func (e explainer) explainSource(repository *render.Repository, file string) ([]
 func (e explainer) dependsOn(o manifest.Object, file string) bool {
 	if o.IsRendered() {
 		before, folder, ok := e.BeforeOverrides(o)
-		return ok && e.Ways.OverridesUse(folder, before, "/"+file)
+		return ok && e.Paths.OverridesUse(folder, before, "/"+file)
 	}
-	if way := e.wayOf(o); way != nil {
-		return e.Ways.Uses(*way, "/"+file)
+	if way := e.pathOf(o); way != nil {
+		return e.Paths.Uses(*way, "/"+file)
 	}
 	return e.Locate(o).File == file
 }

@@ -96,7 +96,7 @@ func (e explainer) explain(p tree.Placed) Explanation {
 		owner := e.referenceOf(sourceObject)
 		x.RenderedFrom = &owner
 	}
-	if way := e.wayOf(sourceObject); way != nil {
+	if way := e.pathOf(sourceObject); way != nil {
 		x.trace(e, *way, sourceObject.Unstructured)
 	} else {
 		at := e.Locate(sourceObject)
@@ -111,17 +111,17 @@ func (e explainer) explain(p tree.Placed) Explanation {
 	return x
 }
 
-// wayOf returns the build path of a source object. It returns nil if overrides add the object or a patch
+// pathOf returns the build path of a source object. It returns nil if overrides add the object or a patch
 // renames it.
-func (e explainer) wayOf(o manifest.Object) *kustomize.Way {
+func (e explainer) pathOf(o manifest.Object) *kustomize.Path {
 	if o.Written == nil {
 		return nil
 	}
-	return e.Ways.Find(o)
+	return e.Paths.Find(o)
 }
 
 // explainRemoved explains a source object that a patch removes.
-func (e explainer) explainRemoved(way kustomize.Way) Explanation {
+func (e explainer) explainRemoved(way kustomize.Path) Explanation {
 	d := way.Document
 	x := Explanation{Reference: Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}, IsRemoved: true}
 	x.trace(e, way, nil)
@@ -129,10 +129,10 @@ func (e explainer) explainRemoved(way kustomize.Way) Explanation {
 }
 
 // trace adds the origin of an object and its changes up to the built object.
-func (x *Explanation) trace(e explainer, way kustomize.Way, built *unstructured.Unstructured) {
+func (x *Explanation) trace(e explainer, way kustomize.Path, built *unstructured.Unstructured) {
 	file, line := way.Document.Position()
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
-	x.Changes = places(e.Ways.Changing(way))
+	x.Changes = places(e.Paths.Changing(way))
 	if built == nil || way.IsGenerated {
 		return
 	}
@@ -185,7 +185,7 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	renamed.SetName(p.GetName()) // overrides may change the hash in the name
 	file := e.reference(p).File
 	if h.Diff = (diff.Change{Before: renamed, After: p.Unstructured, BeforeFile: file, AfterFile: file}).Unified(); h.Diff != "" {
-		h.Changes = places(e.Ways.Overriding(folder, before))
+		h.Changes = places(e.Paths.Overriding(folder, before))
 	}
 	return h
 }

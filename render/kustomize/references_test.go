@@ -13,17 +13,17 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/source"
 )
 
-// reference is a field that holds the names of objects of a kind, by the configuration of kustomize.
+// reference is a field with the names of objects of a kind.
 type reference struct {
 	to   resid.Gvk
 	from types.FieldSpec
 }
 
-// readReferences returns the references that kustomize knows by itself. They are in an internal
-// package of it.
+// readReferences reads kustomize's own configuration of references from its internal package.
 func readReferences(t *testing.T) (all []reference) {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kustomize/api").Output()
@@ -46,20 +46,20 @@ func readReferences(t *testing.T) (all []reference) {
 	return all
 }
 
-// kustomize's own configuration has to be as plain as that of people: a division relies on it.
-func TestKustomizeKnowsNoReferencesFromData(t *testing.T) {
+// Package parts relies on kustomize's own configuration to be as plain as the configurations that it accepts.
+func TestKustomizeHasNoReferencesFromGeneratedKinds(t *testing.T) {
 	all := readReferences(t)
 	if len(all) < 100 {
 		t.Fatalf("%d references are read", len(all))
 	}
 	for _, r := range all {
-		if r.from.Kind == "" || selectsData(r.from.Gvk) || isOfIdentity(strings.Split(r.from.Path, "/")) {
+		if r.from.Kind == "" || buildpath.SelectsGenerated(r.from.Gvk) || buildpath.IsIdentity(strings.Split(r.from.Path, "/")) {
 			t.Errorf("%s refers to %s in %s", r.from.Gvk, r.to, r.from.Path)
 		}
 	}
 }
 
-// apiVersions are those of the kinds in references that name no group and version.
+// apiVersions has the versions of kinds in references without group and version.
 var apiVersions = map[string]string{
 	"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
 	"Job": "batch/v1", "CronJob": "batch/v1", "HorizontalPodAutoscaler": "autoscaling/v2",
@@ -81,13 +81,13 @@ func apiVersionOf(gvk resid.Gvk) string {
 	return "v1"
 }
 
-// listed are the fields on the way to a reference that are lists.
-var listed = []string{"containers", "initContainers", "env", "envFrom", "volumes", "sources", "imagePullSecrets", "tls", "rules", "paths", "subjects", "webhooks", "resourceNames", "volumeClaimTemplates"}
+// lists are the list fields in the paths of references.
+var lists = []string{"containers", "initContainers", "env", "envFrom", "volumes", "sources", "imagePullSecrets", "tls", "rules", "paths", "subjects", "webhooks", "resourceNames", "volumeClaimTemplates"}
 
-// mappings are the last fields of paths that lead to a name and, maybe, a namespace.
+// mappings are the last fields of references that also have a namespace.
 var mappings = []string{"subjects", "service", "configMap"}
 
-// referrer draws an object that refers to another by one of the fields that kustomize knows.
+// referrer draws an object that refers to another in a field of kustomize's configuration.
 func (d *drawing) referrer(namespace string) string {
 	r := d.known[d.number(len(d.known))]
 	name := d.newConfig(r.from.Kind, namespace)
@@ -106,7 +106,7 @@ func (d *drawing) referrer(namespace string) string {
 	}
 	for i := last; i >= 0; i-- {
 		field := strings.ReplaceAll(fields[i], "\x00", "/")
-		if slices.Contains(listed, field) {
+		if slices.Contains(lists, field) {
 			value = "[" + value + "]"
 		}
 		if i == 0 && field == "metadata" {
@@ -120,14 +120,14 @@ func (d *drawing) referrer(namespace string) string {
 	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s%s%s}, %s", apiVersionOf(r.from.Gvk), r.from.Kind, name, namespace, d.drawMetadata(), strings.TrimPrefix(value, "{"))
 }
 
-// referent draws an object of a kind that others may refer to.
-func (d *drawing) referent(namespace string) string {
+// target draws an object of a kind with references to it.
+func (d *drawing) target(namespace string) string {
 	to := d.known[d.number(len(d.known))].to
 	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s%s%s}}", apiVersionOf(to), to.Kind, d.newConfig(to.Kind, namespace), namespace, d.drawMetadata())
 }
 
-// cluster draws an object that kustomize names in a way of its own.
-func (d *drawing) cluster() string {
+// special draws an object with a name that kustomize treats differently.
+func (d *drawing) special() string {
 	switch d.number(3) {
 	case 0:
 		return fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", d.pick("one", "two", d.newConfig("Namespace", "none")))
@@ -137,7 +137,7 @@ func (d *drawing) cluster() string {
 	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, annotations: {config.kubernetes.io/local-config: \"true\"}}, data: {k: v}}", d.newConfig("ConfigMap", ""))
 }
 
-// drawPlainPatch draws a patch of objects of a kind, and its target; empty where it has none.
+// drawPlainPatch draws a patch for a kind and its target, "" if it has none.
 func (d *drawing) drawPlainPatch(kind string) (target, patch string) {
 	version := apiVersionOf(resid.Gvk{Kind: kind})
 	switch kind {

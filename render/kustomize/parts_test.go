@@ -15,17 +15,18 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
 
-const overlay = "/environments/prod"
+const prod = "/environments/prod"
 
-// TestDivision builds each repository of testdata as a whole and in parts: the same
-// has to come of it. An archive ends its comment with what else is expected:
+// TestDivision builds each repository of testdata at once and in parts, and compares the objects. The
+// comment of an archive ends with further expectations:
 //
-//	parts: 3          the parts, where each is as small as it can be; 0 where it is built as a whole
-//	fails: no match   a part of the problem that keeps it from being built
+//	parts: 3          the number of smallest parts, 0 if the repository is not divided
+//	fails: no match   a part of the problem of the build
 func TestDivision(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -44,17 +45,17 @@ func TestDivision(t *testing.T) {
 			}
 			whole := buildWhole(s)
 			if !strings.Contains(whole.problem, want.fails) || (want.fails == "") != (whole.problem == "") {
-				t.Errorf("the whole fails with %q, want %q", whole.problem, want.fails)
+				t.Errorf("the build fails with %q, want %q", whole.problem, want.fails)
 			}
 			for partSize := 1; partSize <= 3; partSize++ {
-				d := newDivision(s, partSize)
-				if partSize == 1 && countParts(d) != want.parts {
-					t.Errorf("%d parts, want %d", countParts(d), want.parts)
+				paths, d := divide(s, partSize)
+				if partSize == 1 && d.Len() != want.parts {
+					t.Errorf("%d parts, want %d", d.Len(), want.parts)
 				}
 				if d == nil {
 					continue
 				}
-				if difference := whole.compare(buildDivided(d)); difference != "" {
+				if difference := whole.diff(buildDivided(paths, d)); difference != "" {
 					t.Errorf("parts of %d: %s", partSize, difference)
 				}
 			}
@@ -62,7 +63,7 @@ func TestDivision(t *testing.T) {
 	}
 }
 
-// expectation is what an archive says will come of it.
+// expectation has the expectations in the comment of an archive.
 type expectation struct {
 	parts int
 	fails string
@@ -84,12 +85,12 @@ func expect(t *testing.T, comment string) (want expectation) {
 		}
 	}
 	if want.parts < 0 {
-		t.Fatal("the comment does not say how many parts there are")
+		t.Fatal("the comment has no number of parts")
 	}
 	return want
 }
 
-// test is what this needs of one, be it of rapid.
+// test is a *testing.T or a *rapid.T.
 type test interface {
 	Helper()
 	Cleanup(func())
@@ -97,8 +98,8 @@ type test interface {
 	Fatalf(format string, args ...any)
 }
 
-// readSources reads the repository of an archive, written to dir. Unless it has some,
-// it is given the configurations of the kinds.
+// readSources writes the repository of an archive to dir and reads it. It adds the configurations of
+// the kinds.
 func readSources(t test, dir string, archive *txtar.Archive) *source.Sources {
 	t.Helper()
 	s, canBuild := tryReadSources(t, dir, archive)
@@ -108,7 +109,7 @@ func readSources(t test, dir string, archive *txtar.Archive) *source.Sources {
 	return s
 }
 
-// tryReadSources is readSources, and reports whether the environment can be built.
+// tryReadSources reads like readSources, and reports whether the sources have no problems.
 func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources, bool) {
 	t.Helper()
 	files := append([]txtar.File{
@@ -133,49 +134,43 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), overlay)
+	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), prod)
 	return s, len(s.Problems) == 0
 }
 
-// result is what comes of a build.
+// result is the result of a build.
 type result struct {
 	objects map[string][]string // YAML, by ID
 	problem string
 }
 
-// buildWhole builds the environment as a whole.
+// buildWhole builds the environment at once.
 func buildWhole(s *source.Sources) result {
 	var objects []manifest.Object
 	err := isolated(s, func() (err error) {
-		objects, err = buildFolder(s.FS, overlay)
+		objects, err = buildFolder(s.FS, prod)
 		return err
 	})
 	return newResult(s, objects, err)
 }
 
-func newDivision(s *source.Sources, partSize int) (d *division) {
-	_ = isolated(s, func() error { d = divide(FindWays(s, overlay), partSize); return nil })
-	return d
-}
-
-func countParts(d *division) int {
-	if d == nil {
-		return 0
-	}
-	return len(d.parts)
+func divide(s *source.Sources, partSize int) (paths *Paths, d *parts.Division) {
+	paths = FindPaths(s, prod)
+	_ = isolated(s, func() error { d = parts.Divide(paths, partSize); return nil })
+	return paths, d
 }
 
 // buildDivided builds the environment in the parts of a division.
-func buildDivided(d *division) result {
+func buildDivided(paths *Paths, d *parts.Division) result {
 	var objects []manifest.Object
-	err := isolated(d.sources, func() (err error) {
-		objects, err = d.buildAll(nil)
+	err := isolated(paths.Sources, func() (err error) {
+		objects, err = buildParts(paths, d, nil)
 		return err
 	})
-	if errors.Is(err, errEntangled) {
-		return result{problem: errEntangled.Error()}
+	if errors.Is(err, parts.ErrOverlap) {
+		return result{problem: parts.ErrOverlap.Error()}
 	}
-	return newResult(d.sources, objects, err)
+	return newResult(paths.Sources, objects, err)
 }
 
 func isolated(s *source.Sources, build func() error) (err error) {
@@ -183,12 +178,12 @@ func isolated(s *source.Sources, build func() error) (err error) {
 	return err
 }
 
-// duplicateProblem is the problem of two objects of one ID, by whatever finds them.
+// duplicateProblem is the problem of two objects with the same ID.
 const duplicateProblem = "duplicate object"
 
 func newResult(s *source.Sources, objects []manifest.Object, err error) result {
 	if err != nil {
-		return result{problem: kustomizeProblem(s, s.Kustomizations[overlay].File, err).String()}
+		return result{problem: kustomizeProblem(s, s.Kustomizations[prod].File, err).String()}
 	}
 	r := result{objects: map[string][]string{}}
 	for _, o := range objects {
@@ -197,7 +192,7 @@ func newResult(s *source.Sources, objects []manifest.Object, err error) result {
 			return result{problem: err.Error()}
 		}
 		id := o.ID()
-		if id.Namespace == "" { // as kustomize has it
+		if id.Namespace == "" { // as in kustomize
 			id.Namespace = "default"
 		}
 		key := o.GetAPIVersion() + " " + id.String()
@@ -208,16 +203,15 @@ func newResult(s *source.Sources, objects []manifest.Object, err error) result {
 	return r
 }
 
-// compare returns how what comes of a divided build differs from this, of the whole;
-// empty where it does not.
-func (r result) compare(divided result) string {
+// diff compares the result of a divided build with r, of the whole, and returns "" if they are the same.
+func (r result) diff(divided result) string {
 	switch {
 	case r.problem != "" && divided.problem != "":
-		return "" // which problem is found first does not matter
+		return "" // either build may stop at another problem
 	case r.problem != divided.problem:
-		return fmt.Sprintf("the problem is %q, as a whole %q", divided.problem, r.problem)
+		return fmt.Sprintf("the problem is %q, at once %q", divided.problem, r.problem)
 	}
-	return udiff.Unified("as a whole", "divided", r.String(), divided.String())
+	return udiff.Unified("at once", "divided", r.String(), divided.String())
 }
 
 func (r result) String() string {

@@ -15,14 +15,13 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// losesOrigins matches what replaces the annotations of an object, or the object itself: what
-// kustomize takes for its origin then is not where people wrote it.
+// losesOrigins matches patches and generators that replace the annotations of an object, or the object
+// itself. kustomize then loses the origin.
 var losesOrigins = regexp.MustCompile(`"?path"?: "?/metadata/annotations\b|annotations: (null|\{\$patch)|behavior: replace|op: replace, path: /metadata|\$patch: replace`)
 
-// TestOriginsAreThoseOfKustomize builds each repository of testdata with the annotations of
-// kustomize that say where an object comes from. A few of the origins may be unknown: those of
-// objects that patches or plugins rename.
-func TestOriginsAreThoseOfKustomize(t *testing.T) {
+// TestOriginsMatchKustomize builds each repository of testdata with kustomize's origin annotations. A few
+// origins may be unknown: patches and plugins rename objects.
+func TestOriginsMatchKustomize(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +41,7 @@ func TestOriginsAreThoseOfKustomize(t *testing.T) {
 			continue
 		}
 		for _, o := range builtWithOrigins(t, s) {
-			want := path.Join(overlay, o.kustomize)[1:]
+			want := path.Join(prod, o.kustomize)[1:]
 			switch o.Origin {
 			case want:
 				known++
@@ -61,17 +60,16 @@ func TestOriginsAreThoseOfKustomize(t *testing.T) {
 	}
 }
 
-// withOrigin is an object and the origin that kustomize annotates it with.
+// withOrigin is an object with its origin annotation.
 type withOrigin struct {
 	manifest.Object
 	kustomize string
 }
 
-// builtWithOrigins builds the environment with annotations of origins; nothing where it cannot
-// be built.
+// builtWithOrigins builds the environment with origin annotations. It returns nothing if the build fails.
 func builtWithOrigins(t test, s *source.Sources) (objects []withOrigin) {
 	t.Helper()
-	k := s.Kustomizations[overlay]
+	k := s.Kustomizations[prod]
 	with := k.Kustomization
 	with.BuildMetadata = append(with.BuildMetadata, types.OriginAnnotations)
 	content, err := yaml.Marshal(with)
@@ -79,7 +77,7 @@ func builtWithOrigins(t test, s *source.Sources) (objects []withOrigin) {
 		t.Fatal(err)
 	}
 	_ = isolated(s, func() error {
-		resources, err := kustomize(s.FS.With(map[string][]byte{k.File: content}), overlay)
+		resources, err := run(s.FS.With(map[string][]byte{k.File: content}), prod)
 		if err != nil {
 			return err
 		}
@@ -96,10 +94,10 @@ func builtWithOrigins(t test, s *source.Sources) (objects []withOrigin) {
 		}
 		return nil
 	})
-	ways := FindWays(s, overlay)
+	paths := FindPaths(s, prod)
 	for i, o := range objects {
-		if way := ways.Find(o.Object); way != nil {
-			objects[i].Origin = source.Relative(way.Document.File)
+		if path := paths.Find(o.Object); path != nil {
+			objects[i].Origin = source.Relative(path.Document.File)
 		}
 	}
 	return objects

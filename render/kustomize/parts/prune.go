@@ -1,4 +1,4 @@
-package kustomize
+package parts
 
 import (
 	"cmp"
@@ -9,23 +9,23 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// pruning takes from the kustomizations of a build what a part does without.
+// pruning reduces the files of a build to the nodes of a part.
 type pruning struct {
-	*division
+	*Division
 	folders map[string]bool
 	texts   map[string][]*node // of manifests, by file
 	entries map[position]bool
-	files   map[string][]byte // what stands in for kustomizations and manifests
+	files   map[string][]byte // pruned kustomizations and manifests
 	read    []string          // the files that kustomize reads
 }
 
-// prune returns the files that a part is built from, and which of them kustomize reads.
-func (d *division) prune(p *part) (fs *source.FileSystem, read []string, err error) {
-	pruned := &pruning{division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}}
+// prune returns the file system of a part and the files that kustomize reads from it.
+func (d *Division) prune(p *part) (fs *source.FileSystem, read []string, err error) {
+	pruned := &pruning{Division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}}
 	for n := range p.nodes {
 		if n.text == nil {
 			pruned.entries[n.position] = true
-			pruned.read = append(pruned.read, n.loads...)
+			pruned.read = append(pruned.read, n.files...)
 		} else {
 			pruned.texts[n.file] = append(pruned.texts[n.file], n)
 		}
@@ -33,21 +33,20 @@ func (d *division) prune(p *part) (fs *source.FileSystem, read []string, err err
 	for _, texts := range pruned.texts {
 		slices.SortFunc(texts, func(a, b *node) int { return cmp.Compare(a.index, b.index) })
 	}
-	_, err = pruned.keepFolder(d.folder)
+	_, err = pruned.keepFolder(d.paths.Folder)
 	slices.Sort(pruned.read)
-	return d.sources.FS.With(pruned.files), slices.Compact(pruned.read), err
+	return d.paths.Sources.FS.With(pruned.files), slices.Compact(pruned.read), err
 }
 
-// keepFolder prunes the kustomization of a folder and those that it loads. It reports
-// whether anything is left to load.
-func (p *pruning) keepFolder(folder string) (bool, error) {
-	k := *p.loaded[folder]
-	var err error
+// keepFolder prunes the kustomization of a folder and all that it loads. It reports whether anything
+// is left to load.
+func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
+	k := *p.paths.Loaded[folder]
 	keep := func(entry string) bool {
 		loaded, isLeft := k.Paths[entry], false
 		switch {
 		case err != nil:
-		case p.loaded[loaded] == nil:
+		case p.paths.Loaded[loaded] == nil:
 			isLeft = p.keepFile(loaded)
 		case p.folders[loaded] || p.configured[loaded]:
 			isLeft, err = p.keepFolder(loaded)
@@ -75,14 +74,13 @@ func (p *pruning) keepFolder(folder string) (bool, error) {
 	for _, entry := range k.Configurations {
 		p.read = append(p.read, k.Paths[entry])
 	}
-	if !isPruned {
-		return true, nil
+	if isPruned {
+		p.files[k.File], err = yaml.Marshal(k.Kustomization)
 	}
-	p.files[k.File], err = yaml.Marshal(k.Kustomization)
 	return true, err
 }
 
-// keepEntries returns the entries of a field that the part has.
+// keepEntries returns the entries of a field that are in the part.
 func keepEntries[T any](p *pruning, file, field string, list []T) (kept []T) {
 	for i, entry := range list {
 		if p.entries[position{file, field, i}] {
@@ -92,24 +90,24 @@ func keepEntries[T any](p *pruning, file, field string, list []T) (kept []T) {
 	return kept
 }
 
-// keepFile reduces a file to the texts of the part, and reports whether any are left.
+// keepFile reduces a manifest to its texts in the part, and reports whether any are left.
 func (p *pruning) keepFile(file string) bool {
-	texts, size := p.texts[file], p.size[file]
+	texts := p.texts[file]
 	if len(texts) > 0 {
 		p.read = append(p.read, file)
 	}
-	if len(texts) == size {
-		return true
+	if len(texts) < p.Division.texts[file] {
+		kept := make([]*source.Text, len(texts))
+		for i, n := range texts {
+			kept[i] = n.text
+		}
+		p.files[file] = source.Join(kept)
+		return len(texts) > 0
 	}
-	kept := make([]*source.Text, len(texts))
-	for i, n := range texts {
-		kept[i] = n.text
-	}
-	p.files[file] = source.Join(kept)
-	return len(texts) > 0
+	return true
 }
 
-// filter returns the items that are to be kept, nil where there are none.
+// filter returns the items to keep, nil if there are none.
 func filter[T any](list []T, keep func(T) bool) (kept []T) {
 	for _, item := range list {
 		if keep(item) {

@@ -1,0 +1,117 @@
+package buildpath
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/source"
+)
+
+// Patch is an entry of a kustomization that patches objects.
+type Patch struct {
+	types.Patch
+	Field     string // of the kustomization
+	Index     int    // in the field
+	Documents []source.Document
+	// Selector is nil if the documents name their targets.
+	Selector *Selector
+	// Err is the reason why kustomize refuses the target.
+	Err error
+}
+
+// Entry returns the position of the patch in its kustomization, as patches[0].
+func (p Patch) Entry() string { return fmt.Sprintf("%s[%d]", p.Field, p.Index) }
+
+// findPatches returns the patches of a kustomization.
+func findPatches(k *source.Kustomization) (all []Patch) {
+	add := func(field string, i int, p types.Patch) {
+		patch := Patch{Patch: p, Field: field, Index: i, Documents: k.Documents[p.Path+p.Patch]}
+		if p.Target != nil {
+			patch.Selector, patch.Err = NewSelector(p.Target)
+		}
+		all = append(all, patch)
+	}
+	for i, entry := range k.PatchesStrategicMerge {
+		if k.Paths[string(entry)] != "" {
+			add("patchesStrategicMerge", i, types.Patch{Path: string(entry)})
+		} else {
+			add("patchesStrategicMerge", i, types.Patch{Patch: string(entry)})
+		}
+	}
+	for i, p := range k.Patches {
+		add("patches", i, p)
+	}
+	for i, p := range k.PatchesJson6902 {
+		add("patchesJson6902", i, p)
+	}
+	return all
+}
+
+// Selects reports whether the patch may change a candidate.
+func (p Patch) Selects(c Candidate) bool {
+	if p.Selector != nil {
+		return p.Selector.selects(c)
+	}
+	return p.Err != nil || slices.ContainsFunc(p.Documents, func(d source.Document) bool {
+		return d.Kind == c.GVK.Kind && d.Group == c.GVK.Group && c.isNamed(d.Name, d.Namespace)
+	})
+}
+
+// ChangesIdentity reports whether the patch may rename or remove objects.
+func (p Patch) ChangesIdentity() bool {
+	return p.Renames() || slices.ContainsFunc(p.Documents, func(d source.Document) bool {
+		return hasDirective(d.Node) || hasDirective(source.Field(d.Node, "metadata"))
+	})
+}
+
+// hasDirective reports whether a mapping of a strategic merge patch removes or replaces its target.
+func hasDirective(mapping *yaml.Node) bool { return source.Field(mapping, "$patch") != nil }
+
+// Renames reports whether the patch may change the ID of an object.
+func (p Patch) Renames() bool {
+	if p.Options != nil && (p.Options.AllowNameChange || p.Options.AllowKindChange) {
+		return true
+	}
+	for _, d := range p.Documents {
+		for value := range d.Values() {
+			if MayRename(value) {
+				return true
+			}
+		}
+		if d.Node.Kind == yaml.SequenceNode && slices.ContainsFunc(d.Node.Content, operatesOnIdentity) {
+			return true
+		}
+	}
+	return false
+}
+
+// operatesOnIdentity reports whether an operation of a JSON 6902 patch changes a field of the ID, or
+// takes its value from one.
+func operatesOnIdentity(operation *yaml.Node) bool {
+	return slices.ContainsFunc([]string{"path", "from"}, func(field string) bool {
+		node := source.Field(operation, field)
+		if node == nil {
+			return false
+		}
+		_, pointer, _ := strings.Cut(node.Value, "/") // kustomize ignores the text before
+		return IsIdentity(source.JSONPointer("/" + pointer))
+	})
+}
+
+// IsIdentity reports whether the field with some keys is a part of an object's ID, or an annotation
+// that MayRename the object.
+func IsIdentity(keys []string) bool {
+	return slices.Contains([]string{"", "apiVersion", "kind"}, keys[0]) ||
+		keys[0] == "metadata" && (len(keys) == 1 || strings.HasPrefix(keys[1], "name")) ||
+		MayRename(keys[len(keys)-1])
+}
+
+// MayRename reports whether an annotation with a key may make kustomize rename an object. The key of
+// local configuration does not: it drops the object from the result.
+func MayRename(key string) bool {
+	return key != source.LocalConfig && (strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/"))
+}

@@ -1,0 +1,249 @@
+package parts
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/kustomize/buildpath"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+)
+
+// Division is a build in parts.
+type Division struct {
+	paths   *buildpath.Paths
+	nodes   []*node
+	nodeOf  map[*yaml.Node]*node // by the document of a build path
+	entries map[string]*entries  // by folder
+	targets targets
+	parts   []*part
+	// configured has the folders with configurations of their own, and the folders that load these.
+	configured map[string]bool
+	texts      map[string]int // the number of texts in each manifest
+}
+
+// node is the smallest piece of a build that a part may lack: a YAML document of a manifest, or an
+// entry of a kustomization that generates, patches, scales or replaces something.
+type node struct {
+	position
+	text     *source.Text      // nil for an entry
+	paths    []*buildpath.Path // of its objects
+	loadedBy [][]string        // see buildpath.Paths
+	group    *group
+	// changedBy are the entries that may change the objects of the node, and copiesFrom the nodes whose
+	// values an entry copies.
+	changedBy, copiesFrom []*node
+	// names are all names that the objects have during the build, and refersTo the reference targets that the
+	// source objects may name.
+	names    []string
+	refersTo []*node
+	files    []string // loaded by an entry
+}
+
+// position is the place of a node in the source files.
+type position struct {
+	file  string
+	field string // of a kustomization; empty for a document
+	index int    // in the field, or in the file
+}
+
+// group is a set of nodes that are built only together, since they may have the same object or target.
+type group struct {
+	nodes    []*node
+	isPlaced bool // in a part
+}
+
+// part is a set of nodes.
+type part struct {
+	nodes map[*node]bool // true for its own nodes, false for its context
+	// empty has the LoadedBy of folders without nodes. Their kustomizations may still be wrong.
+	empty [][]string
+}
+
+// Divide divides a build into parts of about size objects. It returns nil if everything has to be
+// built at once.
+func Divide(paths *buildpath.Paths, size int) *Division {
+	if len(paths.All) < minParts*size || !isDivisible(paths) {
+		return nil
+	}
+	d := &Division{paths: paths, nodeOf: map[*yaml.Node]*node{}, entries: map[string]*entries{}, configured: map[string]bool{}, texts: map[string]int{}}
+	d.findConfigured(paths.Folder)
+	d.addNodes()
+	d.joinDuplicates()
+	d.findChanges()
+	d.findTargets()
+	d.findReferences()
+	d.distribute(size)
+	return d
+}
+
+// findConfigured finds the configured folders from one inwards. It reports whether that one is configured.
+func (d *Division) findConfigured(folder string) bool {
+	k := d.paths.Loaded[folder]
+	isConfigured := len(ownConfigurations(k)) > 0
+	for _, entry := range slices.Concat(k.Resources, k.Components) {
+		if loaded := k.Paths[entry]; d.paths.Loaded[loaded] != nil {
+			isConfigured = d.findConfigured(loaded) || isConfigured
+		}
+	}
+	d.configured[folder] = isConfigured
+	return isConfigured
+}
+
+// addNodes adds the nodes in the order of the build. Entries that generate nothing come last.
+func (d *Division) addNodes() {
+	nodeOf := map[*yaml.Node]*node{}
+	for _, m := range d.paths.Sources.Manifests {
+		d.texts[m.File] = len(m.Texts)
+		hasList, whole := slices.ContainsFunc(m.Texts, isList), &group{} // kustomize reads a List differently if it is alone
+		for i, text := range m.Texts {
+			n := &node{position: position{file: m.File, index: i}, text: text, group: &group{}}
+			if hasList {
+				n.group = whole
+			}
+			n.group.nodes = append(n.group.nodes, n)
+			for _, o := range text.Objects {
+				nodeOf[o.Node] = n
+			}
+		}
+	}
+	var others []*node
+	for _, folder := range slices.Sorted(maps.Keys(d.paths.Loaded)) {
+		e := newEntries(d.paths, d.paths.Loaded[folder])
+		d.entries[folder] = e
+		for i, g := range d.paths.Generators[folder] { // the first entries
+			nodeOf[g.Document.Node] = e.all[i]
+		}
+		others = append(others, e.all...)
+	}
+	for i := range d.paths.All {
+		path := &d.paths.All[i]
+		n := nodeOf[path.Document.Node]
+		if d.nodeOf[path.Document.Node] = n; len(n.paths) == 0 {
+			d.nodes = append(d.nodes, n)
+		}
+		n.paths = append(n.paths, path)
+		n.loadedBy = append(n.loadedBy, path.Folders)
+	}
+	for _, n := range others {
+		if len(n.paths) == 0 {
+			d.nodes = append(d.nodes, n)
+		}
+	}
+}
+
+// isList reports whether a text is a List.
+func isList(text *source.Text) bool {
+	return slices.ContainsFunc(text.Objects, func(o source.Document) bool { return o.Listed || manifest.IsListKind(o.Kind) })
+}
+
+// join merges the groups of two nodes.
+func join(a, b *node) {
+	from, to := a.group, b.group
+	if from == to {
+		return
+	}
+	if len(from.nodes) > len(to.nodes) {
+		from, to = to, from
+	}
+	for _, n := range from.nodes {
+		n.group = to
+	}
+	to.nodes = append(to.nodes, from.nodes...)
+}
+
+// joinDuplicates joins the nodes of objects that have the same ID when kustomize compares IDs: after
+// each folder and at the end.
+func (d *Division) joinDuplicates() {
+	type id struct {
+		rest string // the folders that are built later
+		buildpath.NamedID
+	}
+	first := make(map[id]*node, 3*len(d.paths.All))
+	for i := range d.paths.All {
+		path := &d.paths.All[i]
+		n := d.nodeOf[path.Document.Node]
+		for step, identities := range path.Steps {
+			id := id{strings.Join(path.Folders[step:], "\n"), buildpath.NamedID{Gvk: path.GVK, Identity: identities[len(identities)-1]}}
+			if other := first[id]; other != nil {
+				join(n, other)
+			} else {
+				first[id] = n
+			}
+		}
+	}
+}
+
+// distribute makes every node an own node of one part, and adds the context of each part. A part may grow by
+// half to end with a folder: kustomize reads the kustomization of a folder again for each part.
+func (d *Division) distribute(partSize int) {
+	size, folder := 2*partSize, ""
+	for _, n := range d.nodes {
+		if n.group.isPlaced {
+			continue
+		}
+		if size >= partSize && n.loadedBy[0][0] != folder || size >= partSize+partSize/2 {
+			d.parts = append(d.parts, &part{nodes: map[*node]bool{}})
+			size = 0
+		}
+		folder = n.loadedBy[0][0]
+		n.group.isPlaced = true
+		for _, member := range n.group.nodes {
+			d.parts[len(d.parts)-1].nodes[member] = true
+			size += len(member.paths)
+		}
+	}
+	isLoaded := map[string]bool{}
+	for _, p := range d.parts {
+		for _, n := range slices.Collect(maps.Keys(p.nodes)) {
+			p.addContext(n.refersTo)
+			p.addDependencies(n)
+		}
+		maps.Copy(isLoaded, p.folders())
+	}
+	for folder := range d.paths.Loaded {
+		if !isLoaded[folder] {
+			d.parts[0].empty = append(d.parts[0].empty, d.paths.LoadedBy[folder]...)
+		}
+	}
+}
+
+// addContext adds nodes to the context of the part, each with its group and dependencies.
+func (p *part) addContext(nodes []*node) {
+	for _, n := range nodes {
+		for _, member := range n.group.nodes {
+			if _, isThere := p.nodes[member]; !isThere {
+				p.nodes[member] = false
+				p.addDependencies(member)
+			}
+		}
+	}
+}
+
+// addDependencies adds to the context the entries that may change a node, and the nodes that it copies from.
+func (p *part) addDependencies(n *node) {
+	p.addContext(n.changedBy)
+	p.addContext(n.copiesFrom)
+}
+
+// folders returns the folders that load the nodes of the part.
+func (p *part) folders() map[string]bool {
+	found := map[string]bool{}
+	add := func(loadedBy [][]string) {
+		for _, folders := range loadedBy {
+			for _, folder := range folders {
+				found[folder] = true
+			}
+		}
+	}
+	add(p.empty)
+	for n, isOwn := range p.nodes {
+		if isOwn || len(n.paths) > 0 {
+			add(n.loadedBy)
+		}
+	}
+	return found
+}

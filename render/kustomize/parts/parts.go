@@ -1,0 +1,157 @@
+// Package parts builds a large environment in parts. kustomize compares each object with all others,
+// many times, so its time grows with the square of their number.
+//
+// The invariant: the parts together build the same objects as one build of everything, byte for
+// byte, and they fail if that build fails.
+//
+// It holds because kustomize's result for an object depends on few others: on the reference targets
+// that the object may name, and on the entries of kustomizations that may change the object, with the
+// objects that these entries copy from. A part has its own objects and, as context, all that they
+// depend on. It is built by the same kustomizations, without their other documents and entries. Divide
+// returns nil if the dependencies are unknown, and Build fails with ErrOverlap if they prove wrong: then
+// everything is built at once.
+//
+// TestDivision and TestRandomDivision in the folder above test the invariant, the second with random
+// repositories and parts of one, two and three objects:
+//
+//	go test ./render/kustomize -run TestRandomDivision -rapid.checks=1000
+package parts
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"example.com/gatehouse/render/kustomize/buildpath"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
+)
+
+// Size is the number of objects in a part: in smaller parts kustomize spends most of its time on
+// starting, in larger ones on comparing. A build of fewer than minParts parts is not divided.
+const (
+	Size     = 32
+	minParts = 3
+)
+
+// ErrOverlap reports that parts built unexpected or duplicate objects.
+var ErrOverlap = errors.New("the parts of a build overlap")
+
+// BuildFunc builds a folder of a file system with kustomize.
+type BuildFunc func(fs *source.FileSystem, folder string) ([]manifest.Object, error)
+
+// Len returns the number of parts, 0 if d is nil.
+func (d *Division) Len() int {
+	if d == nil {
+		return 0
+	}
+	return len(d.parts)
+}
+
+// IsWorthwhile reports whether kustomize compares fewer pairs of objects in the parts than in one build.
+func (d *Division) IsWorthwhile() bool {
+	count := 0
+	for _, p := range d.parts {
+		size := 0
+		for n := range p.nodes {
+			size += len(n.paths)
+		}
+		count += size * size
+	}
+	return count < len(d.paths.All)*len(d.paths.All)
+}
+
+// Build builds the parts concurrently. It returns the objects of all parts in order, or the error of the
+// first part that fails. The memo keeps the objects, so they must not be changed.
+func (d *Division) Build(m *memo.Memo, build BuildFunc) ([]manifest.Object, error) {
+	openapi.Schema() // its first use is not safe for concurrent use
+	built, errs := make([][]manifest.Object, len(d.parts)), make([]error, len(d.parts))
+	parallel.For(len(d.parts), func(i int) { built[i], errs[i] = d.buildPart(d.parts[i], m, build) })
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
+	}
+	objects := slices.Concat(built...)
+	isKnown := make(map[buildpath.NamedID]bool, len(objects))
+	for _, o := range objects {
+		id := buildpath.IDOf(o)
+		if isKnown[id] {
+			return nil, ErrOverlap
+		}
+		isKnown[id] = true
+	}
+	return objects, nil
+}
+
+// buildPart builds a part and returns its own objects. It builds again as long as the result shows
+// new references to objects outside of the part.
+func (d *Division) buildPart(p *part, m *memo.Memo, build BuildFunc) ([]manifest.Object, error) {
+	for {
+		fs, files, err := d.prune(p)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := buildOnce(m, build, fs, files, d.paths.Folder)
+		if err == nil {
+			objects, err = d.ownObjects(p, objects)
+		}
+		missing := d.missingTargets(p, objects)
+		if err != nil || len(missing) == 0 {
+			return objects, err
+		}
+		p.addContext(missing)
+	}
+}
+
+// buildKey is the key of a built part in the memo: its folder, and a hash of all files that kustomize reads.
+type buildKey struct {
+	folder string
+	hash   [sha256.Size]byte
+}
+
+// buildOnce builds a folder of a file system, unless the memo has the result of the same files.
+func buildOnce(m *memo.Memo, build BuildFunc, fs *source.FileSystem, files []string, folder string) ([]manifest.Object, error) {
+	if m == nil {
+		return build(fs, folder)
+	}
+	hash := sha256.New()
+	for _, file := range files {
+		text, err := fs.ReadFile(file)
+		if err != nil {
+			return build(fs, folder) // reports the unreadable file
+		}
+		fmt.Fprintf(hash, "%s\x00%d\x00%s", file, len(text), text)
+	}
+	type result struct {
+		objects []manifest.Object
+		err     error
+	}
+	r := memo.Get(m, buildKey{folder, [sha256.Size]byte(hash.Sum(nil))}, func() result {
+		objects, err := build(fs, folder)
+		return result{objects, err}
+	})
+	return r.objects, r.err
+}
+
+// ownObjects returns the built objects of a part without its context.
+func (d *Division) ownObjects(p *part, built []manifest.Object) (own []manifest.Object, err error) {
+	for _, o := range built {
+		path := d.paths.FindExact(o)
+		if path == nil {
+			return nil, ErrOverlap
+		}
+		isOwn, isThere := p.nodes[d.nodeOf[path.Document.Node]]
+		if !isThere {
+			return nil, ErrOverlap
+		}
+		if isOwn {
+			own = append(own, o)
+		}
+	}
+	return own, nil
+}
