@@ -131,7 +131,7 @@ func idOf(match []string) manifest.ID {
 	return manifest.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
 }
 
-// duplicate returns the problem of an object in two documents, or in one that is loaded twice.
+// duplicate returns the problem of an object in two documents, or in a document loaded twice.
 func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.Problem {
 	p.Object = id.String()
 	p.Message = "duplicate object: another file of this environment has it as well; remove or rename one"

@@ -15,7 +15,7 @@ import (
 )
 
 // UnmatchedPatches warns of patches whose target selects no object. kustomize ignores such patches. The
-// overrides are in a folder, "" if there are none. A component outside of the environment's folder may
+// overrides are in a folder, "" without overrides. A component outside of the environment's folder may
 // have patches for other environments.
 func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
 	s, folder := paths.Sources, paths.Folder

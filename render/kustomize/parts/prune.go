@@ -42,16 +42,16 @@ func (d *Division) prune(p *part) (fs *source.FileSystem, read []string, err err
 // is left to load.
 func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 	k := *p.paths.Loaded[folder]
-	keep := func(entry string) bool {
-		loaded, isLeft := k.Paths[entry], false
+	keep := func(entry string) (isKept bool) {
+		loaded := k.Paths[entry]
 		switch {
 		case err != nil:
 		case p.paths.Loaded[loaded] == nil:
-			isLeft = p.keepFile(loaded)
+			isKept = p.keepFile(loaded)
 		case p.folders[loaded] || p.configured[loaded]:
-			isLeft, err = p.keepFolder(loaded)
+			isKept, err = p.keepFolder(loaded)
 		}
-		return isLeft
+		return isKept
 	}
 	count := func() int {
 		return len(k.Resources) + len(k.Components) + len(k.ConfigMapGenerator) + len(k.SecretGenerator) +
@@ -107,7 +107,7 @@ func (p *pruning) keepFile(file string) bool {
 	return true
 }
 
-// filter returns the items to keep, nil if there are none.
+// filter returns the items to keep, or nil.
 func filter[T any](list []T, keep func(T) bool) (kept []T) {
 	for _, item := range list {
 		if keep(item) {
