@@ -34,6 +34,7 @@ type options struct {
 	duration        time.Duration
 	rate            float64
 	stepClock       bool
+	hangWebhook     bool
 	program, render string
 	flux, restart   string
 }
@@ -43,6 +44,7 @@ func main() {
 	flag.DurationVar(&o.duration, "for", 10*time.Minute, "how long to disturb the cluster; the last Ats end a few minutes later")
 	flag.Float64Var(&o.rate, "rate", 1, "the number of Ats to create per second")
 	flag.BoolVar(&o.stepClock, "step-clock", false, "set the wall clock of this machine by up to 8 s, forward and back; needs the right to do so")
+	flag.BoolVar(&o.hangWebhook, "hang-webhook", false, "let a webhook hold up updates of Pods for up to 25 s; the API server must run on this machine")
 	flag.StringVar(&o.program, "controller", "bin/controller", "the controller")
 	flag.StringVar(&o.render, "render", "bin/render", "the program render")
 	flag.Parse()
@@ -95,6 +97,11 @@ func soakCluster(ctx context.Context, o options) (err error) {
 // cleanUp removes what the soak made, after the controllers ended.
 func (s *soak) cleanUp(keepFiles bool) error {
 	errs := []error{s.clock.setAhead(0)}
+	if s.webhook != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		errs = append(errs, s.removeWebhook(ctx))
+	}
 	if s.delivery != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()

@@ -29,6 +29,7 @@ type soak struct {
 	counter     *counter
 	delivery    *delivery
 	controllers []*controller
+	webhook     *webhook    // nil for none
 	calm        atomic.Bool // nothing is disturbed any more
 	counts      expvar.Map  // of disturbances and the like, by name
 
@@ -55,6 +56,11 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 	}
 	if s.counter, err = newCounter(ctx, &nodes.Items[0], s.clock); err != nil {
 		return fmt.Errorf("serve the counter: %w", err)
+	}
+	if s.hangWebhook {
+		if s.webhook, err = s.newWebhook(ctx); err != nil {
+			return fmt.Errorf("register the webhook: %w", err)
+		}
 	}
 	if s.delivery, err = newDelivery(ctx, s.Cluster, s.render, s.dir, s.flux); err != nil {
 		return err
@@ -100,6 +106,9 @@ func (s *soak) storm(ctx context.Context) error {
 	}
 	if s.stepClock {
 		group.Go(func() { s.setClock(trouble) })
+	}
+	if s.webhook != nil {
+		group.Go(func() { s.hangUpdates(trouble) })
 	}
 	var err error
 	for err == nil && trouble.Err() == nil {
