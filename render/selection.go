@@ -66,7 +66,7 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 
 // suggestFlags returns a hint at the flags for a text that is not the name of an environment: the
 // environments that it contains, as in environments/prod or prod,staging, or one with a similar
-// name. It returns "" if there is none.
+// name. It returns "" without a suggestion.
 func suggestFlags(text string, environments []string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) })
 	var flags []string

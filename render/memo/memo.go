@@ -20,7 +20,7 @@ type entry struct {
 	isUsed bool // since Forget
 }
 
-// Get returns the value of a key or, if there is none, calls compute and keeps its result. The key
+// Get returns the value of a key. For a new key it calls compute and keeps the result. The key
 // holds everything that the value depends on, in a type that no other function uses. Callers must
 // not change the value.
 func Get[V any](m *Memo, key any, compute func() V) V {

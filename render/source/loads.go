@@ -22,7 +22,7 @@ type load struct {
 	isConfig bool
 }
 
-// list returns the name of the list to which kustomize adds the loaded objects. It refuses two
+// list returns the name of the list of loaded objects that kustomize adds to. It refuses two
 // objects with one ID there.
 func (l load) list() string {
 	if l.from.name == "bases" {

@@ -9,7 +9,7 @@ import (
 // A few bytes of YAML may expand to more than fits into memory, by nested aliases. A document is
 // therefore measured before kustomize expands it.
 const (
-	// MaxGrowth bounds the bytes by which aliases may grow the files of an environment. Rendering
+	// MaxGrowth bounds the growth, in bytes, of the files of an environment by aliases. Rendering
 	// takes some thirty times as much memory.
 	MaxGrowth = 16 << 20
 
@@ -42,7 +42,7 @@ type measurement struct {
 	anchors map[*yaml.Node]extent // of completely measured nodes
 }
 
-// measure returns the bytes by which expanding aliases grows a document with a text of some length.
+// measure returns the growth, in bytes, of a document with expanded aliases. The length is of its text.
 // An error is an Error.
 func measure(root *yaml.Node, length int) (growth int, err error) {
 	m := &measurement{length: length, written: length, anchors: map[*yaml.Node]extent{}}

@@ -72,8 +72,8 @@ func isBlank(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// Parse returns the node of the document, nil if it is empty, and the bytes by which its aliases
-// grow it. An error is an Error with its line in the file.
+// Parse returns the node of the document, nil if it is empty, and the bytes that its aliases
+// add. An error is an Error with its line in the file.
 func (d Document) Parse() (node *yaml.Node, growth int, err error) {
 	if err = cmp.Or(d.checkCharacters(), d.checkMarkers()); err == nil {
 		node, err = d.unmarshal()
