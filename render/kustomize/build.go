@@ -12,11 +12,11 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// A Path is the build path of an object. Paths has all build paths of an environment.
-type (
-	Path  = buildpath.Path
-	Paths = buildpath.Paths
-)
+// Path is the build path of an object.
+type Path = buildpath.Path
+
+// Paths has the build paths of all objects of an environment.
+type Paths = buildpath.Paths
 
 // FindPaths finds the build paths of all objects in the build of a folder.
 func FindPaths(s *source.Sources, folder string) *Paths { return buildpath.Find(s, folder) }
