@@ -7,26 +7,27 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// build says how the code of the kind by which an object was rendered compares with that of this
-// controller, for a sentence; empty where both render the object to the same.
-type build string
+// buildDifference names the older build of a kind, in a sentence for a message: the
+// build that rendered an object, or the controller's. It is empty if both expand the object to the
+// same objects.
+type buildDifference string
 
 const (
-	sameBuild       build = ""
-	otherBuild      build = "Rendered by another build of the kind than the controller's: give render and the controller one build, render the environment, commit and sync"
-	olderRendering  build = "The rendering is older than the controller's build of the kind: render the environment with that build, commit and sync"
-	olderController build = "The controller's build of the kind is older than the rendering: roll out the controller of the build that rendered it"
+	sameBuild       buildDifference = ""
+	otherBuild      buildDifference = "Rendered by another build of the kind than the controller's: give render and the controller one build, render the environment, commit and sync"
+	olderRendering  buildDifference = "The rendering is older than the controller's build of the kind: render the environment with that build, commit and sync"
+	olderController buildDifference = "The controller's build of the kind is older than the rendering: roll out the controller of the build that rendered it"
 )
 
-// compare compares what the object was rendered to with what this controller renders it to. It
-// takes for older what stayed since the status last said that both are the same. An object whose
-// spec somebody changed in the cluster is no sign of another build.
-func (s snapshot) compare(carried, own registry.Rendering) build {
-	isOfSpec, isKnown := carried.Spec == own.Spec, s.agreed != ""
+// compareBuilds compares the committed rendering of the owner with this controller's expansion of
+// it. The older of the two is the one unchanged since they last matched. If the specs differ too,
+// somebody edited the object in the cluster: that is no sign of another build.
+func (s snapshot) compareBuilds(committed, expanded registry.Rendering) buildDifference {
+	isOfSpec, isKnown := committed.Spec == expanded.Spec, s.lastMatch != ""
 	switch {
-	case carried == registry.Rendering{} || carried.Objects == own.Objects:
+	case committed == registry.Rendering{} || committed.Objects == expanded.Objects:
 		return sameBuild
-	case isKnown && s.agreed != carried.String():
+	case isKnown && s.lastMatch != committed.String():
 		return olderController
 	case isOfSpec && isKnown:
 		return olderRendering
@@ -36,7 +37,7 @@ func (s snapshot) compare(carried, own registry.Rendering) build {
 	return sameBuild
 }
 
-// unobserved returns the kinds of what is rendered that the status does not depend on, sorted.
+// unobserved returns the child kinds that the status does not depend on, sorted.
 func unobserved(k kind.Kind) (kinds []string) {
 	for _, child := range k.Children() {
 		if child.Unobserved {

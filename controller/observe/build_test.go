@@ -16,7 +16,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// builtWith returns the kind Fleet of a build that gives Deployments so many seconds to progress.
+// builtWith returns the kind Fleet of a build that gives Deployments this many seconds to progress.
 func builtWith(seconds int32) kind.Kind {
 	d := testkind.Definition()
 	expand := d.Expand
@@ -32,9 +32,9 @@ func builtWith(seconds int32) kind.Kind {
 	return kind.Define(d)
 }
 
-// A controller of another build than render's says so, says which of them is older, and goes on
-// saying whether the objects are ready.
-func TestBuildsThatDiffer(t *testing.T) {
+// The status names the older of two builds that differ, and still reports whether the objects are
+// ready.
+func TestStatusNamesTheOlderBuild(t *testing.T) {
 	older, newer := builtWith(60), builtWith(120)
 	renderedBy := func(k kind.Kind, changes ...func(*testkind.Fleet)) *testkind.Fleet {
 		f := newFleet(changes...)
@@ -45,7 +45,7 @@ func TestBuildsThatDiffer(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&f.ObjectMeta, registry.RenderingAnnotation, expanded.Rendering.String())
 		return f
 	}
-	agreed := func(k kind.Kind, changes ...func(*testkind.Fleet)) string {
+	lastMatch := func(k kind.Kind, changes ...func(*testkind.Fleet)) string {
 		return registry.RenderingOf(renderedBy(k, changes...)).String()
 	}
 	edited := renderedBy(older)
@@ -54,26 +54,26 @@ func TestBuildsThatDiffer(t *testing.T) {
 		controller     kind.Kind
 		fleet          *testkind.Fleet
 		children       []kind.Object
-		agreed         string
+		lastMatch      string
 		synced, reason string
 		says           string
 		ready          string
 		recorded       string
 	}{
-		"the same":                 {older, renderedBy(older), syncedBy(older, newFleet()), "", "True", ReasonSynced, "not observed: ConfigMap", ReasonReady, agreed(older)},
+		"the same":                 {older, renderedBy(older), syncedBy(older, newFleet()), "", "True", ReasonSynced, "not observed: ConfigMap", ReasonReady, lastMatch(older)},
 		"no annotation":            {older, newFleet(), syncedBy(older, newFleet()), "", "True", ReasonSynced, "", ReasonReady, ""},
-		"a newer controller":       {newer, renderedBy(older), syncedBy(older, newFleet()), agreed(older), "True", ReasonControllerDiffers, "The rendering is older than", ReasonReady, agreed(older)},
-		"an older controller":      {older, renderedBy(newer), syncedBy(newer, newFleet()), agreed(older), "True", ReasonControllerDiffers, "roll out the controller", ReasonReady, agreed(older)},
-		"another spec as well":     {older, renderedBy(newer, says("bye")), syncedBy(newer, newFleet(says("bye"))), agreed(older), "True", ReasonControllerDiffers, "roll out the controller", ReasonReady, agreed(older)},
+		"a newer controller":       {newer, renderedBy(older), syncedBy(older, newFleet()), lastMatch(older), "True", ReasonControllerDiffers, "The rendering is older than", ReasonReady, lastMatch(older)},
+		"an older controller":      {older, renderedBy(newer), syncedBy(newer, newFleet()), lastMatch(older), "True", ReasonControllerDiffers, "roll out the controller", ReasonReady, lastMatch(older)},
+		"another spec as well":     {older, renderedBy(newer, says("bye")), syncedBy(newer, newFleet(says("bye"))), lastMatch(older), "True", ReasonControllerDiffers, "roll out the controller", ReasonReady, lastMatch(older)},
 		"nothing known":            {newer, renderedBy(older), syncedBy(older, newFleet()), "", "True", ReasonControllerDiffers, "another build", ReasonReady, ""},
-		"one that is not ready":    {newer, renderedBy(older), syncedBy(older, newFleet(), rollingOut(1)), agreed(older), "True", ReasonControllerDiffers, "", ReasonObjectsNotReady, agreed(older)},
-		"one that is missing":      {newer, renderedBy(older), syncedBy(older, newFleet())[1:], agreed(older), "Unknown", ReasonControllerDiffers, "does not have what was rendered", ReasonControllerDiffers, agreed(older)},
-		"edited in the cluster":    {older, edited, syncedBy(older, newFleet()), agreed(older), "Unknown", ReasonRenderingStale, "", ReasonRenderingStale, agreed(older)},
-		"rendered again, in sync":  {newer, renderedBy(newer), syncedBy(newer, newFleet()), agreed(older), "True", ReasonSynced, "", ReasonReady, agreed(newer)},
-		"rendered again, not sync": {newer, renderedBy(newer), syncedBy(older, newFleet()), agreed(older), "Unknown", ReasonRenderingStale, "", ReasonRenderingStale, agreed(newer)},
+		"an object not ready":      {newer, renderedBy(older), syncedBy(older, newFleet(), rollingOut(1)), lastMatch(older), "True", ReasonControllerDiffers, "", ReasonObjectsNotReady, lastMatch(older)},
+		"an object missing":        {newer, renderedBy(older), syncedBy(older, newFleet())[1:], lastMatch(older), "Unknown", ReasonControllerDiffers, "does not have what was rendered", ReasonControllerDiffers, lastMatch(older)},
+		"edited in the cluster":    {older, edited, syncedBy(older, newFleet()), lastMatch(older), "Unknown", ReasonRenderingStale, "", ReasonRenderingStale, lastMatch(older)},
+		"rendered again, in sync":  {newer, renderedBy(newer), syncedBy(newer, newFleet()), lastMatch(older), "True", ReasonSynced, "", ReasonReady, lastMatch(newer)},
+		"rendered again, not sync": {newer, renderedBy(newer), syncedBy(older, newFleet()), lastMatch(older), "Unknown", ReasonRenderingStale, "", ReasonRenderingStale, lastMatch(newer)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := snapshot{kind: test.controller, owner: test.fleet, agreed: test.agreed, children: test.children, now: now, grace: time.Minute}
+			s := snapshot{kind: test.controller, owner: test.fleet, lastMatch: test.lastMatch, children: test.children, now: now, grace: time.Minute}
 			next, _, _ := decide(s)
 			checkStatus(t, test.fleet, next)
 			synced := meta.FindStatusCondition(next.Conditions, Synced)

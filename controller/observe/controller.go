@@ -1,5 +1,5 @@
-// Package observe is the controller of kinds that are all rendered: it says in the status of
-// each object how what was rendered from it is, and changes nothing else.
+// Package observe is the controller of rendered kinds. It reports the state of the rendered objects
+// in the status of their source object, and changes nothing else.
 package observe
 
 import (
@@ -19,7 +19,7 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// Controller returns the controller of a kind whose status is all that there is to do.
+// Controller returns the controller of a kind that needs only its status written.
 func Controller(k kind.Kind) setup.Controller {
 	return setup.Controller{
 		Kind:           k,
@@ -38,7 +38,7 @@ func add(k kind.Kind, mgr ctrl.Manager, rendered setup.Rendered, options setup.O
 	if err := mgr.Add(gauge); err != nil {
 		return err
 	}
-	// For names the kind in the logs; it would handle events at once.
+	// For names the kind in the logs. Its own handler is off: it would not delay events.
 	never := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
 	controller := ctrl.NewControllerManagedBy(mgr).
 		For(k.New(), builder.WithPredicates(never)).
@@ -57,20 +57,18 @@ func add(k kind.Kind, mgr ctrl.Manager, rendered setup.Rendered, options setup.O
 	}))
 }
 
-// A sync or a rollout changes an object, what was rendered from it and its Pods many times
-// within moments, and one status written after them says it all. While it is under way
-// what others make, like the Pods of a Deployment, is in the status of what they make it
-// from as well, which is then what to follow.
+// A sync or a rollout changes an object, its rendered objects and their Pods many times within
+// moments. One status written after them covers all. During a rollout the status of a Deployment
+// already reflects its Pods, so that events of Pods may wait for longer.
 const (
 	settleDelay  = time.Second
 	rolloutDelay = 10 * time.Second
 )
 
-// settle returns how long to wait after events of an object of a kind.
+// settle returns the delay after events of a source object.
 func settle(context.Context, client.Object, client.ObjectKey) time.Duration { return settleDelay }
 
-// settleOrFollow returns how long to wait after events of what was rendered from objects of a
-// kind.
+// settleOrFollow returns the delay after events of the children of a kind.
 func settleOrFollow(k kind.Kind, objects client.Reader) setup.Delay {
 	return func(ctx context.Context, rendered client.Object, from client.ObjectKey) time.Duration {
 		if metav1.GetControllerOf(rendered) == nil {
@@ -78,7 +76,7 @@ func settleOrFollow(k kind.Kind, objects client.Reader) setup.Delay {
 		}
 		owner := k.New()
 		if err := objects.Get(ctx, from, owner, client.UnsafeDisableDeepCopy); err != nil {
-			return settleDelay // as a rule it does not exist
+			return settleDelay // it rarely exists
 		}
 		conditions := conditionsOf(owner)
 		if len(conditions) == 0 || meta.IsStatusConditionTrue(conditions, condition.Reconciling) {

@@ -17,36 +17,36 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// snapshot is what a status is decided from.
+// snapshot is the input of a decision.
 type snapshot struct {
-	kind     kind.Kind
-	owner    kind.Object
-	last     []metav1.Condition // of owner
-	agreed   string             // Status.Rendering of owner
-	children []kind.Object
-	now      time.Time
-	grace    time.Duration
+	kind      kind.Kind
+	owner     kind.Object
+	last      []metav1.Condition // the conditions of owner
+	lastMatch string             // Status.Rendering of owner: the rendering that last matched the controller's
+	children  []kind.Object
+	now       time.Time
+	grace     time.Duration
 }
 
-// decide says how what an object is rendered to is, and when to decide again although
-// nothing changes; zero for never. The error is that of Expand, and in the status as well.
+// decide returns the status of the owner, and the time of the next decision if nothing changes;
+// zero for never. It returns an error of Expand, and also reports it in the status.
 func decide(s snapshot) (next kind.Status, wake time.Time, err error) {
 	conditions := condition.New(s.last, s.owner.GetGeneration(), s.now)
-	all, own, err := expect(s.kind, s.owner)
+	all, expanded, err := expandObserved(s.kind, s.owner)
 	if err != nil {
 		conditions.Stalled(ReasonExpandFailed, oneLine(err))
-		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted(), Rendering: s.agreed}, time.Time{}, err
+		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted(), Rendering: s.lastMatch}, time.Time{}, err
 	}
-	carried, agreed := registry.RenderingOf(s.owner), s.agreed
-	if carried.Objects == own.Objects {
-		agreed = carried.String()
+	committed, lastMatch := registry.RenderingOf(s.owner), s.lastMatch
+	if committed.Objects == expanded.Objects {
+		lastMatch = committed.String()
 	}
-	build := s.compare(carried, own)
-	if build != sameBuild {
-		all = present(s.kind, s.children)
+	difference := s.compareBuilds(committed, expanded)
+	if difference != sameBuild {
+		all = presentChildren(s.kind, s.children)
 	}
-	v := look(s, all)
-	v.build, v.isIncomplete = build, build != sameBuild && carried.Objects != registry.ObjectsDigest(all)
+	v := observe(s, all)
+	v.difference, v.isIncomplete = difference, difference != sameBuild && committed.Objects != registry.ObjectsDigest(all)
 	v.unobserved = unobserved(s.kind)
 	v.addAvailable(conditions, s.last)
 	wake = status.Earliest(v.addProgress(conditions, s.grace), v.wake)
@@ -56,43 +56,43 @@ func decide(s snapshot) (next kind.Status, wake time.Time, err error) {
 		Conditions:         conditions.Sorted(),
 		Objects:            ptr.To(int32(len(all))),                   // #nosec G115 -- a cluster has fewer
 		ReadyObjects:       ptr.To(int32(len(all) - len(v.notReady))), // #nosec G115
-		Rendering:          agreed,
+		Rendering:          lastMatch,
 		NotReady:           v.notReady[:min(len(v.notReady), mostNotReady)],
 	}
 	return next, wake, nil
 }
 
-// mostNotReady is how many objects that are not ready a status names, and mostNames how many
-// a message does.
+// mostNotReady limits the objects that a status lists as not ready, and mostNames the objects that
+// a message names.
 const (
 	mostNotReady = 10
 	mostNames    = 3
 )
 
-// view is how what is expected is, each list sorted and in words for a message.
-type view struct {
+// observation is the state of the expected objects. Each list is sorted, and worded for a message.
+type observation struct {
 	missing, stale, failed, inProgress []string
-	leftOver, going                    []string
+	leftOver, terminating              []string
 	notReady                           []kind.NotReady
 
 	available, unavailable []string
 	wake                   time.Time
 
-	build        build
-	isIncomplete bool     // something else is in the cluster than what another build rendered
-	unobserved   []string // kinds that are rendered
+	difference   buildDifference
+	isIncomplete bool     // the live objects differ from the rendering of another build
+	unobserved   []string // child kinds that the status does not depend on
 }
 
-// look looks at each object that is expected.
-func look(s snapshot, all []registry.Child) *view {
-	v := &view{}
+// observe compares the expected objects with the live objects.
+func observe(s snapshot, all []registry.Child) *observation {
+	v := &observation{}
 	found, leftOver := match(s.kind, all, s.children)
 	for i, e := range all {
 		v.add(e, found[i], s.now)
 	}
 	for _, o := range leftOver {
 		if o.GetDeletionTimestamp() != nil {
-			v.going = append(v.going, describe(o))
+			v.terminating = append(v.terminating, describe(o))
 			continue
 		}
 		v.leftOver = append(v.leftOver, describe(o))
@@ -100,8 +100,8 @@ func look(s snapshot, all []registry.Child) *view {
 	return v
 }
 
-// add adds an object that is expected, and how it is in the cluster: nil for not at all.
-func (v *view) add(e registry.Child, o kind.Object, now time.Time) {
+// add adds the state of an expected object. The live object is nil if it is missing.
+func (v *observation) add(e registry.Child, o kind.Object, now time.Time) {
 	if o == nil {
 		v.missing = append(v.missing, e.Kind+" "+e.Name)
 		v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: e.Name, Reason: ObjectMissing})
@@ -131,9 +131,9 @@ func (v *view) add(e registry.Child, o kind.Object, now time.Time) {
 	v.notReady = append(v.notReady, kind.NotReady{Kind: e.Kind, Name: o.GetName(), Reason: h.reason})
 }
 
-// addAvailable adds Available, where objects have it. One that is missing and had it is not
-// available.
-func (v *view) addAvailable(conditions *condition.Conditions, last []metav1.Condition) {
+// addAvailable adds Available if any object has that condition. If the last status had it, a
+// missing object counts as not available.
+func (v *observation) addAvailable(conditions *condition.Conditions, last []metav1.Condition) {
 	unavailable := v.unavailable
 	if meta.FindStatusCondition(last, Available) != nil {
 		unavailable = slices.Concat(unavailable, v.missing)
@@ -146,12 +146,12 @@ func (v *view) addAvailable(conditions *condition.Conditions, last []metav1.Cond
 	}
 }
 
-// addProgress adds Synced and the conditions of kstatus, and returns when to look again.
-func (v *view) addProgress(conditions *condition.Conditions, grace time.Duration) (wake time.Time) {
+// addProgress adds Synced and the conditions of kstatus, and returns the time of the next decision.
+func (v *observation) addProgress(conditions *condition.Conditions, grace time.Duration) (wake time.Time) {
 	switch {
 	case v.isIncomplete:
 		return conditions.Await(Synced, ReasonControllerDiffers,
-			string(v.build)+"; the cluster does not have what was rendered", grace)
+			string(v.difference)+"; the cluster does not have what was rendered", grace)
 	case len(v.missing) > 0:
 		return conditions.Await(Synced, ReasonObjectsMissing,
 			"The cluster has no "+list(v.missing)+": render the environment, commit and sync", grace)
@@ -166,25 +166,25 @@ func (v *view) addProgress(conditions *condition.Conditions, grace time.Duration
 	if len(v.unobserved) > 0 {
 		observed = ", not observed: " + strings.Join(v.unobserved, ", ")
 	}
-	if v.build == sameBuild {
+	if v.difference == sameBuild {
 		conditions.Add(Synced, metav1.ConditionTrue, ReasonSynced, "What the spec is rendered to is in the cluster"+observed)
 	} else {
-		conditions.Add(Synced, metav1.ConditionTrue, ReasonControllerDiffers, string(v.build)+observed)
+		conditions.Add(Synced, metav1.ConditionTrue, ReasonControllerDiffers, string(v.difference)+observed)
 	}
 	switch {
 	case len(v.failed) > 0:
 		conditions.Stalled(ReasonObjectsFailed, "Failed: "+list(v.failed)+": see status and events")
 	case len(v.inProgress) > 0:
 		conditions.Reconciling(ReasonObjectsNotReady, "Not ready: "+list(v.inProgress))
-	case len(v.going) > 0:
-		conditions.Reconciling(ReasonObjectsNotReady, "Being deleted: "+list(v.going))
+	case len(v.terminating) > 0:
+		conditions.Reconciling(ReasonObjectsNotReady, "Being deleted: "+list(v.terminating))
 	default:
 		conditions.Ready(ReasonReady, "All that the spec is rendered to is there and ready"+observed)
 	}
 	return time.Time{}
 }
 
-// list lists the first of some objects.
+// list joins the first names of objects, and says whether there are more.
 func list(objects []string) string {
 	if len(objects) > mostNames {
 		return strings.Join(objects[:mostNames], ", ") + " and others"
@@ -192,7 +192,7 @@ func list(objects []string) string {
 	return strings.Join(objects, ", ")
 }
 
-// oneLine returns the text of an error of whatever form, as far as it is not too long.
+// oneLine returns an error message without line breaks, shortened to a condition's usual length.
 func oneLine(err error) string {
 	const most = 1024
 	message := strings.ReplaceAll(err.Error(), "\n", "; ")

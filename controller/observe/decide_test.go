@@ -42,12 +42,12 @@ func says(message string) func(*testkind.Fleet) {
 
 func pods(count int32) func(*testkind.Fleet) { return func(s *testkind.Fleet) { s.Spec.Pods = count } }
 
-// synced returns what a cluster has of a Fleet, all of it ready.
+// synced returns the children of a Fleet in a cluster, all of them ready.
 func synced(s *testkind.Fleet, changes ...func(kind.Object)) (children []kind.Object) {
 	return syncedBy(testkind.Kind, s, changes...)
 }
 
-// syncedBy returns what a cluster has of a Fleet that a build of the kind rendered.
+// syncedBy is synced for a Fleet that a build of the kind rendered.
 func syncedBy(k kind.Kind, s *testkind.Fleet, changes ...func(kind.Object)) (children []kind.Object) {
 	rendered, err := registry.Expand(&k, s)
 	if err != nil {
@@ -57,7 +57,7 @@ func syncedBy(k kind.Kind, s *testkind.Fleet, changes ...func(kind.Object)) (chi
 		switch u.GetKind() {
 		case "Pod":
 			pod := typed[corev1.Pod](u)
-			pod.Name += fmt.Sprintf("-%010x", len(s.Spec.Message)) // a hash of all that it is
+			pod.Name += fmt.Sprintf("-%010x", len(s.Spec.Message)) // in place of a hash of its content
 			pod.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
 			pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 			children = append(children, pod)
@@ -140,7 +140,7 @@ func terminated(phase corev1.PodPhase, reason string) func(kind.Object) {
 	})
 }
 
-// restarted has the container of a Pod be restarted so long ago.
+// restarted restarts a container of the first Pod, this long ago.
 func restarted(ago time.Duration) func(kind.Object) {
 	return firstPod(func(pod *corev1.Pod) {
 		running := &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-ago))}
@@ -148,18 +148,17 @@ func restarted(ago time.Duration) func(kind.Object) {
 	})
 }
 
-// made returns an object as something that a controller made.
-func made(o kind.Object) {
-	o.SetName("made")
+// controlled gives an object a controller as owner.
+func controlled(o kind.Object) {
+	o.SetName("controlled")
 	o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r", Controller: ptr.To(true)}})
 }
 
-// and is children and others.
 func and(children []kind.Object, others ...kind.Object) []kind.Object {
 	return append(slices.Clone(children), others...)
 }
 
-func TestDecide(t *testing.T) {
+func TestDecideReportsStateOfChildren(t *testing.T) {
 	const grace = time.Minute
 	all, older := synced(newFleet()), synced(newFleet(says("hi")))
 	for name, test := range map[string]struct {
@@ -184,7 +183,7 @@ func TestDecide(t *testing.T) {
 		"one less, not pruned":  {newFleet(pods(1)), all, ReasonObjectsLeftOver, condition.Reconciling, 2, "Pod s-1-0000000005: prune", nil, "True", grace},
 		"not rendered":          {newFleet(), and(all, &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "s-0"}}), ReasonObjectsLeftOver, condition.Reconciling, 3, "Pod s-0:", nil, "True", grace},
 		"pruning":               {newFleet(), and(all, synced(newFleet(says("hi")), deleted)...), ReasonObjectsNotReady, condition.Reconciling, 3, "deleted: Deployment s-front, Pod s-0-0000000002", nil, "True", 0},
-		"made by others":        {newFleet(), and(all, synced(newFleet(says("hi")), made)...), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
+		"controlled by others":  {newFleet(), and(all, synced(newFleet(says("hi")), controlled)...), ReasonReady, condition.Ready, 3, "", nil, "True", 0},
 		"being deleted":         {newFleet(), synced(newFleet(), firstPod(func(p *corev1.Pod) { deleted(p) })), ReasonObjectsNotReady, condition.Reconciling, 2, "Pod s-0-0000000005", []string{"s-0-0000000005 Terminating"}, "True", 0},
 		"replaced by its equal": {newFleet(), and(synced(newFleet(), firstPod(func(p *corev1.Pod) { deleted(p) })), synced(newFleet(), firstPod(func(p *corev1.Pod) { p.Name = "s-0-00000000ff" }))[0]), ReasonObjectsNotReady, condition.Reconciling, 3, "deleted: Pod s-0-0000000005", nil, "True", 0},
 
@@ -255,7 +254,7 @@ func tenFailed() (names []string) {
 	return names
 }
 
-// checkStatus checks what holds for every status.
+// checkStatus checks the invariants of every status.
 func checkStatus(t *testing.T, s *testkind.Fleet, next kind.Status) {
 	t.Helper()
 	after := s.DeepCopyObject().(*testkind.Fleet)
@@ -271,9 +270,9 @@ func checkStatus(t *testing.T, s *testkind.Fleet, next kind.Status) {
 	}
 }
 
-// What is missing is stalled after the grace period, stays so whatever else is missing
-// then, and begins anew with another spec.
-func TestDecideOverTime(t *testing.T) {
+// A missing object stalls its owner after the grace period. The owner stays stalled if another
+// object is missing then. A new spec starts a new period.
+func TestMissingObjectStallsAfterGrace(t *testing.T) {
 	const grace = time.Minute
 	s, all := newFleet(), synced(newFleet())
 	step := func(after time.Duration, generation int64, children []kind.Object) kind.Status {
@@ -308,7 +307,7 @@ func TestDecideOverTime(t *testing.T) {
 	}
 }
 
-// A status says the same however far a rollout is, and in whatever order a cache lists.
+// The status stays the same throughout a rollout, and for any order of a cached list.
 func TestStatusDoesNotChurn(t *testing.T) {
 	first, _, _ := decide(snapshot{kind: testkind.Kind, owner: newFleet(), children: synced(newFleet(), rollingOut(1)), now: now})
 	for available := range int32(3) {
@@ -321,7 +320,7 @@ func TestStatusDoesNotChurn(t *testing.T) {
 	}
 }
 
-func TestStateOfJobs(t *testing.T) {
+func TestJobIsReadyOnceComplete(t *testing.T) {
 	for name, test := range map[string]struct {
 		status batchv1.JobStatus
 		want   string
@@ -339,8 +338,8 @@ func TestStateOfJobs(t *testing.T) {
 	}
 }
 
-// An object of a kind that nobody here knows may have a status of whatever form.
-func TestStateOfUnknownKinds(t *testing.T) {
+// An object of an unknown kind may have any form of status.
+func TestStateAcceptsAnyFormOfStatus(t *testing.T) {
 	for want, status := range map[string]any{
 		"Current Current":    map[string]any{},
 		"InProgress Waiting": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False", "reason": "Waiting"}}},

@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// stateGauge counts the objects of a kind in a cache by state.
+// stateGauge counts the objects of a kind by state, from a cache.
 func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (status.Gauge, error) {
 	empty, err := scheme.New(k.GVK().GroupVersion().WithKind(k.GVK().Kind + "List"))
 	if err != nil {

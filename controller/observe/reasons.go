@@ -5,51 +5,51 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// Synced is a condition beside those of kstatus: True when what the spec is rendered to, and
-// no more, is in the cluster, as it is rendered from this spec; Unknown while that is
-// awaited.
+// Synced is a condition beside the conditions of kstatus. It is True if the cluster has exactly the
+// rendered objects of this spec. It is Unknown while these are awaited.
 const Synced = "Synced"
 
-// Available is True when it is in the status of each object that has it; absent where none
-// has.
+// Available is True if it is True in every rendered object that has it. It is absent if no object
+// has it.
 const Available = "Available"
 
-// conditionTypes are the condition types that Gatehouse owns in a status, beside those of the kind.
+// conditionTypes are the condition types that Gatehouse owns, beside the kind's own.
 var conditionTypes = []string{condition.Ready, condition.Reconciling, condition.Stalled, Synced, Available}
 
 // The reasons of the conditions.
 const (
-	// ReasonReady: all that the spec is rendered to is there and ready.
+	// ReasonReady: all rendered objects are there and ready.
 	ReasonReady = "Ready"
-	// ReasonObjectsNotReady: some of it is not ready yet, or on its way out.
+	// ReasonObjectsNotReady: some rendered objects are not ready yet, or are being deleted.
 	ReasonObjectsNotReady = "ObjectsNotReady"
-	// ReasonObjectsFailed: some of it has failed and does not recover by itself.
+	// ReasonObjectsFailed: some rendered objects failed and do not recover by themselves.
 	ReasonObjectsFailed = "ObjectsFailed"
-	// ReasonObjectsMissing: some of it is not in the cluster. Render, commit, sync.
+	// ReasonObjectsMissing: some rendered objects are not in the cluster. Render, commit, sync.
 	ReasonObjectsMissing = "ObjectsMissing"
-	// ReasonRenderingStale: some of it was rendered from another spec of the object. Render,
-	// commit, sync.
+	// ReasonRenderingStale: some live objects were rendered from another spec. Render, commit,
+	// sync.
 	ReasonRenderingStale = "RenderingStale"
-	// ReasonControllerDiffers: another build of the kind rendered it than the controller's. The
-	// message says which is older.
+	// ReasonControllerDiffers: another build of the kind than the controller's rendered the object.
+	// The message names the older build.
 	ReasonControllerDiffers = "ControllerDiffers"
-	// ReasonObjectsLeftOver: objects carry the label, but the spec is not rendered to them.
+	// ReasonObjectsLeftOver: live objects carry the label, but are not rendered from the spec.
 	// Prune them.
 	ReasonObjectsLeftOver = "ObjectsLeftOver"
-	// ReasonStatusFailed: the kind cannot decide the status. The rest of the status is the last.
+	// ReasonStatusFailed: the kind cannot decide the status. All other fields keep their last
+	// values.
 	ReasonStatusFailed = "StatusFailed"
 	// ReasonExpandFailed: the kind cannot render the object. Change its spec.
 	ReasonExpandFailed = "ExpandFailed"
 
-	// ReasonSynced: what the spec is rendered to, as far as it is observed, is in the cluster.
+	// ReasonSynced: all observed rendered objects are in the cluster.
 	ReasonSynced = "Synced"
-	// ReasonObjectsAvailable: every object that says so is available.
+	// ReasonObjectsAvailable: every object with the condition Available is available.
 	ReasonObjectsAvailable = "ObjectsAvailable"
-	// ReasonObjectsNotAvailable: some are not.
+	// ReasonObjectsNotAvailable: some objects are not available.
 	ReasonObjectsNotAvailable = "ObjectsNotAvailable"
 )
 
-// The reasons of single objects in NotReady, beside those of kstatus.
+// The reasons of single objects in NotReady, beside the reasons of kstatus.
 const (
 	// ObjectMissing: the object is not in the cluster.
 	ObjectMissing = "Missing"
@@ -57,14 +57,14 @@ const (
 	ObjectStale = "RenderingStale"
 	// ObjectTerminating: the object is being deleted.
 	ObjectTerminating = "Terminating"
-	// ReplicasNotReady: a Deployment, StatefulSet or DaemonSet does not have all its Pods
-	// as it should. Which of its counts says so changes with every Pod.
+	// ReplicasNotReady: Pods of a Deployment, StatefulSet or DaemonSet are missing, outdated or not
+	// ready. There is one reason for all of its counts, since these change with every Pod.
 	ReplicasNotReady = "ReplicasNotReady"
 	// JobRunning: the Job is not complete.
 	JobRunning = "JobRunning"
-	// PodFailed: the Pod ended, and not well.
+	// PodFailed: the Pod failed.
 	PodFailed = "PodFailed"
-	// PodNotScheduled: no node takes the Pod, for some seconds.
+	// PodNotScheduled: no node has taken the Pod for some seconds.
 	PodNotScheduled = "PodNotScheduled"
 	// PodUnschedulable: no node takes the Pod.
 	PodUnschedulable = "PodUnschedulable"

@@ -24,25 +24,24 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// reconciler keeps the status of the objects of a kind.
+// reconciler writes the status of the objects of a kind.
 type reconciler struct {
 	kind     kind.Kind
 	client   client.Client
 	rendered setup.Rendered
 	clock    clock.PassiveClock
-	// grace is for how long what is rendered may be missing, or of another spec, before
-	// an object is stalled: one sync brings the two seconds apart.
+	// grace is how long a rendered object may be missing or stale before its source object is
+	// stalled. A sync applies them seconds apart.
 	grace  time.Duration
 	events events.EventRecorder
-	// hung are the generations of the objects, by their UIDs, for which a function of the kind
-	// did not return.
+	// hung maps the UID of an object to its last generation whose Expand or Status hung.
 	hung sync.Map
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	owner, children, err := r.read(ctx, request.NamespacedName)
-	if err != nil || owner == nil || owner.GetDeletionTimestamp() != nil || r.hangs(owner) {
+	owner, children, err := r.readWithChildren(ctx, request.NamespacedName)
+	if err != nil || owner == nil || owner.GetDeletionTimestamp() != nil || r.isHung(owner) {
 		return reconcile.Result{}, err
 	}
 
@@ -65,9 +64,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return status.RequeueAt(decided.Wake, r.clock.Now()), nil
 }
 
-// read reads an object of the kind, nil where there is none, and what was rendered from it
-// or made by that.
-func (r *reconciler) read(ctx context.Context, key client.ObjectKey) (owner kind.Object, children []kind.Object, err error) {
+// readWithChildren reads an object of the kind and its children. The object is nil if it does not
+// exist.
+func (r *reconciler) readWithChildren(ctx context.Context, key client.ObjectKey) (owner kind.Object, children []kind.Object, err error) {
 	owner = r.kind.New()
 	if err := r.client.Get(ctx, key, owner); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -91,21 +90,21 @@ func (r *reconciler) read(ctx context.Context, key client.ObjectKey) (owner kind
 	return owner, children, nil
 }
 
-// noteHang notes down an object for which a function of the kind did not return: it goes on, and
-// the next call would be one more that does.
+// noteHang records that a function of the kind hangs for an object. It still runs, and each further
+// call would add another that runs forever.
 func (r *reconciler) noteHang(owner kind.Object, err error) {
 	if errors.Is(err, registry.ErrHangs) {
 		r.hung.Store(owner.GetUID(), owner.GetGeneration())
 	}
 }
 
-// hangs reports whether a function of the kind did not return for an object as it is now.
-func (r *reconciler) hangs(owner kind.Object) bool {
+// isHung reports whether a function of the kind hung for the current generation of an object.
+func (r *reconciler) isHung(owner kind.Object) bool {
 	generation, ok := r.hung.Load(owner.GetUID())
 	return ok && generation == owner.GetGeneration()
 }
 
-// write makes what was decided the status of an object, unless it is that already.
+// write writes the decided status, unless the object already has it.
 func (r *reconciler) write(ctx context.Context, owner kind.Object, decided Decision) error {
 	if status.Equal(statusOf(owner), statusOf(decided.after)) {
 		return nil
@@ -116,7 +115,7 @@ func (r *reconciler) write(ctx context.Context, owner kind.Object, decided Decis
 	return nil
 }
 
-// report tells the log and the events of a status that says something else than the last.
+// report logs a change of Ready, and records an event if the object is stalled.
 func (r *reconciler) report(ctx context.Context, owner kind.Object, conditions []metav1.Condition) {
 	before, after := condition.FindReady(conditionsOf(owner)), condition.FindReady(conditions)
 	if before.Reason == after.Reason && before.Status == after.Status {

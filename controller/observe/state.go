@@ -15,24 +15,25 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// state is how an object is.
+// state is the health of one live object.
 type state struct {
 	status kstatus.Status
-	// reason says in a word why the status is not Current.
+	// reason explains in one word a status other than Current.
 	reason string
-	// available is the status of its condition Available; empty where it has none.
+	// available is the status of the condition Available; empty without that condition.
 	available string
-	// wake is when the state may be another though nothing changes; zero for never.
+	// wake is the time at which the state may differ although nothing changed; zero for never.
 	wake time.Time
 }
 
-// stateOf returns what kstatus computes of an object, but that
+// stateOf returns the result of kstatus, with these exceptions:
 //
-//   - a Job is ready once it is complete, as it is for Flux and Argo CD: who waits for one
-//     waits for its end;
-//   - a Pod whose phase is Failed has failed, as it is for Argo CD;
-//   - a Pod that no node takes has failed once so much time went by, by the time given;
-//   - a Pod whose container was just restarted is not ready yet.
+//   - A Job is ready once it is complete, as for Flux and Argo CD: waiting for a Job means
+//     waiting for its end.
+//   - A Pod of phase Failed has failed, as for Argo CD.
+//   - A Pod that no node takes fails after the window of kstatus, measured with the given
+//     time.
+//   - A Pod with a container that has just restarted is not ready yet.
 func stateOf(o kind.Object, now time.Time) state {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -41,7 +42,7 @@ func stateOf(o kind.Object, now time.Time) state {
 	u := &unstructured.Unstructured{Object: content}
 	h := state{available: availability(u)}
 	result, err := kstatus.Compute(u)
-	if err != nil { // a phase that nobody knows, conditions that are none
+	if err != nil { // an unknown phase, or malformed conditions
 		h.status, h.reason = kstatus.InProgressStatus, "Unknown"
 		return h
 	}
@@ -85,9 +86,9 @@ func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 	}
 }
 
-// staysUp returns when the containers of a Pod that were restarted have run for long enough to
-// say that they stay up: one that crashes again and again is ready for a moment each time.
-// It is zero where none was restarted.
+// staysUp returns the time at which the restarted containers of a Pod have run for long enough to
+// count as ready: a crashing container is ready for a moment after each restart. It is zero if none
+// restarted.
 func staysUp(pod *corev1.Pod) (stays time.Time) {
 	const longEnough = 10 * time.Second
 	for _, c := range pod.Status.ContainerStatuses {
@@ -101,7 +102,8 @@ func staysUp(pod *corev1.Pod) (stays time.Time) {
 	return stays
 }
 
-// failedReason is why a Pod failed, like Evicted, or one of its containers, like OOMKilled.
+// failedReason returns the reason of a failed Pod, like Evicted, or of one of its containers, like
+// OOMKilled.
 func failedReason(pod *corev1.Pod) string {
 	if isReason(pod.Status.Reason) {
 		return pod.Status.Reason
@@ -134,9 +136,9 @@ func availability(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// reasonOf returns the reason of what kstatus computed. Messages have counts, which change with
-// every Pod. A reason may be that of an object of whatever kind: what is not a word is
-// replaced.
+// reasonOf returns the reason of a kstatus result. Messages are no reasons: they have counts, which
+// change with every Pod. An object of any kind may set the reason, so that a reason that is not one
+// word is replaced.
 func reasonOf(result *kstatus.Result) string {
 	switch {
 	case result.Status == kstatus.TerminatingStatus:

@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// statusOf returns a pointer to the status of an object of a kind; nil where its Go type has none.
+// statusOf returns a pointer to the status of an object; nil if its Go type has none.
 func statusOf(owner kind.Object) any {
 	field := reflect.Indirect(reflect.ValueOf(owner)).FieldByName("Status")
 	if field.Kind() != reflect.Struct {
@@ -26,19 +26,18 @@ func statusOf(owner kind.Object) any {
 	return field.Addr().Interface()
 }
 
-// conditionsOf returns the conditions of an object of a kind, wherever in its status they are
-// embedded.
+// conditionsOf returns the conditions of an object, embedded or not.
 func conditionsOf(owner kind.Object) []metav1.Condition {
 	return statusField[[]metav1.Condition](owner, "Conditions")
 }
 
-// renderingOf returns the Rendering of the status of an object; empty where its type has none.
+// renderingOf returns the Rendering in the status of an object; empty if its type has none.
 func renderingOf(owner kind.Object) string {
 	return statusField[string](owner, "Rendering")
 }
 
-// statusField returns a field of the status of an object, also one that is embedded; zero where its
-// type has none of that type.
+// statusField returns a field of the status of an object, embedded or not. It is zero if there is
+// no field of that type.
 func statusField[T any](owner kind.Object, name string) (value T) {
 	status := reflect.ValueOf(statusOf(owner))
 	if !status.IsValid() {
@@ -50,8 +49,8 @@ func statusField[T any](owner kind.Object, name string) (value T) {
 	return value
 }
 
-// failedStatus returns the last status of an object with conditions that say why the kind cannot
-// decide another.
+// failedStatus returns the last status of an object, with conditions that report the error of its
+// kind.
 func failedStatus(owner kind.Object, failed error, now time.Time) (map[string]any, error) {
 	content, err := status.Content(statusOf(owner))
 	if err != nil {
@@ -64,27 +63,26 @@ func failedStatus(owner kind.Object, failed error, now time.Time) (map[string]an
 	return content, err
 }
 
-// withStatus returns an object of a kind that has the content of a status, and no more.
+// withStatus returns an object of a kind that has only a status.
 func withStatus(k kind.Kind, content map[string]any) (kind.Object, error) {
 	owner := k.New()
 	return owner, runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": content}, owner)
 }
 
-// Decision is what the status of an object is to be.
+// Decision is a decided status.
 type Decision struct {
-	// Status is plain data.
+	// Status is the status as plain JSON values.
 	Status map[string]any
 
-	// Wake is when to decide again though nothing changes; zero for never.
+	// Wake is the time of the next decision if nothing changes; zero for never.
 	Wake time.Time
 
-	// Failure is the error of Expand or Status of the kind; the status says it, too.
+	// Failure is the error of the kind's Expand or Status. The status reports it, too.
 	Failure error
 
-	after kind.Object // has the status, and no more
+	after kind.Object // has only the status
 }
 
-// newDecision returns the decision for a status of a type.
 func newDecision(k kind.Kind, decided any, wake time.Time) (d Decision, err error) {
 	if d.Status, err = status.Content(decided); err != nil {
 		return d, err
@@ -94,22 +92,23 @@ func newDecision(k kind.Kind, decided any, wake time.Time) (d Decision, err erro
 	return d, err
 }
 
-// largestStatus bounds a status that a kind decides: the cache leaves out objects that are too large.
+// largestStatus limits the size of a status from a kind, in bytes: the cache leaves out objects
+// that are too large.
 const largestStatus = 64 << 10
 
-// Decide decides the status of an object as its kind does, if it does. Children are what the
-// controller sees of what was rendered from the object, and grace is for how long something may be
-// missing before the object is stalled.
+// Decide decides the status of an object. If its kind has a Status function, that has the last
+// word. Children are the object's children as the controller caches them. Grace is how long a
+// rendered object may be missing before its source object is stalled.
 func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Time, grace time.Duration) (Decision, error) {
-	free, wake, failure := decide(snapshot{
-		kind: k, owner: owner, last: conditionsOf(owner), agreed: renderingOf(owner), children: children, now: now, grace: grace,
+	derived, wake, failure := decide(snapshot{
+		kind: k, owner: owner, last: conditionsOf(owner), lastMatch: renderingOf(owner), children: children, now: now, grace: grace,
 	})
 	if !k.HasStatus() {
-		decision, err := newDecision(k, free, wake)
+		decision, err := newDecision(k, derived, wake)
 		decision.Failure = failure
 		return decision, err
 	}
-	decision, failed := decideByKind(k, owner, kind.Observation{Children: children, Status: free, Wake: wake, Now: now, Grace: grace})
+	decision, failed := decideByKind(k, owner, kind.Observation{Children: children, Status: derived, Wake: wake, Now: now, Grace: grace})
 	if failed == nil {
 		decision.Failure = failure
 		return decision, nil
@@ -123,7 +122,7 @@ func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Tim
 	return decision, err
 }
 
-// decideByKind has the kind decide. The error says what is wrong with what it decides.
+// decideByKind calls the Status function of the kind and checks the result.
 func decideByKind(k kind.Kind, owner kind.Object, seen kind.Observation) (Decision, error) {
 	decided, err := registry.Decide(&k, owner, seen)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-func TestStatusesSayTheSame(t *testing.T) {
+func TestEqualStatusesNeedNoWrite(t *testing.T) {
 	instant := metav1.NewTime(time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC))
 	elsewhere := metav1.NewTime(instant.In(time.FixedZone("", 3600)))
 	ready := metav1.Condition{Type: condition.Ready, Reason: "A", LastTransitionTime: instant}
@@ -52,7 +52,7 @@ func TestStatusesSayTheSame(t *testing.T) {
 	}
 }
 
-func TestStatusIsAnObject(t *testing.T) {
+func TestContentRefusesOtherThanObjects(t *testing.T) {
 	for _, decided := range []any{nil, "text", []string{"a"}, func() {}, (*kind.Status)(nil)} {
 		if c, err := status.Content(decided); err == nil {
 			t.Errorf("%T is %v", decided, c)

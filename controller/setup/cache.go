@@ -8,15 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// byOwner is the index of rendered objects by what they were rendered from.
+// byOwner is the index of rendered objects by source object.
 const byOwner = "owner"
 
-// transform returns what trims a rendered object before it is cached, as the controller of the
-// kind says whose label it carries. Of one that carries none its name remains.
+// transform trims rendered objects before they are cached, as the controller of their kind does.
+// The label of the object names the kind. Only the name remains of an object without such a label.
 func transform(scheme *runtime.Scheme, controllers []Controller) toolscache.TransformFunc {
 	return func(o any) (any, error) {
 		object, ok := o.(client.Object)
-		if !ok { // it tells of a deletion that was missed
+		if !ok { // a tombstone of a missed deletion
 			return o, nil
 		}
 		gvk, err := apiutil.GVKForObject(object, scheme)
@@ -32,9 +32,9 @@ func transform(scheme *runtime.Scheme, controllers []Controller) toolscache.Tran
 	}
 }
 
-// Trimmed returns what the controller sees of a rendered object of a type, which it may change; nil
-// where the object does not carry the label of its kind, or its status does not depend on such
-// objects.
+// Trimmed returns the part of a rendered object that the controller uses. It may change the object.
+// It returns nil if the object lacks the label of the kind, or the status does not depend on its
+// type.
 func (c Controller) Trimmed(object client.Object, gvk schema.GroupVersionKind) client.Object {
 	child := c.Kind.Observes(gvk.GroupKind())
 	switch {
@@ -46,7 +46,7 @@ func (c Controller) Trimmed(object client.Object, gvk schema.GroupVersionKind) c
 	return trim(object, gvk, c.Kind.Label())
 }
 
-// ownersOf returns what indexes an object by each label of a kind that it carries.
+// ownersOf returns an index function: an object is indexed by each label of a kind that it carries.
 func ownersOf(controllers []Controller) client.IndexerFunc {
 	return func(object client.Object) (owners []string) {
 		for _, c := range controllers {

@@ -19,7 +19,7 @@ const (
 	narrowEnough = 20 * time.Millisecond
 	// clockDrift bounds how fast two clocks drift apart: by a second in so many.
 	clockDrift = 5000
-	// wrongClock is the offset of the machine's clock from which on the log reports it.
+	// wrongClock is the least offset of the machine's clock that the log reports.
 	wrongClock = 2 * time.Second
 )
 
@@ -30,10 +30,9 @@ var clockOffset = prometheus.NewGauge(prometheus.GaugeOpts{
 
 func init() { metrics.Registry.MustRegister(clockOffset) }
 
-// Clock tells the time of the API server. Each answer of the API server has the second in which it
-// was sent. A Clock keeps the bounds that all answers leave for the server's time, and counts on from
-// there by elapsed time. The clock of the machine has no part in it. A Clock implements
-// clock.PassiveClock.
+// Clock tells the time of the API server. Each answer of the API server is dated to the second. A
+// Clock keeps the bounds that all answers leave for the server's time, and counts on from there by
+// elapsed time. It ignores the clock of the machine. A Clock implements clock.PassiveClock.
 type Clock struct {
 	// Elapsed returns the time since a fixed instant. Nil for the time since its first call.
 	Elapsed func() time.Duration
@@ -105,13 +104,13 @@ func (c *Clock) Watch(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return RoundTripper(func(request *http.Request) (*http.Response, error) {
-			sent := c.read()
+			sent := c.timestamp()
 			response, err := next.RoundTrip(request)
 			if err != nil {
 				return nil, err
 			}
 			if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-				c.Observe(date, sent, c.read())
+				c.Observe(date, sent, c.timestamp())
 			}
 			return response, nil
 		})
@@ -119,7 +118,8 @@ func (c *Clock) Watch(config *rest.Config) *rest.Config {
 	return config
 }
 
-func (c *Clock) read() time.Duration {
+// timestamp returns the elapsed time.
+func (c *Clock) timestamp() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.elapsed()
@@ -144,15 +144,15 @@ func (c *Clock) Run(ctx context.Context, probe func(context.Context) error) erro
 		if isNarrow {
 			continue
 		}
-		sent := c.read()
+		sent := c.timestamp()
 		if err := probe(ctx); err != nil {
 			ctrl.Log.WithName("clock").V(1).Info("The API server does not tell the time", "error", err.Error())
 		}
-		roundTrip = c.read() - sent
+		roundTrip = c.timestamp() - sent
 	}
 }
 
-// nextSecond returns how long until the next second probably begins at the API server, and the
+// nextSecond returns the probable time left of the current second at the API server, and the
 // distance of the bounds.
 func (c *Clock) nextSecond() (wait, width time.Duration) {
 	c.mu.Lock()
@@ -182,7 +182,7 @@ func (c *Clock) report(wasWrong bool) (isWrong bool) {
 	return isWrong
 }
 
-// offset returns how far an instant of the machine's clock is ahead of both bounds, or behind both.
+// offset returns the distance of a local instant from the bounds: positive if the machine is ahead.
 func (c *Clock) offset(local time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

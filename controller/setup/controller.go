@@ -1,5 +1,4 @@
-// Package setup is how a controller comes into a manager: what it says of itself, and
-// the cache that it is given.
+// Package setup adds controllers to a manager: their description, their cache and their queue.
 package setup
 
 import (
@@ -15,38 +14,36 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Controller is the controller of a kind that people write. Package observe makes one for
-// a kind whose status is all that there is to do.
+// Controller is the controller of a kind. Package observe makes one for a kind that needs only its
+// status written.
 type Controller struct {
 	Kind kind.Kind
 
-	// Trim returns what is cached of an object that was rendered from the kind, which it
-	// may change: at the least the label of the kind. Nil for what kind.Observation says.
+	// Trim returns the cached form of a rendered object of the kind, which it may change. The form
+	// keeps at least the label of the kind. If nil, kind.Observation describes the form.
 	Trim func(client.Object) client.Object
 
-	// TrimOwn takes from an object of the kind, which is of its Go type, what its
-	// controller does not use. Nil for nothing.
+	// TrimOwn removes unused fields from an object of the kind's Go type. Optional.
 	TrimOwn func(client.Object)
 
-	// ConditionTypes are the condition types that the controller owns. It removes those that others
-	// write.
+	// ConditionTypes are the condition types that the controller owns. It removes such conditions
+	// if others wrote them.
 	ConditionTypes []string
 
-	// Setup adds the controller to a manager. What is rendered from the kind it reads
-	// from rendered alone: the manager's cache has no other objects of such types, and no more
-	// of these than is trimmed.
+	// Setup adds the controller to a manager. The controller reads rendered objects of its kind
+	// only from rendered: the manager's cache has no other objects of these types, and each is
+	// trimmed.
 	Setup func(ctx context.Context, mgr ctrl.Manager, rendered Rendered, options Options) error
 }
 
-// Options are what all controllers are told.
+// Options are the options of all controllers.
 type Options struct {
-	// Namespaces are those to watch; none for all.
+	// Namespaces are the watched namespaces; empty for all.
 	Namespaces []string
-	// Grace is for how long what was rendered from a spec may be missing before its
-	// object is stalled.
+	// Grace is how long a rendered object may be missing before its source object is stalled.
 	Grace time.Duration
-	// IsFresh reports whether the lease of the leader, which this replica is, has not run
-	// out since it was last renewed.
+	// IsFresh reports whether the lease of this replica, the leader, is still valid since its last
+	// renewal.
 	IsFresh func() bool
 	// Clock is the API server's.
 	Clock *Clock
@@ -61,11 +58,11 @@ func (o Options) Controller() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: shares * o.Concurrency, NewQueue: newFairQueue(o.Concurrency)}
 }
 
-// RequestTimeout is how long a request of a controller may take. The API server learns it, too: it
-// drops a request that a webhook holds up for longer.
+// RequestTimeout is how long a request of a controller may take. The API server learns it too, and
+// drops a request that a webhook delays for longer.
 const RequestTimeout = 5 * time.Second
 
-// AddTo adds controllers to a manager whose cache is one of NewCache.
+// AddTo adds controllers to a manager whose cache NewCache constructed.
 func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) error {
 	return mgr.Add(&starter{mgr: mgr, options: options, controllers: controllers, indexed: sets.New[schema.GroupVersionKind]()})
 }

@@ -19,20 +19,20 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// leftOut takes the place of an object in the cache that is not served.
+// leftOut replaces an object in the cache that the controller does not serve.
 type leftOut struct {
 	metav1.PartialObjectMetadata
 	kind            schema.GroupVersionKind
 	reason, message string
 }
 
-// The reasons for which an object is not served.
+// The reasons not to serve an object.
 const (
 	undecodable = "Undecodable"
 	tooLarge    = "TooLarge"
 )
 
-// leftOut returns the object of a key if it is left out, else nil.
+// leftOut returns the cached leftOut of a key, or nil if the object is served.
 func (o *objects) leftOut(kind schema.GroupVersionKind, key client.ObjectKey) *leftOut {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,8 +45,8 @@ func (o *objects) leftOut(kind schema.GroupVersionKind, key client.ObjectKey) *l
 	return nil
 }
 
-// Served returns a reconciler that serves the objects of the kind by next, and marks the status of an
-// object that is left out: its last status may be Ready.
+// Served returns a reconciler that passes served objects to next. It marks the status of an object
+// that is left out, since its last status may be Ready.
 func (r Rendered) Served(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		left := r.Cache.(*objects).leftOut(r.kind.GVK(), request.NamespacedName)
@@ -61,8 +61,8 @@ func (r Rendered) Served(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// mark writes the conditions of an object that is left out, and leaves the rest of its status: a
-// record in it must not be lost.
+// mark writes the conditions of an object that is left out. It keeps all other fields of the
+// status: a recorded start must not be lost.
 func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(left.kind)
@@ -72,7 +72,7 @@ func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	last := decodable(object)
 	conditions := condition.New(last.Conditions, object.GetGeneration(), r.clock.Now())
 	conditions.Stalled(left.reason, "The controller does not serve this object: "+left.message)
-	foreign := slices.DeleteFunc(slices.Clone(last.Conditions), func(c metav1.Condition) bool { return slices.Contains(r.owned, c.Type) })
+	foreign := slices.DeleteFunc(slices.Clone(last.Conditions), func(c metav1.Condition) bool { return slices.Contains(r.conditionTypes, c.Type) })
 	next := kind.Status{ObservedGeneration: object.GetGeneration(), Conditions: condition.SortByType(append(foreign, conditions.Sorted()...))}
 	if next.ObservedGeneration == last.ObservedGeneration && status.Equal(next.Conditions, last.Conditions) {
 		return nil
@@ -85,7 +85,7 @@ func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	return err
 }
 
-// decodable returns the status of an object as far as it can be decoded.
+// decodable returns the part of an object's status that can be decoded.
 func decodable(object *unstructured.Unstructured) (decoded kind.Status) {
 	decoded.ObservedGeneration, _, _ = unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")

@@ -28,30 +28,30 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// objects is a cache of the objects that people write, and of what is rendered from them. No Go
-// client decodes a list of which it cannot decode one object: what people write is read as plain
-// JSON and decoded one by one, so that such an object is left out and the others are served.
+// objects is a cache of source objects and rendered objects. A Go client decodes a list entirely or
+// not at all. This cache reads source objects as plain JSON and decodes each by itself, so that one
+// undecodable object is left out and all others are served.
 type objects struct {
 	cache.Cache
 	scheme *runtime.Scheme
 
 	mu sync.Mutex
-	// informers are those of each kind that people write, one for each namespace that is watched.
+	// informers are the informers of each kind of source objects, one per watched namespace.
 	informers map[schema.GroupVersionKind][]toolscache.SharedIndexInformer
 }
 
-// largestObject is how many bytes of JSON the cache takes of one object, trimmed.
+// largestObject limits the JSON of a trimmed object in the cache, in bytes.
 const largestObject = 128 << 10
 
-// NewCache returns what creates the cache of a manager. Of types that nobody writes it has only
-// what is rendered.
+// NewCache returns the cache constructor for a manager. It caches all source objects, and of other
+// types only rendered objects.
 func NewCache(controllers []Controller) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (_ cache.Cache, err error) {
 		o := &objects{scheme: options.Scheme, informers: map[schema.GroupVersionKind][]toolscache.SharedIndexInformer{}}
 		options.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy})
 		options.DefaultTransform = transform(options.Scheme, controllers)
 		options.ByObject = map[client.Object]cache.ByObject{}
-		// Of a kind the mapper is asked at once, and the cluster may not know the kind yet.
+		// The cache asks the mapper for a kind at once, and the cluster may not know the kind yet.
 		known := meta.NewDefaultRESTMapper(nil)
 		options.Mapper = meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, options.Mapper}}
 		for _, c := range controllers {
@@ -66,7 +66,7 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 	}
 }
 
-// newInformer returns a new informer, and keeps that of a kind.
+// newInformer returns a new informer, and records it if it is for source objects.
 func (o *objects) newInformer(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	informer := toolscache.NewSharedIndexInformer(source, object, resync, indexers)
 	o.mu.Lock()
@@ -84,7 +84,7 @@ func (o *objects) Get(ctx context.Context, key client.ObjectKey, object client.O
 	if !ok {
 		return o.Cache.Get(ctx, key, object, options...)
 	}
-	informers, err := o.filled(ctx, gvk)
+	informers, err := o.syncedInformers(ctx, gvk)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,8 @@ func (o *objects) Get(ctx context.Context, key client.ObjectKey, object client.O
 	return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 }
 
-// List implements client.Reader. Of a kind it lists all objects, which must not be changed.
+// List implements client.Reader. For a kind of source objects it ignores the options and lists all.
+// Callers must not change them.
 func (o *objects) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	gvk, ok := o.kindOf(list)
 	if !ok {
@@ -117,7 +118,7 @@ func (o *objects) GetInformer(ctx context.Context, object client.Object, options
 	return o.Cache.GetInformer(ctx, object, options...)
 }
 
-// kindOf returns the kind of an object or a list of the Go type of a kind that people write.
+// kindOf returns the kind of a source object or of a list of source objects.
 func (o *objects) kindOf(object runtime.Object) (_ schema.GroupVersionKind, ok bool) {
 	gvk, err := apiutil.GVKForObject(object, o.scheme)
 	if err != nil {
@@ -132,8 +133,8 @@ func (o *objects) kindOf(object runtime.Object) (_ schema.GroupVersionKind, ok b
 	return gvk, ok
 }
 
-// filled returns the informers of a kind once they have all objects.
-func (o *objects) filled(ctx context.Context, gvk schema.GroupVersionKind) ([]toolscache.SharedIndexInformer, error) {
+// syncedInformers returns the informers of a kind once they have all objects.
+func (o *objects) syncedInformers(ctx context.Context, gvk schema.GroupVersionKind) ([]toolscache.SharedIndexInformer, error) {
 	if _, err := o.Cache.GetInformer(ctx, untyped(gvk)); err != nil {
 		return nil, err
 	}
@@ -142,9 +143,9 @@ func (o *objects) filled(ctx context.Context, gvk schema.GroupVersionKind) ([]to
 	return o.informers[gvk], nil
 }
 
-// all returns the objects of a kind, and those that are left out.
+// all returns the served objects of a kind, and the objects that are left out.
 func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []runtime.Object, left []*leftOut, err error) {
-	informers, err := o.filled(ctx, gvk)
+	informers, err := o.syncedInformers(ctx, gvk)
 	for _, informer := range informers {
 		for _, cached := range informer.GetIndexer().List() {
 			if l, ok := cached.(*leftOut); ok {
@@ -157,10 +158,10 @@ func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []r
 	return all, left, err
 }
 
-// transform returns what is cached of an object of the controller's kind.
+// transform returns the cached form of an object of the controller's kind.
 func (c Controller) transform(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
-	if !ok { // it is transformed already, or tells of a deletion that was missed
+	if !ok { // already transformed, or a tombstone of a missed deletion
 		return object, nil
 	}
 	trimmed, reason, err := c.trimOwn(u)
@@ -174,7 +175,8 @@ func (c Controller) transform(object any) (any, error) {
 	return left, nil
 }
 
-// trimOwn returns what is used of an object of the controller's kind, or why it is left out.
+// trimOwn decodes an object of the controller's kind and removes its unused fields. The error and
+// its reason explain an object that is left out.
 func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object, reason string, err error) {
 	trimmed = c.Kind.New()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, trimmed); err != nil {

@@ -8,18 +8,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// shares is how many namespaces may use all of their share of the workers at one time.
+// shares is how many namespaces may use their whole share of the workers at a time.
 const shares = 25
 
-// fairQueue hands out at most share requests of a namespace at a time. So a namespace whose requests
-// hang, as those of a webhook do, leaves the other workers to other namespaces.
+// fairQueue hands out at most share requests of a namespace at a time. If the requests of a
+// namespace hang, for example at a webhook, other namespaces keep the other workers.
 type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	share int
 
 	mu      sync.Mutex
-	busy    map[string]int              // how many requests of a namespace are handed out
-	waiting map[string][]waitingRequest // requests of a namespace that has its share, by priority
+	busy    map[string]int              // number of requests handed out, by namespace
+	waiting map[string][]waitingRequest // requests of namespaces that use their whole share
 }
 
 type waitingRequest struct {
@@ -65,8 +65,8 @@ func (q *fairQueue) admit(r waitingRequest) bool {
 	return true
 }
 
-// Done implements workqueue.TypedInterface. The most urgent request that waits for a share goes back
-// into the queue.
+// Done implements workqueue.TypedInterface. The most urgent request that waits for a share returns
+// to the queue.
 func (q *fairQueue) Done(request reconcile.Request) {
 	q.PriorityQueue.Done(request)
 	if next, ok := q.release(request.Namespace); ok {

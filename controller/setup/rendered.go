@@ -15,28 +15,25 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Rendered is what was rendered from the objects of one kind.
+// Rendered reads the rendered objects of one kind.
 type Rendered struct {
-	// Cache holds what was rendered from any kind, each object as the controller of its
-	// kind has it trimmed.
+	// Cache holds the rendered objects of all kinds, each trimmed by the controller of its kind.
 	Cache cache.Cache
 
-	kind   kind.Kind
-	client client.Client
-	live   client.Reader
-	clock  *Clock
-	owned  []string // condition types
+	kind           kind.Kind
+	client         client.Client
+	live           client.Reader
+	clock          *Clock
+	conditionTypes []string // of the controller
 }
 
-// List lists the objects of a type that were rendered from an object of the kind. They must
-// not be changed.
+// List lists the rendered objects of a type and a source object. Callers must not change them.
 func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey) error {
 	return r.Cache.List(ctx, list, client.InNamespace(from.Namespace),
 		client.MatchingFields{byOwner: owner(r.kind.Label(), from.Name)}, client.UnsafeDisableDeepCopy)
 }
 
-// Events returns a source that, some time after each event of an object of a type, requests
-// what the object was rendered from.
+// Events returns a source that requests the source object of each changed object, after a delay.
 func (r Rendered) Events(object client.Object, delay Delay) source.Source {
 	from := func(object client.Object) client.ObjectKey {
 		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.kind.Label()]}
@@ -44,13 +41,13 @@ func (r Rendered) Events(object client.Object, delay Delay) source.Source {
 	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)))
 }
 
-// Delay returns how long after an event of an object to request the one of a key.
+// Delay returns the delay from an event of an object to the request of a key.
 type Delay func(ctx context.Context, object client.Object, key client.ObjectKey) time.Duration
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// After returns a handler that, some time after each event of an object, requests the one of the
-// key that it has, if that has a name.
+// After returns a handler that requests the key of each changed object, after a delay. It ignores
+// an object whose key has no name.
 func After(key func(client.Object) client.ObjectKey, delay Delay) handler.Funcs {
 	request := func(ctx context.Context, object client.Object, q queue) {
 		if key := key(object); key.Name != "" {

@@ -15,9 +15,9 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// starter adds each controller to a manager once all that it reads can be read. A
-// CustomResourceDefinition or a right that one kind lacks holds up no other: what one
-// controller waits for is not in the caches, which are waited for as a whole.
+// starter adds each controller to a manager once all types that it reads can be listed. A kind
+// without its CustomResourceDefinition or RBAC rights does not delay the other kinds: its types are
+// not in the cache, and the manager waits for the cache as a whole.
 type starter struct {
 	mgr     ctrl.Manager
 	options Options
@@ -27,25 +27,25 @@ type starter struct {
 }
 
 const (
-	// retryStart is how long after a controller could not start it is tried again.
+	// retryStart is the interval between attempts to start a controller.
 	retryStart = 5 * time.Second
-	// readTimeout is for how long one type is tried: another kind may be able to start.
+	// readTimeout limits the check of one type, since other kinds may be ready to start.
 	readTimeout = 5 * time.Second
 )
 
-// NeedLeaderElection has a replica that stands by read what there is already.
+// NeedLeaderElection returns false: a standby replica fills its caches in advance.
 func (s *starter) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (s *starter) Start(ctx context.Context) error {
-	waiting, said := s.controllers, map[string]string{}
+	waiting, reported := s.controllers, map[string]string{}
 	err := wait.PollUntilContextCancel(ctx, retryStart, true, func(ctx context.Context) (bool, error) {
 		var still []Controller
 		for _, c := range waiting {
 			if err := s.checkReadable(ctx, c.Kind); err != nil {
 				still = append(still, c)
-				if name := c.Kind.GVK().Kind; said[name] != err.Error() {
-					said[name] = err.Error()
+				if name := c.Kind.GVK().Kind; reported[name] != err.Error() {
+					reported[name] = err.Error()
 					s.mgr.GetLogger().Info("The controller of "+name+" waits until it can read what it needs", "error", err.Error())
 				}
 				continue
@@ -63,8 +63,8 @@ func (s *starter) Start(ctx context.Context) error {
 	return nil
 }
 
-// checkReadable returns why the objects of a kind, or of a type that its status depends on, cannot
-// be listed.
+// checkReadable returns an error if the objects of a kind, or of a type that its status depends on,
+// cannot be listed.
 func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
 	namespaces := s.options.Namespaces
 	if len(namespaces) == 0 {
@@ -83,7 +83,7 @@ func (s *starter) checkReadable(ctx context.Context, k kind.Kind) error {
 func (s *starter) checkList(ctx context.Context, gvk schema.GroupVersionKind, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	list := &metav1.PartialObjectMetadataList{} // whatever else the objects are
+	list := &metav1.PartialObjectMetadataList{} // works for objects of any type
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	return s.mgr.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1))
 }
@@ -103,6 +103,6 @@ func (s *starter) start(ctx context.Context, c Controller) error {
 	if err := s.mgr.Add(c.leftOutGauge(cached.(*objects))); err != nil {
 		return err
 	}
-	rendered := Rendered{Cache: cached, kind: c.Kind, client: s.mgr.GetClient(), live: s.options.Live, clock: s.options.Clock, owned: c.ConditionTypes}
+	rendered := Rendered{Cache: cached, kind: c.Kind, client: s.mgr.GetClient(), live: s.options.Live, clock: s.options.Clock, conditionTypes: c.ConditionTypes}
 	return c.Setup(ctx, s.mgr, rendered, s.options)
 }

@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// trim returns what kind.Observation says of an object that carries the label of a kind.
+// trim returns the fields of an object that kind.Observation describes.
 func trim(object client.Object, gvk schema.GroupVersionKind, label string) client.Object {
 	meta := trimMeta(object, label)
 	if u, ok := object.(*unstructured.Unstructured); ok {
@@ -38,7 +38,7 @@ func trim(object client.Object, gvk schema.GroupVersionKind, label string) clien
 	return trimmed
 }
 
-// nameOnly returns an object without all but what an event of it tells.
+// nameOnly returns an object with only its name and version, as events need them.
 func nameOnly(object client.Object, gvk schema.GroupVersionKind) client.Object {
 	bare := NewObject(gvk)
 	bare.SetNamespace(object.GetNamespace())
@@ -48,8 +48,7 @@ func nameOnly(object client.Object, gvk schema.GroupVersionKind) client.Object {
 	return bare
 }
 
-// Identity returns the metadata that tells which version of which object this is, and whether it is
-// being deleted.
+// Identity returns the metadata that identifies an object, its version, and its deletion.
 func Identity(m metav1.Object) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace:         m.GetNamespace(),
@@ -77,10 +76,10 @@ func trimMeta(m metav1.Object, label string) metav1.ObjectMeta {
 	return trimmed
 }
 
-// isController is one for all objects.
+// isController is shared by all objects, to save memory.
 var isController = ptr.To(true)
 
-// trimPodStatus keeps of the status of a Pod what kstatus reads and what says why it is
+// trimPodStatus keeps the fields of a Pod's status that kstatus reads, and the reasons why it is
 // not ready. There may be thousands of Pods.
 func trimPodStatus(status *corev1.PodStatus) corev1.PodStatus {
 	trimmed := corev1.PodStatus{
@@ -103,7 +102,7 @@ func trimPodStatus(status *corev1.PodStatus) corev1.PodStatus {
 
 func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind, meta metav1.ObjectMeta) client.Object {
 	content := map[string]any{}
-	if metadata, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta); err == nil { // it is plain data
+	if metadata, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta); err == nil { // metadata always converts
 		content["metadata"] = metadata
 	}
 	if spec, ok := u.Object["spec"].(map[string]any); ok {
@@ -125,13 +124,13 @@ func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind,
 	return trimmed
 }
 
-// copyScalars copies the fields of a spec that are neither lists nor mappings in JSON, and
-// what else kstatus reads.
+// copyScalars copies the fields of a spec that are neither lists nor mappings in JSON, and the
+// update strategy, which kstatus reads too.
 func copyScalars(to, from reflect.Value) {
 	for i := range from.NumField() {
 		field := from.Field(i)
 		switch {
-		case field.Kind() == reflect.String: // as a rule one of a few words
+		case field.Kind() == reflect.String: // usually one of few values
 			to.Field(i).SetString(intern(field.String()))
 		case isScalar(field.Type()) || field.Type() == updateStrategy:
 			to.Field(i).Set(field)
@@ -144,9 +143,8 @@ var (
 	marshaler      = reflect.TypeFor[json.Marshaler]()
 )
 
-// isScalar reports whether a type of a field is neither a list nor a mapping in JSON. The
-// types of Kubernetes that write their JSON themselves, like quantities and times, are
-// neither.
+// isScalar reports whether values of a type are neither lists nor mappings in JSON. Types with
+// their own MarshalJSON, like quantities and times, are neither.
 func isScalar(t reflect.Type) bool {
 	if reflect.PointerTo(t).Implements(marshaler) {
 		return true
@@ -161,5 +159,5 @@ func isScalar(t reflect.Type) bool {
 	}
 }
 
-// intern returns a text that takes memory once, however many objects have it.
+// intern returns a shared copy of a text, since many objects have the same.
 func intern[T ~string](text T) T { return unique.Make(text).Value() }

@@ -23,7 +23,7 @@ import (
 
 var created = metav1.NewTime(time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC))
 
-// full is metadata with more than is cached, and trimmed what is.
+// full returns complete metadata, and trimmed its cached form.
 func full(labels map[string]string) metav1.ObjectMeta {
 	all := map[string]string{"other": "label", kind.ManagedByLabel: kind.ManagedBy}
 	for key, value := range labels {
@@ -50,7 +50,7 @@ func trimmed(labels map[string]string) metav1.ObjectMeta {
 
 func fleetLabel() map[string]string { return map[string]string{testkind.Label: "s"} }
 
-func TestTrim(t *testing.T) {
+func TestTrimKeepsObservedFields(t *testing.T) {
 	running := corev1.ContainerStatus{Name: "runs", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	waiting := corev1.ContainerStatus{Name: "waits", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
 	again := corev1.ContainerStatus{Name: "again", Ready: true, RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: created}}}
@@ -127,7 +127,7 @@ func TestTrim(t *testing.T) {
 	} {
 		gvk := test.want.GetObjectKind().GroupVersionKind()
 		c := Controller{Kind: observing(testkind.Label, kind.Child{GVK: gvk})}
-		for range 2 { // client-go may trim again what was trimmed
+		for range 2 { // client-go may trim a trimmed object again
 			got, err := transform(clientgoscheme.Scheme, []Controller{c})(test.object)
 			if err != nil || !equality.Semantic.DeepEqual(got, test.want) {
 				t.Fatalf("%s: %v: is\n%+v, want\n%+v", name, err, got, test.want)
@@ -145,9 +145,9 @@ func observing(label string, child kind.Child) kind.Kind {
 	return kind.Define(d)
 }
 
-// An object is trimmed by the controller of the kind whose label it carries, and by none
-// that does not observe it.
-func TestTransformAsksTheKind(t *testing.T) {
+// The controller of the kind trims an object that carries the kind's label, unless it does not
+// observe the type.
+func TestControllerOfLabelTrims(t *testing.T) {
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	named := func(name string) func(client.Object) client.Object {
 		return func(client.Object) client.Object { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}} }

@@ -9,7 +9,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// ObservedTypes returns the types of objects that the status of a kind depends on.
+// ObservedTypes returns the child types that the status of a kind depends on.
 func ObservedTypes(k kind.Kind) (types []schema.GroupVersionKind) {
 	for _, child := range k.Children() {
 		if !child.Unobserved {
@@ -19,8 +19,8 @@ func ObservedTypes(k kind.Kind) (types []schema.GroupVersionKind) {
 	return types
 }
 
-// NewObject returns an empty object of a type: as the Go client of Kubernetes has it,
-// which takes less memory to watch, or else unstructured.
+// NewObject returns an empty object: of its Go type if client-go has one, which takes less
+// memory to watch, otherwise unstructured.
 func NewObject(gvk schema.GroupVersionKind) client.Object {
 	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {
 		return known.(client.Object)
@@ -34,7 +34,7 @@ func untyped(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return object
 }
 
-// NewList returns an empty list of objects such as NewObject returns.
+// NewList returns an empty list of NewObject's type.
 func NewList(gvk schema.GroupVersionKind) client.ObjectList {
 	gvk.Kind += "List"
 	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {

@@ -38,10 +38,10 @@ func Content(status any) (map[string]any, error) {
 	return content, nil
 }
 
-// Apply makes content the status of an object, and returns the object that the API server stored. It
-// is a conflict unless the server holds the given version of the object. Foreign conditions that
-// content lacks become False by a first write and go by a second: server-side apply removes nothing
-// that another field manager owns.
+// Apply writes content as the status of an object, and returns the stored object. It is a conflict
+// unless the server holds the given version. Server-side apply cannot remove foreign conditions,
+// since another field manager owns them. If content lacks such a condition, a first write makes it
+// False, and a second removes it.
 func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, content map[string]any) (*unstructured.Unstructured, error) {
 	foreign := foreignTypes(object, content)
 	stored := reference(gvk, object)
@@ -58,8 +58,8 @@ func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, ob
 	return Merge(ctx, c, gvk, stored, map[string]any{"conditions": conditions})
 }
 
-// Merge merges fields into the status of an object, and returns the object that the API server
-// stored. It is a conflict unless the server holds the given version of the object.
+// Merge merges fields into the status of an object, and returns the stored object. It is a conflict
+// unless the server holds the given version.
 func Merge(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, fields map[string]any) (*unstructured.Unstructured, error) {
 	stored := reference(gvk, object)
 	stored.Object["status"] = fields
@@ -81,7 +81,7 @@ func reference(gvk schema.GroupVersionKind, object metav1.Object) *unstructured.
 	return u
 }
 
-// IsOutdated reports whether a write failed because the server holds something newer than the cache.
+// IsOutdated reports whether a write failed because the server holds a newer object than the cache.
 // The event of the newer object is on its way. Admission may answer with the same codes.
 func IsOutdated(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)

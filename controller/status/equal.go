@@ -8,8 +8,8 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// Equal reports whether two statuses of one kind say the same. Their conditions may be
-// in whatever order: the API server keeps that in which they were first written.
+// Equal reports whether two statuses of one kind are equal. The order of conditions does not
+// matter: the API server keeps the order of the first write.
 func Equal[S any](a, b S) bool {
 	return statusEquality.DeepEqual(a, b)
 }
@@ -21,7 +21,7 @@ func newStatusEquality() conversion.Equalities {
 	err := equalities.AddFunc(func(a, b []metav1.Condition) bool {
 		return equality.Semantic.DeepEqual(condition.SortByType(a), condition.SortByType(b))
 	})
-	if err != nil { // the function is one that compares two values of a type
+	if err != nil { // impossible: the function compares two values of one type
 		panic(err)
 	}
 	return equalities

@@ -9,7 +9,7 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-func TestEqual(t *testing.T) {
+func TestEqualIgnoresOrderOfConditions(t *testing.T) {
 	type status struct {
 		Conditions []metav1.Condition
 		Names      []string

@@ -10,8 +10,8 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// RecordReady records an event that says what the condition Ready of an object says:
-// a warning where the object is stalled.
+// RecordReady records the condition Ready of an object as an event, as a warning if the object is
+// stalled.
 func RecordReady(recorder events.EventRecorder, object runtime.Object, conditions []metav1.Condition) {
 	eventType := corev1.EventTypeNormal
 	if meta.IsStatusConditionTrue(conditions, condition.Stalled) {

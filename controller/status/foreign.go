@@ -12,8 +12,8 @@ import (
 // foreignAnnotation lists the foreign conditions of an object in the cache.
 const foreignAnnotation = "gatehouse.example.com/foreign-conditions"
 
-// MarkForeign marks the conditions of an object in the cache that another field manager owns, of the
-// given types. Apply removes them.
+// MarkForeign marks conditions of the given types that another field manager owns, on an object in
+// the cache. Apply removes them.
 func MarkForeign(object metav1.Object, managers []metav1.ManagedFieldsEntry, types []string) {
 	annotations := maps.Clone(object.GetAnnotations())
 	delete(annotations, foreignAnnotation) // a person may have written it
@@ -51,8 +51,8 @@ func typeOf(condition any) string {
 	return conditionType
 }
 
-// withFalse returns content with conditions of more types, each False. The other fields are those of
-// its first condition.
+// withFalse returns content with added conditions of the given types, each False. Their other
+// fields are copied from its first condition.
 func withFalse(content map[string]any, types []string) map[string]any {
 	conditions, _ := content["conditions"].([]any)
 	if len(types) == 0 || len(conditions) == 0 {

@@ -12,17 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Gauge is a metric that counts objects by what their status says, from a cache and
-// whenever it is read.
+// Gauge is a metric that counts cached objects by status, each time it is collected.
 type Gauge struct {
 	// Desc describes the metric. It has one label.
 	Desc *prometheus.Desc
-	// Count returns how many objects there are by the value of the label.
+	// Count returns the number of objects for each value of the label.
 	Count func(context.Context) (map[string]int, error)
 }
 
-// StateGauge counts the objects of a kind in a cache by those of some states that they are in. The
-// list is an empty one of the kind; statesOf returns the states of an object.
+// StateGauge counts the objects of a kind in a cache by state. It ignores states beside the given
+// ones. The list is an empty list of the kind; statesOf returns the states of an object.
 func StateGauge(desc *prometheus.Desc, objects client.Reader, list client.ObjectList, statesOf func(runtime.Object) []string, states ...string) Gauge {
 	return Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
 		all := list.DeepCopyObject().(client.ObjectList)
@@ -44,8 +43,8 @@ func StateGauge(desc *prometheus.Desc, objects client.Reader, list client.Object
 	}}
 }
 
-// Start implements manager.Runnable. The metric is there for as long as the manager
-// leads, so that the sum over replicas is right.
+// Start implements manager.Runnable. Only the leader has the metric, so that the sum over replicas
+// is right.
 func (g Gauge) Start(ctx context.Context) error {
 	err := metrics.Registry.Register(g)
 	if errors.As(err, &prometheus.AlreadyRegisteredError{}) {

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Earliest returns the earlier of two times that are not zero, zero where both are.
+// Earliest returns the earlier of two times. It ignores a zero time.
 func Earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -14,12 +14,11 @@ func Earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// RequeueAt has an object reconciled when the time is wake, although nothing changes;
-// never, where wake is zero.
+// RequeueAt returns the result that reconciles an object again at wake; never if wake is zero.
 func RequeueAt(wake, now time.Time) reconcile.Result {
 	if wake.IsZero() {
 		return reconcile.Result{}
 	}
-	// A time that has passed is at once, and zero would be never.
+	// A past time means at once. Zero would mean never.
 	return reconcile.Result{RequeueAfter: max(wake.Sub(now), time.Nanosecond)}
 }

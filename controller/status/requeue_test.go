@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestRequeueAt(t *testing.T) {
+func TestRequeueAtPastTimeIsImmediate(t *testing.T) {
 	now := time.Now()
 	for wake, want := range map[time.Time]time.Duration{
 		{}:                    0,

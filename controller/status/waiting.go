@@ -2,14 +2,14 @@ package status
 
 import corev1 "k8s.io/api/core/v1"
 
-// The reasons for which a container waits that needs help from outside.
+// The reasons of waiting containers that need help from outside.
 const (
 	ImageNotPulled      = "ImageNotPulled"
 	ContainerNotCreated = "ContainerNotCreated"
 )
 
-// WaitingReason returns why a container needs help from outside; empty where it needs none. What
-// comes and goes while that is tried again has one name.
+// WaitingReason returns the reason of a container that needs help from outside, or nothing. It has
+// one reason for all that alternate during retries.
 func WaitingReason(container corev1.ContainerStatus) string {
 	if container.State.Waiting == nil {
 		return ""
