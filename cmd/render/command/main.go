@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
+	"time"
 	_ "time/tzdata" // for schedules with a time zone, on machines without a database
 
 	"github.com/spf13/cobra"
@@ -24,20 +26,27 @@ func Main(kinds ...kind.Kind) {
 }
 
 // tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
-// and keeps most of its memory to the end: the collector waits until the heap has grown fourfold. From
-// softLimit on it collects as often as needed, with at most half of the processor time.
-func tuneCollector(softLimit int64) {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(300)
-		debug.SetMemoryLimit(softLimit)
+// and keeps most of its memory to the end, so the collector waits until the heap has grown fourfold,
+// below a limit: leastLimit, or half more than the live heap if that is greater.
+func tuneCollector(leastLimit int64) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
 	}
+	debug.SetGCPercent(300)
+	debug.SetMemoryLimit(leastLimit)
+	go func() {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		for range time.Tick(50 * time.Millisecond) {
+			metrics.Read(live)
+			debug.SetMemoryLimit(max(leastLimit, int64(live[0].Value.Uint64())*3/2)) // #nosec G115 -- no heap is that large
+		}
+	}()
 }
 
 const (
-	// runMemory is the soft limit of one run, in bytes: enough for 8,000 objects, or 12 MB of
-	// CustomResourceDefinitions.
+	// runMemory is the least limit of one run, in bytes.
 	runMemory = 600 << 20
-	// watchMemory is the soft limit of --watch, which keeps results from one run to the next.
+	// watchMemory is the least limit of --watch, which keeps results from one run to the next.
 	watchMemory = 1 << 30
 )
 
