@@ -30,13 +30,13 @@ type Rendered struct {
 // List lists the rendered objects of a type and a source object. Callers must not change them.
 func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey) error {
 	return r.Cache.List(ctx, list, client.InNamespace(from.Namespace),
-		client.MatchingFields{byOwner: owner(r.kind.Label(), from.Name)}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{byOwner: owner(r.label, from.Name)}, client.UnsafeDisableDeepCopy)
 }
 
 // Events returns a source that requests the source object of each changed object, after a delay.
 func (r Rendered) Events(object client.Object, delay Delay) source.Source {
 	from := func(object client.Object) client.ObjectKey {
-		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.kind.Label()]}
+		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.label]}
 	}
 	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)))
 }
