@@ -21,6 +21,7 @@ type Rendered struct {
 	Cache cache.Cache
 
 	kind           kind.Kind
+	label          string // of the kind
 	client         client.Client
 	live           client.Reader
 	clock          *Clock
