@@ -113,7 +113,7 @@ func TestAtWritesOnceATransition(t *testing.T) {
 	}
 }
 
-func TestAtOutcomes(t *testing.T) {
+func TestAtReportsOutcomeOfPod(t *testing.T) {
 	for name, test := range map[string]struct {
 		status   func(*corev1.PodStatus)
 		reason   string
@@ -146,7 +146,7 @@ func TestAtOutcomes(t *testing.T) {
 	}
 }
 
-func TestAtProgress(t *testing.T) {
+func TestAtStatusFollowsPod(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	at := w.createAt("slow", -time.Minute)
@@ -167,7 +167,7 @@ func TestAtProgress(t *testing.T) {
 	w.awaitAt(at, running, ReasonImageNotPulled)
 }
 
-func TestAtStaleRendering(t *testing.T) {
+func TestAtWithStaleRenderingDoesNotStart(t *testing.T) {
 	w := newWorld(t)
 	w.options.Grace = 2 * time.Second
 	w.start()
@@ -215,7 +215,7 @@ func TestAtScheduleIsBroughtForwardAndPutOff(t *testing.T) {
 	w.checkGate(third, false)
 }
 
-func TestAtSuspended(t *testing.T) {
+func TestSuspendedAtDoesNotStart(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	suspend := func(at *cnatv1alpha1.At) { at.Spec.Suspend = true }
@@ -237,8 +237,8 @@ func TestAtSuspended(t *testing.T) {
 	w.checkGate(latePod, true)
 }
 
-// A Pod that goes away before it is due is replaced; while the At is suspended,
-// also after.
+// A new Pod replaces a Pod that is deleted before it is due. While the At is suspended, that holds
+// after the due time, too.
 func TestAtPodIsReplacedBeforeItStarts(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -271,7 +271,7 @@ func (w *world) awaitArmed(at *cnatv1alpha1.At, pod *corev1.Pod) {
 	})
 }
 
-func TestAtPodLost(t *testing.T) {
+func TestAtWithLostPodFails(t *testing.T) {
 	w := newWorld(t)
 	stop := w.start()
 	at := w.createAt("lost", 1500*time.Millisecond)
@@ -288,7 +288,7 @@ func TestAtPodLost(t *testing.T) {
 	w.checkGate(second, true)
 }
 
-// A Pod of which no start is on record did not start, whenever it goes away.
+// A Pod without a recorded start did not start, no matter when it is deleted.
 func TestAtPodIsReplacedWhileNoStartIsOnRecord(t *testing.T) {
 	w := newWorld(t)
 	stop := w.start()
@@ -306,8 +306,8 @@ func TestAtPodIsReplacedWhileNoStartIsOnRecord(t *testing.T) {
 	w.checkGate(second, false)
 }
 
-// An At that is deleted and created again adopts the Pod that runs.
-func TestAtRecreated(t *testing.T) {
+// An At that is deleted and created again adopts the running Pod.
+func TestRecreatedAtAdoptsRunningPod(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	at := w.createAt("again", -time.Minute)
@@ -323,8 +323,8 @@ func TestAtRecreated(t *testing.T) {
 	w.checkGate(spare, true)
 }
 
-// A spec that comes back does not run again.
-func TestAtReverted(t *testing.T) {
+// A reverted spec does not run again.
+func TestRevertedAtDoesNotRunAgain(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	at := w.createAt("revert", -time.Minute)
@@ -345,7 +345,7 @@ func TestAtReverted(t *testing.T) {
 	w.checkGate(second, true)
 }
 
-func TestAtTwoControllers(t *testing.T) {
+func TestTwoControllersOpenOnePodPerAt(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	w.start()
@@ -377,9 +377,8 @@ func TestAtTwoControllers(t *testing.T) {
 	}
 }
 
-// Who may not create Pods, but what makes them, cannot have the controller take one for
-// an At's.
-func TestAtOpensOnlyWhatWasRendered(t *testing.T) {
+// A user who may not create Pods, but ReplicaSets and the like, cannot pass a Pod off as an At's.
+func TestAtOpensOnlyRenderedPods(t *testing.T) {
 	w := newWorld(t)
 	at := w.createAt("posed", -time.Minute)
 	var posing []*corev1.Pod
@@ -413,8 +412,8 @@ func TestAtOpensOnlyWhatWasRendered(t *testing.T) {
 	}
 }
 
-// A refusal of the API server shows in the status, and ends when it ends.
-func TestAtOpenRefused(t *testing.T) {
+// The status reports a refusal of the API server for as long as it lasts.
+func TestAtReportsRefusal(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	at := w.createAt("refused", 3*time.Second)
@@ -427,8 +426,8 @@ func TestAtOpenRefused(t *testing.T) {
 	w.awaitAt(at, running, ReasonRunning)
 }
 
-// A quantity that no client can read would hide every At from every watch.
-func TestAtUnreadableQuantities(t *testing.T) {
+// A quantity that clients cannot decode would hide every At from every watch.
+func TestAtRefusesUndecodableQuantities(t *testing.T) {
 	w := newWorld(t)
 	for _, spec := range []string{
 		`"resources": {"limits": {"memory": "1E1.5"}}`,
@@ -444,9 +443,9 @@ func TestAtUnreadableQuantities(t *testing.T) {
 	}
 }
 
-// The Pod of an At that says itself what manages it said so, too, when it was rendered by an
-// earlier version, and no watch shows it: its command runs all the same.
-func TestPodThatSomethingElseManages(t *testing.T) {
+// An earlier version rendered an At's own managed-by label into its Pod, so that no watch shows the
+// Pod. Its command runs all the same.
+func TestPodWithAnotherManagerRuns(t *testing.T) {
 	w := newWorld(t)
 	yay := w.createAt("yay", 2*time.Second, func(at *cnatv1alpha1.At) {
 		at.Labels = map[string]string{kind.ManagedByLabel: "Helm"}

@@ -14,10 +14,9 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// What a test does with Ats and their Pods.
+// Helpers for Ats and their Pods.
 
-// createAt creates an At that is due so long from now, and returns it as the server has
-// defaulted it.
+// createAt creates an At that is due after a time, and returns it with the defaults of the server.
 func (w *world) createAt(name string, due time.Duration, change ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 	w.Helper()
 	at := &cnatv1alpha1.At{
@@ -31,7 +30,7 @@ func (w *world) createAt(name string, due time.Duration, change ...func(*cnatv1a
 	return at
 }
 
-// syncPod creates the Pod of an At, as a version of the renderer makes it.
+// syncPod creates the Pod of an At, as rendered by a version of the renderer.
 func (w *world) syncPod(at *cnatv1alpha1.At, version ...string) *corev1.Pod {
 	w.Helper()
 	rendered := w.sync(at, version...)
@@ -54,8 +53,8 @@ func (w *world) awaitAt(at *cnatv1alpha1.At, phase cnatv1alpha1.AtPhase, reason 
 	return current
 }
 
-// checkGate fails the test if the gate of a Pod that is to be closed is open, or if one that
-// is to be open stays closed: its start is on record a moment before.
+// checkGate fails the test if the gate of a Pod is not in the expected state. A gate opens a moment
+// after the recorded start, so checkGate waits for that.
 func (w *world) checkGate(pod *corev1.Pod, closed bool) {
 	w.Helper()
 	current := &corev1.Pod{}

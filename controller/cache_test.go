@@ -17,9 +17,9 @@ import (
 	"example.com/gatehouse/controller/setup"
 )
 
-// The cache of a controller holds what was rendered from its kind, and no more of it
-// than decisions are made from, whether it watches one namespace or all.
-func TestCacheHoldsWhatIsRendered(t *testing.T) {
+// The cache of a controller holds only the rendered objects of its kind, and of these only the
+// fields for decisions, in one watched namespace or all.
+func TestCacheHoldsOnlyRenderedObjects(t *testing.T) {
 	for name, allNamespaces := range map[string]bool{"one namespace": false, "all": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -43,7 +43,7 @@ func TestCacheHoldsWhatIsRendered(t *testing.T) {
 	}
 }
 
-// startCache starts the cache of what is rendered for one controller alone.
+// startCache starts the cache of rendered objects for one controller.
 func (w *world) startCache(c setup.Controller, namespaces map[string]cache.Config) client.Reader {
 	w.Helper()
 	scheme, err := controller.Scheme([]setup.Controller{c})

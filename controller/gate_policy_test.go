@@ -16,8 +16,8 @@ import (
 	"example.com/gatehouse/test/expanded"
 )
 
-// Nobody but the controller takes the gate off the Pod of an At, makes such a Pod without
-// it, or changes what waits behind it, whatever the rights: here an administrator tries.
+// Only the controller may remove the gate of an At's Pod. Even an administrator cannot, nor create
+// such a Pod without the gate, nor change a gated Pod.
 func TestPolicyKeepsTheGate(t *testing.T) {
 	w := newWorld(t)
 	owner := w.createAt("kept", 1e12)
@@ -58,10 +58,10 @@ func TestPolicyKeepsTheGate(t *testing.T) {
 	w.must(w.jsonPatch(w, pod, `{"op":"remove","path":"/spec/schedulingGates/1"}`))
 	w.openGate(pod)
 	w.writePodStatus(pod, func(s *corev1.PodStatus) { s.Phase = corev1.PodRunning })
-	w.must(w.jsonPatch(w, pod, image)) // it runs
+	w.must(w.jsonPatch(w, pod, image)) // after the Pod has started
 }
 
-// The gates of other Pods are nobody's, and no Pod becomes that of an At later.
+// Gates of other Pods are free to change, and no Pod becomes an At's later.
 func TestPolicyLeavesOtherPodsAlone(t *testing.T) {
 	w := newWorld(t)
 	pod := w.createGatedTwice(w.createAt("kept", 1e12))
@@ -70,7 +70,7 @@ func TestPolicyLeavesOtherPodsAlone(t *testing.T) {
 	w.deniedByGatePolicy("label", w.jsonPatch(w, pod, `{"op":"add","path":"/metadata/labels/cnat.programming-kubernetes.info~1at","value":"kept"}`))
 }
 
-// The controller takes back a start by an annotation, and changes no other.
+// The controller takes back a recorded start with one annotation. It may change no other.
 func TestControllerMayHold(t *testing.T) {
 	w := newWorld(t)
 	pod := w.createGatedTwice(w.createAt("held", 1e12), keepLabel)

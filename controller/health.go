@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// deadAfter is how long a watch fails before the cache is taken for dead: the other types
-	// are served meanwhile, and it may be the API server that restarts.
+	// deadAfter is how long a watch fails before the cache counts as dead. Until then other types
+	// are served, and a restarting API server may come back.
 	deadAfter = 30 * time.Second
-	// aliveAfter is how long after its last error a watch is taken to work again. One that
-	// fails is tried again at least as often.
+	// aliveAfter is how long after its last error a watch counts as working. A failed watch retries
+	// at least as often.
 	aliveAfter = 75 * time.Second
 )
 
-// watches knows which watches of a cache fail, and since when.
+// watches records the failing watches of a cache, and the start of each failure.
 type watches struct {
 	cache   cache.Cache
 	mu      sync.Mutex
@@ -35,11 +35,11 @@ type failure struct {
 	err         error
 }
 
-// handleError is told of each error of a watch.
+// handleError records an error of a watch.
 func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	if errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return // a watch ends so now and then
+		return // a normal end of a watch
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,7 +52,7 @@ func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err 
 	w.failing[r] = f
 }
 
-// check returns the error of the cache where it is not filled yet, or is dead.
+// check returns an error if the cache is not filled yet, or is dead.
 func (w *watches) check(request *http.Request) error {
 	ctx, cancel := context.WithTimeout(request.Context(), time.Second/2)
 	defer cancel()

@@ -58,9 +58,8 @@ func TestStatusOpensNoPodOfAnotherAt(t *testing.T) {
 	}
 }
 
-// A webhook that puts the gate back keeps the At from starting, for as long as it does. The status
-// says so.
-func TestGateThatAWebhookPutsBack(t *testing.T) {
+// A webhook that restores the gate keeps the At from starting. The status reports it.
+func TestRestoredGateKeepsAtFromStarting(t *testing.T) {
 	w := newWorld(t)
 	var keeps atomic.Bool
 	keeps.Store(true)
@@ -86,8 +85,8 @@ func TestGateThatAWebhookPutsBack(t *testing.T) {
 	w.checkGate(pod, false)
 }
 
-// A record that a webhook strips opens nothing.
-func TestRecordThatAWebhookStrips(t *testing.T) {
+// If a webhook strips the recorded start, nothing opens.
+func TestStrippedRecordOpensNothing(t *testing.T) {
 	w := newWorld(t)
 	var strips atomic.Bool
 	strips.Store(true)
@@ -107,9 +106,9 @@ func TestRecordThatAWebhookStrips(t *testing.T) {
 	w.checkGate(pod, false)
 }
 
-// An opening that hangs is given up after seconds. If the At is edited or suspended meanwhile, it does
-// not start, although nothing refuses the opening later.
-func TestOpeningThatHangs(t *testing.T) {
+// The controller abandons an in-flight opening after seconds. If the At is edited or suspended
+// meanwhile, it does not start, even if the opening is allowed later.
+func TestHangingOpeningIsAbandoned(t *testing.T) {
 	w := newWorld(t)
 	var hangs atomic.Bool
 	hangs.Store(true)
@@ -136,8 +135,8 @@ func TestOpeningThatHangs(t *testing.T) {
 	w.checkGate(suspendedPod, true)
 }
 
-// A proxy that executes an opening long after the controller gave it up opens nothing that is held.
-func TestOpeningThatArrivesLate(t *testing.T) {
+// An opening that a proxy delivers long after the controller abandoned it does not open a held Pod.
+func TestLateOpeningOpensNoHeldPod(t *testing.T) {
 	w := newWorld(t)
 	var late sync.WaitGroup
 	var delayed atomic.Int32
@@ -187,7 +186,7 @@ func TestOpeningThatArrivesLate(t *testing.T) {
 	w.checkGate(pod, true)
 }
 
-// The API server drops a request whose client went away, by HTTP/1.1 and by HTTP/2.
+// The API server drops a request whose client has gone, over HTTP/1.1 and HTTP/2.
 func TestAbandonedOpeningIsDropped(t *testing.T) {
 	for _, protocol := range []string{"http/1.1", "h2"} {
 		t.Run(strings.NewReplacer("/", "", ".", "").Replace(protocol), func(t *testing.T) {
@@ -215,9 +214,9 @@ func TestAbandonedOpeningIsDropped(t *testing.T) {
 	}
 }
 
-// Sixty Ats of a namespace whose webhook hangs keep no other namespace from starting on time, and
-// none of them is Ready after ten seconds.
-func TestNamespaceThatHangsDelaysNoOther(t *testing.T) {
+// Sixty Ats of a namespace with a hanging webhook do not delay Ats of other namespaces. After ten
+// seconds, no At with a hanging request is Ready.
+func TestHangingNamespaceDelaysNoOther(t *testing.T) {
 	w := newWorld(t)
 	hanging := *w
 	hanging.namespace += "-hangs"
@@ -256,8 +255,8 @@ func TestNamespaceThatHangsDelaysNoOther(t *testing.T) {
 	}
 }
 
-// Conditions of Gatehouse's types that another field manager wrote go, and those of other types stay.
-func TestForeignConditionsAreTakenBack(t *testing.T) {
+// Foreign conditions of Gatehouse's types are removed, and conditions of other types stay.
+func TestForeignConditionsAreRemoved(t *testing.T) {
 	w := newWorld(t)
 	w.isForged = func(object *unstructured.Unstructured) bool {
 		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
@@ -293,7 +292,7 @@ func TestForeignConditionsAreTakenBack(t *testing.T) {
 	}
 }
 
-// If somebody else holds the lease, the replicas start due Ats, and report how they ended.
+// If another process holds the lease, the replicas start due Ats and report how they end.
 func TestReplicasReportWithoutALeader(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.Create(w.ctx, &coordinationv1.Lease{

@@ -32,12 +32,12 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// What a controller does with kinds that are not Gatehouse's.
+// These tests use kinds outside of Gatehouse.
 
 var fleetControllers = []setup.Controller{observe.Controller(testkind.Kind), observe.Controller(testkind.ConvoyKind)}
 
-// fleetUser is who the controllers of Fleets and Convoys are. It has the rights that are
-// generated for them, and no more.
+// fleetUser is the user of the controllers of Fleets and Convoys. It has exactly their generated
+// rights.
 const fleetUser = "fleet-controller"
 
 var installFleets = sync.OnceValue(func() error {
@@ -89,7 +89,7 @@ func newFleetWorld(t *testing.T) (*world, *watches) {
 	return w, seen
 }
 
-func TestFleet(t *testing.T) {
+func TestFleetStatusFollowsChildren(t *testing.T) {
 	w, _ := newFleetWorld(t)
 	w.options.Grace = 2 * time.Second
 	w.start()
@@ -106,7 +106,7 @@ func TestFleet(t *testing.T) {
 		t.Errorf("status is %+v", status)
 	}
 
-	// What the Deployment makes is its own.
+	// The Pods of the Deployment are no rendered objects.
 	w.createMadePod(s)
 	pod := w.podsOf(s)[0]
 	w.writePodStatus(pod, func(s *corev1.PodStatus) { s.Phase, s.Conditions = corev1.PodFailed, nil })
@@ -149,7 +149,7 @@ func TestFleetIsWrittenOnceAStep(t *testing.T) {
 	if got := versions(); got > 5 {
 		t.Errorf("the Fleet had %d versions", got)
 	}
-	// An object that goes gets no status.
+	// A deleted object gets no status.
 	edit(w, s, func(s *testkind.Fleet) { s.Finalizers = []string{"testing.example.com/keep"} })
 	w.must(w.Delete(w.ctx, s))
 	w.must(w.Get(w.ctx, client.ObjectKeyFromObject(s), s))
@@ -163,8 +163,8 @@ func TestFleetIsWrittenOnceAStep(t *testing.T) {
 	edit(w, s, func(s *testkind.Fleet) { s.Finalizers = nil })
 }
 
-// Two kinds share the watch of what both are rendered to, and each sees its own alone. A kind
-// may decide more than what comes for free.
+// Two kinds with a child kind in common share its watch, and each sees only its own objects. A kind
+// may extend the derived status.
 func TestKindsShareWatches(t *testing.T) {
 	w, seen := newFleetWorld(t)
 	w.start()
@@ -183,7 +183,7 @@ func TestKindsShareWatches(t *testing.T) {
 		}
 		return nil
 	})
-	// A Pod that loses its label is gone for its owner, though the watch still shows it.
+	// A Pod without its label no longer belongs to its owner, though the watch still shows it.
 	var pods corev1.PodList
 	w.must(w.List(w.ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{testkind.ConvoyLabel: "same"}))
 	edit(w, &pods.Items[0], func(pod *corev1.Pod) { delete(pod.Labels, testkind.ConvoyLabel) })
@@ -245,7 +245,7 @@ func (w *world) awaitFleet(s *testkind.Fleet, reason, conditionType string) kind
 	return current.Status.Status
 }
 
-// podsOf returns the Pods that were rendered from a Fleet.
+// podsOf returns the rendered Pods of a Fleet.
 func (w *world) podsOf(s *testkind.Fleet) (pods []*corev1.Pod) {
 	w.Helper()
 	var list corev1.PodList
@@ -258,8 +258,7 @@ func (w *world) podsOf(s *testkind.Fleet) (pods []*corev1.Pod) {
 	return pods
 }
 
-// runAll plays the kubelet and the controller of Deployments for what was rendered from a
-// Fleet.
+// runAll plays the kubelet and the controller of Deployments for the rendered objects of a Fleet.
 func (w *world) runAll(s *testkind.Fleet) {
 	w.Helper()
 	w.runPods(map[string]string{testkind.Label: s.Name})
@@ -292,7 +291,7 @@ func (w *world) runPods(labels map[string]string) {
 	}
 }
 
-// createMadePod creates a Pod such as the Deployment of a Fleet makes.
+// createMadePod creates a Pod like one of the Deployment of a Fleet.
 func (w *world) createMadePod(s *testkind.Fleet) {
 	w.Helper()
 	w.must(w.Create(w.ctx, &corev1.Pod{
@@ -305,8 +304,8 @@ func (w *world) createMadePod(s *testkind.Fleet) {
 	}))
 }
 
-// One object that no Go client can read, and one of a size that nobody should store, are left
-// out alone: by a controller that watches and by one that starts later.
+// One undecodable object and one too large object are left out, and all others are served. That
+// holds for a running controller and for a later one.
 func TestOneBadObjectIsLeftOutAlone(t *testing.T) {
 	w, _ := newFleetWorld(t)
 	w.start()
@@ -319,7 +318,7 @@ func TestOneBadObjectIsLeftOutAlone(t *testing.T) {
 	w.awaitFleet(bad, observe.ReasonObjectsMissing, condition.Reconciling)
 	edit(w, large, func(s *testkind.Fleet) { s.Annotations = map[string]string{"a": strings.Repeat("a", 200<<10)} })
 	poison := `{"status":{"conditions":[{"type":"A","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00x5Z"}]}}`
-	object := &unstructured.Unstructured{} // nothing typed reads the answer
+	object := &unstructured.Unstructured{} // no Go type can decode the answer
 	object.SetGroupVersionKind(testkind.Kind.GVK())
 	object.SetNamespace(w.namespace)
 	object.SetName(bad.Name)

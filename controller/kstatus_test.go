@@ -13,8 +13,7 @@ import (
 	"example.com/gatehouse/test/health"
 )
 
-// checkEveryVersion checks the status of every version of every object that users
-// write and that the API server has until the test ends.
+// checkEveryVersion checks the status of every version of every source object until the test ends.
 func (w *world) checkEveryVersion(admin client.WithWatch) {
 	for _, c := range w.controllers {
 		list := &unstructured.UnstructuredList{}
@@ -35,7 +34,7 @@ func (w *world) checkEveryVersion(admin client.WithWatch) {
 	}
 }
 
-// poisoned is the name of an object whose status a test makes one that no Go client reads.
+// poisoned is the name of an object whose status a test makes undecodable.
 const poisoned = "poisoned"
 
 func (w *world) checkVersion(object *unstructured.Unstructured, last map[string][]metav1.Condition) {
@@ -58,7 +57,7 @@ func (w *world) checkVersion(object *unstructured.Unstructured, last map[string]
 	for _, text := range condition.Violations(object) {
 		problem(text)
 	}
-	if kinds.All().Find(object.GroupVersionKind()) != nil { // others have no health checks here
+	if kinds.All().Find(object.GroupVersionKind()) != nil { // these kinds have health checks
 		if err := health.Check(object); err != nil {
 			problem(err.Error())
 		}

@@ -11,18 +11,17 @@ import (
 	"example.com/gatehouse/controller/setup"
 )
 
-// leaseDuration is how long after a leader last renewed its lease another one may be
-// elected.
+// leaseDuration is the time from the last renewal of a lease to the election of another leader.
 const leaseDuration = 15 * time.Second
 
-// lease knows when the leader election of a manager last renewed the lease. Elapsed time
-// counts, not the wall clock: it goes on while a process is stopped.
+// lease records the last renewal of a manager's lease. It counts elapsed time, not the wall clock:
+// elapsed time goes on while a process is stopped.
 type lease struct {
 	renewed atomic.Pointer[time.Time]
 }
 
-// watch has a client's requests tell the lease when it is renewed. The lease holds from
-// before such a request was sent.
+// watch makes a client's requests report renewals of the lease. A lease holds from the time before
+// its request was sent.
 func (l *lease) watch(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -39,7 +38,7 @@ func (l *lease) watch(config *rest.Config) *rest.Config {
 	return config
 }
 
-// isFresh reports whether nobody else can have been elected since the lease was renewed.
+// isFresh reports whether no other leader can have been elected since the last renewal.
 func (l *lease) isFresh() bool {
 	renewed := l.renewed.Load()
 	return renewed != nil && time.Since(*renewed) < leaseDuration

@@ -26,14 +26,14 @@ import (
 	"example.com/gatehouse/kind/registry"
 )
 
-// New returns a manager that runs controllers, with changes to its own options. Its error has
-// everything that is wrong with their kinds.
+// New returns a manager that runs controllers, with changes to its own options. Its error has all
+// problems of their kinds.
 func New(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
 	if _, err := Kinds(controllers); err != nil {
 		return nil, err
 	}
 	controllers = slices.DeleteFunc(slices.Clone(controllers), func(c setup.Controller) bool {
-		return c.Kind.IsConverted() // no cluster has an object of it
+		return c.Kind.IsConverted() // no cluster has objects of a converted kind
 	})
 	cfg = clientConfig(cfg, options.As)
 	scheme, err := Scheme(controllers)
@@ -106,7 +106,7 @@ func managerOptions(scheme *runtime.Scheme, controllers []setup.Controller, opti
 		NewCache:  setup.NewCache(controllers),
 		Cache:     cache.Options{DefaultNamespaces: namespaces(options.Namespaces)},
 		Controller: config.Controller{
-			// A replica that takes over knows every object already.
+			// All replicas fill their caches, so that a new leader knows every object.
 			EnableWarmup: ptr.To(true),
 		},
 		LeaderElection:                options.LeaderElect,

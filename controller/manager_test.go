@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/controller/gatehouse"
 )
 
-// Two controllers of one name would report the same metrics.
+// Two controllers with one name would report the same metrics.
 func TestNamesAreUnique(t *testing.T) {
 	options := controller.Options{MetricsAddress: "0", ProbeAddress: "0"}
 	ended := make(chan error, 2)
@@ -33,8 +33,8 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 }
 
-// A replica that stands by has its caches filled, for however long another leads. It starts
-// what its leader left for some seconds, and writes statuses once it is elected.
+// A standby replica keeps its caches filled, however long another leads. It starts Ats that their
+// leader has left for some seconds, and writes statuses once it is elected.
 func TestStandbyTakesOver(t *testing.T) {
 	w := newWorld(t)
 	clients, err := kubernetes.NewForConfig(server.Admin)

@@ -18,7 +18,7 @@ import (
 	. "example.com/gatehouse/kind/memcached"
 )
 
-func TestMemcached(t *testing.T) {
+func TestMemcachedStatusFollowsDeployment(t *testing.T) {
 	w := newWorld(t)
 	w.options.Grace = 2 * time.Second
 	w.start()
@@ -79,8 +79,7 @@ func TestMemcachedWritesOnceAStep(t *testing.T) {
 	}
 }
 
-// Nothing but the events of Pods tells of one that takes the place of another before the
-// controller of Deployments looks.
+// Only Pod events show that one Pod replaced another before the controller of Deployments noticed.
 func TestMemcachedFollowsItsPods(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -101,13 +100,13 @@ func TestMemcachedFollowsItsPods(t *testing.T) {
 		}
 		return nil
 	})
-	if took := time.Since(lost); took > 5*time.Second { // one, and what a busy machine takes
+	if took := time.Since(lost); took > 5*time.Second { // one second, and some for a busy machine
 		t.Errorf("the status followed after %s", took)
 	}
 }
 
-// awaitMemcached waits until the Ready condition of a Memcached has a reason and
-// the conditions that are True are those given, Progressing aside.
+// awaitMemcached waits until the Ready condition of a Memcached has a reason, and exactly the given
+// conditions are True, apart from Progressing.
 func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, conditions ...string) *cachev1alpha1.Memcached {
 	w.Helper()
 	current := &cachev1alpha1.Memcached{}

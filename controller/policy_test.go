@@ -17,9 +17,8 @@ import (
 	"example.com/gatehouse/test/expanded"
 )
 
-// What the controller must not do, the API server refuses: here with the
-// controller's own RBAC, and by the policy alone in
-// TestPolicyHoldsWhateverRBACAllows.
+// The API server refuses all changes beside the gate: here by the controller's RBAC, and in
+// TestPolicyHoldsWhateverRBACAllows by the policy alone.
 func TestControllerMayOnlyOpenGates(t *testing.T) {
 	w := newWorld(t)
 	at := w.createAt("held", 1e12)
@@ -46,7 +45,7 @@ func TestControllerMayOnlyOpenGates(t *testing.T) {
 	}
 }
 
-// With every right there is, the policy alone refuses the same.
+// Even with every right in RBAC, the policy refuses the same changes.
 func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
 	w := newWorld(t)
 	pod := w.createGatedTwice(w.createAt("held", 1e12))
@@ -67,7 +66,8 @@ func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
 	}
 }
 
-// Of a Pod of an At the controller writes one annotation, and a resourceVersion alone.
+// The controller may write one annotation of an At's Pod, and otherwise send only a
+// resourceVersion.
 func TestPolicyBoundsTheHeldAnnotation(t *testing.T) {
 	w := newWorld(t)
 	pod := w.syncPod(w.createAt("held", 1e12))
@@ -84,9 +84,8 @@ func TestPolicyBoundsTheHeldAnnotation(t *testing.T) {
 	}
 }
 
-// refusesAllButTheGate tries every change that the API server would let an
-// administrator make of a gated Pod, alone and together with the one change that
-// is allowed, and then that one.
+// refusesAllButTheGate tries every change of a gated Pod that the API server allows an
+// administrator. Each is tried alone and together with the one allowed change, which comes last.
 func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) {
 	w.Helper()
 	const gate = `{"op":"remove","path":"/spec/schedulingGates/0"}`
@@ -102,9 +101,9 @@ func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) 
 		"toleration":      `{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}`,
 		"node selector":   `{"op":"add","path":"/spec/nodeSelector","value":{"a":"b"}}`,
 		"affinity":        `{"op":"add","path":"/spec/affinity","value":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}}`,
-		"held":            `{"op":"add","path":"/metadata/annotations/gatehouse.example.com~1held","value":"1"}`, // it is no Pod of an At
+		"held":            `{"op":"add","path":"/metadata/annotations/gatehouse.example.com~1held","value":"1"}`, // the Pod is not an At's
 		"managers":        `{"op":"replace","path":"/metadata/managedFields","value":[{}]}`,
-		"the other gate":  `{"op":"remove","path":"/spec/schedulingGates/0"}`, // once the first is gone
+		"the other gate":  `{"op":"remove","path":"/spec/schedulingGates/0"}`, // after the first is removed
 	} {
 		alone := "[" + change + "]"
 		if what == "the other gate" {
@@ -113,19 +112,19 @@ func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) 
 		for _, patch := range []string{alone, "[" + gate + "," + change + "]"} {
 			jsonPatch := client.RawPatch(types.JSONPatchType, []byte(patch))
 			w.deniedByPolicy(patch, controller.Patch(w.ctx, pod.DeepCopy(), jsonPatch))
-			// The case is worth something only as far as an administrator could.
+			// A case counts only if an administrator may make the change.
 			if err := w.Patch(w.ctx, pod.DeepCopy(), jsonPatch, client.DryRunAll); err != nil {
 				w.Errorf("%s: the administrator: %v", patch, err)
 			}
 		}
 	}
-	// A command is immutable for everybody.
+	// A command is immutable for every user.
 	command := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/containers/0/command","value":["evil"]}]`))
 	if err := controller.Patch(w.ctx, pod.DeepCopy(), command); err == nil {
 		w.Error("the command changed")
 	}
-	// Another Pod of the same name, as when one was deleted and created again, is
-	// not opened, and the controller learns why.
+	// The patch does not open another Pod of the same name, created after the first was deleted.
+	// The controller gets the cause.
 	for metadata, is := range map[string]func(error) bool{
 		`{"uid":"00000000-0000-0000-0000-000000000000"}`:                       apierrors.IsInvalid,
 		`{"uid":"00000000-0000-0000-0000-000000000000","resourceVersion":"1"}`: apierrors.IsConflict,
@@ -147,12 +146,11 @@ func (w *world) deniedByPolicy(what string, err error) {
 	}
 }
 
-// createGatedTwice creates the Pod of an At with a gate of somebody else, a toleration
-// and an init container.
+// createGatedTwice creates the Pod of an At with another gate, a toleration and an init container.
 func (w *world) createGatedTwice(at *cnatv1alpha1.At, changes ...func(*corev1.Pod)) *corev1.Pod {
 	w.Helper()
 	pod := expanded.First[corev1.Pod](kindat.Kind, at)
-	delete(pod.Labels, kindat.Label) // another policy keeps what waits behind the gate
+	delete(pod.Labels, kindat.Label) // another policy protects gated Pods of Ats
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "other.example/gate"})
 	pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "i"}}
 	pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
@@ -174,7 +172,7 @@ func (w *world) impersonate(user string) client.Client {
 	return c
 }
 
-// denyGates has a policy refuse that gates of this namespace open.
+// denyGates adds a policy that refuses to open gates in this namespace.
 func (w *world) denyGates() {
 	w.Helper()
 	clients, err := kubernetes.NewForConfig(server.Admin)

@@ -12,8 +12,8 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// With the policy for that, whoever applies the Pod of an At again changes nothing of one that has
-// started, not even an image that something else changed, which would start its container again.
+// With the policy for repeated applies, a second apply of an At's Pod changes nothing once it has
+// started. It even keeps an image that was changed, since restoring it would restart the container.
 func TestPodsMayBeAppliedAgain(t *testing.T) {
 	if server.Kubernetes < "1.36" {
 		t.Skip("Kubernetes " + server.Kubernetes + " has no such policies")
@@ -45,7 +45,7 @@ func TestPodsMayBeAppliedAgain(t *testing.T) {
 				w.must(w.Patch(w.ctx, pod, client.RawPatch(types.JSONPatchType, []byte(image))))
 			}
 
-			w.eventually("apply again", apply) // once the API server knows the policy
+			w.eventually("apply again", apply) // until the API server knows the policy
 			w.must(w.Get(w.ctx, client.ObjectKeyFromObject(pod), again))
 			if !equality.Semantic.DeepEqual(pod.Spec, again.Spec) {
 				t.Errorf("was\n%+v, is\n%+v", pod.Spec, again.Spec)

@@ -19,9 +19,9 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// Whatever the code by which admission refuses that a gate opens, the status has the words
-// of the API server, is not Ready, and the gate opens once nothing refuses any more. A code
-// of a conflict, or of what is not found, is none of the Pod.
+// Admission may refuse an opening with any code. The status then has the message of the API server
+// and is not Ready, and the gate opens once the refusal ends. Codes for a conflict or a missing
+// object do not mean the Pod.
 func TestAtOpenRefusedByWebhook(t *testing.T) {
 	for _, code := range []int32{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestAtOpenRefusedByWebhook(t *testing.T) {
 	}
 }
 
-// What is refused until its deadline is missed, and what is refused when it is suspended is
-// held once nothing refuses any more.
+// An opening that is refused until the deadline is missed. An opening that is refused when its At
+// is suspended is held once the refusal ends.
 func TestAtRefusedGivesUp(t *testing.T) {
 	w := newWorld(t)
 	refuses := w.refuseUpdates(http.StatusConflict)
@@ -66,7 +66,7 @@ func TestAtRefusedGivesUp(t *testing.T) {
 	w.checkGate(heldPod, false)
 }
 
-// An At whose Pod is being deleted, or is one of two, is not Ready and starts none.
+// An At is not Ready and starts nothing if its Pod is being deleted, or if it has two.
 func TestAtIsNotReadyWithoutOnePod(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -96,8 +96,8 @@ func TestAtIsNotReadyWithoutOnePod(t *testing.T) {
 	w.checkGate(next, false)
 }
 
-// refuseUpdates has a webhook refuse every update of a Pod of this namespace with a code, as
-// long as the value that it returns is true.
+// refuseUpdates adds a webhook that refuses every update of a Pod in this namespace with a code,
+// while the returned value is true.
 func (w *world) refuseUpdates(code int32) *atomic.Bool {
 	w.Helper()
 	refuses := &atomic.Bool{}

@@ -26,7 +26,7 @@ import (
 	"example.com/gatehouse/test/testkind"
 )
 
-// widget is the definition of a type that a Fleet of this test is rendered to.
+// widget is the definition of a child type of this test's Fleets.
 var widget = &apiextensionsv1.CustomResourceDefinition{
 	ObjectMeta: metav1.ObjectMeta{Name: "widgets.late.example.com"},
 	Spec: apiextensionsv1.CustomResourceDefinitionSpec{
@@ -42,8 +42,8 @@ var widget = &apiextensionsv1.CustomResourceDefinition{
 	},
 }
 
-// lateFleet is a kind like testkind.Kind, of a group that no cluster knows yet, which is rendered to
-// Widgets as well.
+// lateFleet is a kind like testkind.Kind with Widgets as children, in a group that no cluster knows
+// yet.
 func lateFleet() kind.Kind {
 	late := testkind.Definition()
 	group := schema.GroupVersion{Group: "late.example.com", Version: late.GVK.Version}
@@ -58,9 +58,9 @@ func lateFleet() kind.Kind {
 	return kind.Define(late)
 }
 
-// A kind that the cluster does not know yet, that the controller may not read yet, or whose children
-// the cluster does not know yet, holds up no other, and its own controller starts once it can.
-func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+// A controller waits until the cluster knows its kind and children, and until it may read them. It
+// delays no other controller.
+func TestUnreadableKindDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	late := lateFleet()
 	w := newWorldOf(t, gatehouse.Controllers)
@@ -73,7 +73,7 @@ func TestKindThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.must(err)
 	w.allow("ats", user, rbac.ClusterRole(own))
 	w.start()
-	yay := w.createAt("yay", time.Hour) // the policy on gates keeps this user from opening one
+	yay := w.createAt("yay", time.Hour) // the policy on gates lets this user open none
 	w.syncPod(yay)
 	w.awaitAt(yay, pending, at.ReasonArmed)
 

@@ -26,11 +26,10 @@ var server apiserver.Server
 
 func TestMain(m *testing.M) { apiserver.Run(m, &server) }
 
-// patience is how long a test waits for what should take moments.
+// patience limits the wait for a result that should take moments.
 const patience = 20 * time.Second
 
-// world is a namespace of the API server, with a controller that watches it and a
-// test that plays everybody else.
+// world is a namespace of the API server with a controller. The test plays all other clients.
 type world struct {
 	*testing.T
 	client.Client // the administrator's
@@ -71,8 +70,8 @@ func namespaceName(t *testing.T) string {
 	return name[:min(len(name), 50)]
 }
 
-// start starts a controller of its own identity and returns what stops it. Each change
-// is made to the options of its manager.
+// start starts a controller with its own identity, and returns the function that stops it. The
+// changes apply to the options of its manager.
 func (w *world) start(changes ...func(*ctrl.Options)) (stop func()) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -98,8 +97,8 @@ func (w *world) must(err error) {
 	}
 }
 
-// sync applies what an object renders to, as a GitOps tool would. With a version it is
-// as if another version of the renderer had made it, and a Pod has another name.
+// sync applies the rendered objects of an object, as a GitOps tool would. With a version, another
+// version of the renderer made them, and Pods have another name.
 func (w *world) sync(object client.Object, version ...string) []*unstructured.Unstructured {
 	w.Helper()
 	rendered, err := cluster.Rendered(object, w.Scheme(), w.kinds().All)

@@ -17,10 +17,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// webhook answers a request of the API server. The response allows it at first.
+// webhook answers a request of the API server. The given response allows it.
 type webhook func(*http.Request, *admissionv1.AdmissionRequest, *admissionv1.AdmissionResponse)
 
-// intercept has a webhook answer for all updates of a resource in this namespace.
+// intercept adds a webhook for all updates of a resource in this namespace.
 func (w *world) intercept(resource string, mutating bool, answer webhook) {
 	w.Helper()
 	var asked atomic.Bool

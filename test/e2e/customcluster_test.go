@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// example is the example of a repository with a kind of its own, with its programs.
+// example is a copy of the example repository, with its own kind and programs.
 type example struct {
 	*world
 	folder, programs string
@@ -37,7 +37,7 @@ patches:
 - patch: '{$patch: delete, apiVersion: apps/v1, kind: Deployment, metadata: {name: gatehouse-controller, namespace: gatehouse-system}}'
 `)
 	e.run("git", "init", "--quiet", e.folder)
-	must(t, e.Remove(t.Context(), "dev")) // what other tests left
+	must(t, e.Remove(t.Context(), "dev")) // leftovers of other tests
 	return e
 }
 
@@ -61,7 +61,7 @@ func (e *example) render(args ...string) {
 	e.run(filepath.Join(e.programs, "render"), append(args, "--env", "e2e", "--root", e.folder)...)
 }
 
-// set changes the Customcluster, and applies what it is rendered to.
+// set changes the Customcluster, and applies its rendered objects.
 func (e *example) set(count int, message string) {
 	e.Helper()
 	e.write("environments/dev/hello.yaml", fmt.Sprintf(namespaceManifest("hello")+`---
@@ -87,9 +87,9 @@ func (e *example) running() map[string]types.UID {
 	return running
 }
 
-// says waits until the status has a number of running Pods, a reason of Ready, and the name of the
-// object that is not ready, if there is one.
-func (e *example) says(count int64, message, reason, notReady string) {
+// awaitStatus waits until the status has a number of running Pods, a reason of Ready, and the name
+// of the object that is not ready, if there is one.
+func (e *example) awaitStatus(count int64, message, reason, notReady string) {
 	e.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Customcluster"}}
 	want := fmt.Sprintf("%d %q %s [%s]", count, message, reason, notReady)
@@ -131,9 +131,9 @@ func TestCustomclusterStatusFollowsPods(t *testing.T) {
 	e.render("apply", "--wait=false")
 	e.start(filepath.Join(e.programs, "controller"), e.kubeconfig())
 
-	const message = "costs $(PRICE) or \\n 5$" // which nothing expands
+	const message = "costs $(PRICE) or \\n 5$" // Kubernetes and the shell must not expand it
 	e.set(2, message)
-	e.says(2, message, "Ready", "")
+	e.awaitStatus(2, message, "Ready", "")
 	two := e.running()
 	names := slices.Sorted(maps.Keys(two))
 	for _, pod := range names {
@@ -145,15 +145,15 @@ func TestCustomclusterStatusFollowsPods(t *testing.T) {
 	first := &corev1.Pod{}
 	must(t, e.Get(t.Context(), client.ObjectKey{Namespace: "hello", Name: names[0]}, first))
 	must(t, e.Patch(t.Context(), first, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"activeDeadlineSeconds":1}}`))))
-	e.says(1, message, "ObjectsFailed", names[0]+" DeadlineExceeded")
+	e.awaitStatus(1, message, "ObjectsFailed", names[0]+" DeadlineExceeded")
 	must(t, e.Delete(t.Context(), first))
-	e.says(1, message, "ObjectsMissing", "hello-0 Missing")
+	e.awaitStatus(1, message, "ObjectsMissing", "hello-0 Missing")
 	e.set(2, message)
-	e.says(2, message, "Ready", "")
+	e.awaitStatus(2, message, "Ready", "")
 
 	two = e.running()
 	e.set(3, message)
-	e.says(3, message, "Ready", "")
+	e.awaitStatus(3, message, "Ready", "")
 	three := e.running()
 	for name, uid := range two {
 		if three[name] != uid {
@@ -161,13 +161,13 @@ func TestCustomclusterStatusFollowsPods(t *testing.T) {
 		}
 	}
 	e.set(1, message)
-	e.says(1, message, "Ready", "")
+	e.awaitStatus(1, message, "Ready", "")
 	if one := e.running(); one[names[0]] != two[names[0]] {
 		t.Errorf("of %v remains %v", two, one)
 	}
 
 	e.set(2, "hi")
-	e.says(2, "hi", "Ready", "")
+	e.awaitStatus(2, "hi", "Ready", "")
 	for name := range e.running() {
 		if _, ok := three[name]; ok || !strings.HasPrefix(name, "hello-") {
 			t.Errorf("%s is for another message", name)

@@ -29,7 +29,7 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// TestDevBecomesReady syncs dev and checks what its users see.
+// TestDevBecomesReady syncs dev and checks its statuses.
 func TestDevBecomesReady(t *testing.T) {
 	w := newWorld(t)
 	w.sync("dev")
@@ -54,7 +54,7 @@ func TestDevBecomesReady(t *testing.T) {
 	w.isCurrent(w.readyMemcached("memcached-sample", node))
 }
 
-// TestCommandIsNotExpanded prints what a shell gets of text that Kubernetes expands elsewhere.
+// TestCommandIsNotExpanded prints text that Kubernetes expands elsewhere, as a shell gets it.
 func TestCommandIsNotExpanded(t *testing.T) {
 	w := newWorld(t)
 	w.sync("dev")
@@ -196,7 +196,7 @@ func (w *world) newAt(namespace, name string, due time.Time, change ...func(*cna
 	return at
 }
 
-// createPod creates the Pod that an At is rendered to, and returns its name.
+// createPod creates the rendered Pod of an At, and returns its name.
 func (w *world) createPod(at *cnatv1alpha1.At) string {
 	w.Helper()
 	pods, err := cluster.Rendered(at, w.Scheme(), gatehouse.Kinds)

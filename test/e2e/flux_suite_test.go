@@ -30,7 +30,8 @@ type job struct {
 	command, extra string
 }
 
-// forgets reports whether the Flux under test is 2.7.0 to 2.8.6, which needs what docs/flux.md has for it.
+// forgets reports whether the Flux under test is 2.7.0 to 2.8.6, which needs the workaround in
+// docs/flux.md.
 var forgets = os.Getenv("E2E_FLUX_FORGETS") != ""
 
 // flux is a git repository that Flux syncs.
@@ -64,7 +65,7 @@ func newFlux(t *testing.T) *flux {
 	return f
 }
 
-// emptyCluster removes what tests left.
+// emptyCluster removes leftovers of tests.
 func (f *flux) emptyCluster() {
 	f.Helper()
 	f.deleteKustomizations()
@@ -243,7 +244,7 @@ func (f *flux) request(name string) string {
 // awaitReady waits until an environment is Ready with a status.
 func (f *flux) awaitReady(name string, matches func(status map[string]any) bool) {
 	f.Helper()
-	// Flux tries again after a minute where it does not see what it applied.
+	// Flux retries after a minute if it does not see its applied objects.
 	f.eventually("environment "+name+" is Ready", 5*time.Minute, func(ctx context.Context) error {
 		k, err := f.kustomization(ctx, name)
 		if status, _, _ := unstructured.NestedMap(k.Object, "status"); err == nil && (readyCondition(k)["status"] != "True" || !matches(status)) {
@@ -264,8 +265,8 @@ func readyCondition(object *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// watchFailures watches an environment. The function that it returns returns how the environment was
-// not Ready since the last call, except while it waited for another environment.
+// watchFailures watches an environment. The returned function reports each failure since its last
+// call, except waiting for another environment.
 func (f *flux) watchFailures(name string) (seen func() []string) {
 	f.Helper()
 	list := &unstructured.UnstructuredList{}

@@ -94,7 +94,7 @@ func TestFluxSyncsTwoEnvironments(t *testing.T) {
 	})
 
 	opened := f.podOf("opens")
-	f.step("a later sync leaves alone what started", func() {
+	f.step("a later sync leaves started Pods alone", func() {
 		f.sync("prod")
 		if now := f.podOf("opens"); now.UID != opened.UID {
 			t.Errorf("Pod %s was replaced", opened.Name)
@@ -159,7 +159,7 @@ func TestFluxSyncsTwoEnvironments(t *testing.T) {
 	})
 	isCalm(t, prodFailures())
 
-	f.step("nothing is left of what is deleted", func() {
+	f.step("nothing is left of deleted environments", func() {
 		f.deleteKustomizations()
 		for _, name := range []string{"shop", "team", "gatehouse-system"} {
 			f.isGone(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
@@ -171,7 +171,7 @@ func TestFluxSyncsTwoEnvironments(t *testing.T) {
 func isCalm(t *testing.T, failures []string) {
 	t.Helper()
 	for _, failure := range failures {
-		t.Errorf("Flux shows what is right in red: %s", failure)
+		t.Errorf("Flux reports a failure of a healthy environment: %s", failure)
 	}
 }
 

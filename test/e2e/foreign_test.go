@@ -100,10 +100,10 @@ func (w *world) replace(pod *unstructured.Unstructured) {
 }
 
 // checkRefused checks that the policy gatehouse-gates refused a request.
-func (w *world) checkRefused(what string, err error) {
+func (w *world) checkRefused(request string, err error) {
 	w.Helper()
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "gatehouse-gates") {
-		w.Errorf("%s: %v, want that the policy refuses it", what, err)
+		w.Errorf("%s: %v, want that the policy refuses it", request, err)
 	}
 }
 

@@ -33,7 +33,7 @@ type replicas struct {
 	namespace     string
 	leader, other *exec.Cmd
 	network       *network.Network
-	counter       string // the address of the memcached in which commands count their starts
+	counter       string // the address of the memcached that counts the starts of commands
 
 	mutex  sync.Mutex
 	opened map[string]time.Time // when a Pod was first seen without its gate, by name
@@ -56,7 +56,7 @@ func newReplicas(t *testing.T, namespace string) *replicas {
 	r.eventually("a replica leads", 30*time.Second, func(ctx context.Context) error {
 		lease, err := w.clients.CoordinationV1().Leases(namespace).Get(ctx, "gatehouse-controller", metav1.GetOptions{})
 		if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
-			err = errors.New("nobody holds the Lease")
+			err = errors.New("the Lease has no holder")
 		}
 		return err
 	})
@@ -89,7 +89,7 @@ func (r *replicas) allowElection() {
 	must(r.T, err)
 }
 
-// newCounter returns the address of the memcached in which commands count their starts.
+// newCounter returns the address of the memcached that counts the starts of commands.
 func (w *world) newCounter() string {
 	w.Helper()
 	var ready string
@@ -143,7 +143,8 @@ func (r *replicas) crowd(due time.Time, size int) {
 	}
 }
 
-// becomes reports whether the statuses of Ats are as a test needs them before an instant.
+// becomes waits until the statuses of Ats are as a test needs them, and reports whether they are so
+// before an instant.
 func (r *replicas) becomes(before time.Time, prefix string, is func(cnatv1alpha1.AtStatus) bool) bool {
 	r.Helper()
 	at := &cnatv1alpha1.At{}
@@ -169,8 +170,7 @@ func isRecorded(status cnatv1alpha1.AtStatus) bool {
 	return status.Run != nil && status.Run.OpenedTime != nil
 }
 
-// openedAfter waits until the gate of a Pod is open, and returns how long after an instant
-// that was.
+// openedAfter waits until the gate of a Pod is open, and returns the delay since an instant.
 func (r *replicas) openedAfter(due time.Time, pod string) (delay time.Duration) {
 	r.Helper()
 	r.eventually("the gate of "+pod+" is open", 30*time.Second, func(context.Context) error {

@@ -50,12 +50,12 @@ func TestReplicaTakesOverFromAbsentLeader(t *testing.T) {
 	}
 }
 
-// testAway reports whether all was as the test needs it before the Ats were due. Otherwise it tested
-// nothing.
+// testAway reports whether the Ats were as the test needs them before they were due. If not, it
+// tested nothing.
 func (r *replicas) testAway(length time.Duration, leave, comeBack func()) (isInTime bool) {
 	var keys []string
-	for _, what := range slices.Concat(castNames, []string{"edited-again"}) {
-		keys = append(keys, r.namespace+".recorded-"+what, r.namespace+".armed-"+what)
+	for _, role := range slices.Concat(castNames, []string{"edited-again"}) {
+		keys = append(keys, r.namespace+".recorded-"+role, r.namespace+".armed-"+role)
 	}
 	r.countFromZero(r.counter, keys...)
 	due := time.Now().Add(20 * time.Second).Truncate(time.Second)
@@ -86,7 +86,7 @@ func (r *replicas) testAway(length time.Duration, leave, comeBack func()) (isInT
 	return true
 }
 
-// cast has Ats that are due at one instant, by what happens to them.
+// cast has Ats that are due at one instant, by role.
 type cast struct {
 	*replicas
 	name string
@@ -100,13 +100,13 @@ var castNames = []string{"kept", "edited", "suspended", "removed", "put-off"}
 func (r *replicas) newCast(name string, due time.Time) *cast {
 	r.Helper()
 	c := &cast{replicas: r, name: name, due: due, ats: map[string]*cnatv1alpha1.At{}, pods: map[string]string{}}
-	for _, what := range castNames {
-		c.ats[what], c.pods[what] = r.createAt(r.namespace, name+"-"+what, due)
+	for _, role := range castNames {
+		c.ats[role], c.pods[role] = r.createAt(r.namespace, name+"-"+role, due)
 	}
 	return c
 }
 
-func (c *cast) key(what string) string { return c.namespace + "." + c.name + "-" + what }
+func (c *cast) key(role string) string { return c.namespace + "." + c.name + "-" + role }
 
 // change edits Ats and creates their new Pods. It leaves the old Pods.
 func (c *cast) change() {
@@ -122,8 +122,8 @@ func (c *cast) change() {
 // checkKept checks that the Ats that are to start do so in time.
 func (c *cast) checkKept() {
 	c.Helper()
-	for _, what := range []string{"kept", "edited again"} {
-		c.Logf("%s %s: the gate opened %s after it was due", c.name, what, c.checkInTime(c.due, c.pods[what]))
+	for _, role := range []string{"kept", "edited again"} {
+		c.Logf("%s %s: the gate opened %s after it was due", c.name, role, c.checkInTime(c.due, c.pods[role]))
 	}
 }
 
@@ -136,8 +136,8 @@ func (c *cast) check() {
 	c.awaitReason(c.namespace, c.name+"-put-off", at.ReasonArmed)
 	time.Sleep(2 * time.Second) // for the replica that is back
 	c.checkGated(c.namespace, c.pods["edited"], c.pods["suspended"], c.pods["removed"], c.pods["put-off"])
-	for what, want := range map[string]int{"kept": 1, "edited": 0, "edited-again": 1, "suspended": 0, "removed": 0, "put-off": 0} {
-		c.checkStarts(c.counter, c.key(what), want)
+	for role, want := range map[string]int{"kept": 1, "edited": 0, "edited-again": 1, "suspended": 0, "removed": 0, "put-off": 0} {
+		c.checkStarts(c.counter, c.key(role), want)
 	}
 }
 
@@ -145,16 +145,16 @@ func (c *cast) check() {
 // not run again.
 func (c *cast) checkReverted() {
 	c.Helper()
-	for _, what := range []string{"edited", "edited-again", "edited"} {
-		c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key(what)) })
+	for _, role := range []string{"edited", "edited-again", "edited"} {
+		c.edit(c.ats["edited"], func(spec *cnatv1alpha1.AtSpec) { spec.Command = counting(c.key(role)) })
 		c.awaitReason(c.namespace, c.name+"-edited", at.ReasonComplete)
 	}
 	c.checkStarts(c.counter, c.key("edited"), 1)
 	c.checkStarts(c.counter, c.key("edited-again"), 1)
 }
 
-// TestReplicaTakesOverFromKilledLeader kills the leader around the time at which Ats are due: the
-// other replica starts them soon.
+// TestReplicaTakesOverFromKilledLeader kills the leader around the time when Ats are due. The other
+// replica starts them soon.
 func TestReplicaTakesOverFromKilledLeader(t *testing.T) {
 	for _, offset := range []time.Duration{-100 * time.Millisecond, 0, 20 * time.Millisecond, 60 * time.Millisecond} {
 		t.Run(offset.String(), func(t *testing.T) {

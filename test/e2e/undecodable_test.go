@@ -27,7 +27,7 @@ import (
 const notATime = `{"status":{"run":{"scheduledTime":"2026-01-01T00:00:00x5Z"}}}`
 
 // TestUndecodableAtIsLeftOut writes a status that no client can decode. A running controller, and
-// one that starts later, leave the At out and serve all other objects.
+// a later one, leave the At out and serve all other objects.
 func TestUndecodableAtIsLeftOut(t *testing.T) {
 	w := newWorld(t)
 	w.sync("dev")
@@ -40,7 +40,7 @@ func TestUndecodableAtIsLeftOut(t *testing.T) {
 	broken, brokenPod := w.createAt("e2e-undecodable", "broken", time.Now().Add(24*time.Hour))
 	w.awaitReason("e2e-undecodable", "broken", at.ReasonArmed)
 	w.writeAnything(func() {
-		w.eventually("a status says what is no time", 30*time.Second, func(ctx context.Context) error {
+		w.eventually("a status has a time that is not a time", 30*time.Second, func(ctx context.Context) error {
 			return w.Status().Patch(ctx, anyAt(broken), client.RawPatch(types.MergePatchType, []byte(notATime)))
 		})
 	})
@@ -163,7 +163,7 @@ func get(ctx context.Context, url string) (code int, content string, _ error) {
 	return response.StatusCode, string(body), err
 }
 
-// freeAddress returns a local address at which nobody listens.
+// freeAddress returns an unused local address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

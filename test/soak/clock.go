@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// moment is the time since the soak began, whatever the wall clock was set to.
+// moment is the time since the soak began. Steps of the wall clock do not change it.
 type moment = time.Duration
 
-// clock is the wall clock of this machine, by which the controllers act, and a record of its steps.
+// clock is the wall clock of this machine, with a record of its steps. The controllers act by it.
 type clock struct {
 	start time.Time // has a monotonic reading, too
 
@@ -54,7 +54,7 @@ func (c *clock) history() history {
 	return history{c.start.Round(0), slices.Clone(c.steps)}
 }
 
-// history is a record of what a wall clock was set to.
+// history is the record of a wall clock's steps.
 type history struct {
 	start time.Time
 	steps []step

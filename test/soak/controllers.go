@@ -40,7 +40,7 @@ func (s *soak) newController(ctx context.Context, name string) (c *controller, e
 	return c, err
 }
 
-// Write writes to the log what the controller prints, and notes that it is elected.
+// Write logs the output of the controller, and notes its election.
 func (c *controller) Write(lines []byte) (int, error) {
 	if bytes.Contains(lines, []byte("successfully acquired lease")) {
 		c.elected.Store(true)
@@ -105,7 +105,7 @@ func killTime() <-chan time.Time {
 	return time.After(10*time.Second + rand.N(time.Minute))
 }
 
-// leader returns the controller that is elected, or any if there is none.
+// leader returns the elected controller, or any controller if none is elected.
 func (s *soak) leader() *controller {
 	for _, c := range s.controllers {
 		if c.elected.Load() {

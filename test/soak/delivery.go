@@ -19,7 +19,7 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// environment is the one that the soak edits.
+// environment is the name of the environment that the soak edits.
 const environment = "soak"
 
 // delivery takes the environment from a git repository to the cluster.
@@ -104,14 +104,14 @@ func (d *delivery) deliver(ctx context.Context) error {
 	return nil
 }
 
-// apply does what Flux does: it also reverts what was edited by hand.
+// apply reverts edits by hand, as Flux does.
 func (d *delivery) apply(ctx context.Context) error {
 	_, err := run(ctx, d.folder, d.render, "apply", "--env", environment, "--force-conflicts", "--wait=false")
 	return err
 }
 
-// newKustomization returns the object that tells Flux to sync what the soak publishes. Flux waits
-// for nothing: here a command may fail.
+// newKustomization returns the object that tells Flux to sync the published environment. Flux does
+// not wait for health: here a command may fail.
 func newKustomization() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "kustomize.toolkit.fluxcd.io/v1",
@@ -128,7 +128,7 @@ func newKustomization() *unstructured.Unstructured {
 	}}
 }
 
-// syncFlux shows Flux what is published, and waits until it is applied.
+// syncFlux shows Flux the published revision, and waits until it is applied.
 func (d *delivery) syncFlux(ctx context.Context) error {
 	if err := os.RemoveAll(d.checkout); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (d *delivery) remove(ctx context.Context) error {
 	}})
 }
 
-// run runs a program and returns what it prints.
+// run runs a program and returns its output.
 func run(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...) // #nosec G204 -- the user names the programs
 	cmd.Dir = dir

@@ -1,14 +1,15 @@
-// Command soak disturbs the cluster that KUBECONFIG names while Ats are due all the time, and counts
-// the starts of every command. It kills, stops and cuts off controllers; evicts and deletes Pods;
+// Command soak disturbs the cluster of KUBECONFIG while Ats are due all the time, and counts the
+// starts of every command. It kills, stops and cuts off controllers; evicts and deletes Pods;
 // creates Pods without their gate; and edits, reverts, suspends and removes Ats in a git repository
-// that it renders, publishes and syncs. At the end it compares what happened with what should have.
-// It fails if a command started twice, too early, against what git says, or not at all; if a status
-// says something else than what happened; or if a Pod was let in without its gate.
+// that it renders, publishes and syncs. At the end it compares the starts with the expected starts.
+// It fails if a command started twice, too early, against git, or not at all; if a status
+// contradicts the starts; or if a Pod was admitted without its gate.
 //
-// Two variables of the environment, which the end-to-end tests have too, make it do more:
+// Two variables of the environment, shared with the end-to-end tests, make it do more:
 //
-//   - E2E_FLUX is a command that gets the folder of a checkout after each commit, and shows it to
-//     Flux as GitRepository flux-system/repo. Without it, `render apply` applies each commit.
+//   - E2E_FLUX is a command that gets the folder of a checkout after each commit, and shows
+//     it to Flux as GitRepository flux-system/repo. Without it, `render apply` applies each
+//     commit.
 //   - E2E_RESTART_APISERVER is a command that restarts the API server.
 //
 // The controllers run on this machine. The Pods must reach its address.
@@ -29,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// options are what the user of a soak chooses.
+// options are the flags of a soak.
 type options struct {
 	duration        time.Duration
 	rate            float64
@@ -94,7 +95,7 @@ func soakCluster(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// cleanUp removes what the soak made, after the controllers ended.
+// cleanUp removes everything that the soak created, after the controllers ended.
 func (s *soak) cleanUp(keepFiles bool) error {
 	errs := []error{s.clock.setAhead(0)}
 	if s.webhook != nil {

@@ -17,7 +17,7 @@ type result struct {
 	delays               []time.Duration // from due to started
 }
 
-// The ways to be wrong.
+// The kinds of findings.
 const (
 	double   = "started twice"
 	lost     = "did not start"
@@ -34,7 +34,7 @@ func (s *soak) judgeAll() result {
 	return judgeTrials(s.trials, s.counter.startsOf, s.clock.history(), s.clock.now())
 }
 
-// judgeTrials compares what happened until a moment with what should have.
+// judgeTrials compares the starts until a moment with the expected starts.
 func judgeTrials(trials []*trial, startsOf func(command string) []start, h history, until moment) result {
 	r := result{wrong: map[string][]string{}}
 	for _, t := range trials {
@@ -81,8 +81,8 @@ func (r *result) addDelay(v *version, s start, h history) {
 	}
 }
 
-func (r *result) add(what string, t *trial, format string, args ...any) {
-	r.wrong[what] = append(r.wrong[what], fmt.Sprintf("%s (%s): ", t.name, t.story)+fmt.Sprintf(format, args...))
+func (r *result) add(finding string, t *trial, format string, args ...any) {
+	r.wrong[finding] = append(r.wrong[finding], fmt.Sprintf("%s (%s): ", t.name, t.story)+fmt.Sprintf(format, args...))
 }
 
 // print prints counts, and a line for each thing that was wrong.
@@ -92,8 +92,8 @@ func (s *soak) print(out io.Writer, r result) {
 	row("ran exactly once", r.once)
 	row("did not run, rightly", r.not)
 	row("at most once, did not run", r.ambiguous)
-	for _, what := range wrongs {
-		row(what, len(r.wrong[what]))
+	for _, finding := range wrongs {
+		row(finding, len(r.wrong[finding]))
 	}
 	row("restarts of containers", r.restarts)
 	if slices.Sort(r.delays); len(r.delays) > 0 {
@@ -101,9 +101,9 @@ func (s *soak) print(out io.Writer, r result) {
 		row("start after due", fmt.Sprintf("p50 %.1f s, p99 %.1f s, max %.1f s", r.delays[last/2].Seconds(), r.delays[last*99/100].Seconds(), r.delays[last].Seconds()))
 	}
 	s.counts.Do(func(count expvar.KeyValue) { row(count.Key, count.Value) })
-	for _, what := range wrongs {
-		for _, line := range r.wrong[what] {
-			fmt.Fprintf(out, "%s: %s\n", what, line)
+	for _, finding := range wrongs {
+		for _, line := range r.wrong[finding] {
+			fmt.Fprintf(out, "%s: %s\n", finding, line)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// soak is a cluster and all that happens there.
+// soak is a cluster under test, and the state of the test.
 type soak struct {
 	*cluster.Cluster
 	options
@@ -130,7 +130,7 @@ func (s *soak) settle(ctx context.Context) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for _, t := range s.trials {
-		t.over = true // t.wrong says why it was not
+		t.over = true // t.wrong has the cause
 	}
 	return ctx.Err()
 }
@@ -189,7 +189,7 @@ func (s *soak) edit(now moment, more bool) (ats []*cnatv1alpha1.At) {
 func (s *soak) watch(ctx context.Context) {
 	for next := s.clock.now(); pause(ctx, 200*time.Millisecond); {
 		if s.clock.now() >= next {
-			s.look(ctx)
+			s.observe(ctx)
 			next = s.clock.now() + time.Second
 		}
 		s.mutex.Lock()
@@ -204,15 +204,15 @@ func (s *soak) watch(ctx context.Context) {
 	}
 }
 
-// act does in the cluster what is due; it is called again after an error.
+// act makes the changes that are due in the cluster. It is called again after an error.
 func (s *soak) act(t *trial) {
 	if t.isTurn(s) && t.turns[0].act != nil && t.turns[0].act(s, t) == nil {
 		t.turns, t.moved = t.turns[1:], s.clock.now()
 	}
 }
 
-// look notes the state of the cluster.
-func (s *soak) look(ctx context.Context) {
+// observe notes the state of the cluster.
+func (s *soak) observe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var ats cnatv1alpha1.AtList
@@ -242,8 +242,8 @@ func (s *soak) look(ctx context.Context) {
 	}
 }
 
-// judge decides whether an At is over: its status has said for a while what happened, or had all
-// the time that it could need.
+// judge decides whether an At is over: its status has agreed with its starts for a while, or has
+// had enough time to.
 func (s *soak) judge(t *trial) {
 	const linger = 20 * time.Second
 	if t.over || len(t.turns) > 0 && !s.isStuck(t) {
@@ -291,7 +291,7 @@ func (s *soak) isStuck(t *trial) bool {
 	return s.clock.now() > since+patience+30*time.Second
 }
 
-func (s *soak) count(what string) { s.counts.Add(what, 1) }
+func (s *soak) count(event string) { s.counts.Add(event, 1) }
 
 func (s *soak) log(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// story is what happens to an At, turn by turn.
+// story is the life of an At, turn by turn.
 type story struct {
 	name  string
 	lead  time.Duration // from the first commit of the At until it is due
@@ -24,8 +24,8 @@ type turn struct {
 const (
 	// soon is the lead of an At that is in the cluster before it is due.
 	soon = 40 * time.Second
-	// ample is the lead of an At that can be changed in the cluster before it is due, whatever
-	// else goes wrong.
+	// ample is the lead of an At that can be changed in the cluster before it is due, despite all
+	// disturbances.
 	ample = 100 * time.Second
 )
 
@@ -78,7 +78,8 @@ func newTrial(number int, now moment) *trial {
 	return t
 }
 
-// newVersion returns a version of an At that is due after a time, together with those of other Ats.
+// newVersion returns a version of an At that is due after a time. It aligns the due times of
+// several Ats.
 func (t *trial) newVersion(v version, lead time.Duration) *version {
 	v.command = fmt.Sprintf("%s.%d", t.name, len(t.versions)+1)
 	v.due = time.Now().Add(lead).Truncate(5 * time.Second)

@@ -12,24 +12,24 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// namespace is that of all Ats of a soak.
+// namespace is the namespace of all Ats of a soak.
 const namespace = "gatehouse-soak"
 
-// trial is one At, what happens to it, and what is seen of it.
+// trial is one At with its story and its observed state.
 type trial struct {
 	name  string
 	story string
-	turns []turn // those to come
+	turns []turn // still to come
 
-	version  *version   // the one that git has; nil after the At was removed
-	versions []*version // all that git ever had
+	version  *version   // the version in git; nil after the At was removed
+	versions []*version // all versions that were ever in git
 
 	at      *cnatv1alpha1.At    // as last seen in the cluster
 	pods    map[string]*seenPod // all that were ever seen, by UID
 	release func()              // lets a controller that the trial stopped or cut off go on
 	moved   moment              // of the last turn
-	settled moment              // at which the status first said what happened; zero before
-	wrong   string              // how the status differs from what happened
+	settled moment              // at which the status first agreed with the starts; zero before
+	wrong   string              // the difference of the status from the starts
 	letIn   bool                // a Pod was created without its gate
 	over    bool                // the At is to be removed from git
 }
@@ -54,7 +54,7 @@ type version struct {
 	disturbs []moment // at which its Pod was deleted or evicted, or its At was edited by hand
 }
 
-// window is a time in which git had a version.
+// window is a period during which git had a version.
 type window struct {
 	offered   span
 	resumed   span
@@ -63,13 +63,13 @@ type window struct {
 	closed    moment // at which the status said Suspended after this window; zero before
 }
 
-// span is the time in which a change went from git to the cluster: the cluster did not have it
-// before the first moment, and had it at the last one. A zero span did not happen.
+// span is the time from a change in git to its arrival in the cluster: it had not arrived at the
+// first moment, and had at the last one. A zero span did not happen.
 type span struct{ from, to moment }
 
 func (s span) happened() bool { return s != span{} }
 
-// behaviour is what a command does after it reported its start.
+// behaviour is the part of a command after it reported its start.
 type behaviour int
 
 const (

@@ -39,7 +39,7 @@ func (s *soak) cutNetworks(ctx context.Context) {
 		pause(ctx, 500*time.Millisecond+rand.N(20*time.Second))
 		for _, c := range victims {
 			if rand.N(2) == 0 {
-				c.network.Set(network.Reset) // loses what was on its way
+				c.network.Set(network.Reset) // loses requests in flight
 			}
 			c.network.Set(network.Whole)
 			c.cutting.Unlock()

@@ -15,7 +15,7 @@ import (
 const (
 	// patience is the longest that all disturbances together may delay the start of a command.
 	patience = 2 * time.Minute
-	// guard is the time before it is due in which a disturbed Pod may be lost: a controller that
+	// guard is the time before the due time when a disturbed Pod may be lost: a controller that
 	// hears of the disturbance later may have recorded the start already.
 	guard = time.Minute
 	// slack is the most that the clocks of two programs differ by.
@@ -33,8 +33,8 @@ const (
 	atMostOnce expectation = "at most once"
 )
 
-// expect returns how often the command of a version must have started, given what happened to it
-// until a moment. It needs starts only to tell what happened before the first of them.
+// expect returns the expected number of starts of a version's command, given the disturbances until
+// a moment. It needs starts only to find the disturbances before the first of them.
 func (v *version) expect(h history, starts []start, until moment) expectation {
 	expected := never
 	for _, w := range v.windows {
@@ -135,7 +135,8 @@ func runs(starts []start) []start {
 	return first
 }
 
-// disagreement returns how the status of an At differs from what happened, or nothing if it does not.
+// disagreement returns the difference of an At's status from the starts, or nothing if
+// they agree.
 func (v *version) disagreement(s cnatv1alpha1.AtStatus, starts []start) string {
 	reason := condition.FindReady(s.Conditions).Reason
 	allowed := v.reasons(starts)

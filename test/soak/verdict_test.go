@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// begin is when a soak began.
+// begin is the start of a soak.
 var begin = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // sec returns a moment.
@@ -108,9 +108,9 @@ func TestJudgeFindsWhatIsWrong(t *testing.T) {
 			test.version.due = begin.Add(sec(100))
 			one := &trial{versions: []*version{&test.version}, pods: map[string]*seenPod{"p": test.pod}}
 			r := judgeTrials([]*trial{one}, func(string) []start { return test.starts }, test.history, sec(300))
-			for _, what := range wrongs {
-				if got, want := len(r.wrong[what]) > 0, what == test.want; got != want {
-					t.Errorf("%s: %t, want %t: %v", what, got, want, r.wrong)
+			for _, finding := range wrongs {
+				if got, want := len(r.wrong[finding]) > 0, finding == test.want; got != want {
+					t.Errorf("%s: %t, want %t: %v", finding, got, want, r.wrong)
 				}
 			}
 		})

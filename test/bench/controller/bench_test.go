@@ -1,9 +1,8 @@
-// Package controller measures what Gatehouse's controller costs beside its peers, on the cluster
-// that KUBECONFIG names: how late it opens gates, how many requests it sends to the API server,
-// and its memory.
+// Package controller measures the cost of Gatehouse's controller beside its peers, on the cluster
+// of KUBECONFIG: the delay of openings, the requests to the API server, and memory.
 //
-// The cluster needs a scheduler, the built-in controllers, and nodes that run some thousand Pods:
-// best simulated ones.
+// The cluster needs a scheduler, the built-in controllers, and nodes for some thousand Pods,
+// simulated nodes at best.
 package controller
 
 import (

@@ -23,11 +23,12 @@ import (
 type manager struct {
 	*bench
 	start  func() *process
-	create func(context.Context, *cachev1alpha1.Memcached) error // a Memcached and what it needs to get Pods
+	create func(context.Context, *cachev1alpha1.Memcached) error // a Memcached with the objects that it needs to get Pods
 }
 
-// BenchmarkMemcacheds measures the cost of the status of Memcacheds from their creation until their
-// Pods are ready, and the number of them that are said to be available where there can be no Pod.
+// BenchmarkMemcacheds measures the cost of the status of Memcacheds, from their creation until
+// their Pods are ready. It also counts Memcacheds that claim to be available although they can have
+// no Pod.
 func BenchmarkMemcacheds(b *testing.B) {
 	b.Run("Gatehouse/status", func(b *testing.B) { newGatehouse(newBench(b)).measureStatus() })
 	b.Run("Gatehouse/no_Pods", func(b *testing.B) { newGatehouse(newBench(b)).measureTruth() })
@@ -69,7 +70,7 @@ func (m manager) measureStatus() {
 	m.ReportMetric(took.Seconds(), "sec-to-available")
 }
 
-// measureTruth creates Memcacheds where a quota allows no Pod.
+// measureTruth creates Memcacheds in a namespace with a quota of no Pods.
 func (m manager) measureTruth() {
 	m.Helper()
 	const n = 20
@@ -101,7 +102,7 @@ func (m manager) createMemcacheds(n int) {
 	})
 }
 
-// createRendered creates a Memcached and what it is rendered to, in the order of a rendered
+// createRendered creates a Memcached and its rendered objects, in the order of a rendered
 // kustomization.
 func (b *bench) createRendered(ctx context.Context, m *cachev1alpha1.Memcached) error {
 	defaulted := m.DeepCopy()

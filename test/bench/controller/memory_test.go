@@ -11,8 +11,8 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// BenchmarkMemory measures the memory of a controller while more and more Ats wait, and that of a
-// controller that starts when they are there.
+// BenchmarkMemory measures the memory of a controller as Ats accumulate, and of a controller that
+// starts after them.
 func BenchmarkMemory(b *testing.B) {
 	e := newBench(b)
 	p, created := e.start(*program, e.kubeconfig), 0

@@ -23,8 +23,8 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// BenchmarkOpening measures how long after the one instant at which all are due a watch shows that
-// Pods may be scheduled.
+// BenchmarkOpening measures the delay of openings: all Pods are due at one instant, and a watch
+// shows when each may be scheduled.
 func BenchmarkOpening(b *testing.B) {
 	for _, peer := range []struct {
 		name string
@@ -44,8 +44,7 @@ func BenchmarkOpening(b *testing.B) {
 	}
 }
 
-// patchAll opens the gates of Pods by nothing but the patches that the controller sends: no
-// controller can be faster.
+// patchAll opens the gates with only the patches of the controller: no controller can be faster.
 func (b *bench) patchAll() []time.Duration {
 	b.Helper()
 	pods := make([]corev1.Pod, *due)
@@ -58,7 +57,7 @@ func (b *bench) patchAll() []time.Duration {
 	})
 	opened := b.watch(&corev1.PodList{}, nameIfOpen)
 	controller := b.newControllerClient()
-	time.Sleep(5 * time.Second) // for what the creation of the Pods set off
+	time.Sleep(5 * time.Second) // for the events of the new Pods
 	instant := time.Now()
 	b.each(*due, func(ctx context.Context, i int) error {
 		patch, err := at.OpenPatch(&pods[i])
@@ -71,7 +70,7 @@ func (b *bench) patchAll() []time.Duration {
 	return opened.since(instant)
 }
 
-// newControllerClient returns a client like that of the controller: its identity, and a connection
+// newControllerClient returns a client like the controller's: with its identity, and a connection
 // for each request.
 func (b *bench) newControllerClient() client.Client {
 	b.Helper()
@@ -150,7 +149,7 @@ func (b *bench) createAts(first, n int, due time.Time) {
 	})
 }
 
-// createPod creates the Pod that an At is rendered to.
+// createPod creates the rendered Pod of an At.
 func (b *bench) createPod(ctx context.Context, at *cnatv1alpha1.At) (*unstructured.Unstructured, error) {
 	rendered, err := cluster.Rendered(at, b.Scheme(), gatehouse.Kinds)
 	if err != nil {

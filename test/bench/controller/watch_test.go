@@ -62,7 +62,7 @@ func (s *sightings) count() int {
 	return len(s.first)
 }
 
-// since returns how long after an instant each object was in the wanted state.
+// since returns the delay from an instant until each object was in the wanted state.
 func (s *sightings) since(instant time.Time) []time.Duration {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
