@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestWatchClock(t *testing.T) {
+func TestWatchClockReportsStepsForward(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	steps := []time.Duration{0, 0, time.Hour, 0, -time.Hour, clockTolerance, clockTolerance + 1}
@@ -22,6 +22,6 @@ func TestWatchClock(t *testing.T) {
 	}
 	watchClock(ctx, time.Microsecond, read, func() { stepped = append(stepped, len(steps)) })
 	if len(stepped) != 2 || stepped[0] != 4 || stepped[1] != 0 {
-		t.Errorf("noticed with %v readings to come, want those of the two steps forward, 4 and 0", stepped)
+		t.Errorf("reported steps with %v readings left, want 4 and 0: only the two steps forward", stepped)
 	}
 }

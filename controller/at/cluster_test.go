@@ -21,21 +21,20 @@ import (
 	"example.com/gatehouse/test/expanded"
 )
 
-// cluster is what an API server holds, and what has to be known of the past to judge what
-// it is asked to do. A cluster is never changed: a write returns another one, so that caches
-// may show old ones.
+// cluster is the content of an API server, with the history that judges its requests. A cluster
+// is immutable: a write returns a new one, so that caches may show old ones.
 type cluster struct {
-	at      *cnatv1alpha1.At // nil while there is none
+	at      *cnatv1alpha1.At // nil if it does not exist
 	pods    []*corev1.Pod    // by name
-	created int              // how many objects were
+	created int              // number of objects ever created
 
-	// hasPolicy reports whether admission keeps the gates of Pods for the controllers.
+	// hasPolicy reports whether admission lets only the controllers open gates.
 	hasPolicy bool
 
 	history
 }
 
-// serve answers a request. Its error is an invariant that the request breaks.
+// serve answers a request. The error names an invariant that the request breaks.
 func (c cluster) serve(q *request) (cluster, answer, error) {
 	switch q.verb {
 	case getAt:
@@ -65,13 +64,13 @@ func (c cluster) serveApply(q *request) (cluster, answer, error) {
 	case !q.matches(c.at.UID, c.at.ResourceVersion):
 		return c, answer{err: conflict(q)}, nil
 	case status.Equal(c.at.Status, *q.status):
-		return c, answer{}, fmt.Errorf("a write that changes nothing: %s", q)
+		return c, answer{}, fmt.Errorf("the write changes nothing: %s", q)
 	}
 	next := *c.at
 	next.Status, next.ResourceVersion = *q.status, nextVersion(c.at.ResourceVersion)
-	h, err := c.applied(c, q, &next)
+	h, err := c.judgeStatus(c, q, &next)
 	c.at, c.history = &next, h
-	return c.forget(), answer{version: next.ResourceVersion}, err
+	return c.forgetStarts(), answer{version: next.ResourceVersion}, err
 }
 
 func (c cluster) servePatch(q *request) (cluster, answer, error) {
@@ -92,7 +91,7 @@ func (c cluster) servePatch(q *request) (cluster, answer, error) {
 		})
 		return c, answer{pod: c.pod(q.name)}, nil
 	}
-	h, err := c.opened(q, pod)
+	h, err := c.judgeOpen(q, pod)
 	c.history = h
 	c = c.withPod(pod, open)
 	return c, answer{pod: c.pod(q.name)}, err
@@ -110,7 +109,7 @@ func conflict(q *request) error {
 	return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, q.name, nil)
 }
 
-// nextVersion returns the version after one. No two objects ever have the same.
+// nextVersion returns the successor of a version. Two objects never share a version.
 func nextVersion(version string) string {
 	object, count, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(count)
@@ -129,7 +128,6 @@ func (c cluster) pod(name string) *corev1.Pod {
 	return nil
 }
 
-// withPod changes a Pod.
 func (c cluster) withPod(pod *corev1.Pod, change func(*corev1.Pod)) cluster {
 	next := *pod
 	change(&next)
@@ -139,7 +137,7 @@ func (c cluster) withPod(pod *corev1.Pod, change func(*corev1.Pod)) cluster {
 	return c
 }
 
-// withNewPod creates a Pod.
+// withNewPod adds a Pod, with a UID and a version.
 func (c cluster) withNewPod(pod *corev1.Pod) cluster {
 	c.created++
 	pod.UID = types.UID(fmt.Sprintf("pod-%d", c.created))
@@ -149,13 +147,12 @@ func (c cluster) withNewPod(pod *corev1.Pod) cluster {
 	return c
 }
 
-// without deletes Pods.
-func (c cluster) without(isDeleted func(*corev1.Pod) bool) cluster {
+func (c cluster) withoutPods(isDeleted func(*corev1.Pod) bool) cluster {
 	c.pods = slices.DeleteFunc(slices.Clone(c.pods), isDeleted)
-	return c.forget()
+	return c.forgetStarts()
 }
 
-// withAt makes an At that has another spec, or is new, the one that there is.
+// withAt stores an At with a new spec. An At without a UID is new.
 func (c cluster) withAt(at cnatv1alpha1.At) cluster {
 	at.Generation++
 	if at.UID == "" {
@@ -168,7 +165,6 @@ func (c cluster) withAt(at cnatv1alpha1.At) cluster {
 	return c
 }
 
-// withSpec changes the spec of the At.
 func (c cluster) withSpec(change func(*cnatv1alpha1.AtSpec)) cluster {
 	at := *c.at
 	change(&at.Spec)
@@ -177,10 +173,10 @@ func (c cluster) withSpec(change func(*cnatv1alpha1.AtSpec)) cluster {
 
 func (c cluster) withoutAt() cluster {
 	c.at = nil
-	return c.forget()
+	return c.forgetStarts()
 }
 
-// simulatedAt returns a new At.
+// simulatedAt returns an At that no controller has seen.
 func simulatedAt(spec cnatv1alpha1.AtSpec, now time.Time) cnatv1alpha1.At {
 	return cnatv1alpha1.At{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "at", CreationTimestamp: *wholeSeconds(now)},
@@ -189,12 +185,11 @@ func simulatedAt(spec cnatv1alpha1.AtSpec, now time.Time) cnatv1alpha1.At {
 	}
 }
 
-// simulatedSpec returns the spec of an At that is due at a time.
-func simulatedSpec(command string, at time.Time) cnatv1alpha1.AtSpec {
-	return cnatv1alpha1.AtSpec{Schedule: at.Format(time.RFC3339Nano), Command: command, RestartPolicy: corev1.RestartPolicyNever}
+func simulatedSpec(command string, due time.Time) cnatv1alpha1.AtSpec {
+	return cnatv1alpha1.AtSpec{Schedule: due.Format(time.RFC3339Nano), Command: command, RestartPolicy: corev1.RestartPolicyNever}
 }
 
-// renderedPod returns the Pod that a version of render makes of a spec.
+// renderedPod returns the rendered Pod of a spec. Each version of render gives it another name.
 func renderedPod(spec cnatv1alpha1.AtSpec, version int, now time.Time) *corev1.Pod {
 	digest := kindat.Digest(spec)
 	if renderedPods[digest] == nil {
@@ -210,7 +205,7 @@ func renderedPod(spec cnatv1alpha1.AtSpec, version int, now time.Time) *corev1.P
 
 var renderedPods = map[string]*corev1.Pod{} // by digest
 
-// statusOfAt returns the status of the At; an empty one while there is none.
+// statusOfAt returns the status of the At; empty if it does not exist.
 func (c cluster) statusOfAt() cnatv1alpha1.AtStatus {
 	if c.at == nil {
 		return cnatv1alpha1.AtStatus{}

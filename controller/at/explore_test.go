@@ -156,7 +156,7 @@ func (e *explorer) arm(c cluster) {
 	c = c.withNewPod(renderedPod(specs[0], 0, due.Add(-time.Hour)))
 	s = e.arrive(s, effect{cluster: e.clusterNumber(c), what: e.tale("its Pod is created")}, 0)
 	n := e.root(root{at: e.clusters[s.cluster].at, pods: e.clusters[s.cluster].pods})
-	e.arrive(s, e.serve(s.cluster, e.proceed(n, "look 0", answer{looked: instants[0]})), 1)
+	e.arrive(s, e.serve(s.cluster, e.proceed(n, "look 0", answer{surroundings: instants[0]})), 1)
 	e.transitions = 0
 }
 
@@ -200,7 +200,7 @@ func (e *explorer) request(s state, n, from int32) {
 	}
 	if q := e.nodes[n].request; q.verb == look {
 		for i := range clocks[s.clock] {
-			e.request(s, e.proceed(n, fmt.Sprint("look ", i), answer{looked: instants[i]}), from)
+			e.request(s, e.proceed(n, fmt.Sprint("look ", i), answer{surroundings: instants[i]}), from)
 		}
 		return
 	}
@@ -223,7 +223,7 @@ func (e *explorer) request(s state, n, from int32) {
 // and may be served at any later time.
 func (e *explorer) trouble(s state, n, from int32) {
 	q := e.nodes[n].request
-	refused := effect{cluster: e.clusterNumber(e.clusters[s.cluster].refused(q)), what: e.tale(q.String() + ": refused")}
+	refused := effect{cluster: e.clusterNumber(e.clusters[s.cluster].withRefusal(q)), what: e.tale(q.String() + ": refused")}
 	refused.node = e.proceed(n, "refused", answer{err: refusals[0]})
 	e.place(s, refused, from)
 	ended := e.proceed(n, "timeout", answer{err: errTimeout})
@@ -488,7 +488,7 @@ func (e *explorer) acts(in int32) []effect {
 		}
 	}
 	for _, deleted := range c.pods {
-		add("Pod "+string(deleted.UID)+" is deleted", c.without(func(pod *corev1.Pod) bool { return pod == deleted }))
+		add("Pod "+string(deleted.UID)+" is deleted", c.withoutPods(func(pod *corev1.Pod) bool { return pod == deleted }))
 	}
 	e.changed[in] = all
 	return all

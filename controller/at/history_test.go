@@ -262,7 +262,7 @@ func (w *world) sync(t *rapid.T) {
 }
 
 func (w *world) prune(kept string) {
-	w.write(w.now().without(func(pod *corev1.Pod) bool { return pod.Name != kept }))
+	w.write(w.now().withoutPods(func(pod *corev1.Pod) bool { return pod.Name != kept }))
 }
 
 func (w *world) upgradeRenderer(t *rapid.T) { w.renderer++; w.sync(t) }
@@ -286,7 +286,7 @@ func (w *world) pose(t *rapid.T) {
 	}
 	pod := renderedPod(at.Spec, 0, w.wall())
 	pod.Name = fmt.Sprintf("at-%010x", len(w.past))
-	rapid.SampledFrom([]func(*corev1.Pod){owned, generated, named(fmt.Sprint(posingName, len(w.past)))}).Draw(t, "pose")(pod)
+	rapid.SampledFrom([]func(*corev1.Pod){owned, generated, named(fmt.Sprint(foreignName, len(w.past)))}).Draw(t, "pose")(pod)
 	w.admit(t, pod)
 }
 
@@ -315,7 +315,7 @@ func anyPod(*corev1.Pod) bool { return true }
 
 func (w *world) deletePod(t *rapid.T) {
 	deleted := w.drawPod(t, anyPod)
-	w.write(w.now().without(func(pod *corev1.Pod) bool { return pod == deleted }))
+	w.write(w.now().withoutPods(func(pod *corev1.Pod) bool { return pod == deleted }))
 }
 
 // deletePodLater deletes a Pod that has a finalizer.
@@ -447,7 +447,7 @@ func (w *world) start(t *rapid.T, c *simulatedController) {
 func (w *world) goOn(t *rapid.T, c *simulatedController) {
 	for c.run.request != nil && c.run.request.verb == look {
 		c.looked = c.replica
-		c.run.proceed(answer{looked: surroundings{now: c.clock.Now(), together: w.together}})
+		c.run.proceed(answer{surroundings: surroundings{now: c.clock.Now(), together: w.together}})
 	}
 	q := c.run.request
 	if q == nil {
@@ -472,7 +472,7 @@ func (w *world) goOn(t *rapid.T, c *simulatedController) {
 
 // starts reports whether a status puts the start of a Pod on record that was seen gated.
 func (c *simulatedController) starts(q *request) bool {
-	return putsOnRecord(q.from.at.Status, *q.status) && q.status.Phase == cnatv1alpha1.AtRunning &&
+	return recordsStart(q.from.at.Status, *q.status) && q.status.Phase == cnatv1alpha1.AtRunning &&
 		slices.ContainsFunc(q.from.read, func(pod corev1.Pod) bool { return pod.UID == q.status.Run.PodUID && isGated(&pod) })
 }
 
@@ -530,7 +530,7 @@ func (w *world) proceedAny(t *rapid.T) {
 			w.proceed(t, c, w.serve(t, q))
 			return
 		}
-		w.write(w.now().refused(q))
+		w.write(w.now().withRefusal(q))
 		c.troubled = true
 		w.proceed(t, c, answer{pod: pod})
 	case "stripped":
@@ -554,7 +554,7 @@ func (w *world) proceedAny(t *rapid.T) {
 
 // refuse has admission refuse what a run asks.
 func (w *world) refuse(t *rapid.T, c *simulatedController) {
-	w.write(w.now().refused(c.run.request))
+	w.write(w.now().withRefusal(c.run.request))
 	w.fail(t, c, rapid.SampledFrom(refusals).Draw(t, "refusal"))
 }
 
@@ -635,7 +635,7 @@ func (w *world) settle(t *rapid.T) {
 	for len(w.late) > 0 && rapid.Bool().Draw(t, "arrives") {
 		w.deliver(t, 0)
 	}
-	w.write(w.now().without(func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }))
+	w.write(w.now().withoutPods(func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }))
 	if w.now().at == nil {
 		w.createAt(t)
 	}

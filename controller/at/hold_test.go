@@ -10,9 +10,9 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
-// A start that admission did not let a controller take back at the deadline may still
-// happen, so its spec does not run again.
-func TestStartThatWasNotTakenBackIsRemembered(t *testing.T) {
+// If admission refuses the hold at the deadline, the recorded start may still happen. So its spec
+// does not run again.
+func TestStartWithRefusedHoldIsRemembered(t *testing.T) {
 	c := cluster{hasPolicy: true}.withAt(simulatedAt(specs[0], due.Add(-time.Hour)))
 	c = c.withSpec(func(s *cnatv1alpha1.AtSpec) { s.StartingDeadlineSeconds = ptr.To[int64](2) })
 	sync := func() { c = c.withNewPod(renderedPod(c.at.Spec, 0, due)) }
@@ -31,14 +31,14 @@ func TestStartThatWasNotTakenBackIsRemembered(t *testing.T) {
 		for r.request != nil {
 			switch q := r.request; q.verb {
 			case look:
-				r.proceed(answer{looked: surroundings{now: now, together: 1}})
+				r.proceed(answer{surroundings: surroundings{now: now, together: 1}})
 			case lose:
 				late = append(late, q)
 				t.Logf("%s: late", q)
 				r.proceed(answer{err: errTimeout})
 			case refuse:
 				t.Logf("%s: refused", q)
-				c = c.refused(q)
+				c = c.withRefusal(q)
 				r.proceed(answer{err: refusals[0]})
 			default:
 				r.proceed(serve(q))
@@ -54,7 +54,7 @@ func TestStartThatWasNotTakenBackIsRemembered(t *testing.T) {
 	reconcile(due, openGate, "")
 	reconcile(due.Add(time.Minute), "", hold)
 	serve(late[0])
-	c = c.without(func(*corev1.Pod) bool { return true })
+	c = c.withoutPods(func(*corev1.Pod) bool { return true })
 	c = c.withSpec(func(s *cnatv1alpha1.AtSpec) { s.Command = "b" })
 	reconcile(due.Add(time.Minute), "", "")
 	c = c.withSpec(func(s *cnatv1alpha1.AtSpec) { s.Command = "a"; s.StartingDeadlineSeconds = nil })

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-var testMutants = flag.Bool("mutants", false, "run the simulations on code with faults, which they must find")
+var testMutants = flag.Bool("mutants", false, "run the simulations on faulty code; each fault must fail one of them")
 
-// TestMutants puts one fault at a time into the code, and asserts that TestHistories or
-// TestExplore fails by it.
+// TestMutants puts one fault at a time into the code, and asserts that it fails TestHistories or
+// TestExplore.
 func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.fault, " ", "_"), func(t *testing.T) {
-			overlay := m.overlay(t) // which fails where the code has moved on
+			overlay := m.overlay(t) // fails if the code has changed since
 			if !*testMutants {
-				t.Skip("it takes minutes: -mutants")
+				t.Skip("set -mutants to run it; it takes minutes")
 			}
 			var finders []string
 			for _, test := range []string{"TestExplore", "TestHistories"} {
@@ -35,14 +35,14 @@ func TestMutants(t *testing.T) {
 				finders = append(finders, test+": "+findings(string(output)))
 			}
 			if len(finders) == 0 {
-				t.Error("nothing finds it")
+				t.Error("neither test fails")
 			}
 			t.Log(strings.Join(finders, "\n"))
 		})
 	}
 }
 
-// findings returns the lines of a test's output that say what was broken.
+// findings returns the first failures in the output of a test.
 func findings(output string) string {
 	lines := finding.FindAllString(output, 2)
 	return strings.Join(lines, " ")
@@ -50,14 +50,14 @@ func findings(output string) string {
 
 var finding = regexp.MustCompile(`(failed after \d+ tests|panic after \d+ tests|explore_test.go:\d+: [^\d\n]).*`)
 
-// mutant is code with a fault: in a file, what stands in the place of something else.
+// mutant is a fault in one file: pairs of correct and faulty code.
 type mutant struct {
 	fault        string
 	file         string
 	replacements []string
 }
 
-// overlay writes the file with the fault, and for the go command where that is.
+// overlay writes the faulty file, and returns the overlay file that gives it to the go command.
 func (m mutant) overlay(t *testing.T) string {
 	t.Helper()
 	code, err := os.ReadFile(m.file)
@@ -67,7 +67,7 @@ func (m mutant) overlay(t *testing.T) string {
 	text := string(code)
 	for i := 0; i < len(m.replacements); i += 2 {
 		if strings.Count(text, m.replacements[i]) != 1 {
-			t.Fatalf("%s has %q %d times, want once", m.file, m.replacements[i], strings.Count(text, m.replacements[i]))
+			t.Fatalf("%s contains %q %d times, want once", m.file, m.replacements[i], strings.Count(text, m.replacements[i]))
 		}
 		text = strings.Replace(text, m.replacements[i], m.replacements[i+1], 1)
 	}
@@ -97,54 +97,54 @@ var mutants = []mutant{
 		"	apierrors ", "	corev1 \"k8s.io/api/core/v1\"\n	apierrors ",
 	}},
 	{"a status is written to any version of the At", "../status/apply.go", []string{"	u.SetResourceVersion(object.GetResourceVersion())\n", ""}},
-	{"a status is written to any At of the name", "../status/apply.go", []string{
+	{"a status is written to any At with the name", "../status/apply.go", []string{
 		"	u.SetUID(object.GetUID())\n	u.SetResourceVersion(object.GetResourceVersion())\n", "",
 	}},
 	{"any version of a Pod is opened", "server.go", []string{
 		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{"uid": pod.UID},`,
 	}},
-	{"any Pod of the name is opened", "server.go", []string{
+	{"any Pod with the name is opened", "server.go", []string{
 		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{},`,
 	}},
-	{"an earlier record is trusted", "opener.go", []string{"	if version != at.ResourceVersion {", "	if false {"}},
-	{"nothing is held", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && false {"}},
-	{"a Pod is held after the status says so", "reconciler.go", []string{
+	{"a start recorded in an outdated status is trusted", "opener.go", []string{"	if version != at.ResourceVersion {", "	if false {"}},
+	{"no Pod is held", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && false {"}},
+	{"the status is written before the Pod is held", "reconciler.go", []string{
 		"	if err == nil && decision.Hold != nil {\n		err = r.hold(ctx, at, m, &decision)\n	}\n", "",
 		"		err = r.record(ctx, at, m, decision)\n", "		if err = r.record(ctx, at, m, decision); err == nil && decision.Hold != nil {\n			err = r.hold(ctx, at, m, &decision)\n		}\n",
 	}},
-	{"a hold changes nothing", "server.go", []string{
+	{"a hold does not change the Pod", "server.go", []string{
 		`"annotations": map[string]string{kind.HeldAnnotation: version},`, `"annotations": map[string]string{kind.HeldAnnotation: ""},`,
 		"answer.Annotations[kind.HeldAnnotation] != version", "false",
 	}},
-	{"a standby does not hold", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && r.IsElected() {"}},
-	{"an ignored hold counts", "server.go", []string{"answer.Annotations[kind.HeldAnnotation] != version", "false"}},
-	{"an ignored opening counts", "server.go", []string{"err == nil && isGated(answer)", "err == nil && false"}},
-	{"suspend does not hold", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.deadlinePassed()"}},
-	{"the deadline does not hold", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.at.Spec.Suspend"}},
-	{"an earlier run is not remembered", "decide.go", []string{"held == nil && mayHaveRun(s.at.Status) {", "held == nil && mayHaveRun(s.at.Status) && false {"}},
+	{"a standby does not hold Pods", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && r.IsElected() {"}},
+	{"a hold that admission undoes counts", "server.go", []string{"answer.Annotations[kind.HeldAnnotation] != version", "false"}},
+	{"an opening that admission undoes counts", "server.go", []string{"err == nil && isGated(answer)", "err == nil && false"}},
+	{"suspend does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.deadlinePassed()"}},
+	{"the deadline does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.at.Spec.Suspend"}},
+	{"the run of an earlier spec is not remembered", "decide.go", []string{"held == nil && mayHaveRun(s.at.Status) {", "held == nil && mayHaveRun(s.at.Status) && false {"}},
 	{"a spec that ran may run again", "decide.go", []string{"	case slices.ContainsFunc(s.ran, s.isCurrent):\n		return s.refuseRerun()\n", ""}},
-	{"a forgotten spec may run again", "decide.go", []string{"	case !isClaimed(s.run) && s.isForgotten():\n		return s.failForgotten()\n", ""}},
-	{"a spec that is pushed out is not remembered", "ran.go", []string{"s.forgotten = wholeSeconds(due)", "_ = due"}},
+	{"a spec due by the forgotten time may run", "decide.go", []string{"	case !isClaimed(s.run) && s.isForgotten():\n		return s.failForgotten()\n", ""}},
+	{"a spec pushed out of ran does not move the forgotten time", "ran.go", []string{"s.forgotten = wholeSeconds(due)", "_ = due"}},
 	{"an open Pod of another spec is ignored", "decide.go", []string{
 		"		if isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && ", "		if false && isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && ",
 	}},
 	{"an open Pod of the spec is ignored", "decide.go", []string{"!isGated(&s.pods[i]) {", "!isGated(&s.pods[i]) && false {"}},
-	{"a Pod of any form is opened", "decide.go", []string{"	return pod.Labels[kindat.Label] == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == \"\" &&\n		registry.IsHashName(pod.Name, at.Name)\n", "	return true || registry.IsHashName(pod.Name, at.Name)\n"}},
-	{"of two Pods the oldest is opened", "decide.go", []string{"	case len(candidates) > 1:\n		return s.awaitPrune(candidates)\n", ""}},
+	{"a Pod that was not rendered is opened", "decide.go", []string{"	return pod.Labels[kindat.Label] == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == \"\" &&\n		registry.IsHashName(pod.Name, at.Name)\n", "	return true || registry.IsHashName(pod.Name, at.Name)\n"}},
+	{"the oldest of two Pods is opened", "decide.go", []string{"	case len(candidates) > 1:\n		return s.awaitPrune(candidates)\n", ""}},
 	{"a lost Pod is replaced", "decide.go", []string{"	case s.mayHaveStarted() && s.runPod() == nil:\n		return s.failLost()\n", ""}},
-	{"a Pod that the cache lacks is gone", "reconciler.go", []string{"	if isArmed {\n", "	if false {\n"}},
-	{"a standby starts at once", "reconciler.go", []string{"	case late <= 0 && (starts || isReport):", "	case starts:"}},
-	{"a standby never starts", "reconciler.go", []string{"late <= 0 && (starts || isReport)", "late <= 0 && isReport"}},
+	{"a Pod missing from the cache counts as lost", "reconciler.go", []string{"	if isArmed {\n", "	if false {\n"}},
+	{"a standby starts Ats at once", "reconciler.go", []string{"	case late <= 0 && (starts || isReport):", "	case starts:"}},
+	{"a standby never starts Ats", "reconciler.go", []string{"late <= 0 && (starts || isReport)", "late <= 0 && isReport"}},
 	{"a standby never reports", "reconciler.go", []string{"late <= 0 && (starts || isReport)", "late <= 0 && starts"}},
-	{"a stale lease starts", "reconciler.go", []string{"return time.Second, starts && !r.IsFresh()", "return 0, false"}},
-	{"a lease that went stale during a write starts", "opener.go", []string{"	if o.IsElected() && !o.IsFresh() { //", "	if false { //"}},
-	{"a conflict is always of versions, and the end", "reconciler.go", []string{
+	{"a leader with a stale lease starts Ats", "reconciler.go", []string{"return time.Second, starts && !r.IsFresh()", "return 0, false"}},
+	{"a leader opens a gate after its lease went stale", "opener.go", []string{"	if o.IsElected() && !o.IsFresh() { //", "	if false { //"}},
+	{"every conflict counts as outdated, and is not retried", "reconciler.go", []string{
 		"	if status.IsOutdated(err) {\n		current,", "	if status.IsOutdated(err) {\n		return false\n	}\n	if false {\n		current,",
 		"		return reconcile.Result{RequeueAfter: lookAgain}, nil\n", "		return reconcile.Result{}, nil\n",
 	}},
 	{"a gate is opened early", "opener.go", []string{"	case m.now.Before(decision.Due):", "	case m.now.Before(decision.Due.Add(-time.Second)):", "	apierrors ", "	\"time\"\n\n	apierrors "}},
-	{"the clock of the machine counts", "../setup/clock.go", []string{"	return earliest.Add(elapsed)\n", "	return earliest.Add(elapsed + 2*time.Second)\n"}},
-	{"an armed At does not wake", "status.go", []string{"		wake = s.due.Add(-s.lead)\n", ""}},
-	{"a claimed At does not wake", "opener.go", []string{"		return o.requeue(decision.Due, decision.Due), nil\n", "		return reconcile.Result{}, nil\n"}},
-	{"a Pod that is going is opened", "decide.go", []string{" && isGated(pod) && pod.DeletionTimestamp == nil {", " && isGated(pod) {"}},
+	{"the clock is ahead of the API server", "../setup/clock.go", []string{"	return earliest.Add(elapsed)\n", "	return earliest.Add(elapsed + 2*time.Second)\n"}},
+	{"an armed At is not requeued", "status.go", []string{"		wake = s.due.Add(-s.lead)\n", ""}},
+	{"an At with a recorded start is not requeued", "opener.go", []string{"		return o.requeue(decision.Due, decision.Due), nil\n", "		return reconcile.Result{}, nil\n"}},
+	{"a Pod that is being deleted is opened", "decide.go", []string{" && isGated(pod) && pod.DeletionTimestamp == nil {", " && isGated(pod) {"}},
 }

@@ -9,9 +9,9 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
-// A cache that does not have the armed Pod yet, as after a restart, does not make
-// an At lose it.
-func TestReconcileAsksForThePodThatTheCacheLacks(t *testing.T) {
+// After a restart the cache may lag behind the status, and lack the armed Pod. The run does not
+// fail as PodLost.
+func TestReconcileReadsArmedPodMissingFromCache(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		defer w.stop()
@@ -26,7 +26,7 @@ func TestReconcileAsksForThePodThatTheCacheLacks(t *testing.T) {
 		w.finish(t, c)
 		w.runFor(t, 0)
 		if status := w.now().at.Status; status.Phase != cnatv1alpha1.AtRunning {
-			t.Fatalf("status is %+v", status)
+			t.Fatalf("status %+v, want phase %s", status, cnatv1alpha1.AtRunning)
 		}
 	})
 }

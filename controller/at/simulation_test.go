@@ -26,23 +26,22 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// A run is one Reconcile under way. It stops at each of its requests until it is given an
-// answer, which may be never. Reconcile, decide and server are those of the program: a run
-// takes the place of the HTTP client, the caches and the clock.
+// A run is one Reconcile under way. It pauses at each request until a test answers it, and may stay
+// paused forever. It runs the product's code with a fake client, caches and clock.
 type run struct {
-	// at and pods are what the caches show.
+	// at and pods are the content of its caches.
 	at   *cnatv1alpha1.At
 	pods []*corev1.Pod
 
-	// request is what the run waits for an answer to; nil when it has ended.
+	// request is the request without an answer; nil once the run has ended.
 	request *request
 	result  reconcile.Result
 	err     error
 
-	// read are the Pods that it knows of, from a cache or the API server.
+	// read are the Pods that it read, from a cache or the API server.
 	read []corev1.Pod
-	// looked is what it sees around it, once it looked.
-	looked *surroundings
+	// surroundings are nil until the run looks around.
+	surroundings *surroundings
 
 	answer answer
 	resume func() (*request, bool)
@@ -50,13 +49,13 @@ type run struct {
 	yield  func(*request) bool
 }
 
-// surroundings are what a run sees beside the API server.
+// surroundings are the inputs of a run that are not from the API server.
 type surroundings struct {
 	now      time.Time
-	together int // how many Ats are due in one second
+	together int // number of Ats that are due in the same second
 }
 
-// replica is what a Reconcile knows of the process that it runs in.
+// replica is the state of the process that a Reconcile runs in.
 type replica struct{ elected, fresh bool }
 
 type verb string
@@ -71,8 +70,8 @@ const (
 	hold     verb = "hold a Pod"
 )
 
-// request is what a run asks. Its writes are conflicts unless uid and version, where they
-// are set, are those of the object.
+// request is a request of a run to the API server. A write conflicts unless the object has its uid and
+// version. An empty uid or version matches every object.
 type request struct {
 	verb         verb
 	name         string
@@ -82,20 +81,20 @@ type request struct {
 	status       *cnatv1alpha1.AtStatus // apply
 	from         *run
 
-	isChecked bool // the status is one that kstatus reads as it is meant
+	isChecked bool // checkStatus accepted the status
 }
 
 func (q *request) isWrite() bool { return q.verb == apply || q.verb == openGate || q.verb == hold }
 
 type answer struct {
-	looked  surroundings
-	at      *cnatv1alpha1.At
-	pod     *corev1.Pod
-	pods    []*corev1.Pod
-	version string
-	err     error
+	surroundings surroundings
+	at           *cnatv1alpha1.At
+	pod          *corev1.Pod
+	pods         []*corev1.Pod
+	version      string
+	err          error
 
-	isStripped bool // admission took the start out of the status
+	isStripped bool // admission removed the start from the status
 }
 
 var (
@@ -103,11 +102,11 @@ var (
 	errTimeout   = context.DeadlineExceeded
 )
 
-// startRun starts a Reconcile, that of an Opener if it opens, and returns it at its first request.
+// startRun starts a Reconcile of a Reconciler or an Opener, and returns it at its first request.
 func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica, opens bool) *run {
 	r := &run{at: at, pods: pods}
 	reconciler := &Reconciler{
-		Server: &Server{client: wire{run: r}, rendered: setup.Rendered{Cache: rendered{run: r}}, live: wire{run: r}, together: r.together},
+		Server: &Server{client: fakeClient{run: r}, rendered: setup.Rendered{Cache: podCache{run: r}}, live: fakeClient{run: r}, together: r.together},
 		Clock:  r, Grace: 20 * time.Second, Events: noEvents{},
 		IsElected: func() bool { return by.elected }, IsFresh: func() bool { return by.fresh },
 	}
@@ -130,7 +129,7 @@ func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica, opens bool) 
 	return r
 }
 
-// proceed answers the request of a run, which goes on to its next one.
+// proceed answers the request of a run, and resumes it up to its next request.
 func (r *run) proceed(a answer) {
 	r.answer = a
 	r.request, _ = r.resume()
@@ -145,11 +144,11 @@ func (r *run) ask(q *request) answer {
 }
 
 func (r *run) look() surroundings {
-	if r.looked == nil {
+	if r.surroundings == nil {
 		a := r.ask(&request{verb: look})
-		r.looked = &a.looked
+		r.surroundings = &a.surroundings
 	}
-	return *r.looked
+	return *r.surroundings
 }
 
 func (r *run) together(*cnatv1alpha1.At) int { return r.look().together }
@@ -160,13 +159,13 @@ func (r *run) Now() time.Time { return r.look().now }
 // Since implements clock.PassiveClock.
 func (r *run) Since(t time.Time) time.Duration { return r.Now().Sub(t) }
 
-// rendered is the cache of Pods that a run reads.
-type rendered struct {
+// podCache is the cache of rendered Pods that a run reads.
+type podCache struct {
 	cache.Cache
 	run *run
 }
 
-func (c rendered) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+func (c podCache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	var items []corev1.Pod
 	for _, pod := range c.run.pods {
 		items = append(items, *trimPod(pod))
@@ -176,13 +175,13 @@ func (c rendered) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// wire is the client of a run.
-type wire struct {
+// fakeClient turns the calls of a run into requests.
+type fakeClient struct {
 	client.Client
 	run *run
 }
 
-func (w wire) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+func (w fakeClient) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
 	switch object := object.(type) {
 	case *corev1.Pod:
 		a := w.run.ask(&request{verb: getPod, name: key.Name})
@@ -201,7 +200,7 @@ func (w wire) Get(_ context.Context, key client.ObjectKey, object client.Object,
 	}
 }
 
-func (w wire) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+func (w fakeClient) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	a := w.run.ask(&request{verb: listPods})
 	var items []corev1.Pod
 	for _, pod := range a.pods {
@@ -212,8 +211,8 @@ func (w wire) List(_ context.Context, list client.ObjectList, _ ...client.ListOp
 	return a.err
 }
 
-// Patch knows the two patches of Pods that the controller sends.
-func (w wire) Patch(_ context.Context, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+// Patch implements the two patches of Pods that the controller sends.
+func (w fakeClient) Patch(_ context.Context, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
 	var body struct {
 		Metadata struct {
 			UID             types.UID
@@ -241,14 +240,14 @@ func (w wire) Patch(_ context.Context, object client.Object, patch client.Patch,
 	return a.err
 }
 
-func (w wire) Status() client.SubResourceWriter { return statusWire{run: w.run} }
+func (w fakeClient) Status() client.SubResourceWriter { return fakeStatusWriter{run: w.run} }
 
-type statusWire struct {
+type fakeStatusWriter struct {
 	client.SubResourceWriter
 	run *run
 }
 
-func (w statusWire) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
+func (w fakeStatusWriter) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
 	data, err := json.Marshal(object)
 	if err != nil {
 		return err
@@ -280,8 +279,7 @@ func withoutStart(status cnatv1alpha1.AtStatus) cnatv1alpha1.AtStatus {
 	return stripped
 }
 
-// refusals are what an API server may answer to a write that it does not make, whatever
-// the object is.
+// refusals are answers that an API server may give to any write that it does not make.
 var refusals = []error{
 	apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "at", errors.New("not allowed")),
 	apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "at", errors.New("admission says so")),
@@ -289,10 +287,10 @@ var refusals = []error{
 	apierrors.NewInternalError(errors.New("webhook unavailable")),
 }
 
-// overload is what an API server may answer to a write that it makes nevertheless.
+// overload is an answer that an API server may give although it makes the write.
 var overload = apierrors.NewGenericServerResponse(http.StatusGatewayTimeout, "patch", schema.GroupResource{}, "at", "timeout", 0, false)
 
-// noEvents is an event recorder that records nothing.
+// noEvents is an event recorder that discards events.
 type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
@@ -308,13 +306,13 @@ func (q *request) String() string {
 	return text
 }
 
-// describeStatus returns a status in short.
+// describeStatus summarizes a status in one line.
 func describeStatus(status cnatv1alpha1.AtStatus) string {
 	text := string(status.Phase)
 	if run := status.Run; run != nil {
 		text += fmt.Sprintf(" Pod %q", run.PodUID)
 		if run.OpenedTime != nil {
-			text += " on record"
+			text += " recorded"
 		}
 	}
 	for _, c := range status.Conditions {
