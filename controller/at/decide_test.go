@@ -36,7 +36,7 @@ func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 	return at
 }
 
-// podFor returns a gated Pod of an At; its UID is a hexadecimal digit.
+// podFor returns a gated Pod of an At. Its UID is one hexadecimal digit.
 func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := expanded.First[corev1.Pod](kindat.Kind, at)
 	pod.Name, pod.UID = podName(uid), uid
@@ -54,15 +54,15 @@ func labeled(at string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Labels[kindat.Label] = at }
 }
 
-func owned(pod *corev1.Pod) {
+func ownedByJob(pod *corev1.Pod) {
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "at", UID: "job"}}
 }
 
-func generated(pod *corev1.Pod) { pod.GenerateName = "at-" }
+func withGenerateName(pod *corev1.Pod) { pod.GenerateName = "at-" }
 
 func open(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil }
 
-func ended(phase corev1.PodPhase) func(*corev1.Pod) {
+func endedWith(phase corev1.PodPhase) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { open(pod); pod.Status.Phase = phase }
 }
 
@@ -70,7 +70,7 @@ func created(t time.Time) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(t) }
 }
 
-// withRun gives an At the status that a decision of an earlier moment made.
+// withRun gives an At the status of an earlier decision.
 func withRun(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		at.Status.Phase = phase
@@ -80,7 +80,7 @@ func withRun(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 	}
 }
 
-// zoned gives the schedule of an At a time zone, which no zone data has: the controller needs none.
+// zoned adds an unknown time zone to a schedule: the controller reads only the offset.
 func zoned(at *cnatv1alpha1.At) { at.Spec.Schedule += "[No/Zone]" }
 
 func suspended(since time.Time) func(*cnatv1alpha1.At) {
@@ -103,7 +103,7 @@ func uidOf(pod *corev1.Pod) types.UID {
 	return pod.UID
 }
 
-func going(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{} }
+func deleting(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{} }
 
 func edited(at *cnatv1alpha1.At) { at.Spec.Command = "echo edited" }
 
@@ -111,7 +111,7 @@ func forgotten(latest time.Time) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) { at.Status.ForgottenTime = wholeSeconds(latest) }
 }
 
-// restored gives an At a status that is older than the At.
+// restored gives an At a status that is older than the At, as from a backup.
 func restored(at *cnatv1alpha1.At) {
 	at.CreationTimestamp = metav1.NewTime(due)
 	at.Status.Conditions = []metav1.Condition{{Type: Armed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(due.Add(-time.Hour))}}
@@ -126,14 +126,14 @@ func trimmed(pods []corev1.Pod) []corev1.Pod {
 	return list
 }
 
-// decideTrimmed decides on an At as the cache holds it.
+// decideTrimmed calls decide with an At and Pods as the cache holds them.
 func decideTrimmed(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
 	at = at.DeepCopy()
 	trimAt(at)
 	return decide(at, trimmed(pods), moment{now: now, grace: grace})
 }
 
-// claimed gives an At the status that puts the start of a Pod on record.
+// claimed gives an At the status that records the start of a Pod.
 func claimed(uid types.UID) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		withRun(cnatv1alpha1.AtRunning, uid)(at)
@@ -165,78 +165,78 @@ func TestDecide(t *testing.T) {
 		run    types.UID
 		wake   time.Time
 	}{
-		"no Pod":                                        {at: newAt(), now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
-		"a Pod of another spec":                         {at: newAt(), pods: pods{podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
-		"a Pod of a Job":                                {at: newAt(), pods: pods{podFor(plain, "a", owned)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of a Job, running":                       {at: newAt(), pods: pods{podFor(plain, "a", owned, open)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of a Job, beside the rendered one":       {at: newAt(), pods: pods{podFor(plain, "a", owned, open), podFor(plain, "b", created(due))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
-		"a Pod that a StatefulSet left":                 {at: newAt(), pods: pods{podFor(plain, "a", generated)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of another name":                         {at: newAt(), pods: pods{podFor(plain, "a", named("at-0"))}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
-		"a Pod of a Job, of another spec":               {at: newAt(), pods: pods{podFor(other, "a", owned), podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
-		"armed a Pod of another name, due":              {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", named("at"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
-		"armed a Pod of another At, due":                {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
-		"armed a Pod of another spec, due":              {at: newAt(withRun(pending, "a")), pods: pods{podFor(other, "a")}, now: due, phase: pending, reason: ReasonRenderingStale, wake: due.Add(time.Minute)},
-		"recorded a Pod of another At":                  {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"recorded a Pod of another spec":                {at: newAt(claimed("a")), pods: pods{podFor(other, "a")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"recorded a Pod of a Job":                       {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", owned, ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"recorded a Pod of another At, edited":          {at: newAt(claimed("a"), edited), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
-		"armed, due, a Pod of a Job runs":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", owned, open)}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"no Pod and a deadline":                         {at: newAt(deadline(5)), now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(5*time.Second + 1)},
-		"a Pod":                                         {at: newAt(), pods: pods{podFor(plain, "a")}, now: early, phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"a Pod that is going":                           {at: newAt(), pods: pods{podFor(plain, "a", going)}, now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
-		"two Pods":                                      {at: newAt(), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: early, phase: pending, reason: ReasonPodAmbiguous, wake: early.Add(time.Minute)},
-		"a Pod, late":                                   {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"armed, a nanosecond early":                     {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"armed, due":                                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"armed, a zone since, a nanosecond early":       {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
-		"armed, a zone since, due":                      {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"armed, due, beside an older one":               {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, phase: pending, reason: ReasonPodAmbiguous, run: "a", wake: due.Add(time.Minute)},
-		"armed, due, at the deadline":                   {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"armed, due, past the deadline":                 {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
-		"no Pod, past the deadline":                     {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
-		"armed, due, at the longest deadline":           {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000 * time.Second), claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"armed, due, before a deadline beyond time":     {at: newAt(withRun(pending, "a"), deadline(math.MaxInt64)), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"armed, due, past the longest deadline":         {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
-		"restored, armed, its Pod is not, in time":      {at: newAt(withRun(pending, "a"), deadline(5), restored), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"restored without status, its Pod open, late":   {at: newAt(deadline(5)), pods: pods{podFor(plain, "b", open)}, now: late, phase: running, reason: ReasonRunning, run: "b"},
-		"armed, due, the Pod is going":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", going)}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
-		"armed, due, suspended":                         {at: newAt(withRun(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
-		"armed, due, suspended, a deadline":             {at: newAt(withRun(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
-		"armed, due, resumed":                           {at: newAt(withRun(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"the armed Pod is gone, early":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
-		"the armed Pod is gone, early, no other":        {at: newAt(withRun(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
-		"the armed Pod is gone, due":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "b"},
-		"the armed Pod is gone, suspended":              {at: newAt(withRun(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
-		"opened, not recorded":                          {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
-		"opened by somebody, early":                     {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: done, reason: ReasonOpenedEarly, run: "a"},
-		"another Pod of this spec runs":                 {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
-		"a Pod of another spec runs":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"recorded, the cache lags":                      {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", phase: running, run: "a"},
-		"running, the Pod is gone":                      {at: newAt(claimed("a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
-		"running, suspended":                            {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
-		"succeeded":                                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"failed":                                        {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", ended(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
-		"succeeded, never recorded":                     {at: newAt(), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"done, its Pod is there":                        {at: newAt(withRun(done, "a"), finished), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
-		"done, a new Pod":                               {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
-		"done, a new Pod that somebody opened":          {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
-		"thought missed, but it started":                {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
-		"invalid":                                       {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
-		"invalid, as another version ran it":            {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
-		"invalid, and somebody opened the Pod":          {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
-		"invalid, armed, and the Pod is gone":           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a")), now: due, phase: pending, reason: ReasonInvalidSchedule},
-		"ran before":                                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
-		"ran before, and its Pod is there":              {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a", ended(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
-		"claimed, before it is due":                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: early, open: "a", phase: running, run: "a"},
-		"claimed, suspended":                            {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonSuspended, run: "a"},
-		"claimed, past the deadline":                    {at: newAt(claimed("a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: late, hold: "a", phase: done, reason: ReasonDeadlineMissed, run: "a"},
-		"claimed, the Pod is going":                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", going)}, now: due, hold: "a", phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
-		"claimed, edited":                               {at: newAt(claimed("a"), edited), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonRenderingStale, wake: due.Add(time.Minute)},
-		"claimed, and another Pod runs":                 {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, hold: "a", phase: running, reason: ReasonRunning, run: "b"},
-		"done by another Pod, with its start on record": {at: newAt(claimed("a"), func(at *cnatv1alpha1.At) { at.Status.Phase = done }), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, hold: "a", phase: done, run: "a"},
-		"claimed, beside another Pod":                   {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, open: "a", phase: running, run: "a"},
-		"due by what is forgotten":                      {at: newAt(forgotten(due)), pods: pods{podFor(plain, "a")}, now: due, phase: done, reason: ReasonMayHaveRun},
-		"due after what is forgotten":                   {at: newAt(forgotten(due.Add(-time.Second))), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"no Pod":                                            {at: newAt(), now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
+		"a Pod of another spec":                             {at: newAt(), pods: pods{podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"a Pod of a Job":                                    {at: newAt(), pods: pods{podFor(plain, "a", ownedByJob)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, running":                           {at: newAt(), pods: pods{podFor(plain, "a", ownedByJob, open)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, beside the rendered one":           {at: newAt(), pods: pods{podFor(plain, "a", ownedByJob, open), podFor(plain, "b", created(due))}, now: early, phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"an orphan of a StatefulSet":                        {at: newAt(), pods: pods{podFor(plain, "a", withGenerateName)}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of another name":                             {at: newAt(), pods: pods{podFor(plain, "a", named("at-0"))}, now: late, phase: pending, reason: ReasonPodMissing, wake: late.Add(time.Minute)},
+		"a Pod of a Job, of another spec":                   {at: newAt(), pods: pods{podFor(other, "a", ownedByJob), podFor(other, "c")}, now: late, phase: pending, reason: ReasonRenderingStale, wake: late.Add(time.Minute)},
+		"armed a Pod of another name, due":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", named("at"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed a Pod of another At, due":                    {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed a Pod of another spec, due":                  {at: newAt(withRun(pending, "a")), pods: pods{podFor(other, "a")}, now: due, phase: pending, reason: ReasonRenderingStale, wake: due.Add(time.Minute)},
+		"recorded a Pod of another At":                      {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"recorded a Pod of another spec":                    {at: newAt(claimed("a")), pods: pods{podFor(other, "a")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"recorded a Pod of a Job":                           {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", ownedByJob, endedWith(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"recorded a Pod of another At, edited":              {at: newAt(claimed("a"), edited), pods: pods{podFor(plain, "a", labeled("other"))}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed, due, a Pod of a Job runs":                   {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", ownedByJob, open)}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"no Pod and a deadline":                             {at: newAt(deadline(5)), now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(5*time.Second + 1)},
+		"a Pod":                                             {at: newAt(), pods: pods{podFor(plain, "a")}, now: early, phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"a Pod that is being deleted":                       {at: newAt(), pods: pods{podFor(plain, "a", deleting)}, now: early, phase: pending, reason: ReasonPodMissing, wake: early.Add(time.Minute)},
+		"two Pods":                                          {at: newAt(), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: early, phase: pending, reason: ReasonPodAmbiguous, wake: early.Add(time.Minute)},
+		"a Pod, late":                                       {at: newAt(), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, a nanosecond early":                         {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"armed, due":                                        {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, a zone added since, a nanosecond early":     {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "a", wake: due},
+		"armed, a zone added since, due":                    {at: newAt(withRun(pending, "a"), zoned), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, beside an older Pod":                   {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", created(due)), podFor(plain, "b", created(early))}, now: due, phase: pending, reason: ReasonPodAmbiguous, run: "a", wake: due.Add(time.Minute)},
+		"armed, due, at the deadline":                       {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5 * time.Second), claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, past the deadline":                     {at: newAt(withRun(pending, "a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: due.Add(5*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"no Pod, past the deadline":                         {at: newAt(deadline(5)), now: late, phase: done, reason: ReasonDeadlineMissed},
+		"armed, due, at the longest deadline":               {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000 * time.Second), claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, before a deadline beyond time":         {at: newAt(withRun(pending, "a"), deadline(math.MaxInt64)), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"armed, due, past the longest deadline":             {at: newAt(withRun(pending, "a"), deadline(3153600000)), pods: pods{podFor(plain, "a")}, now: due.Add(3153600000*time.Second + 1), phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"restored, armed, its Pod is not restored, in time": {at: newAt(withRun(pending, "a"), deadline(5), restored), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"restored without status, its Pod open, late":       {at: newAt(deadline(5)), pods: pods{podFor(plain, "b", open)}, now: late, phase: running, reason: ReasonRunning, run: "b"},
+		"armed, due, the Pod is being deleted":              {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", deleting)}, now: due, phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"armed, due, suspended":                             {at: newAt(withRun(pending, "a"), suspend), pods: pods{podFor(plain, "a")}, now: late, phase: pending, reason: ReasonSuspended, run: "a"},
+		"armed, due, suspended, a deadline":                 {at: newAt(withRun(pending, "a"), suspend, deadline(5)), pods: pods{podFor(plain, "a")}, now: due, phase: pending, reason: ReasonSuspended, run: "a", wake: due.Add(5*time.Second + 1)},
+		"armed, due, resumed":                               {at: newAt(withRun(pending, "a"), suspended(early)), pods: pods{podFor(plain, "a")}, now: late, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"the armed Pod is gone, early":                      {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due.Add(-1), phase: pending, reason: ReasonArmed, run: "b", wake: due},
+		"the armed Pod is gone, early, no other":            {at: newAt(withRun(pending, "a")), now: due.Add(-1), phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute - 1)},
+		"the armed Pod is gone, due":                        {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "b")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "b"},
+		"the armed Pod is gone, suspended":                  {at: newAt(withRun(pending, "a"), suspend, suspended(early)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonSuspended, run: "b"},
+		"opened, not recorded":                              {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"opened by another client, early":                   {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: done, reason: ReasonOpenedEarly, run: "a"},
+		"another Pod of this spec runs":                     {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
+		"a Pod of another spec runs":                        {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
+		"recorded, the cache lags":                          {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", phase: running, run: "a"},
+		"running, the Pod is gone":                          {at: newAt(claimed("a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
+		"running, suspended":                                {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"succeeded":                                         {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"failed":                                            {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", endedWith(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
+		"succeeded, never recorded":                         {at: newAt(), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
+		"done, its Pod exists":                              {at: newAt(withRun(done, "a"), finished), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
+		"done, a new Pod":                                   {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
+		"done, a new Pod opened by another client":          {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
+		"deadline missed, but it started":                   {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
+		"invalid":                                           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
+		"invalid, run by another version":                   {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
+		"invalid, the Pod opened by another client":         {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
+		"invalid, armed, and the Pod is gone":               {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a")), now: due, phase: pending, reason: ReasonInvalidSchedule},
+		"ran before":                                        {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
+		"ran before, and its Pod exists":                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
+		"claimed, before it is due":                         {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: early, open: "a", phase: running, run: "a"},
+		"claimed, suspended":                                {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonSuspended, run: "a"},
+		"claimed, past the deadline":                        {at: newAt(claimed("a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: late, hold: "a", phase: done, reason: ReasonDeadlineMissed, run: "a"},
+		"claimed, the Pod is being deleted":                 {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", deleting)}, now: due, hold: "a", phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
+		"claimed, edited":                                   {at: newAt(claimed("a"), edited), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonRenderingStale, wake: due.Add(time.Minute)},
+		"claimed, and another Pod runs":                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, hold: "a", phase: running, reason: ReasonRunning, run: "b"},
+		"done by another Pod, with its start on record":     {at: newAt(claimed("a"), func(at *cnatv1alpha1.At) { at.Status.Phase = done }), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, hold: "a", phase: done, run: "a"},
+		"claimed, beside another Pod":                       {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, open: "a", phase: running, run: "a"},
+		"due by the forgotten time":                         {at: newAt(forgotten(due)), pods: pods{podFor(plain, "a")}, now: due, phase: done, reason: ReasonMayHaveRun},
+		"due after the forgotten time":                      {at: newAt(forgotten(due.Add(-time.Second))), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			decision := decideTrimmed(test.at, test.pods, test.now, time.Minute)
@@ -273,8 +273,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The Pod of a new At is awaited for a moment before anything is written.
-func TestDecideSettling(t *testing.T) {
+// A new At gets no status for a moment: its Pod may follow in the same sync.
+func TestDecideWaitsForPodOfNewAt(t *testing.T) {
 	at := newAt(func(at *cnatv1alpha1.At) {
 		at.CreationTimestamp = metav1.NewTime(due)
 		at.Status.ObservedGeneration = -1
@@ -285,11 +285,11 @@ func TestDecideSettling(t *testing.T) {
 		reason string
 		wake   time.Time
 	}{
-		"created":                      {nil, due, "", due.Add(2 * time.Second)},
-		"a moment later":               {nil, due.Add(2*time.Second - 1), "", due.Add(2 * time.Second)},
-		"for too long":                 {nil, due.Add(2 * time.Second), ReasonPodMissing, due.Add(time.Minute + 2*time.Second)},
-		"created by a clock ahead":     {nil, due.Add(-time.Hour), ReasonPodMissing, due.Add(time.Minute - time.Hour)},
-		"the Pod comes, and it is due": {[]corev1.Pod{podFor(at, "a")}, due.Add(time.Second), ReasonRunning, time.Time{}},
+		"created":                          {nil, due, "", due.Add(2 * time.Second)},
+		"a moment later":                   {nil, due.Add(2*time.Second - 1), "", due.Add(2 * time.Second)},
+		"for too long":                     {nil, due.Add(2 * time.Second), ReasonPodMissing, due.Add(time.Minute + 2*time.Second)},
+		"created by a clock that is ahead": {nil, due.Add(-time.Hour), ReasonPodMissing, due.Add(time.Minute - time.Hour)},
+		"the Pod comes, and it is due":     {[]corev1.Pod{podFor(at, "a")}, due.Add(time.Second), ReasonRunning, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			decision := decideTrimmed(at, test.pods, test.now, time.Minute)
@@ -303,8 +303,8 @@ func TestDecideSettling(t *testing.T) {
 	}
 }
 
-// An edited At remembers what its earlier spec may have run.
-func TestDecideRemembers(t *testing.T) {
+// An edited At remembers an earlier spec that may have started.
+func TestDecideRemembersStartedSpecs(t *testing.T) {
 	edit := func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" }
 	plain := newAt()
 	for name, test := range map[string]struct {
@@ -332,8 +332,8 @@ func TestDecideRemembers(t *testing.T) {
 	}
 }
 
-// Of more specs than a status names a bound is left: the latest schedule of the others.
-func TestRememberKeepsTheNewestAndABound(t *testing.T) {
+// A status names a limited number of specs. For older ones it keeps their latest schedule.
+func TestRememberKeepsNewestSpecsAndBound(t *testing.T) {
 	s := &snapshot{}
 	for i := range 33 {
 		s.remember(fmt.Sprint(i), due.Add(-time.Duration(i)*time.Hour))
@@ -344,12 +344,12 @@ func TestRememberKeepsTheNewestAndABound(t *testing.T) {
 	}
 	s.remember("40", due)
 	if len(s.ran) != 32 || s.ran[1] != "32@2026-01-30T01:00:00Z" {
-		t.Errorf("one twice: ran %v", s.ran)
+		t.Errorf("remembered twice: ran %v", s.ran)
 	}
 }
 
-// The start of an At is put on record before it is due where many are due together.
-func TestDecideClaimsAheadOfTime(t *testing.T) {
+// If many Ats are due together, starts are recorded ahead of time.
+func TestDecideRecordsStartAheadOfTime(t *testing.T) {
 	at := newAt(withRun(cnatv1alpha1.AtPending, "a"))
 	trimAt(at)
 	pods := []corev1.Pod{podFor(newAt(), "a")}
@@ -372,9 +372,8 @@ func TestDecideClaimsAheadOfTime(t *testing.T) {
 	}
 }
 
-// What was rendered late is waited for, and then no more, until it comes or the
-// At is edited.
-func TestDecideGracePeriod(t *testing.T) {
+// An At without a Pod stalls after the grace period. An edit starts a new period.
+func TestDecideStallsAfterGracePeriod(t *testing.T) {
 	at := newAt()
 	step := func(now time.Time, stalled bool) {
 		t.Helper()
@@ -392,8 +391,8 @@ func TestDecideGracePeriod(t *testing.T) {
 	step(due.Add(2*time.Hour+time.Minute), true)
 }
 
-func TestDecideSaysWhatIsNotRendered(t *testing.T) {
-	pods := trimmed([]corev1.Pod{podFor(newAt(), "a", owned, named("at-7xk2p"))})
+func TestDecideNamesForeignPod(t *testing.T) {
+	pods := trimmed([]corev1.Pod{podFor(newAt(), "a", ownedByJob, named("at-7xk2p"))})
 	ready := condition.FindReady(decideTrimmed(newAt(), pods, due, time.Minute).Status.Conditions)
 	const want = "The cluster has no Pod of this At: render the environment, commit and sync. Pod at-7xk2p has its label but was not rendered from it, and is left alone"
 	if ready.Message != want {
@@ -401,15 +400,15 @@ func TestDecideSaysWhatIsNotRendered(t *testing.T) {
 	}
 }
 
-// A run on record, and a Pod that waits, are those of a spec whose value earlier versions
-// gave another digest.
+// Earlier versions gave some specs another digest. Recorded runs and Pods with that digest still belong
+// to the spec.
 func TestDecideKnowsEarlierDigests(t *testing.T) {
 	at := newAt(func(at *cnatv1alpha1.At) {
 		at.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1073741824")}
 	})
 	earlier := kindat.Digests(at.Spec)[1]
 	if earlier == kindat.Digest(at.Spec) {
-		t.Fatal("the digest is that of earlier versions")
+		t.Fatal("this version and earlier ones give the spec the same digest")
 	}
 	waiting := podFor(at, "a", func(pod *corev1.Pod) { pod.Annotations[kind.DigestAnnotation] = earlier })
 	at.Status = decideTrimmed(at, []corev1.Pod{waiting}, due.Add(-time.Hour), time.Minute).Status

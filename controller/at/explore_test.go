@@ -15,25 +15,23 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
-var exploreSteps = flag.Int("explore.steps", 6, "how many steps long the histories are that TestExplore explores")
+var exploreSteps = flag.Int("explore.steps", 6, "number of steps in the histories that TestExplore explores")
 
-// TestExplore goes through all histories of up to so many steps, and judges every write in
-// them. A step is one edit, sync or deletion, the moment at which Ats become due, or one
-// request that the API server serves. A history may begin a Reconcile at any time, with
-// caches that show an At and Pods of any time before, and with a clock that has any of the
-// two instants that were. It may leave a run for ever, or for any time between two of its
-// requests: so a request that is late is one whose run nobody goes on with, and one that is
-// lost, or whose answer is, need no steps of their own. Two runs are under way at a time,
-// beside any number of which the first request is late.
+// TestExplore explores all histories up to a number of steps, and judges every write. A step is one
+// edit, sync or deletion, the instant when Ats become due, or one request that the API server serves.
 //
-// Histories that come to the same state are explored once: what the cluster holds, what it
-// held, and where each run stands. A run that was in a state before is not run again.
+// A history may begin a Reconcile at any step. Its caches show any past At and Pods, and its clock shows
+// any past instant. A run may stop for good, or pause between two requests for any time. So late
+// requests, lost requests and lost answers need no steps of their own. Two runs are under way at a time,
+// beside any number of runs whose first request is late. A write of a Pod may also be refused, or get no
+// answer in time, served or not.
 //
-// A write of a Pod may be refused, too, and it may get no answer in time, served or not.
+// A state is the content of the cluster, its past, and the progress of each run. Each state is explored
+// once, and a run is executed once for each sequence of answers.
 //
-// 6 steps after a new At, or one that is armed, are 80,000 states and 430,000 transitions with the
-// policy, and 111,000 and 540,000 without: 21 seconds of one core. Each step more takes six times as
-// long.
+// From a new and from an armed At, 6 steps lead to 80,000 states and 430,000 transitions with the policy,
+// and to 111,000 and 540,000 without it. That takes 21 seconds on one core; each further step multiplies
+// it by six.
 func TestExplore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for name, hasPolicy := range map[string]bool{"with the policy": true, "without": false} {
@@ -50,132 +48,133 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// The instants are shortly before an At is due, and when it is. Whether its start is put on
-// record at the first depends on how many are due together.
+// instants are shortly before an At is due, and when it is due. The early one records the start only if
+// many Ats are due together.
 var instants = []surroundings{
 	{now: due.Add(-5 * time.Second), together: 1},
 	{now: due.Add(-5 * time.Second), together: 1000},
 	{now: due, together: 1},
 }
 
-// clocks has how many instants there were, before an At is due and after.
+// clocks are the numbers of past instants, before an At is due and after.
 var clocks = []int{2, 3}
 
 const maxRuns = 2
 
-// explorer explores states breadth first. Clusters, runs and sets have numbers, so that a
-// state is a few of them.
+// explorer explores states breadth first. Clusters, runs and sets are numbered, so that a state is a few
+// numbers.
 type explorer struct {
-	clusters []explored
-	numbers  map[string]int32 // of clusters, Ats and lists of Pods, by what they say
+	clusters []numberedCluster
+	numbers  map[string]int32 // of clusters, Ats and lists of Pods, by content
 	ats      []*cnatv1alpha1.At
 	pods     [][]*corev1.Pod
 
 	nodes []*node
 	roots map[root]int32
-	// served has what comes of a request of a node in a cluster; changed, what of an act.
+	// served maps a cluster and a node to the effect of the node's request. changed maps a cluster to
+	// the effects of all changes that are not a controller's.
 	served  map[[2]int32]effect
 	changed map[int32][]effect
 
-	sets               [][]int32
-	setSums            map[string]int32
-	unions, remembered map[[2]int32]int32
+	sets             [][]int32
+	setSums          map[string]int32
+	unions, relevant map[[2]int32]int32
 
-	tales       []string
+	labels      []string // of steps
 	becomesDue  int32
 	visited     map[state]struct{}
 	states      []arrival
-	done        int // states of which all transitions are explored
+	explored    int // number of states with all transitions explored
 	transitions int
 	broken      string
 }
 
-// explored is a cluster, and the numbers of what caches show of it.
-type explored struct {
+// numberedCluster is a cluster with the numbers of its At and Pods.
+type numberedCluster struct {
 	cluster
 	at, pods int32
 }
 
-// root is a run of an Opener or a Reconciler at its beginning, that of an At and Pods.
+// root is the beginning of a run of a Reconciler or an Opener, with the At and Pods in its caches.
 type root struct {
 	at, pods int32
 	opens    bool
 }
 
-// node is a run at one of its requests: it is that of an At and Pods, and what it was answered.
+// node is a run at one of its requests. Its root and answers determine it.
 type node struct {
 	root
 	answers []answer
 	request *request
-	next    map[string]int32 // by the answer; noRun where the run ends
+	next    map[string]int32 // by the answer; noRun if the run ends
 
-	hasWritten bool // a write of it was served
+	hasWritten bool // one of its writes was served
 }
 
 const noRun = int32(-1)
 
-// effect is what comes of a step: a cluster, and the run that goes on.
+// effect is the result of a step: the next cluster, and the next node of the run.
 type effect struct {
 	cluster, node int32
-	what          int32 // a number of tales
+	label         int32 // index in labels
 	broken        string
 }
 
-// state is one that histories come to. The Ats and Pods that there were are sets.
+// state is a state of a history. Ats and Pods are the sets that caches may show.
 type state struct {
 	cluster, ats, pods int32
-	runs               [maxRuns]int32 // greatest first; noRun for none
+	runs               [maxRuns]int32 // greatest first; noRun for a free place
 	clock              int8
 }
 
-// arrival is a state, and how it is come to.
+// arrival is a state with the step that first led to it.
 type arrival struct {
 	state
-	from, what int32
+	from, label int32
 }
 
 func newExplorer(hasPolicy bool) *explorer {
 	e := &explorer{
 		numbers: map[string]int32{}, roots: map[root]int32{}, served: map[[2]int32]effect{},
-		changed: map[int32][]effect{}, setSums: map[string]int32{}, unions: map[[2]int32]int32{}, remembered: map[[2]int32]int32{}, visited: map[state]struct{}{},
+		changed: map[int32][]effect{}, setSums: map[string]int32{}, unions: map[[2]int32]int32{}, relevant: map[[2]int32]int32{}, visited: map[state]struct{}{},
 	}
-	e.becomesDue = e.tale("the At becomes due")
+	e.becomesDue = e.addLabel("the At becomes due")
 	c := cluster{hasPolicy: hasPolicy}.withAt(simulatedAt(specs[0], due.Add(-time.Hour)))
 	start := state{cluster: e.clusterNumber(c), ats: e.setNumber(nil), pods: e.setNumber(nil)}
 	for i := range start.runs {
 		start.runs[i] = noRun
 	}
-	e.arrive(start, effect{cluster: start.cluster, what: e.tale("an At is created")}, -1)
+	e.addState(start, effect{cluster: start.cluster, label: e.addLabel("an At is created")}, -1)
 	e.arm(c)
 	return e
 }
 
-// arm has histories begin, too, with an At that is armed.
+// arm adds a state with an armed At, so that histories begin there, too.
 func (e *explorer) arm(c cluster) {
 	s := e.states[0].state
 	c = c.withNewPod(renderedPod(specs[0], 0, due.Add(-time.Hour)))
-	s = e.arrive(s, effect{cluster: e.clusterNumber(c), what: e.tale("its Pod is created")}, 0)
-	n := e.root(root{at: e.clusters[s.cluster].at, pods: e.clusters[s.cluster].pods})
-	e.arrive(s, e.serve(s.cluster, e.proceed(n, "look 0", answer{surroundings: instants[0]})), 1)
+	s = e.addState(s, effect{cluster: e.clusterNumber(c), label: e.addLabel("its Pod is created")}, 0)
+	n := e.rootNode(root{at: e.clusters[s.cluster].at, pods: e.clusters[s.cluster].pods})
+	e.addState(s, e.serve(s.cluster, e.proceed(n, "look 0", answer{surroundings: instants[0]})), 1)
 	e.transitions = 0
 }
 
-// step explores the transitions of every state that was come to in the last step.
+// step explores the transitions of every state that the last step reached.
 func (e *explorer) step() {
-	for end := len(e.states); e.done < end && e.broken == ""; e.done++ {
-		e.expand(int32(e.done))
+	for end := len(e.states); e.explored < end && e.broken == ""; e.explored++ {
+		e.expand(int32(e.explored))
 	}
 }
 
 func (e *explorer) expand(from int32) {
 	s := e.states[from].state
-	for _, o := range e.acts(s.cluster) {
-		e.arrive(s, o, from)
+	for _, o := range e.changes(s.cluster) {
+		e.addState(s, o, from)
 	}
 	if int(s.clock) < len(clocks)-1 {
 		next := s
 		next.clock++
-		e.arrive(next, effect{cluster: s.cluster, what: e.becomesDue}, from)
+		e.addState(next, effect{cluster: s.cluster, label: e.becomesDue}, from)
 	}
 	for i, n := range s.runs {
 		if n == noRun {
@@ -183,113 +182,112 @@ func (e *explorer) expand(from int32) {
 		}
 		rest := s
 		rest.runs[i] = noRun
-		e.request(rest, n, from)
+		e.sendRequest(rest, n, from)
 	}
 	for _, at := range e.sets[s.ats] {
 		for _, pods := range e.sets[s.pods] {
-			e.request(s, e.root(root{at: at, pods: pods}), from)
-			e.request(s, e.root(root{at: at, pods: pods, opens: true}), from)
+			e.sendRequest(s, e.rootNode(root{at: at, pods: pods}), from)
+			e.sendRequest(s, e.rootNode(root{at: at, pods: pods, opens: true}), from)
 		}
 	}
 }
 
-// request has a run make its request, once it has looked around where it wants to.
-func (e *explorer) request(s state, n, from int32) {
+// sendRequest explores the request of a run. If the run looks around first, it does so at every instant.
+func (e *explorer) sendRequest(s state, n, from int32) {
 	if n == noRun {
 		return
 	}
 	if q := e.nodes[n].request; q.verb == look {
 		for i := range clocks[s.clock] {
-			e.request(s, e.proceed(n, fmt.Sprint("look ", i), answer{surroundings: instants[i]}), from)
+			e.sendRequest(s, e.proceed(n, fmt.Sprint("look ", i), answer{surroundings: instants[i]}), from)
 		}
 		return
 	}
-	if n = e.settle(s.cluster, s.ats, n); n == noRun {
+	if n = e.skipFailing(s.cluster, s.ats, n); n == noRun {
 		return
 	}
 	if q := e.nodes[n].request; q.verb == openGate || q.verb == hold {
-		e.trouble(s, n, from)
+		e.failWrite(s, n, from)
 	}
 	o := e.serve(s.cluster, n)
-	o.node = e.settle(o.cluster, e.remember(o.cluster, s.ats), o.node)
+	o.node = e.skipFailing(o.cluster, e.relevantAts(o.cluster, s.ats), o.node)
 	if o.node == noRun && o.cluster == s.cluster && o.broken == "" {
 		e.transitions++
 		return
 	}
-	e.place(s, o, from)
+	e.placeRun(s, o, from)
 }
 
-// trouble has a write of a Pod be refused, and get no answer in time: it was served, or is in flight
-// and may be served at any later time.
-func (e *explorer) trouble(s state, n, from int32) {
+// failWrite explores the failures of a write of a Pod. It is refused, or gets no answer in time: it was
+// served, or is in flight and may be served later.
+func (e *explorer) failWrite(s state, n, from int32) {
 	q := e.nodes[n].request
-	refused := effect{cluster: e.clusterNumber(e.clusters[s.cluster].withRefusal(q)), what: e.tale(q.String() + ": refused")}
+	refused := effect{cluster: e.clusterNumber(e.clusters[s.cluster].withRefusal(q)), label: e.addLabel(q.String() + ": refused")}
 	refused.node = e.proceed(n, "refused", answer{err: refusals[0]})
-	e.place(s, refused, from)
+	e.placeRun(s, refused, from)
 	ended := e.proceed(n, "timeout", answer{err: errTimeout})
 	lost := e.serve(s.cluster, n)
-	lost.node, lost.what = ended, e.tale(q.String()+": served, and its answer is lost")
-	e.place(s, lost, from)
+	lost.node, lost.label = ended, e.addLabel(q.String()+": served, and its answer is lost")
+	e.placeRun(s, lost, from)
 	if ended != noRun {
 		s.runs = [maxRuns]int32{n, ended}
-		e.arrive(s, effect{cluster: s.cluster, what: e.tale(q.String() + ": in flight")}, from)
+		e.addState(s, effect{cluster: s.cluster, label: e.addLabel(q.String() + ": in flight")}, from)
 	}
 }
 
-// place comes to the states in which a run goes on among the others.
-func (e *explorer) place(s state, o effect, from int32) {
+// placeRun adds the states that result if a run continues beside the others.
+func (e *explorer) placeRun(s state, o effect, from int32) {
 	isPlaced := o.node == noRun
 	for i := range s.runs {
 		if s.runs[i] == noRun && !isPlaced {
 			next := s
 			next.runs[i], isPlaced = o.node, true
-			e.arrive(next, o, from)
+			e.addState(next, o, from)
 		}
 	}
-	if !isPlaced { // it takes the place of one that nobody goes on with
+	if !isPlaced { // it replaces a run that never continues
 		for i := range s.runs {
 			next := s
 			next.runs[i] = o.node
-			e.arrive(next, o, from)
+			e.addState(next, o, from)
 		}
 	}
 	if o.node == noRun || !isPlaced {
-		e.arrive(s, o, from)
+		e.addState(s, o, from)
 	}
 }
 
-// arrive comes to a state by an effect.
-func (e *explorer) arrive(s state, o effect, from int32) state {
+// addState adds the state that an effect leads to.
+func (e *explorer) addState(s state, o effect, from int32) state {
 	e.transitions++
 	s.cluster = o.cluster
-	s.ats, s.pods = e.remember(s.cluster, s.ats), e.union(s.pods, e.clusters[s.cluster].pods)
+	s.ats, s.pods = e.relevantAts(s.cluster, s.ats), e.addElement(s.pods, e.clusters[s.cluster].pods)
 	for i := range s.runs {
-		s.runs[i] = e.settle(s.cluster, s.ats, s.runs[i])
+		s.runs[i] = e.skipFailing(s.cluster, s.ats, s.runs[i])
 	}
 	slices.SortFunc(s.runs[:], func(a, b int32) int { return int(b - a) })
 	if _, ok := e.visited[s]; ok && o.broken == "" {
 		return s
 	}
 	e.visited[s] = struct{}{}
-	e.states = append(e.states, arrival{state: s, from: from, what: o.what})
+	e.states = append(e.states, arrival{state: s, from: from, label: o.label})
 	if o.broken != "" && e.broken == "" {
-		e.broken = o.broken + " by these steps:" + e.story(int32(len(e.states)-1))
+		e.broken = o.broken + " by these steps:" + e.trace(int32(len(e.states)-1))
 	}
 	return s
 }
 
-// tale returns the number of what is told of a step.
-func (e *explorer) tale(text string) int32 {
-	e.tales = append(e.tales, text)
-	return int32(len(e.tales) - 1)
+// addLabel adds the label of a step, and returns its index.
+func (e *explorer) addLabel(text string) int32 {
+	e.labels = append(e.labels, text)
+	return int32(len(e.labels) - 1)
 }
 
-// settle goes on with a run whose next write can only fail, as the version that it is for
-// is gone for ever, and returns the run at the first request that is not so. It makes no
-// difference when that fails, so it is no step of its own. Nor does it go on with a run
-// that wrote nothing yet and whose At makes no difference any more.
-func (e *explorer) settle(in, ats, n int32) int32 {
-	for n != noRun && e.broken == "" && e.isVain(in, n) {
+// skipFailing serves the writes of a run that can only fail, and returns the run at its next other
+// request. Such a write fails at any time alike, as its version is gone forever, so it is no step of its
+// own. A run without writes ends here if no cache may show its At any longer.
+func (e *explorer) skipFailing(in, ats, n int32) int32 {
+	for n != noRun && e.broken == "" && e.canOnlyFail(in, n) {
 		o := e.serve(in, n)
 		for o.node != noRun && !e.nodes[o.node].request.isWrite() {
 			o = e.serve(in, o.node)
@@ -304,8 +302,8 @@ func (e *explorer) settle(in, ats, n int32) int32 {
 	return n
 }
 
-// isVain reports whether the write that a run asks for can only fail.
-func (e *explorer) isVain(in, n int32) bool {
+// canOnlyFail reports whether the next request of a run is a write that can only fail.
+func (e *explorer) canOnlyFail(in, n int32) bool {
 	c, q := &e.clusters[in], e.nodes[n].request
 	switch {
 	case !q.isWrite():
@@ -318,13 +316,12 @@ func (e *explorer) isVain(in, n int32) bool {
 	}
 }
 
-// remember returns the Ats that caches may show and that make a difference: the present one,
-// and each that has a start on record of a Pod that is still there. What checkFirst asserts
-// makes the others ones of which every write is in vain.
-func (e *explorer) remember(in, set int32) int32 {
+// relevantAts returns the Ats that caches may show and that matter: the current one, and each with the
+// recorded start of an existing Pod. All writes for other Ats fail, as checkFirst asserts.
+func (e *explorer) relevantAts(in, set int32) int32 {
 	c := &e.clusters[in]
 	key := [2]int32{in, set}
-	if n, ok := e.remembered[key]; ok {
+	if n, ok := e.relevant[key]; ok {
 		return n
 	}
 	kept := slices.DeleteFunc(slices.Clone(e.sets[set]), func(at int32) bool {
@@ -333,14 +330,14 @@ func (e *explorer) remember(in, set int32) int32 {
 	})
 	n := e.setNumber(kept)
 	if c.at != noRun {
-		n = e.union(n, c.at)
+		n = e.addElement(n, c.at)
 	}
-	e.remembered[key] = n
+	e.relevant[key] = n
 	return n
 }
 
-// checkFirst asserts that the first write of a run is of the very At that it saw, or of the
-// Pod whose start that has on record.
+// checkFirst asserts that the first write of a run is for the At in its cache, or for the Pod of that
+// At's recorded start.
 func (e *explorer) checkFirst(n *node) {
 	if n.hasWritten {
 		return
@@ -351,15 +348,15 @@ func (e *explorer) checkFirst(n *node) {
 		return
 	}
 	if e.broken == "" {
-		e.broken = fmt.Sprintf("a controller that saw %s and %s first asks to %s", describeAt(at), describePods(e.pods[n.pods]), q)
+		e.broken = fmt.Sprintf("the first request of a controller that saw %s and %s: %s", describeAt(at), describePods(e.pods[n.pods]), q)
 	}
 }
 
-// story tells how a state is come to.
-func (e *explorer) story(i int32) string {
+// trace lists the steps that lead to a state.
+func (e *explorer) trace(i int32) string {
 	var steps []string
 	for ; i >= 0; i = e.states[i].from {
-		steps = append(steps, "\n  "+e.tales[e.states[i].what])
+		steps = append(steps, "\n  "+e.labels[e.states[i].label])
 	}
 	slices.Reverse(steps)
 	return strings.Join(steps, "")
@@ -377,18 +374,18 @@ func (e *explorer) serve(in, n int32) effect {
 	if q.isWrite() && a.err == nil {
 		o.cluster = e.clusterNumber(c)
 	}
-	o.what = e.tale(fmt.Sprintf("a controller that saw %s and %s: %s: %v", describeAt(q.from.at), describePods(q.from.pods), q, a.err))
+	o.label = e.addLabel(fmt.Sprintf("a controller that saw %s and %s: %s: %v", describeAt(q.from.at), describePods(q.from.pods), q, a.err))
 	if err != nil {
 		o.broken = err.Error()
 	} else {
-		o.node = e.proceed(n, e.key(a), a)
+		o.node = e.proceed(n, e.answerKey(a), a)
 	}
 	e.served[key] = o
 	return o
 }
 
-// key returns what tells an answer from others.
-func (e *explorer) key(a answer) string {
+// answerKey distinguishes the answers to one request.
+func (e *explorer) answerKey(a answer) string {
 	switch {
 	case a.err != nil:
 		return a.err.Error()
@@ -401,8 +398,8 @@ func (e *explorer) key(a answer) string {
 	}
 }
 
-// root returns the node of a root.
-func (e *explorer) root(r root) int32 {
+// rootNode returns the node of a root.
+func (e *explorer) rootNode(r root) int32 {
 	n, ok := e.roots[r]
 	if !ok {
 		n = e.newNode(&node{root: r})
@@ -411,7 +408,7 @@ func (e *explorer) root(r root) int32 {
 	return n
 }
 
-// proceed returns the run that a run becomes by an answer.
+// proceed returns the node that follows by an answer.
 func (e *explorer) proceed(n int32, key string, a answer) int32 {
 	before := e.nodes[n]
 	next, ok := before.next[key]
@@ -438,7 +435,7 @@ func (e *explorer) newNode(n *node) int32 {
 		return noRun
 	}
 	n.request = r.request
-	n.request.isChecked = true // TestHistories checks what statuses say
+	n.request.isChecked = true // TestHistories calls checkStatus
 	e.nodes = append(e.nodes, n)
 	if r.request.isWrite() {
 		e.checkFirst(n)
@@ -447,27 +444,27 @@ func (e *explorer) newNode(n *node) int32 {
 	return int32(len(e.nodes) - 1)
 }
 
-// checkTimeout asserts that a run whose status gets no answer asks for nothing more. So it is enough
-// to leave such a run.
+// checkTimeout asserts that a run ends if its status write gets no answer. So the explorer may leave such
+// a run at its request.
 func (e *explorer) checkTimeout(n *node, r *run) {
 	if n.request.verb != apply {
 		return
 	}
 	r.proceed(answer{err: errTimeout})
 	if r.request != nil && e.broken == "" {
-		e.broken = fmt.Sprintf("after a timeout of %s a run goes on with %s", n.request, r.request)
+		e.broken = fmt.Sprintf("after a timeout of %s a run continues with %s", n.request, r.request)
 	}
 }
 
-// acts returns what comes of all that anybody but a controller may do.
-func (e *explorer) acts(in int32) []effect {
+// changes returns the effects of all changes that users and GitOps tools may make.
+func (e *explorer) changes(in int32) []effect {
 	if all, ok := e.changed[in]; ok {
 		return all
 	}
 	var all []effect
 	c := e.clusters[in].cluster
-	add := func(what string, next cluster) {
-		all = append(all, effect{cluster: e.clusterNumber(next), node: noRun, what: e.tale(what)})
+	add := func(label string, next cluster) {
+		all = append(all, effect{cluster: e.clusterNumber(next), node: noRun, label: e.addLabel(label)})
 	}
 	if c.at == nil {
 		add("the At is created", c.withAt(simulatedAt(specs[0], due.Add(-time.Hour))))
@@ -496,14 +493,14 @@ func (e *explorer) acts(in int32) []effect {
 
 var specs = []cnatv1alpha1.AtSpec{simulatedSpec("a", due), simulatedSpec("b", due)}
 
-// clusterNumber returns the number of a cluster.
+// clusterNumber returns the number of a cluster. Equal clusters share one.
 func (e *explorer) clusterNumber(c cluster) int32 {
 	atText, podsText := e.content(c.at), e.content(c.pods)
 	text := fmt.Sprint(atText, podsText, c.created, c.history)
 	if n, ok := e.numbers[text]; ok {
 		return n
 	}
-	x := explored{cluster: c, at: noRun}
+	x := numberedCluster{cluster: c, at: noRun}
 	if c.at != nil {
 		x.at = number(e.numbers, "at "+atText, &e.ats, c.at)
 	}
@@ -528,8 +525,8 @@ func (e *explorer) content(value any) string {
 	return string(data)
 }
 
-// union returns the set that has one element more.
-func (e *explorer) union(set, element int32) int32 {
+// addElement returns the number of a set with one more element.
+func (e *explorer) addElement(set, element int32) int32 {
 	key := [2]int32{set, element}
 	if n, ok := e.unions[key]; ok {
 		return n

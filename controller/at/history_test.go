@@ -22,8 +22,8 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// A failure prints the seed to repeat it with; -rapid.checks and -rapid.steps, on
-// the command line, go further.
+// A failure prints the seed that reproduces it. The flags -rapid.checks and -rapid.steps override these
+// defaults.
 func init() {
 	ctrllog.SetLogger(logr.Discard())
 	for name, value := range map[string]string{"rapid.checks": "10000", "rapid.steps": "100", "rapid.nofailfile": "true"} {
@@ -33,11 +33,11 @@ func init() {
 	}
 }
 
-// TestHistories drives three controllers through random histories of edits, syncs,
-// deletions, restarts, caches of any age, requests that get lost, arrive at any later time
-// or are refused, elections, and a clock that steps. It asserts what history and checkStatus
-// judge of every write, who starts an At, and that every At ends where it should once the
-// noise is over.
+// TestHistories drives three controllers through random histories. Users edit and delete Ats; tools sync.
+// Controllers restart and are elected; caches lag. Requests are lost, late or refused; the clock steps.
+//
+// It judges every write by history and checkStatus, and asserts that only an entitled replica starts an
+// At. After the noise it asserts that the At starts and is done.
 func TestHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -47,8 +47,8 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// drawActions returns what happens in one history: all that controllers do, and half of
-// what others do, so that few things happen often.
+// drawActions returns the actions of one history: all actions of controllers, and about half of the
+// others, so that each of them is frequent.
 func (w *world) drawActions(t *rapid.T) map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){
 		"":                       func(*rapid.T) {},
@@ -56,9 +56,9 @@ func (w *world) drawActions(t *rapid.T) map[string]func(*rapid.T) {
 		"sync":                   w.sync,
 		"reconcile":              w.reconcileAny,
 		"reconcile the present":  w.reconcilePresent,
-		"reconcile at one go":    w.reconcileAtOnce,
-		"a request goes on":      w.proceedAny,
-		"one more goes on":       w.proceedAny,
+		"reconcile at once":      w.reconcileAtOnce,
+		"a request proceeds":     w.proceedAny,
+		"another one proceeds":   w.proceedAny, // doubles the probability
 		"a late request arrives": w.deliverAny,
 	}
 	for _, other := range []struct {
@@ -73,7 +73,7 @@ func (w *world) drawActions(t *rapid.T) map[string]func(*rapid.T) {
 		{"create the At", w.createAt},
 		{"create a Pod", w.createPod},
 		{"upgrade renderer", w.upgradeRenderer},
-		{"pose", w.pose},
+		{"create a foreign Pod", w.createForeignPod},
 		{"delete a Pod", w.deletePod},
 		{"delete a Pod later", w.deletePodLater},
 		{"open a Pod", w.openPod},
@@ -90,33 +90,33 @@ func (w *world) drawActions(t *rapid.T) map[string]func(*rapid.T) {
 	return actions
 }
 
-// world is a cluster with its past, three controllers, and everybody else.
+// world is a cluster with its past, its controllers, and the choices of one history.
 type world struct {
-	past        []cluster     // the last is the present
+	past        []cluster     // the last one is the present
 	elapsed     time.Duration // since the start
-	step        time.Duration // by which the wall clock was set
+	step        time.Duration // of the wall clock, beside elapsed
 	wasSetBack  bool
-	together    int // how many Ats are due in one second
+	together    int // number of Ats that are due in the same second
 	controllers []*simulatedController
-	late        []*request // sent by who waits for them no more
+	late        []*request // writes in flight whose sender no longer waits
 	specs       []cnatv1alpha1.AtSpec
 	renderer    int  // version
-	refusals    int  // how many writes of Pods admission refuses after the noise
-	unseen      bool // no cache ever shows a Pod: those say what the At says, that something else manages them
+	refusals    int  // number of writes of Pods that admission refuses after the noise
+	podsUnseen  bool // no cache ever shows a Pod: like the At, the Pods have another manager
 }
 
-// simulatedController is a controller and what its queue knows.
+// simulatedController is a Reconciler or an Opener with its caches and queue.
 type simulatedController struct {
 	replica
-	opens    bool
-	clock    *setup.Clock
-	elapsed  func() time.Duration
-	at, pods int // the clusters that its caches show
-	run      *run
-	looked   replica       // what it was when its run looked around
-	troubled bool          // its run got an error as an answer
-	queued   bool          // something happened since its last Reconcile began
-	wake     time.Duration // when to reconcile again; zero for never
+	opens     bool
+	clock     *setup.Clock
+	elapsed   func() time.Duration
+	at, pods  int // indexes in past of the clusters that its caches show
+	run       *run
+	lookedAs  replica       // its state when its run looked around
+	hasFailed bool          // its run got an error
+	queued    bool          // an event arrived since its last Reconcile began
+	wake      time.Duration // when to reconcile again; zero for never
 }
 
 func newWorld(t *rapid.T) *world {
@@ -130,7 +130,7 @@ func newWorld(t *rapid.T) *world {
 		w.controllers = append(w.controllers, &opener)
 	}
 	w.controllers[0].elected, w.controllers[replicas].elected = true, true
-	w.unseen = rapid.IntRange(0, 3).Draw(t, "Pods are unseen") == 3
+	w.podsUnseen = rapid.IntRange(0, 3).Draw(t, "Pods are unseen") == 3
 	w.together = rapid.SampledFrom([]int{1, 1000}).Draw(t, "due together")
 	w.createAt(t)
 	if rapid.IntRange(0, 3).Draw(t, "long life") == 3 {
@@ -139,10 +139,10 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-// replicas is how many processes there are, each of a Reconciler and an Opener.
+// replicas is the number of processes. Each has a Reconciler and an Opener.
 const replicas = 3
 
-// newController returns a controller of a process whose timers run fast or slow.
+// newController returns a controller of a new process. Its timers run a little fast or slow.
 func (w *world) newController(t *rapid.T) *simulatedController {
 	c := &simulatedController{replica: replica{fresh: true}}
 	started, drift := w.elapsed, time.Duration(rapid.Int64Range(-5000, 5000).Draw(t, "drift"))
@@ -151,7 +151,7 @@ func (w *world) newController(t *rapid.T) *simulatedController {
 	return c
 }
 
-// tellTime has an answer of the API server tell a controller the second.
+// tellTime gives a controller the time in an answer of the API server, in whole seconds.
 func (w *world) tellTime(c *simulatedController) {
 	c.clock.Observe(w.wall().Truncate(time.Second), c.elapsed(), c.elapsed())
 }
@@ -164,13 +164,13 @@ func (w *world) stop() {
 	}
 }
 
-func (w *world) now() cluster { return w.past[len(w.past)-1] }
+func (w *world) present() cluster { return w.past[len(w.past)-1] }
 
 func (w *world) wall() time.Time { return due.Add(w.elapsed + w.step) }
 
 func (w *world) write(c cluster) { w.past = append(w.past, c) }
 
-// What people do.
+// Actions of users.
 
 var offsets = []time.Duration{10 * time.Second, 20 * time.Second, 20*time.Second + 1500*time.Microsecond}
 
@@ -179,20 +179,20 @@ func drawSpec(t *rapid.T) cnatv1alpha1.AtSpec {
 }
 
 func (w *world) createAt(t *rapid.T) {
-	if w.now().at != nil {
+	if w.present().at != nil {
 		t.Skip()
 	}
 	at := simulatedAt(drawSpec(t), w.wall())
-	if w.unseen {
+	if w.podsUnseen {
 		at.Labels = map[string]string{kind.ManagedByLabel: "Helm"}
 	}
 	w.specs = append(w.specs, at.Spec)
-	w.write(w.now().withAt(at))
+	w.write(w.present().withAt(at))
 }
 
-// liveLong gives an At the status of one that ran about as many specs as a status names.
+// liveLong gives an At a status that names about as many earlier specs as fit.
 func (w *world) liveLong(t *rapid.T) {
-	c, at := w.now(), *w.now().at
+	c, at := w.present(), *w.present().at
 	for i := range rapid.IntRange(longestRan-3, longestRan).Draw(t, "ran") {
 		spec := simulatedSpec(fmt.Sprint("old ", i), due.Add(time.Duration(i%12)*time.Second))
 		digest := kindat.Digest(spec)
@@ -205,11 +205,11 @@ func (w *world) liveLong(t *rapid.T) {
 }
 
 func (w *world) change(t *rapid.T, change func(*cnatv1alpha1.AtSpec)) {
-	if w.now().at == nil {
+	if w.present().at == nil {
 		t.Skip()
 	}
-	w.write(w.now().withSpec(change))
-	w.specs = append(w.specs, w.now().at.Spec)
+	w.write(w.present().withSpec(change))
+	w.specs = append(w.specs, w.present().at.Spec)
 }
 
 func (w *world) edit(t *rapid.T) {
@@ -219,7 +219,7 @@ func (w *world) edit(t *rapid.T) {
 	})
 }
 
-// revert brings back an earlier spec.
+// revert restores an earlier spec.
 func (w *world) revert(t *rapid.T) {
 	w.change(t, func(spec *cnatv1alpha1.AtSpec) {
 		earlier := rapid.SampledFrom(w.specs).Draw(t, "spec")
@@ -238,23 +238,23 @@ func (w *world) setDeadline(t *rapid.T) {
 }
 
 func (w *world) deleteAt(t *rapid.T) {
-	if w.now().at == nil || !rapid.Bool().Draw(t, "really") {
+	if w.present().at == nil || !rapid.Bool().Draw(t, "really") {
 		t.Skip()
 	}
-	w.write(w.now().withoutAt())
+	w.write(w.present().withoutAt())
 }
 
-// What a GitOps tool, a kubelet and a clock do.
+// Actions of GitOps tools, renderers, other clients, kubelets and clocks.
 
-// sync creates the Pod of the current spec where it is not, and may prune the others.
+// sync creates the missing Pod of the current spec, and may prune the others.
 func (w *world) sync(t *rapid.T) {
-	at := w.now().at
+	at := w.present().at
 	if at == nil {
 		t.Skip()
 	}
 	pod := renderedPod(at.Spec, w.renderer, w.wall())
-	if w.now().pod(pod.Name) == nil {
-		w.write(w.now().withNewPod(pod))
+	if w.present().pod(pod.Name) == nil {
+		w.write(w.present().withNewPod(pod))
 	}
 	if rapid.Bool().Draw(t, "prune") {
 		w.prune(pod.Name)
@@ -262,45 +262,44 @@ func (w *world) sync(t *rapid.T) {
 }
 
 func (w *world) prune(kept string) {
-	w.write(w.now().withoutPods(func(pod *corev1.Pod) bool { return pod.Name != kept }))
+	w.write(w.present().withoutPods(func(pod *corev1.Pod) bool { return pod.Name != kept }))
 }
 
 func (w *world) upgradeRenderer(t *rapid.T) { w.renderer++; w.sync(t) }
 
-// createPod creates the Pod of any spec that there was, as any renderer made it.
+// createPod creates the Pod of any past spec, as any version of render makes it.
 func (w *world) createPod(t *rapid.T) {
 	spec := rapid.SampledFrom(w.specs).Draw(t, "spec")
 	pod := renderedPod(spec, rapid.IntRange(0, w.renderer).Draw(t, "renderer"), w.wall())
-	if w.now().pod(pod.Name) != nil {
+	if w.present().pod(pod.Name) != nil {
 		t.Skip()
 	}
 	w.admit(t, pod)
 }
 
-// pose creates a Pod that has the label and the digest of the At and was not rendered
-// from it.
-func (w *world) pose(t *rapid.T) {
-	at := w.now().at
+// createForeignPod creates a Pod with the label and the digest of the At that was not rendered.
+func (w *world) createForeignPod(t *rapid.T) {
+	at := w.present().at
 	if at == nil {
 		t.Skip()
 	}
 	pod := renderedPod(at.Spec, 0, w.wall())
 	pod.Name = fmt.Sprintf("at-%010x", len(w.past))
-	rapid.SampledFrom([]func(*corev1.Pod){owned, generated, named(fmt.Sprint(foreignName, len(w.past)))}).Draw(t, "pose")(pod)
+	rapid.SampledFrom([]func(*corev1.Pod){ownedByJob, withGenerateName, named(fmt.Sprint(foreignName, len(w.past)))}).Draw(t, "foreign Pod")(pod)
 	w.admit(t, pod)
 }
 
-// admit creates a Pod, and without its gate where nothing forbids it.
+// admit creates a Pod. Without the policy it may lack its gate.
 func (w *world) admit(t *rapid.T, pod *corev1.Pod) {
-	if !w.now().hasPolicy && rapid.Bool().Draw(t, "open") {
+	if !w.present().hasPolicy && rapid.Bool().Draw(t, "open") {
 		open(pod)
 	}
-	w.write(w.now().withNewPod(pod))
+	w.write(w.present().withNewPod(pod))
 }
 
 func (w *world) drawPod(t *rapid.T, matches func(*corev1.Pod) bool) *corev1.Pod {
 	var matching []*corev1.Pod
-	for _, pod := range w.now().pods {
+	for _, pod := range w.present().pods {
 		if matches(pod) {
 			matching = append(matching, pod)
 		}
@@ -315,34 +314,34 @@ func anyPod(*corev1.Pod) bool { return true }
 
 func (w *world) deletePod(t *rapid.T) {
 	deleted := w.drawPod(t, anyPod)
-	w.write(w.now().withoutPods(func(pod *corev1.Pod) bool { return pod == deleted }))
+	w.write(w.present().withoutPods(func(pod *corev1.Pod) bool { return pod == deleted }))
 }
 
-// deletePodLater deletes a Pod that has a finalizer.
+// deletePodLater begins to delete a Pod that has a finalizer.
 func (w *world) deletePodLater(t *rapid.T) {
 	pod := w.drawPod(t, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil })
-	w.write(w.now().withPod(pod, func(pod *corev1.Pod) { pod.DeletionTimestamp = ptr.To(metav1.NewTime(w.wall())) }))
+	w.write(w.present().withPod(pod, func(pod *corev1.Pod) { pod.DeletionTimestamp = ptr.To(metav1.NewTime(w.wall())) }))
 }
 
-// openPod opens a Pod as nobody but the controller should.
+// openPod opens a Pod, as only a controller should.
 func (w *world) openPod(t *rapid.T) {
-	if w.now().hasPolicy {
+	if w.present().hasPolicy {
 		t.Skip()
 	}
-	w.write(w.now().withPod(w.drawPod(t, isGated), open))
+	w.write(w.present().withPod(w.drawPod(t, isGated), open))
 }
 
 func hasNotEnded(pod *corev1.Pod) bool { return !isGated(pod) && pod.Status.Phase == "" }
 
 func (w *world) endCommand(t *rapid.T) {
 	phase := rapid.SampledFrom([]corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}).Draw(t, "end")
-	w.write(w.now().withPod(w.drawPod(t, hasNotEnded), func(pod *corev1.Pod) { pod.Status.Phase = phase }))
+	w.write(w.present().withPod(w.drawPod(t, hasNotEnded), func(pod *corev1.Pod) { pod.Status.Phase = phase }))
 }
 
-// passTime lets any time pass, or until something is due or too late.
+// passTime lets some time pass, or time until the At is due or past its deadline.
 func (w *world) passTime(t *rapid.T) {
 	steps := []time.Duration{time.Duration(rapid.Int64Range(1, int64(8*time.Second)).Draw(t, "time"))}
-	if at := w.now().at; at != nil {
+	if at := w.present().at; at != nil {
 		until := scheduleOf(at).Sub(w.wall())
 		steps = append(steps, until-10*time.Millisecond, until, until+standbyDelay)
 		if seconds := at.Spec.StartingDeadlineSeconds; seconds != nil {
@@ -353,7 +352,7 @@ func (w *world) passTime(t *rapid.T) {
 	w.elapsed += rapid.SampledFrom(steps).Draw(t, "step")
 }
 
-// setClock sets the clock. Where it is set forward every controller looks at every At.
+// setClock sets the wall clock. A step forward makes every controller reconcile every At.
 func (w *world) setClock(t *rapid.T) {
 	by := time.Duration(rapid.Int64Range(int64(-15*time.Second), int64(15*time.Second)).Draw(t, "step"))
 	w.step += by
@@ -363,7 +362,7 @@ func (w *world) setClock(t *rapid.T) {
 	}
 }
 
-// What happens to the controllers.
+// Actions of controllers.
 
 func (w *world) drawController(t *rapid.T) *simulatedController {
 	return rapid.SampledFrom(w.controllers).Draw(t, "controller")
@@ -374,20 +373,19 @@ func (w *world) catchUp(t *rapid.T) {
 	w.show(c, w.drawLater(t, "At", c.at), w.drawLater(t, "Pods", c.pods))
 }
 
-// drawLater returns what a cache may show next: what it shows, the present, or anything
-// between them.
+// drawLater draws the next content of a cache: its current content, the present, or any cluster between them.
 func (w *world) drawLater(t *rapid.T, cache string, shown int) int {
 	present := len(w.past) - 1
 	return rapid.OneOf(rapid.Just(shown), rapid.Just(present), rapid.IntRange(shown, present)).Draw(t, cache)
 }
 
-// show has the caches of a controller show other clusters.
+// show makes the caches of a controller show other clusters.
 func (w *world) show(c *simulatedController, at, pods int) {
-	c.queued = c.queued || w.past[at].at != w.past[c.at].at || !w.unseen && !slices.Equal(w.past[pods].pods, w.past[c.pods].pods)
+	c.queued = c.queued || w.past[at].at != w.past[c.at].at || !w.podsUnseen && !slices.Equal(w.past[pods].pods, w.past[c.pods].pods)
 	c.at, c.pods = at, pods
 }
 
-// restart ends a controller and starts another; what it lists first may be old.
+// restart replaces a controller. The caches of the new one may begin with old content.
 func (w *world) restart(t *rapid.T) {
 	c := w.drawController(t)
 	if c.run != nil {
@@ -400,10 +398,10 @@ func (w *world) restart(t *rapid.T) {
 	*c = *next
 }
 
-// renewLease renews a lease, or leaves it to run out.
+// renewLease renews an expired lease, or lets a fresh one expire.
 func (w *world) renewLease(t *rapid.T) {
 	c := w.drawController(t)
-	c.fresh, c.queued = !c.fresh, true // it looks again a second later, in truth
+	c.fresh, c.queued = !c.fresh, true // the product looks again after a second
 }
 
 func (w *world) reconcileAny(t *rapid.T) {
@@ -419,7 +417,7 @@ func (w *world) reconcilePresent(t *rapid.T) {
 	}
 }
 
-// reconcileAtOnce reconciles the present, and nothing happens meanwhile.
+// reconcileAtOnce reconciles the present without an interruption.
 func (w *world) reconcileAtOnce(t *rapid.T) {
 	c := w.drawController(t)
 	w.finish(t, c)
@@ -435,18 +433,18 @@ func (w *world) start(t *rapid.T, c *simulatedController) {
 	if at == nil {
 		return
 	}
-	if w.unseen {
+	if w.podsUnseen {
 		pods = nil
 	}
 	w.tellTime(c)
-	c.run, c.troubled = startRun(at, pods, &c.replica, c.opens), false
-	w.goOn(t, c)
+	c.run, c.hasFailed = startRun(at, pods, &c.replica, c.opens), false
+	w.lookAround(t, c)
 }
 
-// goOn lets a run look around where it wants to, and judges what it asks next.
-func (w *world) goOn(t *rapid.T, c *simulatedController) {
+// lookAround lets a run look around, and judges whether its replica may send the next request.
+func (w *world) lookAround(t *rapid.T, c *simulatedController) {
 	for c.run.request != nil && c.run.request.verb == look {
-		c.looked = c.replica
+		c.lookedAs = c.replica
 		c.run.proceed(answer{surroundings: surroundings{now: c.clock.Now(), together: w.together}})
 	}
 	q := c.run.request
@@ -457,32 +455,32 @@ func (w *world) goOn(t *rapid.T, c *simulatedController) {
 	by := c.replica
 	switch {
 	case q.verb == apply && c.starts(q):
-		by = c.looked // a lease that runs out later holds up the opening
+		by = c.lookedAs // if the lease expires later, the Opener waits
 	case q.verb != openGate:
 		return
 	}
 	isLate := !q.from.Now().Before(scheduleOf(q.from.at).Add(standbyDelay))
 	switch {
 	case by.elected && !by.fresh:
-		t.Fatalf("a leader whose lease has run out asks to %s", q)
+		t.Fatalf("a leader with an expired lease sends: %s", q)
 	case !by.elected && !isLate:
-		t.Fatalf("a replica that stands by asks to %s at %s", q, q.from.Now())
+		t.Fatalf("a standby sends too early: %s at %s", q, q.from.Now())
 	}
 }
 
-// starts reports whether a status puts the start of a Pod on record that was seen gated.
+// starts reports whether a status records the start of a Pod that its run read gated.
 func (c *simulatedController) starts(q *request) bool {
 	return recordsStart(q.from.at.Status, *q.status) && q.status.Phase == cnatv1alpha1.AtRunning &&
 		slices.ContainsFunc(q.from.read, func(pod corev1.Pod) bool { return pod.UID == q.status.Run.PodUID && isGated(&pod) })
 }
 
-// end does what follows from what a Reconcile returns.
+// end queues a controller as the result of its Reconcile demands.
 func (w *world) end(t *rapid.T, c *simulatedController) {
 	run := c.run
 	c.run = nil
 	switch {
-	case run.err != nil && !c.troubled:
-		t.Fatalf("reconcile: %v", run.err)
+	case run.err != nil && !c.hasFailed:
+		t.Fatalf("Reconcile returned an error without cause: %v", run.err)
 	case run.err != nil:
 		c.queued = true
 	case run.result.RequeueAfter > 0:
@@ -490,7 +488,7 @@ func (w *world) end(t *rapid.T, c *simulatedController) {
 	}
 }
 
-// proceedAny takes a run one step on, in one of the ways in which a request may go.
+// proceedAny answers the request of a run. Its fate is random.
 func (w *world) proceedAny(t *rapid.T) {
 	var running []*simulatedController
 	for _, c := range w.controllers {
@@ -525,20 +523,20 @@ func (w *world) proceedAny(t *rapid.T) {
 		w.serve(t, q)
 		w.fail(t, c, timeout)
 	case "ignored":
-		pod := w.now().pod(q.name)
+		pod := w.present().pod(q.name)
 		if pod == nil || !q.matches(pod.UID, pod.ResourceVersion) {
 			w.proceed(t, c, w.serve(t, q))
 			return
 		}
-		w.write(w.now().withRefusal(q))
-		c.troubled = true
+		w.write(w.present().withRefusal(q))
+		c.hasFailed = true
 		w.proceed(t, c, answer{pod: pod})
 	case "stripped":
-		c.troubled = true
+		c.hasFailed = true
 		stripped := *q
 		stripped.status = ptr.To(withoutStart(*q.status))
 		a := answer{}
-		if !status.Equal(w.now().statusOfAt(), *stripped.status) {
+		if !status.Equal(w.present().statusOfAt(), *stripped.status) {
 			a = w.serve(t, &stripped)
 		}
 		a.isStripped = true
@@ -552,13 +550,13 @@ func (w *world) proceedAny(t *rapid.T) {
 	}
 }
 
-// refuse has admission refuse what a run asks.
+// refuse makes admission refuse the request of a run.
 func (w *world) refuse(t *rapid.T, c *simulatedController) {
-	w.write(w.now().withRefusal(c.run.request))
+	w.write(w.present().withRefusal(c.run.request))
 	w.fail(t, c, rapid.SampledFrom(refusals).Draw(t, "refusal"))
 }
 
-// abandonRequest leaves a write to arrive at any later time, or never.
+// abandonRequest leaves a write in flight. It may arrive later or never.
 func (w *world) abandonRequest(q *request) {
 	if q.isWrite() {
 		w.late = append(w.late, q)
@@ -572,9 +570,9 @@ func (w *world) abandon(_ *rapid.T, c *simulatedController) {
 	c.run, c.queued = nil, true
 }
 
-// serve has the API server do what is asked.
+// serve makes the API server serve a request.
 func (w *world) serve(t *rapid.T, q *request) answer {
-	before := w.now()
+	before := w.present()
 	c, a, err := before.serve(q)
 	if err != nil {
 		t.Fatal(err)
@@ -587,16 +585,16 @@ func (w *world) serve(t *rapid.T, q *request) answer {
 }
 
 func (w *world) proceed(t *rapid.T, c *simulatedController, a answer) {
-	c.troubled = c.troubled || a.err != nil
+	c.hasFailed = c.hasFailed || a.err != nil
 	c.run.proceed(a)
-	w.goOn(t, c)
+	w.lookAround(t, c)
 }
 
 func (w *world) fail(t *rapid.T, c *simulatedController, err error) {
 	w.proceed(t, c, answer{err: err})
 }
 
-// deliverAny has a request arrive that nobody waits for.
+// deliverAny serves a late write.
 func (w *world) deliverAny(t *rapid.T) {
 	if len(w.late) == 0 {
 		t.Skip()
@@ -622,50 +620,50 @@ func (w *world) finish(t *rapid.T, c *simulatedController) {
 	}
 }
 
-// settle ends the noise, and asserts that the At goes where it should.
+// settle ends the noise, and asserts that the At starts and is done.
 func (w *world) settle(t *rapid.T) {
-	// Of Pods that nobody sees only a leader finds another one.
-	hasLeader := w.unseen || rapid.IntRange(0, 3).Draw(t, "leader") > 0
+	// Only a leader finds another Pod that no cache shows.
+	hasLeader := w.podsUnseen || rapid.IntRange(0, 3).Draw(t, "leader") > 0
 	for i, c := range w.controllers {
 		w.finish(t, c)
 		isFirst := i%replicas == 0
-		c.queued = c.queued || isFirst && !c.elected || !c.fresh // a second later, in truth
+		c.queued = c.queued || isFirst && !c.elected || !c.fresh // the product looks again after a second
 		c.elected, c.fresh = isFirst && hasLeader, true
 	}
 	for len(w.late) > 0 && rapid.Bool().Draw(t, "arrives") {
 		w.deliver(t, 0)
 	}
-	w.write(w.now().withoutPods(func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }))
-	if w.now().at == nil {
+	w.write(w.present().withoutPods(func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }))
+	if w.present().at == nil {
 		w.createAt(t)
 	}
-	if w.now().at.Spec.Suspend {
+	if w.present().at.Spec.Suspend {
 		w.suspend(t)
 	}
 	w.runFor(t, 0)
 	w.sync(t)
-	w.prune(renderedPod(w.now().at.Spec, w.renderer, w.wall()).Name)
+	w.prune(renderedPod(w.present().at.Spec, w.renderer, w.wall()).Name)
 	w.runFor(t, 0)
 	mustStart := w.mayStart()
 	w.refusals = rapid.IntRange(0, 2).Draw(t, "refusals")
 	w.runFor(t, max(due.Add(time.Minute).Sub(w.wall()), 2*lookAgain))
-	at := w.now().at
-	if digest := kindat.Digest(at.Spec); mustStart && w.now().starts[digest] == "" {
-		t.Fatalf("nobody starts the At: %s", describeStatus(at.Status))
+	at := w.present().at
+	if digest := kindat.Digest(at.Spec); mustStart && w.present().starts[digest] == "" {
+		t.Fatalf("no controller starts the At: %s", describeStatus(at.Status))
 	}
 	if !hasLeader {
 		for _, c := range []*simulatedController{w.controllers[0], w.controllers[replicas]} {
 			c.elected, c.queued = true, true
 		}
 		w.runFor(t, 2*lookAgain)
-		at = w.now().at
+		at = w.present().at
 	}
 	if at.Status.Phase != cnatv1alpha1.AtRunning && at.Status.Phase != cnatv1alpha1.AtDone {
-		t.Fatalf("in the end: %s", describeStatus(at.Status))
+		t.Fatalf("the At neither started nor is done: %s", describeStatus(at.Status))
 	}
-	for _, pod := range w.now().pods {
+	for _, pod := range w.present().pods {
 		if hasNotEnded(pod) {
-			w.write(w.now().withPod(pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }))
+			w.write(w.present().withPod(pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }))
 		}
 	}
 	w.runFor(t, 2*lookAgain)
@@ -678,14 +676,14 @@ func (w *world) settle(t *rapid.T) {
 }
 
 func (w *world) checkDone(t *rapid.T) {
-	if at := w.now().at; at.Status.Phase != cnatv1alpha1.AtDone || at.Status.ObservedGeneration != at.Generation {
-		t.Fatalf("the Pod ended, but: %s", describeStatus(at.Status))
+	if at := w.present().at; at.Status.Phase != cnatv1alpha1.AtDone || at.Status.ObservedGeneration != at.Generation {
+		t.Fatalf("the Pod ended, but the At is not done: %s", describeStatus(at.Status))
 	}
 }
 
-// mayStart reports whether nothing ever kept the At from starting.
+// mayStart reports whether nothing in the past keeps the current spec from starting.
 func (w *world) mayStart() bool {
-	digest := kindat.Digest(w.now().at.Spec)
+	digest := kindat.Digest(w.present().at.Spec)
 	for _, c := range w.past {
 		if isRecorded(c.at, digest) || c.at != nil && (c.at.Status.Phase == cnatv1alpha1.AtDone || c.at.Status.ForgottenTime != nil) {
 			return false
@@ -696,12 +694,11 @@ func (w *world) mayStart() bool {
 			}
 		}
 	}
-	// Where the clock is set back, a status may look like one from a backup.
-	return w.now().at.Spec.StartingDeadlineSeconds == nil && !w.wasSetBack
+	// After the clock was set back, a status may look as if it were from a backup.
+	return w.present().at.Spec.StartingDeadlineSeconds == nil && !w.wasSetBack
 }
 
-// runFor has caches show the present, and reconciles as events, errors and results ask
-// for, until nothing is to be done for a time.
+// runFor lets time pass with current caches, and reconciles as events, errors and results demand.
 func (w *world) runFor(t *rapid.T, d time.Duration) {
 	for end := w.elapsed + d; ; {
 		w.quiesce(t)
@@ -719,7 +716,7 @@ func (w *world) runFor(t *rapid.T, d time.Duration) {
 	}
 }
 
-// quiesce reconciles whatever is queued until nothing is.
+// quiesce reconciles until all queues are empty.
 func (w *world) quiesce(t *rapid.T) {
 	for range 30 {
 		isQuiet := true
@@ -737,19 +734,19 @@ func (w *world) quiesce(t *rapid.T) {
 			return
 		}
 	}
-	t.Fatalf("it never settles: %s", describeStatus(w.now().at.Status))
+	t.Fatalf("the queues never empty: %s", describeStatus(w.present().at.Status))
 }
 
-// checkReady asserts that no At that is late says that there is nothing to wait for, unless
-// its leader is about to look again, as after a conflict.
+// checkReady asserts that a late At is not ready. After a conflict it may be, until its leader looks
+// again.
 func (w *world) checkReady(t *rapid.T) {
-	at, leader := w.now().at, w.controllers[0]
+	at, leader := w.present().at, w.controllers[0]
 	if !leader.elected || leader.wake > 0 && leader.wake <= w.elapsed+lookAgain {
 		return
 	}
 	isLate := !w.wall().Before(scheduleOf(at).Add(time.Second)) && at.Status.Phase != cnatv1alpha1.AtDone && !at.Spec.Suspend
-	isStarted := slices.ContainsFunc(w.now().pods, func(pod *corev1.Pod) bool { return !isGated(pod) })
+	isStarted := slices.ContainsFunc(w.present().pods, func(pod *corev1.Pod) bool { return !isGated(pod) })
 	if ready := condition.FindReady(at.Status.Conditions); isLate && !isStarted && ready.Status == metav1.ConditionTrue {
-		t.Fatalf("at %s the At is late and ready: %s", w.wall(), describeStatus(at.Status))
+		t.Fatalf("at %s the late At is ready: %s", w.wall(), describeStatus(at.Status))
 	}
 }

@@ -25,7 +25,7 @@ func TestReconcileReadsArmedPodMissingFromCache(t *testing.T) {
 		w.start(t, c)
 		w.finish(t, c)
 		w.runFor(t, 0)
-		if status := w.now().at.Status; status.Phase != cnatv1alpha1.AtRunning {
+		if status := w.present().at.Status; status.Phase != cnatv1alpha1.AtRunning {
 			t.Fatalf("status %+v, want phase %s", status, cnatv1alpha1.AtRunning)
 		}
 	})
