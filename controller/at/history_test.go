@@ -373,7 +373,7 @@ func (w *world) catchUp(t *rapid.T) {
 	w.show(c, w.drawLater(t, "At", c.at), w.drawLater(t, "Pods", c.pods))
 }
 
-// drawLater draws the next content of a cache: its current content, the present, or any cluster between them.
+// drawLater draws the next cluster that a cache shows: the same, the present, or any between them.
 func (w *world) drawLater(t *rapid.T, cache string, shown int) int {
 	present := len(w.past) - 1
 	return rapid.OneOf(rapid.Just(shown), rapid.Just(present), rapid.IntRange(shown, present)).Draw(t, cache)
