@@ -19,10 +19,9 @@ func clientConfig(cfg *rest.Config, as string) *rest.Config {
 	return cfg
 }
 
-// newClient returns a client whose requests end after setup.RequestTimeout. It uses HTTP/1.1, so that
-// simultaneous requests have connections of their own: a thousand gates open in two thirds of the
-// time that they take on the one connection of HTTP/2. Watches stay with HTTP/2, which notices when
-// its connection is dead.
+// newClient returns a client whose requests end after setup.RequestTimeout. It uses HTTP/1.1, so
+// that simultaneous requests have their own connections: a thousand gates open in two thirds of the
+// time of a single HTTP/2 connection. Watches stay with HTTP/2, which notices a dead connection.
 func newClient(cfg *rest.Config, options client.Options) (client.Client, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = setup.RequestTimeout

@@ -21,19 +21,19 @@ import (
 func TestPolicyKeepsTheGate(t *testing.T) {
 	w := newWorld(t)
 	owner := w.createAt("kept", 1e12)
-	for what, change := range map[string]func(*corev1.Pod){
+	for name, change := range map[string]func(*corev1.Pod){
 		"without gates":  func(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil },
 		"another gate":   func(pod *corev1.Pod) { pod.Spec.SchedulingGates[0].Name = "other.example/gate" },
 		"without digest": func(pod *corev1.Pod) { pod.Annotations, pod.Spec.SchedulingGates = nil, nil },
 	} {
 		pod := expanded.First[corev1.Pod](kindat.Kind, owner)
 		change(pod)
-		w.deniedByGatePolicy("create "+what, w.Create(w.ctx, pod))
+		w.deniedByGatePolicy("create "+name, w.Create(w.ctx, pod))
 	}
 
 	pod := w.createGatedTwice(owner, keepLabel)
 	image := `{"op":"replace","path":"/spec/containers/0/image","value":"evil"}`
-	for what, patch := range map[string]string{
+	for name, patch := range map[string]string{
 		"gate":       `{"op":"remove","path":"/spec/schedulingGates/0"}`,
 		"all gates":  `{"op":"remove","path":"/spec/schedulingGates"}`,
 		"image":      image,
@@ -44,10 +44,10 @@ func TestPolicyKeepsTheGate(t *testing.T) {
 		"digest":     `{"op":"replace","path":"/metadata/annotations/gatehouse.example.com~1digest","value":"other"}`,
 		"no digest":  `{"op":"remove","path":"/metadata/annotations"}`,
 	} {
-		w.deniedByGatePolicy(what, w.jsonPatch(w, pod, patch))
+		w.deniedByGatePolicy(name, w.jsonPatch(w, pod, patch))
 		if strings.Contains(patch, "/metadata/") {
 			status := client.RawPatch(types.JSONPatchType, []byte("["+patch+"]"))
-			w.deniedByGatePolicy(what+" by way of the status", w.Status().Patch(w.ctx, pod.DeepCopy(), status))
+			w.deniedByGatePolicy(name+" by way of the status", w.Status().Patch(w.ctx, pod.DeepCopy(), status))
 		}
 	}
 	ephemeral := pod.DeepCopy()
@@ -97,10 +97,10 @@ func (w *world) jsonPatch(c client.Client, pod *corev1.Pod, operation string) er
 	return c.Patch(w.ctx, pod.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte("["+operation+"]")))
 }
 
-func (w *world) deniedByGatePolicy(what string, err error) {
+func (w *world) deniedByGatePolicy(name string, err error) {
 	w.Helper()
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'gatehouse-gates'") {
-		w.Errorf("%s: %v, want the policy to refuse", what, err)
+		w.Errorf("%s: %v, want the policy to refuse", name, err)
 	}
 }
 

@@ -215,7 +215,7 @@ func TestFleetControllerMayOnlyWriteStatus(t *testing.T) {
 	w.eventually("the rights apply", func() error { return controller.List(w.ctx, &corev1.PodList{}) })
 	w.must(controller.List(w.ctx, &appsv1.DeploymentList{}))
 	nothing := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))
-	for what, err := range map[string]error{
+	for name, err := range map[string]error{
 		"patch a Pod":          controller.Patch(w.ctx, pod, nothing),
 		"delete a Pod":         controller.Delete(w.ctx, pod),
 		"patch a Pod's status": controller.Status().Patch(w.ctx, pod, nothing),
@@ -225,7 +225,7 @@ func TestFleetControllerMayOnlyWriteStatus(t *testing.T) {
 		"list Secrets":         controller.List(w.ctx, &corev1.SecretList{}),
 	} {
 		if !apierrors.IsForbidden(err) {
-			t.Errorf("%s: %v, want Forbidden", what, err)
+			t.Errorf("%s: %v, want Forbidden", name, err)
 		}
 	}
 }

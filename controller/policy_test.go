@@ -18,7 +18,7 @@ import (
 )
 
 // The API server refuses all changes beside the gate: here by the controller's RBAC, and in
-// TestPolicyHoldsWhateverRBACAllows by the policy alone.
+// TestPolicyHoldsDespiteFullRBAC by the policy alone.
 func TestControllerMayOnlyOpenGates(t *testing.T) {
 	w := newWorld(t)
 	at := w.createAt("held", 1e12)
@@ -29,7 +29,7 @@ func TestControllerMayOnlyOpenGates(t *testing.T) {
 
 	at.Spec.Command = "echo other"
 	at.ManagedFields = nil
-	for what, err := range map[string]error{
+	for name, err := range map[string]error{
 		"create a Pod":   controller.Create(w.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}),
 		"delete a Pod":   controller.Delete(w.ctx, pod),
 		"update a Pod":   controller.Update(w.ctx, pod),
@@ -40,13 +40,13 @@ func TestControllerMayOnlyOpenGates(t *testing.T) {
 		"list the nodes": controller.List(w.ctx, &corev1.NodeList{}),
 	} {
 		if !apierrors.IsForbidden(err) {
-			t.Errorf("%s: %v, want Forbidden", what, err)
+			t.Errorf("%s: %v, want Forbidden", name, err)
 		}
 	}
 }
 
 // Even with every right in RBAC, the policy refuses the same changes.
-func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
+func TestPolicyHoldsDespiteFullRBAC(t *testing.T) {
 	w := newWorld(t)
 	pod := w.createGatedTwice(w.createAt("held", 1e12))
 	controller := w.impersonate("system:serviceaccount:gatehouse-system:gatehouse-controller")
@@ -55,14 +55,14 @@ func TestPolicyHoldsWhateverRBACAllows(t *testing.T) {
 	mine := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	ephemeral := pod.DeepCopy()
 	ephemeral.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e", Image: "i"}}}
-	for what, err := range map[string]error{
+	for name, err := range map[string]error{
 		"create":               controller.Create(w.ctx, mine),
 		"delete":               controller.Delete(w.ctx, pod),
 		"bind":                 controller.SubResource("binding").Create(w.ctx, pod, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}),
 		"write the status":     controller.Status().Patch(w.ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`))),
 		"add an ephemeral one": controller.SubResource("ephemeralcontainers").Update(w.ctx, ephemeral),
 	} {
-		w.deniedByPolicy(what, err)
+		w.deniedByPolicy(name, err)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestPolicyBoundsTheHeldAnnotation(t *testing.T) {
 func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) {
 	w.Helper()
 	const gate = `{"op":"remove","path":"/spec/schedulingGates/0"}`
-	for what, change := range map[string]string{
+	for name, change := range map[string]string{
 		"image":           `{"op":"replace","path":"/spec/containers/0/image","value":"evil"}`,
 		"init image":      `{"op":"replace","path":"/spec/initContainers/0/image","value":"evil"}`,
 		"label":           `{"op":"add","path":"/metadata/labels/a","value":"b"}`,
@@ -106,7 +106,7 @@ func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) 
 		"the other gate":  `{"op":"remove","path":"/spec/schedulingGates/0"}`, // after the first is removed
 	} {
 		alone := "[" + change + "]"
-		if what == "the other gate" {
+		if name == "the other gate" {
 			alone = `[{"op":"remove","path":"/spec/schedulingGates/1"}]`
 		}
 		for _, patch := range []string{alone, "[" + gate + "," + change + "]"} {
@@ -139,10 +139,10 @@ func (w *world) refusesAllButTheGate(controller client.Client, pod *corev1.Pod) 
 	}
 }
 
-func (w *world) deniedByPolicy(what string, err error) {
+func (w *world) deniedByPolicy(name string, err error) {
 	w.Helper()
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'gatehouse-controller'") {
-		w.Errorf("%s: %v, want the policy to refuse", what, err)
+		w.Errorf("%s: %v, want the policy to refuse", name, err)
 	}
 }
 

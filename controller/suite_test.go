@@ -160,7 +160,7 @@ func (w *world) countVersions(list client.ObjectList) func() int64 {
 	return count.Load
 }
 
-func (w *world) eventually(what string, try func() error) {
+func (w *world) eventually(name string, try func() error) {
 	w.Helper()
 	deadline := time.Now().Add(patience)
 	for {
@@ -169,7 +169,7 @@ func (w *world) eventually(what string, try func() error) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.Fatalf("%s: %v", what, err)
+			w.Fatalf("%s: %v", name, err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

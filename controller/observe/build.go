@@ -20,8 +20,8 @@ const (
 )
 
 // compareBuilds compares the committed rendering of the owner with this controller's expansion of
-// it. The older of the two is the one unchanged since they last matched. If the specs differ too,
-// somebody edited the object in the cluster: that is no sign of another build.
+// it. The older of the two is the one unchanged since they last matched. A live spec that differs
+// from the committed spec is an edit in the cluster, and no sign of another build.
 func (s snapshot) compareBuilds(committed, expanded registry.Rendering) buildDifference {
 	isOfSpec, isKnown := committed.Spec == expanded.Spec, s.lastMatch != ""
 	switch {

@@ -129,7 +129,7 @@ func (w *world) start(program, kubeconfig string, args ...string) *exec.Cmd {
 }
 
 // eventually calls try until it returns no error.
-func (w *world) eventually(what string, patience time.Duration, try func(context.Context) error) {
+func (w *world) eventually(name string, patience time.Duration, try func(context.Context) error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience) // works in a Cleanup, too
 	defer cancel()
@@ -140,7 +140,7 @@ func (w *world) eventually(what string, patience time.Duration, try func(context
 		}
 		select {
 		case <-ctx.Done():
-			w.Fatalf("%s: not within %s: %v", what, patience, err)
+			w.Fatalf("%s: not within %s: %v", name, patience, err)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -97,7 +97,7 @@ func (s *soak) awaitEnd(ctx context.Context, ended <-chan struct{}) {
 	}
 }
 
-// killTime returns the time at which to kill a controller: half of them before they did much.
+// killTime returns the time at which to kill a controller: half of the time, before it did much.
 func killTime() <-chan time.Time {
 	if rand.N(2) == 0 {
 		return time.After(200*time.Millisecond + rand.N(5*time.Second))

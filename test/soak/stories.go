@@ -86,7 +86,7 @@ func (t *trial) newVersion(v version, lead time.Duration) *version {
 	return &v
 }
 
-// change returns an edit that has the At run another command at another time.
+// change returns an edit of the At's command and time.
 func change(lead time.Duration) func(*trial, moment) {
 	return func(t *trial, from moment) { t.offer(t.newVersion(version{}, lead), from) }
 }
@@ -116,7 +116,7 @@ func gatedAgain(_ *soak, t *trial) bool {
 	return false
 }
 
-// pastDue waits until the At is due, and some time more or less.
+// pastDue waits until a time after the At is due, or before if negative.
 func pastDue(by time.Duration) func(*soak, *trial) bool {
 	return func(_ *soak, t *trial) bool { return t.isSynced() && time.Since(t.version.due) > by }
 }

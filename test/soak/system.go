@@ -14,7 +14,7 @@ func setTime(t time.Time) error {
 	return syscall.Settimeofday(&value)
 }
 
-// stopProcess stops a process until continueProcess has it go on.
+// stopProcess pauses a process until continueProcess resumes it.
 func stopProcess(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
 
 func continueProcess(p *os.Process) error { return p.Signal(syscall.SIGCONT) }

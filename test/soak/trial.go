@@ -125,7 +125,7 @@ func (t *trial) object(c *counter) *cnatv1alpha1.At {
 	}
 }
 
-// offer has git have a version from now on.
+// offer puts a version into git.
 func (t *trial) offer(v *version, from moment) {
 	t.withdraw(from)
 	t.version = v
@@ -176,7 +176,7 @@ func (t *trial) delivered(from, to moment) {
 	}
 }
 
-// isTurn reports whether it is time for the next turn.
+// isTurn reports whether the next turn is due.
 func (t *trial) isTurn(s *soak) bool {
 	return !t.over && len(t.turns) > 0 && t.turns[0].when(s, t)
 }
@@ -194,8 +194,8 @@ func (t *trial) isArmed() bool {
 	return t.isSynced() && t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtPending && t.at.Status.Run != nil && t.at.Status.Run.PodUID != ""
 }
 
-// noteSuspended notes that the status says that the version is suspended. If the controller had
-// recorded its start, it takes that back then.
+// noteSuspended notes that the status reports the suspension. The controller then takes back a
+// recorded start.
 func (t *trial) noteSuspended(now moment) {
 	if t.version == nil || !t.version.suspend || len(t.version.windows) < 2 || !t.isSynced() ||
 		t.at.Status.ObservedGeneration != t.at.Generation || condition.FindReady(t.at.Status.Conditions).Reason != at.ReasonSuspended {

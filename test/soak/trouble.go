@@ -110,7 +110,7 @@ func deletePod(s *soak, t *trial) error {
 	})
 }
 
-// disturbPods does something to the Pods of the version, and notes the moment.
+// disturbPods disturbs the Pods of the version, and notes the moment.
 func (s *soak) disturbPods(t *trial, do func(context.Context, *corev1.Pod) error) error {
 	if t.version == nil {
 		return nil
