@@ -202,7 +202,7 @@ func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) 
 	s.addSuspended(conditions)
 	s.addArmed(conditions)
 	conditions.Reconciling(ReasonOpenRefused, fmt.Sprintf(
-		"The API server refuses what the controller asks of the gate of Pod %s: see to the controller's RBAC, to admission policies and to webhooks: %v", pod.Name, cause))
+		"No write opens or holds the gate of Pod %s: look at the controller's RBAC, at admission policies and webhooks: %v", pod.Name, cause))
 	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
 	next.Run = at.Status.Run
 	return next
