@@ -313,6 +313,7 @@ func TestRecreatedAtAdoptsRunningPod(t *testing.T) {
 	at := w.createAt("again", -time.Minute)
 	pod := w.syncPod(at)
 	w.awaitAt(at, running, ReasonRunning)
+	w.checkGate(pod, false)
 	w.must(w.Delete(w.ctx, at))
 	spare := w.syncPod(at, "spare")
 	at.ObjectMeta = metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}
