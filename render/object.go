@@ -17,9 +17,9 @@ type RenderedObject struct {
 	Objects []manifest.Object
 }
 
-// RenderObject renders one object of a kind by the stages of an environment, without a
+// OneObject renders one object of a kind by the stages of an environment, without a
 // kustomization, overrides, Pod Security and policies.
-func RenderObject(kinds *registry.Kinds, o manifest.Object) (RenderedObject, []manifest.Problem) {
+func OneObject(kinds *registry.Kinds, o manifest.Object) (RenderedObject, []manifest.Problem) {
 	checker, problems := verdict.New(nil, kinds, 0, nil)
 	objects := []manifest.Object{o}
 	stored, refused := checker.Objects(objects)

@@ -11,7 +11,7 @@
 //   - NewUpdate renders environments and plans the changes of rendered/, to check or write
 //     them. UpdateOne does so for a verb that reads one environment of rendered/.
 //   - Examine renders an environment and keeps its sources and errors, to explain objects.
-//   - RenderObject renders one object without a repository, to test a kind.
+//   - OneObject renders one object without a repository, to test a kind.
 package render
 
 import (

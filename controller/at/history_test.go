@@ -145,8 +145,8 @@ const replicas = 3
 // newController returns a controller of a new process. Its timers run a little fast or slow.
 func (w *world) newController(t *rapid.T) *simulatedController {
 	c := &simulatedController{replica: replica{fresh: true}}
-	started, drift := w.elapsed, time.Duration(rapid.Int64Range(-5000, 5000).Draw(t, "drift"))
-	c.elapsed = func() time.Duration { return (w.elapsed - started) * (1e9 + 1000*drift/100) / 1e9 }
+	started, drift := w.elapsed, rapid.Int64Range(-5000, 5000).Draw(t, "drift")
+	c.elapsed = func() time.Duration { return time.Duration(float64(w.elapsed-started) * (1 + float64(drift)/1e8)) }
 	c.clock = &setup.Clock{Elapsed: c.elapsed}
 	return c
 }

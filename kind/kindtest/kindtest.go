@@ -64,7 +64,7 @@ func Refusal(t testing.TB, k kind.Kind, text string, others ...kind.Kind) []stri
 	if err != nil {
 		return []string{err.Error()}
 	}
-	_, problems := render.RenderObject(kinds, o)
+	_, problems := render.OneObject(kinds, o)
 	return errorMessages(problems)
 }
 
@@ -83,7 +83,7 @@ func expand(t testing.TB, kinds *registry.Kinds, source *unstructured.Unstructur
 	var texts [2]string
 	for i := range texts {
 		u := source.DeepCopy()
-		single, problems := render.RenderObject(kinds, manifest.Object{Unstructured: u, Written: u})
+		single, problems := render.OneObject(kinds, manifest.Object{Unstructured: u, Written: u})
 		failOnErrors(t, problems)
 		stored, objects = single.Stored.Unstructured, nil
 		if rendering := registry.RenderingOf(single.Source.Unstructured).String(); rendering != "" {

@@ -142,7 +142,7 @@ func (s *Sources) Documents(file string) []Document { return s.documents[file] }
 // SourceDocuments returns the documents and generators that may produce the object, best match
 // first. Names and namespaces may differ: kustomize transforms them.
 func (s *Sources) SourceDocuments(id manifest.ID) []Document {
-	var all []Document
+	all := make([]Document, 0, len(s.files))
 	for _, file := range s.files {
 		all = append(all, bestMatches(id, s.documents[file])...)
 	}
