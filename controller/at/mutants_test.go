@@ -106,7 +106,7 @@ var mutants = []mutant{
 	{"any Pod with the name is opened", "server.go", []string{
 		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{},`,
 	}},
-	{"a start recorded in an outdated status is trusted", "opener.go", []string{"	if version != at.ResourceVersion {", "	if false {"}},
+	{"a start recorded in an outdated status is trusted", "opener.go", []string{"	if version != at.ResourceVersion {", "	if version != at.ResourceVersion && false {"}},
 	{"no Pod is held", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && false {"}},
 	{"the status is written before the Pod is held", "reconciler.go", []string{
 		"	if err == nil && decision.Hold != nil {\n		err = r.hold(ctx, at, m, &decision)\n	}\n", "",
@@ -114,11 +114,11 @@ var mutants = []mutant{
 	}},
 	{"a hold does not change the Pod", "server.go", []string{
 		`"annotations": map[string]string{kind.HeldAnnotation: version},`, `"annotations": map[string]string{kind.HeldAnnotation: ""},`,
-		"answer.Annotations[kind.HeldAnnotation] != version", "false",
+		"answer.Annotations[kind.HeldAnnotation] != version", "answer == nil",
 	}},
 	{"a standby does not hold Pods", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && r.IsElected() {"}},
-	{"a hold that admission undoes counts", "server.go", []string{"answer.Annotations[kind.HeldAnnotation] != version", "false"}},
-	{"an opening that admission undoes counts", "server.go", []string{"err == nil && isGated(answer)", "err == nil && false"}},
+	{"a hold that admission undoes counts", "server.go", []string{"answer.Annotations[kind.HeldAnnotation] != version", "answer == nil"}},
+	{"an opening that admission undoes counts", "server.go", []string{"err == nil && isGated(answer)", "err == nil && answer == nil"}},
 	{"suspend does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.deadlinePassed()"}},
 	{"the deadline does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.at.Spec.Suspend"}},
 	{"the run of an earlier spec is not remembered", "decide.go", []string{"held == nil && mayHaveRun(s.at.Status) {", "held == nil && mayHaveRun(s.at.Status) && false {"}},

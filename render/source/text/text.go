@@ -94,9 +94,8 @@ func (d Document) Parse() (node *yaml.Node, growth int, err error) {
 // Measure is Parse for a text that may be anything: malformed YAML is empty. The only error is a
 // document that grows too large.
 func (d Document) Measure() (node *yaml.Node, growth int, err error) {
-	node, malformed := d.unmarshal()
-	if malformed != nil || node == nil {
-		return nil, 0, nil
+	if node, err = d.unmarshal(); err != nil || node == nil {
+		return nil, 0, nil //nolint:nilerr // malformed YAML is empty
 	}
 	if growth, err = measure(node, len(d.Content)); err != nil {
 		err = d.inFile(err)
