@@ -82,8 +82,30 @@ func newRun(ctx context.Context, c *cluster.Cluster, options Options) (*run, err
 	if err != nil {
 		return nil, cluster.WithRemedy(err)
 	}
-	return &run{Options: options, cluster: c, inventory: own, others: others}, nil
+	r := &run{Options: options, cluster: c, inventory: own, others: others}
+	if own.IsUnfinished() && !options.DryRun {
+		return r, r.takeOver(ctx)
+	}
+	return r, nil
 }
+
+// takeOver ends another run that is under way, or died: from here on it begins no request. It waits
+// for its last ones, so that the plan of this run knows their effects.
+func (r *run) takeOver(ctx context.Context) error {
+	r.Progress("waiting for the last requests of another run")
+	if err := r.begin(ctx, nil); err != nil {
+		return r.end(ctx, err)
+	}
+	select {
+	case <-ctx.Done():
+		return r.end(ctx, ctx.Err())
+	case <-time.After(requestTimeout):
+		return nil
+	}
+}
+
+// requestTimeout limits the time from a check of the inventory to the end of the write that it allows.
+var requestTimeout = 15 * time.Second
 
 // begin adds objects to the inventory and claims it, before the first write of the run.
 func (r *run) begin(ctx context.Context, ids map[manifest.ID]bool) error {
@@ -162,14 +184,9 @@ func labelNamespaces(objects []manifest.Object) {
 
 // carryOut applies and prunes. Its problems are the reasons why it stopped halfway.
 func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) ([]manifest.Problem, error) {
-	ids, isTakeover := p.IDs(), r.inventory.IsUnfinished()
+	ids := p.IDs()
 	if err := r.begin(ctx, ids); err != nil {
 		return nil, err
-	}
-	if isTakeover {
-		if problems, err := p.JudgeAll(ctx); err != nil || len(problems) > 0 {
-			return problems, err
-		}
 	}
 	if problems, err := r.applyPlan(ctx, p); err != nil || len(problems) > 0 {
 		return problems, err

@@ -117,13 +117,23 @@ func (r *run) remove(ctx context.Context, removals []*removal) error {
 		if r.keepIfNeeded(ctx, o, nil); o.live == nil {
 			continue
 		}
-		if err := r.inventory.Check(ctx); err != nil {
+		if err := r.removeChecked(ctx, o); err != nil {
 			return err
 		}
-		if err := r.removeOne(ctx, o); err != nil {
-			return fmt.Errorf("delete %s: %w", o.id, err)
-		}
 		r.reportRemovals([]*removal{o})
+	}
+	return nil
+}
+
+// removeChecked deletes an object, unless another run took over.
+func (r *run) removeChecked(ctx context.Context, o *removal) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if err := r.inventory.Check(ctx); err != nil {
+		return err
+	}
+	if err := r.removeOne(ctx, o); err != nil {
+		return fmt.Errorf("delete %s: %w", o.id, err)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ import (
 var server apiserver.Server
 
 func TestMain(m *testing.M) {
+	requestTimeout = 3 * time.Second
 	if environment := os.Getenv(processEnvironment); environment != "" {
 		os.Exit(applyInProcess(environment))
 	}

@@ -104,6 +104,8 @@ func (r *run) write(ctx context.Context, s *plan.Step) (Action, error) {
 	if !r.ForceConflicts && !s.IsPending() {
 		return Unchanged, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	if err := r.inventory.Check(ctx); err != nil {
 		return "", err
 	}
