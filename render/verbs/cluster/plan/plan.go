@@ -83,7 +83,7 @@ func New(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, opt
 		p.Steps = append(p.Steps, s)
 	}
 	slices.SortFunc(p.Steps, func(a, b *Step) int { return CompareIDs(a.ID(), b.ID()) })
-	problems, err := p.JudgeAll(ctx)
+	problems, err := p.judgeAll(ctx)
 	return p, problems, err
 }
 
@@ -118,8 +118,8 @@ func (p *Plan) Definitions() (definitions, rest []*Step) {
 	return p.Steps, nil
 }
 
-// JudgeAll asks the cluster about all objects, definitions first.
-func (p *Plan) JudgeAll(ctx context.Context) ([]manifest.Problem, error) {
+// judgeAll asks the cluster about all objects, definitions first.
+func (p *Plan) judgeAll(ctx context.Context) ([]manifest.Problem, error) {
 	definitions, rest := p.Definitions()
 	problems, err := p.Judge(ctx, definitions)
 	if err != nil {
