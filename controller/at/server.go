@@ -59,12 +59,13 @@ func (s *Server) Pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod
 	return &pod, err
 }
 
-// Version reads the resourceVersion of an At from the API server. It is empty if the At is gone or
-// was created again.
+// Version reads the resourceVersion of an At from the API server's watch cache, which is much cheaper
+// than etcd and no older than the given At. It is empty if the At is gone or was created again.
 func (s *Server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, error) {
 	current := &metav1.PartialObjectMetadata{}
 	current.SetGroupVersionKind(kindat.Kind.GVK())
-	err := s.live.Get(ctx, client.ObjectKeyFromObject(at), current)
+	notOlder := &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: at.ResourceVersion}}
+	err := s.live.Get(ctx, client.ObjectKeyFromObject(at), current, notOlder)
 	if err != nil || current.UID != at.UID {
 		return "", client.IgnoreNotFound(err)
 	}
