@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -67,6 +66,10 @@ type Effect struct {
 	// Risk is the reason for a reviewer to look twice; empty for none.
 	Risk Sentence `json:"risk,omitempty"`
 
+	// Fields are the changed fields of the object that What tells in full, with their values:
+	// spec.size. A review lists all others.
+	Fields []string `json:"fields,omitempty"`
+
 	// Time is the time of the effect; nil means as soon as the change is synced.
 	Time *time.Time `json:"time,omitempty"`
 }
@@ -106,19 +109,33 @@ func Or(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// SayBoth quotes the values of a field before and after a change. It cuts a long common prefix, so that
-// the difference is visible.
+// SayBoth quotes the values of a field before and after a change. It cuts long common ends, so that the
+// difference is visible.
 func SayBoth(before, after string) (was, is Sentence) {
-	const longest, shown = 40, 20
+	const longest, shown = 80, 20
 	a, b := []rune(strings.TrimSpace(before)), []rune(strings.TrimSpace(after))
-	alike := 0
-	for alike < min(len(a), len(b)) && a[alike] == b[alike] {
-		alike++
-	}
-	if alike < longest || max(len(a), len(b)) <= 2*longest {
+	if max(len(a), len(b)) <= longest {
 		return quote(before), quote(after)
 	}
-	return quote("…" + string(a[alike-shown:])), quote("…" + string(b[alike-shown:]))
+	start, end := 0, 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
+	}
+	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	around := func(text []rune) Sentence {
+		from, to := start-shown, len(text)-end+shown
+		cut := string(text[max(from, 0):min(to, len(text))])
+		if from > 0 {
+			cut = "…" + cut
+		}
+		if to < len(text) {
+			cut += "…"
+		}
+		return quote(cut)
+	}
+	return around(a), around(b)
 }
 
 // Count returns a number and a noun, in the plural unless the number is 1.
@@ -146,12 +163,12 @@ var (
 	endsInS = regexp.MustCompile(`(s|x|z|ch|sh)$`)
 )
 
-// quote quotes a value and cuts it after 80 characters.
+// quote quotes a value. It cuts the middle of a value of more than 120 characters.
 func quote(value string) Sentence {
-	const longest = 80
+	const half = 60
 	value = Visible(strings.TrimSpace(value))
-	if utf8.RuneCountInString(value) > longest {
-		value = string([]rune(value)[:longest-1]) + "…"
+	if all := []rune(value); len(all) > 2*half {
+		value = string(all[:half]) + "…" + string(all[len(all)-half+1:])
 	}
 	if value == "" {
 		value = `""`

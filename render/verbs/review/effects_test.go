@@ -191,7 +191,7 @@ func TestEffectsOfChanges(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, e := range effects(changed(t, test.before, test.after), time.Time{}) {
+			for _, e := range ruled(changed(t, test.before, test.after), time.Time{}) {
 				said := e.Object.String() + ": " + e.What.Plain()
 				if e.Risk != "" {
 					said += " (" + e.Risk.Plain() + ")"
@@ -209,7 +209,7 @@ func TestEffectsOfChanges(t *testing.T) {
 func TestReviewAcceptsMalformedObjects(t *testing.T) {
 	endless := fill(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
 	before, after := manifests(t, endless)[0], manifests(t, fill(deployment, "REPLICAS=0"))[0]
-	found := effects(diff.EnvironmentDiff{Kinds: gatehouse.All(), Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
+	found := ruled(diff.EnvironmentDiff{Kinds: gatehouse.All(), Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
 	if len(found) != 1 || found[0].Type != WorkloadScaled {
 		t.Error(found)
 	}

@@ -79,11 +79,18 @@ func TestKindWithoutReviewHasCounts(t *testing.T) {
 		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods"}},
 		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune prevents pruning"}},
 	} {
-		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
+		got := linesOf(ruled(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
 		}
 	}
+}
+
+// ruled returns the effects that rules find, in the order of a review.
+func ruled(e diff.EnvironmentDiff, now time.Time) []Effect {
+	effects := newWorld(e).effectsOfRules(now)
+	slices.SortStableFunc(effects, compare)
+	return effects
 }
 
 // linesOf returns effects as text.
@@ -143,14 +150,14 @@ func TestReviewOfAKindReplacesOtherEffects(t *testing.T) {
 	}{
 		"added":      {"", says("a", fleetPod("f-0-0")), []string{"Fleet ns/f: is there false, then true"}},
 		"removed":    {says("a", fleetPod("f-0-0")), "", []string{"Fleet ns/f: is there true, then false"}},
-		"children":   {says("a", fleetPod("f-0-0"), fleetFront("i")), says("b", fleetPod("f-0-1"), fleetFront("j")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 true image i → j; f-0-0→f-0-1 1→1 true other labels or…"}},
+		"children":   {says("a", fleetPod("f-0-0"), fleetFront("i")), says("b", fleetPod("f-0-1"), fleetFront("j")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 true image i → j; f-0-0→f-0-1 1→1 true other labels or annotations"}},
 		"unchanged":  {says("a", fleetFront("i")), says("b", fleetFront("i")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 false"}},
 		"refused":    {says("a", fleetFront("i")), says("b", strings.ReplaceAll(fleetFront("j"), "{a: b}", "{a: c}")), []string{"Deployment ns/f-front: the API server refuses this change: spec.selector: field is immutable | Flux and Argo CD fail to apply it: rename it to create a new one", "Fleet ns/f: a b; f-front→f-front 2→2 false"}},
-		"unreadable": {says("[a]"), says("b"), []string{"Fleet ns/f: changes | the effect is unknown: read Fleet f: json: cannot unmarshal array into Go struct field Spec.spec.messa…"}},
+		"unreadable": {says("[a]"), says("b"), []string{"Fleet ns/f: changes | the effect is unknown: read Fleet f: json: cannot unmarshal array into Go struct field Spec.spec.message of type string"}},
 		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | the effect is unknown: its Review panics: of the kind"}},
 		"CRD":        {crd("b"), crd("c"), []string{"CustomResourceDefinition fleets.testing.example.com: b → c"}},
 	} {
-		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
+		got := linesOf(ruled(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
 		}

@@ -19,12 +19,11 @@ import (
 // refusals returns the changes that the API server refuses, such as changes of immutable fields.
 func (w *world) refusals() map[manifest.ID]kind.Effect {
 	refused := map[manifest.ID]kind.Effect{}
-	checker := w.checker()
 	for _, c := range w.Changes {
 		if c.Action() != diff.Changed {
 			continue
 		}
-		if errs := checker.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
+		if errs := w.checks.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
 			refused[idOf(c.After)] = kind.Effect{Type: UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c.After)}
 		}
 	}

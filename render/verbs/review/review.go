@@ -4,6 +4,7 @@ package review
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ const (
 	RouteChanged = "routeChanged"
 	RouteRemoved = "routeRemoved"
 
+	FieldsChanged  = "fieldsChanged"
+	RenderedFollow = "renderedFollow"
+
 	ObjectAdded   = "objectAdded"
 	ObjectChanged = "objectChanged"
 	ObjectRemoved = "objectRemoved"
@@ -116,8 +120,15 @@ func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview 
 // effects returns the effects of the changes of an environment, in the order of a review.
 func effects(e diff.EnvironmentDiff, now time.Time) []Effect {
 	w := newWorld(e)
+	effects := w.complete(w.effectsOfRules(now))
+	slices.SortStableFunc(effects, compare)
+	return effects
+}
+
+// effectsOfRules returns the effects that rules and the reviews of kinds find.
+func (w *world) effectsOfRules(now time.Time) []Effect {
 	effects := []Effect{} // not null in JSON
-	hasEffect, isTold := map[manifest.ID]bool{}, map[Effect]bool{}
+	hasEffect, isTold := map[manifest.ID]bool{}, map[string]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
 		for _, e := range more {
 			effects, hasEffect[o] = append(effects, Effect{o, e}), true
@@ -127,8 +138,8 @@ func effects(e diff.EnvironmentDiff, now time.Time) []Effect {
 		add(idOf(c.Object().Unstructured), w.review(c))
 		o, weaker := w.reviewPods(c)
 		for _, e := range weaker {
-			if told := (Effect{o, e}); !isTold[told] { // once for several Pods
-				effects, isTold[told] = append(effects, told), true
+			if told := fmt.Sprint(o, e.What); !isTold[told] { // once for several Pods
+				effects, isTold[told] = append(effects, Effect{o, e}), true
 			}
 		}
 	}
@@ -139,7 +150,6 @@ func effects(e diff.EnvironmentDiff, now time.Time) []Effect {
 			add(f.owner, append(builds[f], w.reviewFamily(f, now)...))
 		}
 	}
-	slices.SortStableFunc(effects, compare)
 	return effects
 }
 

@@ -30,7 +30,7 @@ func TestPastRunsDoNotRunAgain(t *testing.T) {
 		for _, effect := range reviewed.Effects {
 			got += string(effect.What)
 		}
-		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+		if !strings.HasPrefix(got, want) || want == "" && strings.Contains(got, "runs") {
 			t.Errorf("%s: %q, want %q", status, got, want)
 		}
 		if reviewed.Counts[diff.Added] != 1 || reviewed.Counts.String() != "1 added" {

@@ -167,7 +167,7 @@ func TestWeakerPodsOfEveryWorkload(t *testing.T) {
 
 func reviewLines(t *testing.T, before, after string) []string {
 	t.Helper()
-	return linesOf(effects(changed(t, before, after), time.Time{}))
+	return linesOf(ruled(changed(t, before, after), time.Time{}))
 }
 
 func TestViolationsOfBaselineAreReportedOnce(t *testing.T) {
@@ -245,7 +245,7 @@ func TestWeakerRenderedPodsAreReportedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := linesOf(effects(diff.Objects(kinds, "prod", manifests(t, before), manifests(t, weak)), time.Time{}))
+		got := linesOf(ruled(diff.Objects(kinds, "prod", manifests(t, before), manifests(t, weak)), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
 		}

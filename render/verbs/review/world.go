@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verdict"
 )
 
 // world is an environment before and after a change.
@@ -20,14 +21,16 @@ type world struct {
 	refused       map[manifest.ID]kind.Effect // changes that the API server refuses
 	removed       map[string]int              // the number of removed objects in each Namespace
 	gone          map[string]bool             // removed Namespaces
+	checks        *verdict.Checker            // of the changed kinds
 }
 
 // side is an environment before a change, or after it.
 type side struct {
 	objects     []*unstructured.Unstructured
-	autoscalers map[pod.Workload]*unstructured.Unstructured // by target
-	owners      map[manifest.ID]*unstructured.Unstructured  // source objects
-	tokenless   map[manifest.ID]bool                        // ServiceAccounts that mount no token by default
+	autoscalers map[pod.Workload]*unstructured.Unstructured  // by target
+	owners      map[manifest.ID]*unstructured.Unstructured   // source objects
+	tokenless   map[manifest.ID]bool                         // ServiceAccounts that mount no token by default
+	again       map[manifest.ID][]*unstructured.Unstructured // renderings of source objects alone
 }
 
 func newWorld(e diff.EnvironmentDiff) *world {
@@ -48,12 +51,13 @@ func newWorld(e diff.EnvironmentDiff) *world {
 		}
 	}
 	w.before, w.after = newSide(e.Kinds, before), newSide(e.Kinds, after)
+	w.checks = w.checker()
 	w.refused = w.refusals()
 	return w
 }
 
 func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
-	s := side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{}, map[manifest.ID]bool{}}
+	s := side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{}, map[manifest.ID]bool{}, map[manifest.ID][]*unstructured.Unstructured{}}
 	for _, o := range objects {
 		if a, ok := pod.ReadAutoscaler(o); ok {
 			s.autoscalers[a.Target] = o

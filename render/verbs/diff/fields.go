@@ -1,0 +1,196 @@
+package diff
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// FieldChange is a changed field of an object: a scalar or an empty list or map, unless the change
+// removes a whole item or branch.
+type FieldChange struct {
+	// Path is as in errors of the API server: spec.containers[web].image. Items with unique names
+	// have their name in brackets, other items their index after the change. An item that is
+	// removed has its index before the change.
+	Path string
+	// Before and After are texts, or JSON of other values. Unset fields are nil.
+	Before, After *string
+}
+
+// IsIn reports whether the field is at a path or below it.
+func (f FieldChange) IsIn(path string) bool {
+	rest, ok := strings.CutPrefix(f.Path, path)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// Fields returns the changed fields of the object in the order of their paths, with masked values of
+// Secrets. Of an added object it returns all fields.
+func (c Change) Fields() []FieldChange {
+	var f fields
+	was, is := maskSecret(c.Before, c.After)
+	f.compareMaps(nil, content(was), content(is))
+	slices.SortStableFunc(f, func(a, b FieldChange) int { return cmp.Compare(a.Path, b.Path) })
+	return f
+}
+
+func content(o *unstructured.Unstructured) map[string]any {
+	if o == nil {
+		return nil
+	}
+	return o.Object
+}
+
+type fields []FieldChange
+
+func (f *fields) add(path *field.Path, before, after any) {
+	*f = append(*f, FieldChange{path.String(), textOf(before), textOf(after)})
+}
+
+func textOf(value any) *string {
+	if value == nil {
+		return nil
+	}
+	text, ok := value.(string)
+	if !ok {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // objects come from YAML or JSON
+		}
+		text = string(encoded)
+	}
+	return &text
+}
+
+// compare adds the changes between two values; nil for unset.
+func (f *fields) compare(path *field.Path, before, after any) {
+	if reflect.DeepEqual(before, after) {
+		return
+	}
+	was, wasMap := before.(map[string]any)
+	is, isMap := after.(map[string]any)
+	old, wasList := before.([]any)
+	current, isList := after.([]any)
+	switch {
+	case isMap && (wasMap || before == nil) && len(is)+len(was) > 0:
+		f.compareMaps(path, was, is)
+	case isList && (wasList || before == nil) && len(current)+len(old) > 0:
+		f.compareLists(path, old, current)
+	default:
+		f.add(path, before, after)
+	}
+}
+
+// plainKey matches keys that need no brackets in a path.
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func (f *fields) compareMaps(path *field.Path, before, after map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(merged(before, after))) {
+		child := path.Key(key)
+		if plainKey.MatchString(key) {
+			child = path.Child(key)
+		}
+		f.compare(child, before[key], after[key])
+	}
+}
+
+func merged(a, b map[string]any) map[string]any {
+	all := maps.Clone(a)
+	if all == nil {
+		return b
+	}
+	maps.Copy(all, b)
+	return all
+}
+
+// compareLists compares items with unique names by name. It compares others in their order, without
+// equal items at the start and at the end.
+func (f *fields) compareLists(path *field.Path, before, after []any) {
+	was, old, wasNamed := byName(before)
+	is, current, isNamed := byName(after)
+	if wasNamed && isNamed {
+		for _, name := range old {
+			f.compare(path.Key(name), was[name], is[name])
+		}
+		for _, name := range without(current, old) {
+			f.compare(path.Key(name), nil, is[name])
+		}
+		if a, b := without(old, without(old, current)), without(current, without(current, old)); !slices.Equal(a, b) {
+			f.add(path, a, b) // the order
+		}
+		return
+	}
+	start := 0
+	for start < min(len(before), len(after)) && reflect.DeepEqual(before[start], after[start]) {
+		start++
+	}
+	end := 0
+	for end < min(len(before), len(after))-start && reflect.DeepEqual(before[len(before)-1-end], after[len(after)-1-end]) {
+		end++
+	}
+	f.compareItems(path, start, before[start:len(before)-end], after[start:len(after)-end])
+}
+
+// compareItems compares lists of equal lengths item by item. Of other lists it finds the added or
+// removed items, if the rest is the same in the same order.
+func (f *fields) compareItems(path *field.Path, start int, before, after []any) {
+	if len(before) == len(after) {
+		for i := range after {
+			f.compare(path.Index(start+i), before[i], after[i])
+		}
+		return
+	}
+	removed, isShorter := missing(before, after)
+	added, isLonger := missing(after, before)
+	for _, i := range removed {
+		if !isLonger {
+			f.add(path.Index(start+i), before[i], nil)
+		}
+	}
+	for _, i := range added {
+		if !isShorter {
+			f.compare(path.Index(start+i), nil, after[i])
+		}
+	}
+}
+
+// missing returns the indexes of the items that are not in a list. It reports whether all items of
+// the list are among the items, in the same order.
+func missing(items, list []any) (left []int, hasAll bool) {
+	for i, item := range items {
+		if len(list) > 0 && reflect.DeepEqual(item, list[0]) {
+			list = list[1:]
+		} else {
+			left = append(left, i)
+		}
+	}
+	return left, len(list) == 0
+}
+
+// byName returns the items of a list by their names, and the names in order. It reports whether each
+// item has a name of its own.
+func byName(list []any) (items map[string]any, names []string, ok bool) {
+	items = map[string]any{}
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		name, _ := fields["name"].(string)
+		if name == "" || items[name] != nil {
+			return nil, nil, false
+		}
+		items[name], names = item, append(names, name)
+	}
+	return items, names, true
+}
+
+// without returns the names that are not in others.
+func without(names, others []string) []string {
+	known := sets.New(others...)
+	return slices.DeleteFunc(slices.Clone(names), known.Has)
+}
