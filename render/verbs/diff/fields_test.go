@@ -10,9 +10,9 @@ import (
 
 func TestFieldsAreNamedWithTheirValues(t *testing.T) {
 	tests := map[string]struct{ before, after, want string }{
-		"scalars":               {"{a: 1, b: x, c: true}", "{a: 2, b: y, c: false}", "a: 1 → 2, b: x → y, c: true → false"},
+		"scalars":               {"{a: 1, b: x, c: true}", "{a: 2, b: z, c: false}", "a: 1 → 2, b: x → z, c: true → false"},
 		"set and unset":         {"{a: 1, c: {d: 1}}", "{b: x, e: {f: [x]}}", "a: 1 → unset, b: unset → x, c: {\"d\":1} → unset, e.f[0]: unset → x"},
-		"keys with dots":        {"{m: {a.b/c: x}}", "{m: {a.b/c: y}}", "m[a.b/c]: x → y"},
+		"keys with dots":        {"{m: {a.b/c: x}}", "{m: {a.b/c: z}}", "m[a.b/c]: x → z"},
 		"items by name":         {"{l: [{name: a, v: 1}, {name: b, v: 1}]}", "{l: [{name: a, v: 1}, {name: b, v: 2}, {name: c}]}", "l[b].v: 1 → 2, l[c].name: unset → c"},
 		"a removed item":        {"{l: [{name: a, v: 1}, {name: b}]}", "{l: [{name: a, v: 1}]}", "l[b]: {\"name\":\"b\"} → unset"},
 		"the order of names":    {"{l: [{name: a}, {name: b}]}", "{l: [{name: b}, {name: a}]}", `l: ["a","b"] → ["b","a"]`},
