@@ -155,7 +155,8 @@ func (f *folder) forEach(names []string, do func(holder *os.Root, i int) error) 
 	return errs
 }
 
-// entry is a file in a folder, or an unreadable folder.
+// entry is a file in a folder, or a folder that is hidden, empty or unreadable. A submodule that is not
+// checked out is an empty folder.
 type entry struct {
 	path      string
 	isRegular bool
@@ -173,19 +174,25 @@ func scanFolder(folder fs.FS) []entry {
 	return slices.Concat(all...)
 }
 
-// scanPath returns the file at a path, or all files below it, sorted, except in hidden folders.
+// scanPath returns the entry at a path, or all entries below it, sorted. It does not follow links.
 func scanPath(in fs.FS, at string) (all []entry) {
+	if info, err := fs.Lstat(in, at); err == nil && info.Mode()&fs.ModeSymlink != 0 { // WalkDir would follow it
+		return []entry{{path: at, isOrphan: true}}
+	}
 	_ = fs.WalkDir(in, at, func(name string, e fs.DirEntry, err error) error {
+		if last := len(all) - 1; last >= 0 && all[last].path == path.Dir(name) {
+			all = all[:last] // the folder is not empty
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return fs.SkipDir
-		case err != nil:
-			all = append(all, entry{path: name, isOrphan: true})
+		case err == nil && !e.IsDir():
+			all = append(all, entry{name, e.Type().IsRegular(), IsOrphan(name, e.Type().IsRegular())})
+			return nil
+		}
+		all = append(all, entry{path: name, isOrphan: true})
+		if err != nil || strings.HasPrefix(e.Name(), ".") {
 			return fs.SkipDir
-		case e.IsDir() && strings.HasPrefix(e.Name(), "."):
-			return fs.SkipDir
-		case !e.IsDir():
-			all = append(all, entry{name, e.Type().IsRegular(), isOrphan(e.Name())})
 		}
 		return nil
 	})

@@ -15,23 +15,16 @@ import (
 // An orphan is a file below rendered/ that no index lists: a tool that syncs the index misses it, and a
 // tool that syncs the whole folder applies it. Render keeps and reports orphans.
 
-// manifestName matches files that tools apply when given a folder, except companion files of Emacs and
-// macOS.
-var manifestName = regexp.MustCompile(`(?i)^([^.]|\.[^#_]).*\.(ya?ml|json)$`)
+// harmless matches common names of files that no tool reads: documentation, owners, backups, rejects,
+// files of editors and of systems, .gitkeep, and the temporary files of killed runs.
+var harmless = regexp.MustCompile(`(?i)^(readme|license|owners|codeowners|thumbs\.db|desktop\.ini|\.ds_store|\.gitkeep|\..*\.swp)$|^[^.].*(\.(md|orig|rej|bak|swp)|~)$|^#.*#$`)
 
-// harmless matches common files that no tool applies: hidden files, owners, documentation, backups and
-// rejects.
-var harmless = regexp.MustCompile(`(?i)^\.|^(readme|owners|codeowners|thumbs\.db|desktop\.ini)$|\.(md|orig|rej|bak|swp)$|~$|^#.*#$`)
-
-// isOrphan reports whether a file is an orphan unless an index lists it.
-func isOrphan(base string) bool {
-	return manifestName.MatchString(base) || !harmless.MatchString(base)
-}
-
-// IsOrphan reports whether a file below an environment's folder is an orphan unless the index lists it.
-// Files in hidden folders are not.
-func IsOrphan(name string) bool {
-	return !strings.Contains(path.Dir("/"+name), "/.") && isOrphan(path.Base(name))
+// IsOrphan reports whether a file below rendered/ is an orphan unless the index lists it. Only regular
+// files can be harmless. Hidden files and all files in hidden folders are orphans: tools read settings
+// there, and apply hidden manifests.
+func IsOrphan(name string, isRegular bool) bool {
+	base := path.Base(name)
+	return !isRegular || strings.Contains(path.Dir("/"+name), "/.") || !harmless.MatchString(base) && !temporary.MatchString(base)
 }
 
 // Orphans returns a warning for each orphan in the folder of the environment.

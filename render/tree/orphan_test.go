@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"slices"
@@ -35,17 +36,21 @@ func mustBeOrphans(t *testing.T, problems []manifest.Problem, want ...string) {
 	}
 }
 
-func TestFilesThatNoToolAppliesAreNoOrphans(t *testing.T) {
-	for base, want := range map[string]bool{
-		"a.yaml": true, "a.yml": true, "a.json": true, "A.YAML": true, ".a.yaml": true, "kustomization.yml": true,
+func TestOnlyFilesThatNoToolReadsAreNoOrphans(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a.yaml": true, "a.yml": true, "shop/a.json": true, "A.YAML": true, ".a.yaml": true, "kustomization.yml": true, "shop/Kustomization": true,
 		"a": true, "a.txt": true, "a.yaml.gpg": true, "a.jsonnet": true, "README.yaml": true, "-.yaml": true,
-		".gitkeep": false, ".gitattributes": false, ".gitignore": false, ".DS_Store": false, ".render-" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ": false,
-		"README": false, "README.md": false, "notes.md": false, "OWNERS": false, "Thumbs.db": false,
-		"a.yaml~": false, "a.yaml.orig": false, "a.yaml.rej": false, "a.yaml.bak": false, ".a.yaml.swp": false,
-		"#a.yaml#": false, ".#a.yaml": false, "._a.yaml": false,
+		".gitattributes": true, ".gitignore": true, "shop/.sourceignore": true, ".argocd-source.yaml": true, ".argocd-source-prod.yaml": true, ".argocd-allow-concurrency": true,
+		".#a.yaml": true, "._a.yaml": true, ".a.md": true, ".git/a.yaml": true, "shop/.x/y/README.md": true, ".idea/.gitkeep": true, ".render-x": true,
+		".gitkeep": false, ".DS_Store": false, ".render-" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ": false, "shop/.a.yaml.swp": false,
+		"README": false, "shop/README.md": false, "notes.md": false, "LICENSE": false, "OWNERS": false, "Thumbs.db": false,
+		"a.yaml~": false, "a.yaml.orig": false, "a.yaml.rej": false, "a.yaml.bak": false, "#a.yaml#": false,
 	} {
-		if got := isOrphan(base); got != want {
-			t.Errorf("%s: %t, want %t", base, got, want)
+		if got := IsOrphan(name, true); got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
+		}
+		if !IsOrphan(name, false) {
+			t.Errorf("a link %s is no orphan", name)
 		}
 	}
 }
@@ -54,11 +59,15 @@ func TestFilesThatNoToolAppliesAreNoOrphans(t *testing.T) {
 func TestOrphansInAnEnvironmentAreReportedAndKept(t *testing.T) {
 	root := newRoot(t)
 	run(t, root, before, -1)
-	put(t, root, "rendered/prod/a/mine.yaml", "rendered/prod/mine.txt", "rendered/prod/z/z/mine.yaml", "rendered/prod/.idea/mine.json", "rendered/prod/a/.gitkeep")
-	if err := root.Symlink("stays.yaml", "rendered/prod/a/link.yaml"); err != nil {
+	put(t, root, "rendered/prod/a/mine.yaml", "rendered/prod/mine.txt", "rendered/prod/z/z/mine.yaml", "rendered/prod/.idea/mine.json", "rendered/prod/a/.gitkeep", "rendered/prod/a/.sourceignore", "rendered/prod/readme/README.md")
+	err := cmp.Or(root.Symlink("stays.yaml", "rendered/prod/a/link.md"), root.Symlink("a", "rendered/prod/linked"), root.MkdirAll("rendered/prod/y/submodule", 0o755))
+	if err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"rendered/prod/a/link.yaml", "rendered/prod/a/mine.yaml", "rendered/prod/mine.txt", "rendered/prod/z/z/mine.yaml"}
+	all := []string{
+		"rendered/prod/.idea", "rendered/prod/a/.sourceignore", "rendered/prod/a/link.md", "rendered/prod/a/mine.yaml", "rendered/prod/linked",
+		"rendered/prod/mine.txt", "rendered/prod/y/submodule", "rendered/prod/z/z/mine.yaml",
+	}
 	for _, files := range [][]File{before, after, nil} {
 		p, problems := ReadPrevious(root, "prod").Plan(files, besideOf(files), Index{})
 		p.Close()
@@ -76,10 +85,11 @@ func TestOrphansInAnEnvironmentAreReportedAndKept(t *testing.T) {
 	}
 }
 
-func TestFoldersOfNoEnvironmentAreOrphansUnlessEmpty(t *testing.T) {
+func TestFoldersOfNoEnvironmentAreOrphansUnlessHarmless(t *testing.T) {
 	root := newRoot(t)
 	mustBeOrphans(t, Orphans(root, nil))
 	run(t, root, before, -1)
 	put(t, root, "rendered/old/a/a.yaml", "rendered/empty/.gitkeep", "rendered/a.json", "rendered/README.md", "rendered/.cache/a.yaml")
-	mustBeOrphans(t, Orphans(root, []string{"prod"}), "rendered/a.json", "rendered/old")
+	put(t, root, "rendered/.sourceignore", "rendered/readme/README.md")
+	mustBeOrphans(t, Orphans(root, []string{"prod"}), "rendered/.cache", "rendered/.sourceignore", "rendered/a.json", "rendered/old")
 }

@@ -131,9 +131,9 @@ func (s *headCheck) compareRendered(plan *tree.Plan) {
 			s.reportStale(name, "is rendered with another content than in HEAD")
 		}
 	}
-	for name := range s.head {
+	for name, file := range s.head {
 		within, ok := strings.CutPrefix(name, s.folder+"/")
-		if ok && !isRendered[name] && tree.IsOrphan(within) {
+		if ok && !isRendered[name] && tree.IsOrphan(within, file.IsRegular()) {
 			s.report(name, "is in HEAD, but is not rendered: render again, remove the file if it is still there, and commit")
 		}
 	}
