@@ -40,7 +40,8 @@ func newDiffCommand(kinds *registry.Kinds) *cobra.Command {
 rendered/. The order of fields and the format of files do not matter.
 
 With --base, compare with a commit in git, as a pull request does: the merge base of
-REVISION and HEAD or, if they share no history, REVISION itself.
+REVISION and HEAD or, if they share no history, REVISION itself. The output begins with
+other changed files that affect the review or the sync, such as workflows.
 
 With --live, compare with a cluster by server-side dry runs, which change nothing. They
 apply each object as the tool did before, so defaults and other additions of the API
@@ -146,11 +147,12 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 	var err error
 	switch {
 	case f.output == "json":
-		err = printJSON(out, reviewReport{d.Base, review.New(d.Environments, now), r.errors, r.warnings})
+		err = printJSON(out, reviewReport{d.Base, reviewOf(d, now), r.errors, r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(d, now, r, f))
 	case d.Failed():
 	case program != "" && len(d.Changes()) > 0:
+		printFrame(errOut, d.Frame)
 		return printByProgram(cmd, program, d.Changes())
 	default:
 		err = printDiffs(out, d)
@@ -168,6 +170,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 
 func printDiffs(out io.Writer, d *diff.Diff) error {
 	w, colored := bufio.NewWriter(out), isColored(out)
+	printFrame(w, d.Frame)
 	for _, e := range d.Environments {
 		if e.Kubernetes != nil {
 			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
@@ -177,6 +180,13 @@ func printDiffs(out io.Writer, d *diff.Diff) error {
 		}
 	}
 	return w.Flush()
+}
+
+// printFrame prints changes of the frame as comments of a diff.
+func printFrame(w io.Writer, frame []diff.FrameChange) {
+	for _, c := range frame {
+		fmt.Fprintf(w, "# %s: %s: %s\n", kind.Visible(c.File), c.Action, c.Risk)
+	}
 }
 
 // printByProgram prints the notes and runs an external diff program. It returns the exit code of the
@@ -220,7 +230,14 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	if d.Failed() {
 		return review.Failure(r.errors, limit, f.command(d.Base))
 	}
-	return review.New(d.Environments, now).Markdown(limit, f.command(d.Base))
+	return reviewOf(d, now).Markdown(limit, f.command(d.Base))
+}
+
+// reviewOf reviews a diff.
+func reviewOf(d *diff.Diff, now time.Time) *review.Review {
+	r := review.New(d.Environments, now)
+	r.Frame = d.Frame
+	return r
 }
 
 // command returns a command that shows the same differences in any clone, where revisions like HEAD^

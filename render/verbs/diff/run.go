@@ -17,11 +17,13 @@ type Diff struct {
 	// Base is the commit of the comparison, or empty for the work tree.
 	Base         string
 	Environments []EnvironmentDiff
+	// Frame has changes since Base beside the environments.
+	Frame []FrameChange
 }
 
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
-	return slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
+	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
 }
 
 // Changes returns the changes of all environments.
@@ -56,12 +58,14 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	}
 	d := &Diff{Base: previous.commit}
 	var errs []error
+	around := &frame{isAll: selection.All, rendered: map[string]map[string]bool{}}
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
+		around.add(name, rendering)
 		e := EnvironmentDiff{Name: name}
 		if rendering != nil {
 			progress(name, "comparing")
@@ -70,6 +74,11 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		}
 		e.Problems = append(e.Problems, problems...)
 		d.Environments = append(d.Environments, e)
+	}
+	if base != "" {
+		around.prefix = previous.git.Prefix()
+		d.Frame, err = around.changesSince(ctx, previous.git, previous.commit)
+		errs = append(errs, err)
 	}
 	return d, errors.Join(errs...)
 }

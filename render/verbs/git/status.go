@@ -24,6 +24,42 @@ func (r *Repository) Uncommitted(ctx context.Context, paths ...string) (changed,
 	return changed, untracked, err
 }
 
+// FileChange is a file or submodule of the work tree that differs from a commit. A File that does not exist
+// is nil.
+type FileChange struct {
+	Path          string // from the top of the work tree
+	Before, After *File  // without OIDs
+}
+
+// ChangedSince returns the files and submodules that differ from a commit. It includes untracked files that
+// are not ignored.
+func (r *Repository) ChangedSince(ctx context.Context, commit string) (changes []FileChange, err error) {
+	// The flags override settings, such as ignore in .gitmodules.
+	out, err := r.git(ctx, nil, "diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=dirty", commit, "--")
+	if err != nil {
+		return nil, err
+	}
+	fileOf := func(mode string) *File {
+		if mode == "000000" {
+			return nil
+		}
+		return &File{Mode: mode}
+	}
+	fields := strings.Split(out, "\x00")
+	for i := 1; i < len(fields); i += 2 {
+		if modes := strings.Fields(fields[i-1]); len(modes) == 5 { // :MODE MODE OID OID STATUS
+			changes = append(changes, FileChange{fields[i], fileOf(modes[0][1:]), fileOf(modes[1])})
+		}
+	}
+	out, err = r.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":/")
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name != "" {
+			changes = append(changes, FileChange{Path: name, After: &File{Mode: "100644"}})
+		}
+	}
+	return changes, err
+}
+
 // HashFiles returns the ids of files of the work tree after filters and conversion of line ends, as git add
 // computes them. Files are relative to the folder.
 func (r *Repository) HashFiles(ctx context.Context, files []string) (hashes []string, err error) {

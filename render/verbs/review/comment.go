@@ -15,53 +15,34 @@ import (
 // Marker is the first line of every comment. Programs find the comment to update by it.
 const Marker = "<!-- gatehouse-diff -->"
 
-// Markdown returns a comment for GitHub or GitLab: a table of effects for each cluster, then folded diffs.
-// A comment of more than limit bytes ends after the last section that fits, with a note that the command
-// shows the rest.
+// Markdown returns a comment for GitHub or GitLab: tables of the frame and of the effects on each cluster,
+// then folded diffs. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names
+// omitted objects, counts omitted risks, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
-	if len(r.Environments) == 0 {
-		return Marker + "\nNo change to any cluster.\n"
+	c := &comment{}
+	if len(r.Frame) > 0 {
+		c.tables = append(c.tables, tableOfFrame(r.Frame))
 	}
-	var parts []string
 	groups := r.groupAlike()
-	for _, alike := range groups {
-		parts = append(parts, tableOf(alike)...)
+	if len(groups) == 0 {
+		c.tables = append(c.tables, &section{title: line{text: "No change to any cluster.\n"}})
 	}
 	for _, alike := range groups {
-		if len(alike[0].Changes) > 0 {
-			parts = append(parts, foldOf(alike))
+		of := ""
+		if len(groups) > 1 {
+			of = " of " + codeSpan(alike[0].Name)
 		}
+		c.tables = append(c.tables, tableOf(alike, of))
+		c.folds = append(c.folds, foldOf(alike, of))
 	}
-	whole := Marker + "\n" + strings.Join(parts, "")
-	if len(whole) <= limit {
-		return whole
-	}
-	risks := strings.Count(whole, riskMark)
-	limit -= len(cutNote(risks, command))
-	text := Marker + "\n"
-	for _, part := range parts {
-		if len(text)+len(part) > limit {
-			break
-		}
-		text += part
-	}
-	return text + cutNote(risks-strings.Count(text, riskMark), command)
-}
-
-// riskMark begins the row of an effect with a risk. Values in a row contain no newline.
-const riskMark = "\n| ⚠️ |"
-
-// cutNote returns the note at the end of a comment that is cut.
-func cutNote(risks int, command string) string {
-	lacks := ""
-	if risks > 0 {
-		lacks = fmt.Sprintf(" It omits %s.", kind.Count(int64(risks), "risk"))
-	}
-	return fmt.Sprintf("\nThis comment is cut.%s %s shows all diffs, and %s all effects.\n", lacks, manifest.CodeSpan(command), manifest.CodeSpan(command+" -o json"))
+	return Marker + "\n" + c.compose(limit-len(Marker+"\n"), command)
 }
 
 // groupAlike groups environments with equal changes.
 func (r *Review) groupAlike() (groups [][]EnvironmentReview) {
+	if len(r.Environments) == 1 { // without the cost of a comparison
+		return [][]EnvironmentReview{r.Environments}
+	}
 	index := map[string]int{}
 	for _, e := range r.Environments {
 		key := e.withoutName()
@@ -85,62 +66,100 @@ func (e EnvironmentReview) withoutName() string {
 	return strings.ReplaceAll(string(encoded), "rendered/"+name+"/", "rendered//")
 }
 
-// tableOf returns the heading and the rows of the table for environments with equal changes.
-func tableOf(alike []EnvironmentReview) []string {
+// tableOf returns the table for environments with equal changes. Names of omitted rows end with of.
+func tableOf(alike []EnvironmentReview, of string) *section {
+	const most = 12 // names in a brief title
 	e := alike[0]
-	names := make([]string, len(alike))
-	for i, other := range alike {
-		names[i] = manifest.CodeSpan(kind.Visible(other.Name))
+	t := &section{open: "| | Object | What happens |\n|-|-|-|\n", end: "\n"}
+	risks := 0
+	for _, effect := range e.Effects {
+		object, what, risk := codeSpan(effect.Object.String()), effect.What.Format(manifest.CodeSpan), effect.Risk.Format(manifest.CodeSpan)
+		row := line{text: rowOf(object, what, risk), name: object + of, isRisk: risk != ""}
+		if len(row.text) > long {
+			if len(risk) > long/4 {
+				risk = "and so is the risk"
+			}
+			row.brief = rowOf(object, "an effect that is too long for this comment", risk)
+		}
+		if row.isRisk {
+			risks++
+		}
+		t.lines = append(t.lines, row)
 	}
-	title := fmt.Sprintf("### %s: %s", strings.Join(names, ", "), e.Counts)
-	if len(alike) > 1 {
-		title += " in each"
+	t.title = line{text: titleOf(alike, len(alike), risks), brief: titleOf(alike, most, risks), name: codeSpan(e.Name)}
+	return t
+}
+
+// titleOf returns the heading of environments with equal changes. It names most environments.
+func titleOf(alike []EnvironmentReview, most, risks int) string {
+	e, names := alike[0], make([]string, len(alike))
+	for i, other := range alike {
+		names[i] = codeSpan(other.Name)
+	}
+	var about []string
+	counts := e.Counts.String()
+	if counts != "" && len(alike) > 1 {
+		counts += " in each"
+	}
+	if counts != "" {
+		about = append(about, counts)
 	}
 	switch {
 	case e.IsNew:
-		title += ", a new environment"
+		about = append(about, "a new environment")
 	case e.IsGone:
-		title += ", the whole environment"
+		about = append(about, "the whole environment")
 	}
 	if e.Kubernetes != nil {
-		title += ", " + e.Kubernetes.String()
+		about = append(about, e.Kubernetes.String())
 	}
-	risks := 0
-	rows := make([]string, 0, len(e.Effects))
-	for _, effect := range e.Effects {
-		if effect.Risk != "" {
-			risks++
-		}
-		rows = append(rows, rowOf(effect))
-	}
-	if risks > 0 {
-		title += " · ⚠️ " + string(kind.Count(int64(risks), "risk"))
-	}
-	if len(rows) == 0 {
-		return []string{title + "\n\n"}
-	}
-	return slices.Concat([]string{title + "\n\n| | Object | What happens |\n|-|-|-|\n"}, rows, []string{"\n"})
+	return heading(manifest.FirstOf(most, names)+": "+strings.Join(about, ", "), risks)
 }
 
-func rowOf(e Effect) string {
-	object, what := manifest.CodeSpan(kind.Visible(e.Object.String())), e.What.Format(manifest.CodeSpan)
-	if e.Risk == "" {
+// tableOfFrame returns the table for the frame of a review.
+func tableOfFrame(frame []diff.FrameChange) *section {
+	t := &section{title: line{text: heading("Around the review", len(frame))}, open: "| | File | What happens |\n|-|-|-|\n", end: "\n"}
+	for _, c := range frame {
+		file := kind.Say("%s", c.File).Format(manifest.CodeSpan)
+		t.lines = append(t.lines, line{text: rowOf(file, string(c.Action), c.Risk), name: file, isRisk: true})
+	}
+	return t
+}
+
+func heading(text string, risks int) string {
+	if risks > 0 {
+		text += " · ⚠️ " + string(kind.Count(int64(risks), "risk"))
+	}
+	return "### " + text + "\n\n"
+}
+
+func rowOf(object, what, risk string) string {
+	if risk == "" {
 		return fmt.Sprintf("|  | %s | %s |\n", object, what)
 	}
-	return fmt.Sprintf("| ⚠️ | %s | %s<br>**%s** |\n", object, what, e.Risk.Format(manifest.CodeSpan))
+	return fmt.Sprintf("| ⚠️ | %s | %s<br>**%s** |\n", object, what, risk)
 }
 
-// foldOf returns the folded diffs of environments with equal changes.
-func foldOf(alike []EnvironmentReview) string {
+func codeSpan(name string) string { return manifest.CodeSpan(kind.Visible(name)) }
+
+// foldOf returns the folded diffs of environments with equal changes, by rank: objects with a risk, or with a
+// source object that has one, and then small diffs.
+func foldOf(alike []EnvironmentReview, of string) *section {
 	e, others := alike[0], ""
 	if len(alike) > 1 {
 		others = html.EscapeString(" of rendered/" + kind.Visible(e.Name) + ", the same in the others")
 	}
-	var diffs strings.Builder
-	for _, c := range e.Changes {
-		diffs.WriteString(kind.Visible(c.Diff, '\n', '\t'))
+	f := &section{open: "<details><summary>" + countMark + others + "</summary>\n\n", end: "</details>\n\n"}
+	hasRisk := map[manifest.ID]bool{}
+	for _, effect := range e.Effects {
+		hasRisk[effect.Object] = hasRisk[effect.Object] || effect.Risk != ""
 	}
-	return fmt.Sprintf("<details><summary>%s%s</summary>\n\n%s\n</details>\n\n", kind.Count(int64(len(e.Changes)), "diff"), others, manifest.CodeBlock("diff", diffs.String()))
+	for _, c := range e.Changes {
+		name := fmt.Sprintf("%s%s (%s)", codeSpan(c.Object.String()), of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
+		f.lines = append(f.lines, line{text: c.Diff, isDiff: true, size: len(c.Diff), name: name, isRisk: hasRisk[c.Object] || hasRisk[c.owner]})
+	}
+	slices.SortStableFunc(f.lines, compareRanks)
+	return f
 }
 
 // String returns the counts as text: "2 added, 1 changed".

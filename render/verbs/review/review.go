@@ -18,6 +18,8 @@ import (
 
 // Review lists the effects of a change.
 type Review struct {
+	// Frame has changed files beside the environments that affect what is reviewed or synced.
+	Frame        []diff.FrameChange  `json:"frame,omitempty"`
 	Environments []EnvironmentReview `json:"environments"`
 }
 
@@ -47,6 +49,8 @@ type Change struct {
 	AfterFile  string `json:"afterFile,omitempty"`
 	// Diff is a unified diff with masked values of Secrets.
 	Diff string `json:"diff"`
+
+	owner manifest.ID // the source object of a rendered object
 }
 
 // Effect is the effect on an object in a cluster, or on its rendered objects.
@@ -110,7 +114,8 @@ func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview 
 	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: []Change{}}
 	for _, c := range e.Changes {
 		counts[c.Action()]++
-		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, c.Unified()})
+		owner, _ := diff.OwnerOf(e.Kinds, c.Object().Unstructured)
+		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, c.Unified(), owner})
 	}
 	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Added] == len(e.Changes)
 	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Removed] == len(e.Changes)
