@@ -228,7 +228,7 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 		limit = gitLabComment
 	}
 	if d.Failed() {
-		return review.Failure(r.errors, limit, f.command(d.Base))
+		return review.Failure(r.errors, limit, f.command(d.Base), d.Frame...)
 	}
 	return reviewOf(d, now).Markdown(limit, f.command(d.Base))
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,6 +118,46 @@ func TestReadsEveryKindOfRepository(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestChangedSinceListsTheWholeWorkTree(t *testing.T) {
+	dir := history(t)
+	run(t, dir, "config", "diff.relative", "true")
+	run(t, dir, "config", "diff.renames", "copies")
+	write(t, dir, ".gitmodules", "[submodule \"sub\"]\n\tpath = sub\n\turl = .\n\tignore = all\n")
+	write(t, dir, ".gitignore", "ignored\n")
+	run(t, dir, "add", ".")
+	run(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+run(t, dir, "rev-parse", "base")+",sub")
+	run(t, dir, "mv", "shop/rendered/prod/a.yaml", "moved.yaml")
+	run(t, dir, "commit", "--quiet", "--message=change")
+	write(t, dir, "shop/rendered/prod/ü \n/b.yaml", "another")
+	write(t, dir, "shop/new\t.yaml", "")
+	write(t, dir, "ignored", "")
+	for _, err := range []error{os.Symlink("moved.yaml", filepath.Join(dir, "link")), os.Mkdir(filepath.Join(dir, "sub"), 0o755)} { // as a checkout
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, dir, "add", "link")
+	changes, err := open(t, filepath.Join(dir, "shop")).ChangedSince(t.Context(), "base")
+	got := map[string]string{}
+	for _, c := range changes {
+		modes := ""
+		for _, file := range []*File{c.Before, c.After} {
+			if file != nil {
+				modes += file.Mode
+			}
+			modes += " "
+		}
+		got[c.Path] = strings.TrimSuffix(modes, " ")
+	}
+	want := map[string]string{
+		".gitignore": " 100644", ".gitmodules": " 100644", "link": " 120000", "moved.yaml": " 100644", "sub": " 160000",
+		"shop/new\t.yaml": " 100644", "shop/rendered/prod/a.yaml": "100644 ", "shop/rendered/prod/ü \n/b.yaml": "100644 100644",
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%q, want %q: %v", got, want, err)
+	}
 }
 
 func TestOpenErrorsHaveHints(t *testing.T) {

@@ -173,14 +173,18 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Failure returns a comment with the errors of a change that does not render. If it has more than limit
-// bytes, it refers to the command in place of the errors.
-func Failure(problems []manifest.Problem, limit int, command string) string {
+// Failure returns a comment with the frame and the errors of a change that does not render. If it has more
+// than limit bytes, it refers to the command in place of the errors.
+func Failure(problems []manifest.Problem, limit int, command string, frame ...diff.FrameChange) string {
 	var lines strings.Builder
 	for _, p := range problems {
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
-	head := fmt.Sprintf("%s\n### ❌ Does not render: %s\n\n", Marker, kind.Count(int64(len(problems)), "error"))
+	head := Marker + "\n"
+	if len(frame) > 0 {
+		head += (&comment{tables: []*section{tableOfFrame(frame)}}).compose(limit/2, command)
+	}
+	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))
 	if comment := head + manifest.CodeBlock("", lines.String()); len(comment) <= limit {
 		return comment
 	}

@@ -3,6 +3,7 @@ package review
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,13 @@ func TestFailureFits(t *testing.T) {
 	if strings.Contains(all, "shows all") || !strings.HasSuffix(all, "\na.yaml:99: is wrong ```` `\n`````\n") {
 		t.Error(all)
 	}
+	frame := diff.FrameChange{File: ".sourceignore", Action: diff.Added, Risk: "is bad"}
+	if got := Failure(problems, 1<<20, "render diff", frame); !strings.Contains(got, "| `.sourceignore` | added<br>**is bad** |\n\n### ❌ Does not render") {
+		t.Error(got)
+	}
+	if got := Failure(problems, 8000, "render diff", slices.Repeat([]diff.FrameChange{frame}, 1000)...); len(got) > 8000 || !strings.Contains(got, "It omits ") {
+		t.Error(got)
+	}
 	if same := Failure(problems, len(all), "render diff"); same != all {
 		t.Error(same)
 	}
@@ -78,5 +86,142 @@ func TestCommentWithoutChanges(t *testing.T) {
 	encoded, err := json.Marshal(r)
 	if err != nil || string(encoded) != `{"environments":[]}` {
 		t.Errorf("%s %v", encoded, err)
+	}
+	r.Frame = []diff.FrameChange{{File: "a|`b`\n@c", Action: diff.Added, Risk: "is bad"}}
+	const want = "### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo change to any cluster.\n"
+	if got := r.Markdown(1000, ""); got != Marker+"\n"+want {
+		t.Error(got)
+	}
+}
+
+func TestTitlesSayWhatChanges(t *testing.T) {
+	version := &diff.KubernetesChange{Before: "1.34", After: "1.35"}
+	changed := Counts{diff.Changed: 2, diff.Added: 0}
+	for want, environments := range map[string][]EnvironmentReview{
+		"### `a`: 2 changed\n":                                            {{Name: "a", Counts: changed}},
+		"### `a`: 2 changed, the whole environment\n":                     {{Name: "a", Counts: changed, IsGone: true}},
+		"### `a`: for Kubernetes 1.35, before for Kubernetes 1.34\n":      {{Name: "a", Counts: Counts{}, Kubernetes: version}},
+		"### `a`, `b`: for Kubernetes 1.35, before for Kubernetes 1.34\n": {{Name: "a", Kubernetes: version}, {Name: "b", Kubernetes: version}},
+		"### `a`, `b`: 2 changed in each, for Kubernetes 1.35, before":    {{Name: "a", Counts: changed, Kubernetes: version}, {Name: "b", Counts: changed, Kubernetes: version}},
+	} {
+		if got := (&Review{Environments: environments}).Markdown(10000, ""); !strings.HasPrefix(got, Marker+"\n"+want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// reviewOfSizes returns a review of ConfigMaps with a row and a diff of the given sizes. The last object has
+// a risk.
+func reviewOfSizes(environment string, rows, diffs []int) EnvironmentReview {
+	e := EnvironmentReview{Name: environment, Counts: Counts{diff.Changed: len(rows)}}
+	for i := range rows {
+		o := manifest.ID{Kind: "ConfigMap", Namespace: "n", Name: fmt.Sprintf("map-%d", i)}
+		effect := Effect{o, kind.Effect{What: kind.Sentence(strings.Repeat("x", rows[i]))}}
+		if i == len(rows)-1 {
+			effect.Risk = "is bad"
+		}
+		e.Effects = append(e.Effects, effect)
+		e.Changes = append(e.Changes, Change{Action: diff.Changed, Object: o, Diff: fmt.Sprintf("+%d ", i) + strings.Repeat("+\n", diffs[i])})
+	}
+	return e
+}
+
+// The texts of a comment must be in this order.
+func TestCutCommentsKeepTheHighestRanks(t *testing.T) {
+	for name, test := range map[string]struct {
+		environments  []EnvironmentReview
+		has, lacks    []string
+		frame, length int
+	}{
+		"a large diff": {
+			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9, 9}, []int{5000, 20, 10})},
+			has:          []string{"map-0", "map-1", "map-2", "2 of 3 diffs", "+2 +", "+1 +", "\nNot shown: `ConfigMap n/map-0` (5000 lines).\n", "is cut. `cmd` shows"},
+			lacks:        []string{"Without a row", "+0 +"},
+		},
+		"a large diff with a risk": {
+			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9, 9}, []int{20, 10, 5000})},
+			has:          []string{"2 of 3 diffs", "+1 +", "+0 +", "\nNot shown: `ConfigMap n/map-2` (5000 lines).\n"},
+		},
+		"a large row": {
+			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9000, 9}, []int{10, 5000, 10})},
+			has:          []string{"`ConfigMap n/map-1` | an effect that is too long for this comment |", "**is bad**", "2 of 3 diffs", "+2 +", "+0 +", "\nNot shown: `ConfigMap n/map-1` (5000 lines).\n"},
+			lacks:        []string{"Without a row", "It omits"},
+		},
+		"a large row with a risk": {
+			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9, 9000}, []int{10, 10, 10})},
+			has:          []string{"map-0", "`ConfigMap n/map-2` | an effect that is too long for this comment<br>**is bad** |", "3 diffs"},
+			lacks:        []string{"Without a row", "Not shown", "It omits"},
+		},
+		"many rows": {
+			environments: []EnvironmentReview{reviewOfSizes("prod", []int{3000, 3000, 3000, 3000}, []int{1, 1, 1, 1})},
+			has:          []string{"map-0", "**is bad**", "\nWithout a row: `ConfigMap n/map-1`, `ConfigMap n/map-2`.\n", "\nNot shown: `ConfigMap n/map-3` (1 line), `ConfigMap n/map-0` (1 line)", "is cut. `cmd`"},
+			lacks:        []string{"<details>"},
+		},
+		"two environments": {
+			environments: []EnvironmentReview{reviewOfSizes("dev", []int{9, 9}, []int{5000, 1}), reviewOfSizes("prod", []int{9, 9, 9}, []int{6000, 1, 2})},
+			has: []string{
+				"### `dev`", "### `prod`", "1 of 2 diffs", "+1 +", "2 of 3 diffs", "+2 +", "+1 +",
+				"\nNot shown: `ConfigMap n/map-0` of `dev` (5000 lines), `ConfigMap n/map-0` of `prod` (6000 lines).\n",
+			},
+		},
+		"backticks": {
+			environments: []EnvironmentReview{{Name: "prod", Effects: []Effect{}, Changes: []Change{
+				{Object: manifest.ID{Kind: "A", Name: "a"}, Diff: strings.Repeat("`", 3000) + "\n"}, {Object: manifest.ID{Kind: "B", Name: "b"}, Diff: strings.Repeat("+\n", 2000)},
+			}}},
+			has:   []string{"1 of 2 diffs", "\nNot shown: `A a` (1 line)."},
+			lacks: []string{"It omits"},
+		},
+		"a flood of files": {
+			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9}, []int{1})},
+			frame:        1000,
+			has:          []string{"### Around the review · ⚠️ 1000 risks", "`file-0`", "Without a row: `file-", " more.\n", "Not shown: `ConfigMap n/map-0` (1 line).", "It omits "},
+			lacks:        []string{"<details>"},
+		},
+	} {
+		r := &Review{Environments: test.environments}
+		for i := range test.frame {
+			r.Frame = append(r.Frame, diff.FrameChange{File: fmt.Sprintf("file-%d", i), Action: diff.Added, Risk: "is bad"})
+		}
+		const limit = 8000
+		comment := r.Markdown(limit, "cmd")
+		if len(comment) > limit || strings.Count(comment, "<details>") != strings.Count(comment, "</details>") {
+			t.Errorf("%s: %d bytes: %s", name, len(comment), comment)
+		}
+		rest := comment
+		for _, want := range test.has {
+			_, after, ok := strings.Cut(rest, want)
+			if !ok {
+				t.Errorf("%s: lacks %s in its place: %s", name, want, comment)
+			}
+			rest = after
+		}
+		for _, text := range test.lacks {
+			if strings.Contains(comment, text) {
+				t.Errorf("%s: has %s: %s", name, text, comment)
+			}
+		}
+	}
+}
+
+// A hostile change has many objects, environments, or characters that get longer.
+func TestLargeCommentsAreFast(t *testing.T) {
+	const limit, most = 65536, 2 * time.Second
+	sizes := slices.Repeat([]int{100}, 20000)
+	large := reviewOfSizes("prod", sizes, sizes)
+	unseen := reviewOfSizes("prod", sizes, sizes)
+	for i := range unseen.Changes {
+		unseen.Changes[i].Diff = strings.Repeat("\u200b", 100)
+	}
+	var distinct, alike []EnvironmentReview
+	for i := range 2000 {
+		distinct = append(distinct, reviewOfSizes(fmt.Sprintf("distinct-%d", i), []int{i}, []int{1}))
+		alike = append(alike, reviewOfSizes(fmt.Sprintf("alike-with-a-name-that-is-quite-long-%d", i), []int{1}, []int{1}))
+	}
+	for name, environments := range map[string][]EnvironmentReview{"objects": {large}, "invisible characters": {unseen}, "environments": distinct, "alike": alike} {
+		start := time.Now()
+		comment := (&Review{Environments: environments}).Markdown(limit, "cmd")
+		if taken := time.Since(start); taken > most || len(comment) > limit || !strings.Contains(comment, "**is bad**") {
+			t.Errorf("%s: %s, %d bytes", name, taken, len(comment))
+		}
 	}
 }
