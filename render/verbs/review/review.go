@@ -74,6 +74,9 @@ const (
 	RouteChanged = "routeChanged"
 	RouteRemoved = "routeRemoved"
 
+	ReachOpened  = "reachOpened"
+	ReachBlocked = "reachBlocked"
+
 	FieldsChanged  = "fieldsChanged"
 	RenderedFollow = "renderedFollow"
 
@@ -148,6 +151,7 @@ func (w *world) effectsOfRules(now time.Time) []Effect {
 			}
 		}
 	}
+	effects = append(effects, w.reach()...)
 	families := w.families(hasEffect)
 	builds := w.reviewBuilds(families)
 	for _, f := range families {

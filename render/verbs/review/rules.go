@@ -50,10 +50,9 @@ var rules = map[string]rule{
 	"PersistentVolume":      removalOf(StorageRemoved, "claims lose their data, unless it is retained"),
 	"PersistentVolumeClaim": removalOf(StorageRemoved, "its data is lost, unless its volume is retained"),
 
-	"LimitRange":                      guardAgainst("Pods may use more resources, and lose their defaults"),
-	"NetworkPolicy.networking.k8s.io": guardAgainst("traffic that it blocked is allowed"),
-	"PodDisruptionBudget.policy":      guardAgainst("a drain may stop all Pods at once"),
-	"ResourceQuota":                   guardAgainst("the resources of its namespace are unlimited"),
+	"LimitRange":                 guardAgainst("Pods may use more resources, and lose their defaults"),
+	"PodDisruptionBudget.policy": guardAgainst("a drain may stop all Pods at once"),
+	"ResourceQuota":              guardAgainst("the resources of its namespace are unlimited"),
 	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          guardAgainst("objects are no longer changed on admission"),
 	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   guardAgainst("objects are no longer changed on admission"),
 	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     guardAgainst("objects are no longer changed on admission"),
