@@ -151,7 +151,7 @@ func readSelector(s *metav1.LabelSelector) (read labelSelector, ok bool) {
 	requirements, _ := selects.Requirements()
 	for _, r := range requirements {
 		read.requirements = append(read.requirements, r.String())
-		read.cost += 1 + r.Values().Len()
+		read.cost += r.Values().Len() / 4
 	}
 	slices.Sort(read.requirements)
 	return read, true

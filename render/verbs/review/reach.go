@@ -51,8 +51,9 @@ type reach struct {
 	policies   [2]map[string][]*networkPolicy // by namespace
 	changed    map[string][][2]*networkPolicy // by namespace
 	namespaces map[string]objectPair
-	workloads  map[string][]objectPair // by namespace
-	peers      map[string][]podsChange // changed Pods by namespace
+	workloads  map[string][]objectPair                 // by namespace
+	peers      map[string][]podsChange                 // changed Pods by namespace
+	services   map[string][]*unstructured.Unstructured // with the same selector as before, by namespace
 
 	steps   int
 	notes   map[note]map[kind.Sentence][]kind.Sentence // the ends of connections: selected Pods by peers
@@ -67,7 +68,7 @@ type note struct {
 }
 
 // maxSteps bounds the comparison to a few seconds.
-const maxSteps = 20_000_000
+const maxSteps = 5_000_000
 
 // spend reports whether the comparison may take more steps.
 func (r *reach) spend(steps int) bool {
@@ -79,7 +80,7 @@ func (r *reach) spend(steps int) bool {
 func (w *world) reach() []Effect {
 	r := &reach{
 		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
-		workloads: map[string][]objectPair{}, peers: map[string][]podsChange{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
+		workloads: map[string][]objectPair{}, peers: map[string][]podsChange{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
 	}
 	for _, o := range w.Unchanged {
 		r.read(o, o)
@@ -100,6 +101,7 @@ func (w *world) reach() []Effect {
 		r.compareUnknownPods(namespace)
 	}
 	r.comparePeers()
+	r.reviewBackends()
 	return append(r.tellNotes(w), r.effects...)
 }
 
@@ -122,6 +124,8 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 		}
 	case kindOf(o) == "Namespace":
 		r.namespaces[o.GetName()] = objectPair{was, is}
+	case kindOf(o) == "Service" && was != nil && is != nil && maps.Equal(selector(was), selector(is)):
+		r.services[namespace] = append(r.services[namespace], is)
 	case manifest.MakesPods(o) && is != nil:
 		r.workloads[namespace] = append(r.workloads[namespace], objectPair{was, is})
 	}
@@ -170,6 +174,9 @@ func (r *reach) compareWorkloads(namespace string) {
 func (r *reach) compare(namespace string, c podsChange) {
 	for _, d := range []direction{inward, outward} {
 		was, is := r.access(before, namespace, c.was, d), r.access(after, namespace, c.is, d)
+		if !r.spend(0) {
+			return // was or is is incomplete
+		}
 		if c.was != c.is || !slices.Equal(was.by, is.by) {
 			r.note(c, d, was, is, false)
 			if !c.isNew {
@@ -177,7 +184,7 @@ func (r *reach) compare(namespace string, c podsChange) {
 			}
 		}
 		isIsolating := func(p *networkPolicy) bool { return p.isolates[inward] }
-		if c.isNew && d == inward && len(is.by) == 0 && slices.ContainsFunc(r.policies[before][namespace], isIsolating) {
+		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 && slices.ContainsFunc(r.policies[before][namespace], isIsolating) {
 			r.effects = append(r.effects, Effect{c.id, kind.Effect{Type: ReachOpened, What: "connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them", Risk: "NetworkPolicies isolate other Pods of its namespace"}})
 		}
 	}
@@ -332,7 +339,11 @@ func examples(pair [2]*networkPolicy) (sets []labels.Set) {
 		}
 		sets = append(sets, set)
 		for _, r := range slices.Concat(requirements[:]...) {
-			for _, value := range append(r.Values().List(), "any") {
+			values := r.Values().List()
+			if len(values) == 0 {
+				values = []string{"any"}
+			}
+			for _, value := range values {
 				sets = append(sets, labels.Merge(set, labels.Set{r.Key(): value}))
 			}
 		}

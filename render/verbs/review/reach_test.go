@@ -97,10 +97,10 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		{"a lost label of a peer", from(peers) + podsOf("c", "b"), from(peers) + podsOf("c", "c"), []string{"Deployment ns/c: connections from its Pods to the Pods that NetworkPolicy ns/p selects are blocked" + wasOpen}},
 		{"a new peer", from(peers), from(peers) + podsOf("b", "b"), []string{"Deployment ns/b: connections from its Pods to the Pods that NetworkPolicy ns/p selects are allowed" + opened}},
 		{"a new Pod among all", from("{from: [{podSelector: {}}]}"), from("{from: [{podSelector: {}}]}") + podsOf("b", "b"), nil},
-		{"a label of a Namespace", namespaceOfLabels("other", "team: x") + from("{from: [{namespaceSelector: {matchLabels: {team: y}}}]}"), namespaceOfLabels("other", "team: y") + from("{from: [{namespaceSelector: {matchLabels: {team: y}}}]}"), []string{
+		{"a label of a Namespace", namespaceOfLabels("other", "team: red") + from("{from: [{namespaceSelector: {matchLabels: {team: blue}}}]}"), namespaceOfLabels("other", "team: blue") + from("{from: [{namespaceSelector: {matchLabels: {team: blue}}}]}"), []string{
 			"Namespace other: connections from its Pods to the Pods that NetworkPolicy ns/p selects are allowed" + opened,
 		}},
-		{"a label of a Namespace for egress", namespaceOfLabels("other", "team: y") + to("{to: [{namespaceSelector: {matchLabels: {team: y}}}], ports: [{port: web}]}"), namespaceOfLabels("other", "") + to("{to: [{namespaceSelector: {matchLabels: {team: y}}}], ports: [{port: web}]}"), []string{
+		{"a label of a Namespace for egress", namespaceOfLabels("other", "team: blue") + to("{to: [{namespaceSelector: {matchLabels: {team: blue}}}], ports: [{port: web}]}"), namespaceOfLabels("other", "") + to("{to: [{namespaceSelector: {matchLabels: {team: blue}}}], ports: [{port: web}]}"), []string{
 			"Namespace other: connections from the Pods that NetworkPolicy ns/p selects to its Pods on web/TCP are blocked" + wasOpen,
 		}},
 		{"the default types in words", policyOf("p", all) + a, policyOf("p", all+"policyTypes: [Ingress]") + a, nil},

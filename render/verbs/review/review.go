@@ -90,6 +90,7 @@ const (
 	StorageRemoved    = "storageRemoved"
 
 	RightsGranted      = "rightsGranted"
+	GuardAdded         = "guardAdded"
 	GuardRemoved       = "guardRemoved"
 	GuardChanged       = "guardChanged"
 	PodSecurityLowered = "podSecurityLowered"

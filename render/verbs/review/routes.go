@@ -2,81 +2,208 @@ package review
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// reviewService reviews Services: opened, closed and changed routes to Pods.
-func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
-	if c.After == nil {
-		return removalOf(RouteRemoved, "clients cannot resolve its name")(w, c)
+const (
+	mayBeOutside = "clients outside of the cluster may reach its backends"
+	theyFail     = "they fail, unless another route accepts them"
+)
+
+// reviewRoute reviews Ingresses and the routes of Gateways.
+func reviewRoute(w *world, c diff.Change) (effects []kind.Effect) {
+	for _, v := range []values{hosts, parents, encrypted} {
+		effects = append(effects, v.review(w, c)...)
 	}
-	if isOpen(c.After) && (c.Before == nil || !isOpen(c.Before)) {
-		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("gets the type %s", text(c.After, "spec", "type")), Risk: "its Pods are reachable from outside of the cluster"})
+	was, is := map[string]string{}, map[string]string{}
+	if c.Before != nil {
+		was = ways(c.Before)
 	}
-	effects = append(effects, served.review(w, c)...)
-	if c.Before == nil {
-		return effects
+	if c.After != nil {
+		is = ways(c.After)
 	}
-	if was, is := selector(c.Before), selector(c.After); was != is && was != "" && is != "" {
-		from, to := kind.SayBoth(was, is)
-		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("routes to Pods with %s instead of %s", to, from)})
+	var added, gone, changed []kind.Sentence
+	for _, address := range slices.Sorted(maps.Keys(is)) {
+		before, ok := was[address]
+		switch {
+		case !ok:
+			added = append(added, kind.Say("%s for %s", address, is[address]))
+		case before != is[address]:
+			from, to := kind.SayBoth(before, is[address])
+			changed = append(changed, kind.Say("requests to %s to %s instead of %s", address, to, from))
+		}
 	}
+	for _, address := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := is[address]; !ok {
+			gone = append(gone, kind.Say("%s", address))
+		}
+	}
+	tell := func(t string, what kind.Sentence, said []kind.Sentence, risk kind.Sentence) {
+		if len(said) > 0 {
+			effects = append(effects, kind.Effect{Type: t, What: what + list(said), Risk: risk})
+		}
+	}
+	tell(RouteRemoved, "no longer accepts requests to ", gone, theyFail)
+	tell(RouteOpened, "accepts requests to ", added, mayBeOutside)
+	tell(RouteChanged, "sends ", changed, isElsewhere)
 	return effects
 }
 
-// isOpen reports whether a Service accepts connections from outside of the cluster.
-func isOpen(service *unstructured.Unstructured) bool {
-	return slices.Contains([]string{"LoadBalancer", "NodePort"}, text(service, "spec", "type"))
-}
-
-// served are the ports of a Service.
-var served = values{
-	of:   ports,
-	gone: kind.Effect{Type: RouteRemoved, What: "no longer serves port %s", Risk: "clients of this port cannot connect"},
-}
-
-func ports(service *unstructured.Unstructured) (ports []string) {
-	for _, port := range items(service.Object, "spec", "ports") {
-		name := fmt.Sprint(port["port"])
-		if protocol, _ := port["protocol"].(string); protocol != "" && protocol != "TCP" {
-			name += "/" + protocol
-		}
-		ports = append(ports, name)
+var (
+	// hosts are the hosts of a route. Without any, it has all hosts of its Gateways.
+	hosts = values{
+		of: func(o *unstructured.Unstructured) []string {
+			if all := texts(o, "spec", "hostnames"); len(all) > 0 || o.GetKind() == "Ingress" {
+				return all
+			}
+			return []string{"all hosts"}
+		},
+		gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts requests to %s", Risk: theyFail},
+		added: kind.Effect{Type: RouteOpened, What: "accepts requests to %s", Risk: mayBeOutside},
 	}
-	return ports
+
+	// parents are the Gateways of a route.
+	parents = values{
+		of:    func(o *unstructured.Unstructured) []string { return references(o.Object, "spec", "parentRefs") },
+		gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts requests from %s", Risk: theyFail},
+		added: kind.Effect{Type: RouteOpened, What: "accepts requests from %s", Risk: mayBeOutside},
+	}
+
+	// encrypted are the hosts of an Ingress with the Secrets of their certificates.
+	encrypted = values{
+		of: func(o *unstructured.Unstructured) (all []string) {
+			for _, tls := range items(o.Object, "spec", "tls") {
+				secret, _ := tls["secretName"].(string)
+				hosts, _, _ := unstructured.NestedStringSlice(tls, "hosts")
+				if len(hosts) == 0 {
+					hosts = []string{"all hosts"}
+				}
+				for _, host := range hosts {
+					all = append(all, host+" with Secret "+cmp.Or(secret, "by default"))
+				}
+			}
+			return all
+		},
+		gone:  kind.Effect{Type: RouteChanged, What: "no longer encrypts requests to %s", Risk: "clients may send them in clear text, or get another certificate"},
+		added: kind.Effect{Type: RouteChanged, What: "encrypts requests to %s", Risk: "the holder of this key can read them"},
+	}
+
+	// listeners are the listeners of a Gateway.
+	listeners = values{
+		of: func(o *unstructured.Unstructured) (all []string) {
+			for _, listener := range items(o.Object, "spec", "listeners") {
+				all = append(all, encode(listener))
+			}
+			return all
+		},
+		gone:  kind.Effect{Type: RouteRemoved, What: "no longer listens on %s", Risk: theyFail},
+		added: kind.Effect{Type: RouteOpened, What: "listens on %s", Risk: mayBeOutside},
+	}
+)
+
+// encode returns the JSON of a value in a manifest.
+func encode(value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // it comes from YAML
+	}
+	return string(encoded)
 }
 
-// selector returns the labels of the Pods of a Service.
-func selector(service *unstructured.Unstructured) string {
-	values, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
-	return labels.Set(values).String()
-}
-
-// requests are the addresses of an Ingress or HTTPRoute.
-var requests = values{
-	of:    addresses,
-	gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts requests to %s", Risk: "they fail, unless another route accepts them"},
-	added: kind.Effect{Type: RouteOpened, What: "accepts requests to %s"},
-}
-
-// addresses returns the hosts of an Ingress with their paths, or the hosts of an HTTPRoute.
-func addresses(o *unstructured.Unstructured) (addresses []string) {
-	hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
+// ways returns the backends of a route, with its filters, by their addresses. The address of a Gateway's
+// route is its match.
+func ways(o *unstructured.Unstructured) map[string]string {
+	all := map[string][]string{}
+	if backend, ok, _ := unstructured.NestedMap(o.Object, "spec", "defaultBackend"); ok {
+		all["all other hosts and paths"] = []string{backendOf(backend)}
+	}
 	for _, rule := range items(o.Object, "spec", "rules") {
 		host, _ := rule["host"].(string)
 		for _, p := range items(rule, "http", "paths") {
 			path, _ := p["path"].(string)
-			addresses = append(addresses, cmp.Or(host, "*")+cmp.Or(path, "/"))
+			backend, _ := p["backend"].(map[string]any)
+			address := cmp.Or(host, "*") + cmp.Or(path, "/")
+			if p["pathType"] == "Exact" {
+				address += " exactly"
+			}
+			all[address] = append(all[address], backendOf(backend))
+		}
+		if o.GetKind() == "Ingress" {
+			continue
+		}
+		to := strings.Join(references(rule, "backendRefs"), ", ")
+		if rule["filters"] != nil {
+			to += " with " + encode(rule["filters"])
+		}
+		matches := []string{"all paths"}
+		if list := items(rule, "matches"); len(list) > 0 {
+			matches = matches[:0]
+			for _, match := range list {
+				matches = append(matches, matchOf(match))
+			}
+		}
+		for _, match := range matches {
+			all[match] = append(all[match], to)
 		}
 	}
-	return slices.Concat(hosts, addresses)
+	joined := map[string]string{}
+	for address, backends := range all {
+		joined[address] = strings.Join(backends, ", ")
+	}
+	return joined
+}
+
+// matchOf returns the path of a match, if it is the prefix of paths, or its JSON.
+func matchOf(match map[string]any) string {
+	path, _ := match["path"].(map[string]any)
+	value, _ := path["value"].(string)
+	if kind, _ := path["type"].(string); len(match) == 1 && value != "" && cmp.Or(kind, "PathPrefix") == "PathPrefix" {
+		return value
+	}
+	return encode(match)
+}
+
+// backendOf returns the backend of an Ingress.
+func backendOf(backend map[string]any) string {
+	name, _, _ := unstructured.NestedString(backend, "service", "name")
+	port, _, _ := unstructured.NestedMap(backend, "service", "port")
+	if name == "" {
+		return encode(backend)
+	}
+	return fmt.Sprintf("Service %s:%v", name, cmp.Or(port["number"], port["name"]))
+}
+
+// references returns the references to Gateways, Services and others in a route.
+func references(object map[string]any, path ...string) (all []string) {
+	for _, ref := range items(object, path...) {
+		kind, _ := ref["kind"].(string)
+		name, _ := ref["name"].(string)
+		text := cmp.Or(kind, map[string]string{"parentRefs": "Gateway", "backendRefs": "Service"}[path[len(path)-1]]) + " "
+		if namespace, _ := ref["namespace"].(string); namespace != "" {
+			text += namespace + "/"
+		}
+		text += name
+		rest := maps.Clone(ref)
+		for _, key := range []string{"group", "kind", "namespace", "name"} {
+			if key != "group" || ref[key] == "" || ref[key] == "gateway.networking.k8s.io" {
+				delete(rest, key)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(rest)) {
+			text += fmt.Sprintf(" %s=%s", key, encode(rest[key]))
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // items returns the objects of a list.

@@ -1,13 +1,9 @@
 package review
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/pod-security-admission/api"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/crd"
@@ -35,9 +31,14 @@ var rules = map[string]rule{
 	"HorizontalPodAutoscaler.autoscaling": reviewAutoscaler,
 	"ScaledObject.keda.sh":                reviewAutoscaler,
 
-	"HTTPRoute.gateway.networking.k8s.io": requests.review,
-	"Ingress.networking.k8s.io":           requests.review,
+	"GRPCRoute.gateway.networking.k8s.io": reviewRoute,
+	"Gateway.gateway.networking.k8s.io":   listeners.review,
+	"HTTPRoute.gateway.networking.k8s.io": reviewRoute,
+	"Ingress.networking.k8s.io":           reviewRoute,
 	"Service":                             reviewService,
+	"TCPRoute.gateway.networking.k8s.io":  reviewRoute,
+	"TLSRoute.gateway.networking.k8s.io":  reviewRoute,
+	"UDPRoute.gateway.networking.k8s.io":  reviewRoute,
 
 	"ClusterRole.rbac.authorization.k8s.io":        reviewRole,
 	"ClusterRoleBinding.rbac.authorization.k8s.io": reviewBinding,
@@ -49,21 +50,11 @@ var rules = map[string]rule{
 	"ServiceAccount":        reviewAccount,
 	"PersistentVolume":      removalOf(StorageRemoved, "claims lose their data, unless it is retained"),
 	"PersistentVolumeClaim": removalOf(StorageRemoved, "its data is lost, unless its volume is retained"),
-
-	"LimitRange":                 guardAgainst("Pods may use more resources, and lose their defaults"),
-	"PodDisruptionBudget.policy": guardAgainst("a drain may stop all Pods at once"),
-	"ResourceQuota":              guardAgainst("the resources of its namespace are unlimited"),
-	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          guardAgainst("objects are no longer changed on admission"),
-	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   guardAgainst("objects are no longer changed on admission"),
-	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     guardAgainst("objects are no longer changed on admission"),
-	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        guardAgainst("objects that it refused are admitted"),
-	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": guardAgainst("objects that its policy refused are admitted"),
-	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   guardAgainst("objects that it refused are admitted"),
 }
 
 // coveredTypes are the effects on rendered objects that the effect on the source object replaces.
 var coveredTypes = []string{
-	GuardChanged, GuardRemoved, RouteChanged, RouteOpened, RouteRemoved, WorkloadAdded, WorkloadRemoved, WorkloadRolled, WorkloadScaled,
+	GuardChanged, GuardRemoved, RouteRemoved, WorkloadAdded, WorkloadRemoved, WorkloadRolled, WorkloadScaled,
 	kind.RunAtOnce, kind.RunCanceled, kind.RunPlanned, kind.RunSuspended,
 }
 
@@ -85,6 +76,7 @@ func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	if rule := rules[kindOf(o)]; rule != nil {
 		effects = rule(w, c)
 	}
+	effects = append(effects, w.reviewGuards(c)...)
 	if isCovered {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return slices.Contains(coveredTypes, e.Type) })
 	}
@@ -126,41 +118,6 @@ func removalOf(effect string, risk kind.Sentence) rule {
 		}
 		return []kind.Effect{{Type: effect, What: "is removed", Risk: risk}}
 	}
-}
-
-// guardAgainst returns the rule of a policy or limit that prevents a risk.
-func guardAgainst(risk kind.Sentence) rule {
-	return func(w *world, c diff.Change) []kind.Effect {
-		switch {
-		case c.After == nil:
-			return removalOf(GuardRemoved, risk)(w, c)
-		case c.Before == nil || equality.Semantic.DeepEqual(withoutMetadata(c.Before), withoutMetadata(c.After)):
-			return nil
-		}
-		return []kind.Effect{{Type: GuardChanged, What: "changes", Risk: "check in the diff that it still protects: without it, " + risk}}
-	}
-}
-
-func withoutMetadata(o *unstructured.Unstructured) map[string]any {
-	content := maps.Clone(o.Object)
-	delete(content, "metadata")
-	return content
-}
-
-// reviewNamespace reviews Namespaces: removal deletes all objects inside, and labels set the level of Pod
-// Security.
-func reviewNamespace(w *world, c diff.Change) []kind.Effect {
-	level := func(o *unstructured.Unstructured) string {
-		return cmp.Or(o.GetLabels()[api.EnforceLevelLabel], string(api.LevelPrivileged))
-	}
-	switch {
-	case c.After == nil:
-		inside := kind.Count(int64(w.removed[c.Before.GetName()]), "object")
-		return []kind.Effect{{Type: NamespaceRemoved, What: "is removed", Risk: kind.Say("everything in it is deleted: %s of this repository, and all others", inside)}}
-	case c.Before == nil || api.CompareLevels(api.Level(level(c.Before)), api.Level(level(c.After))) <= 0:
-		return nil
-	}
-	return []kind.Effect{{Type: PodSecurityLowered, What: kind.Say("Pod Security: %s → %s", level(c.Before), level(c.After)), Risk: "Pods that it refused are let in"}}
 }
 
 // reviewDefinition reviews CustomResourceDefinitions. A kind may review its own.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
@@ -21,6 +22,7 @@ type world struct {
 	refused       map[manifest.ID]kind.Effect // changes that the API server refuses
 	removed       map[string]int              // the number of removed objects in each Namespace
 	gone          map[string]bool             // removed Namespaces
+	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
 	checks        *verdict.Checker            // of the changed kinds
 }
 
@@ -52,6 +54,7 @@ func newWorld(e diff.EnvironmentDiff) *world {
 	}
 	w.before, w.after = newSide(e.Kinds, before), newSide(e.Kinds, after)
 	w.checks = w.checker()
+	w.parameters = parametersOf(slices.Concat(before, after))
 	w.refused = w.refusals()
 	return w
 }

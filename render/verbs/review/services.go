@@ -1,0 +1,223 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+const (
+	isOutside   = "its Pods are reachable from outside of the cluster"
+	isElsewhere = "its clients connect to other servers"
+)
+
+// reviewService reviews Services: opened, closed and changed routes to Pods.
+func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
+	if c.After == nil {
+		return removalOf(RouteRemoved, "clients cannot resolve its name")(w, c)
+	}
+	was, is := &unstructured.Unstructured{}, c.After
+	if c.Before != nil {
+		was = c.Before
+	}
+	if before, after := openness(was), openness(is); before < after {
+		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("gets the type %s", text(is, "spec", "type")), Risk: isOutside})
+	} else if before > after {
+		effects = append(effects, kind.Effect{Type: RouteRemoved, What: kind.Say("no longer has the type %s", text(was, "spec", "type")), Risk: "clients outside of the cluster cannot connect"})
+	} else if after > 0 {
+		effects = append(effects, opened.review(w, c)...)
+	}
+	effects = append(effects, reviewSources(was, is)...)
+	if isInternal(was) && !isInternal(is) && openness(is) == 2 {
+		effects = append(effects, kind.Effect{Type: RouteOpened, What: "its load balancer is no longer internal", Risk: "its Pods are reachable from outside of the network"})
+	}
+	for _, v := range []values{served, externalIPs, externalNames} {
+		effects = append(effects, v.review(w, c)...)
+	}
+	if c.Before == nil {
+		return effects
+	}
+	return append(effects, reviewTargets(was, is)...)
+}
+
+// openness returns the rank of a Service's type: a load balancer opens it to more clients than a port of the
+// nodes.
+func openness(service *unstructured.Unstructured) int {
+	return slices.Index([]string{"NodePort", "LoadBalancer"}, text(service, "spec", "type")) + 1
+}
+
+// reviewSources reviews the clients that a load balancer accepts.
+func reviewSources(was, is *unstructured.Unstructured) []kind.Effect {
+	if openness(was) < 2 || openness(is) < 2 {
+		return nil
+	}
+	before, after := sources(was), sources(is)
+	lacks := func(from []string) func(string) bool {
+		return func(source string) bool { return !slices.ContainsFunc(from, within(source)) }
+	}
+	var effects []kind.Effect
+	if more := slices.DeleteFunc(slices.Clone(after), func(s string) bool { return !lacks(before)(s) }); len(more) > 0 {
+		effects = append(effects, kind.Effect{Type: RouteOpened, What: "its load balancer accepts connections from " + quoteAll(more), Risk: isOutside})
+	}
+	if lost := slices.DeleteFunc(slices.Clone(before), func(s string) bool { return !lacks(after)(s) }); len(lost) > 0 {
+		effects = append(effects, kind.Effect{Type: RouteRemoved, What: "its load balancer no longer accepts all connections from " + quoteAll(lost), Risk: "clients there cannot connect"})
+	}
+	return effects
+}
+
+const everywhere = "everywhere"
+
+// sources returns the blocks of addresses that a load balancer accepts.
+func sources(service *unstructured.Unstructured) []string {
+	ranges, _, _ := unstructured.NestedStringSlice(service.Object, "spec", "loadBalancerSourceRanges")
+	if len(ranges) == 0 {
+		ranges = strings.FieldsFunc(service.GetAnnotations()["service.beta.kubernetes.io/load-balancer-source-ranges"], func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	if len(ranges) == 0 {
+		return []string{everywhere}
+	}
+	return ranges[:min(len(ranges), maxSources)]
+}
+
+// maxSources bounds the comparison of each source with each other one.
+const maxSources = 1000
+
+// within returns a function that reports whether a block contains the source.
+func within(source string) func(block string) bool {
+	inner, err := netip.ParsePrefix(source)
+	return func(block string) bool {
+		outer, failed := netip.ParsePrefix(block)
+		return block == everywhere || block == source || err == nil && failed == nil && contains(outer, inner)
+	}
+}
+
+// isInternal reports whether annotations for AWS, Google Cloud or Azure make a load balancer internal.
+func isInternal(service *unstructured.Unstructured) bool {
+	set := service.GetAnnotations()
+	scheme, aws := set["service.beta.kubernetes.io/aws-load-balancer-scheme"], set["service.beta.kubernetes.io/aws-load-balancer-internal"]
+	switch {
+	case scheme != "":
+		return scheme == "internal"
+	case aws != "" && aws != "false", set["service.beta.kubernetes.io/azure-load-balancer-internal"] == "true":
+		return true
+	}
+	return strings.EqualFold(cmp.Or(set["networking.gke.io/load-balancer-type"], set["cloud.google.com/load-balancer-type"]), "Internal")
+}
+
+var (
+	// opened are the ports of a Service for clients outside of the cluster.
+	opened = values{of: ports, added: kind.Effect{Type: RouteOpened, What: "opens port %s", Risk: isOutside}}
+
+	// served are the ports of a Service.
+	served = values{
+		of:   ports,
+		gone: kind.Effect{Type: RouteRemoved, What: "no longer serves port %s", Risk: "clients of this port cannot connect"},
+	}
+
+	externalIPs = values{
+		of:    func(o *unstructured.Unstructured) []string { return texts(o, "spec", "externalIPs") },
+		gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts connections to %s", Risk: "clients of this address cannot connect"},
+		added: kind.Effect{Type: RouteOpened, What: "accepts connections to %s", Risk: "it receives all connections to this address, also if the address belongs to another server"},
+	}
+
+	externalNames = values{
+		of: func(o *unstructured.Unstructured) []string {
+			if name := text(o, "spec", "externalName"); name != "" && text(o, "spec", "type") == "ExternalName" {
+				return []string{name}
+			}
+			return nil
+		},
+		gone:  kind.Effect{Type: RouteRemoved, What: "no longer is another name of %s", Risk: isElsewhere},
+		added: kind.Effect{Type: RouteOpened, What: "is another name of %s", Risk: "its clients connect to this host"},
+	}
+)
+
+func texts(o *unstructured.Unstructured, path ...string) []string {
+	list, _, _ := unstructured.NestedStringSlice(o.Object, path...)
+	return list
+}
+
+func ports(service *unstructured.Unstructured) (ports []string) {
+	for _, port := range items(service.Object, "spec", "ports") {
+		ports = append(ports, portName(port))
+	}
+	return ports
+}
+
+func portName(port map[string]any) string {
+	name := fmt.Sprint(port["port"])
+	if protocol, _ := port["protocol"].(string); protocol != "" && protocol != "TCP" {
+		name += "/" + protocol
+	}
+	return name
+}
+
+// reviewTargets reviews the Pods of a changed Service, and their ports.
+func reviewTargets(was, is *unstructured.Unstructured) (effects []kind.Effect) {
+	switch before, after := selector(was).String(), selector(is).String(); {
+	case before == after:
+	case after == "":
+		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("no longer routes to Pods with %s", before), Risk: "its Endpoints decide where its connections go: anyone who may edit them can redirect its clients"})
+	case before == "":
+		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("routes to Pods with %s", after), Risk: isElsewhere})
+	default:
+		from, to := kind.SayBoth(before, after)
+		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("routes to Pods with %s instead of %s", to, from), Risk: isElsewhere})
+	}
+	targets := map[string]string{}
+	for _, port := range items(was.Object, "spec", "ports") {
+		targets[portName(port)] = fmt.Sprint(cmp.Or(port["targetPort"], port["port"]))
+	}
+	var said []kind.Sentence
+	for _, port := range items(is.Object, "spec", "ports") {
+		name, target := portName(port), fmt.Sprint(cmp.Or(port["targetPort"], port["port"]))
+		if before, ok := targets[name]; ok && before != target {
+			said = append(said, kind.Say("port %s to port %s instead of %s", name, target, before))
+		}
+	}
+	if len(said) > 0 {
+		effects = append(effects, kind.Effect{Type: RouteChanged, What: "routes " + list(said) + " of its Pods", Risk: isElsewhere})
+	}
+	return effects
+}
+
+// selector returns the labels of the Pods of a Service.
+func selector(service *unstructured.Unstructured) labels.Set {
+	set, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
+	return set
+}
+
+// reviewBackends returns the effects on changed Pods that Services newly select or no longer select.
+func (r *reach) reviewBackends() {
+	for _, namespace := range slices.Sorted(maps.Keys(r.peers)) {
+		for _, c := range r.peers[namespace] {
+			for _, service := range r.services[namespace] {
+				set := selector(service)
+				if !r.spend(1+len(set)) || len(set) == 0 {
+					continue
+				}
+				selects := labels.SelectorFromSet(set)
+				was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
+				switch {
+				case is && !was:
+					e := kind.Effect{Type: RouteOpened, What: kind.Say("%s routes to its Pods", idOf(service)), Risk: "clients of this Service reach them"}
+					if openness(service) > 0 {
+						e.Risk = isOutside
+					}
+					r.effects = append(r.effects, Effect{c.id, e})
+				case was && !is:
+					r.effects = append(r.effects, Effect{c.id, kind.Effect{Type: RouteRemoved, What: kind.Say("%s no longer routes to its Pods", idOf(service)), Risk: "clients of this Service cannot reach them"}})
+				}
+			}
+		}
+	}
+}
