@@ -1,0 +1,96 @@
+package review
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// object returns a manifest of an object in the Namespace ns.
+func object(version, kind, metadata, rest string) string {
+	return "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: o, namespace: ns, " + metadata + "}, " + rest + "}\n---\n"
+}
+
+func annotated(annotations string) string { return "annotations: {" + annotations + "}" }
+
+func TestRoutesAndGuardsAreReviewed(t *testing.T) {
+	const (
+		outside, elsewhere, backends = " | its Pods are reachable from outside of the cluster", " | its clients connect to other servers", " | clients outside of the cluster may reach its backends"
+		fail                         = " | they fail, unless another route accepts them"
+		balancer                     = "type: LoadBalancer, selector: {app: a}, ports: [{port: 80}]"
+		web                          = "rules: [{host: a.org, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: s, port: {number: 80}}}}]}}]"
+		gateway                      = "gateway.networking.k8s.io/v1"
+		internalScheme               = "service.beta.kubernetes.io/aws-load-balancer-scheme: internal"
+	)
+	service := func(spec string, metadata ...string) string {
+		return object("v1", "Service", strings.Join(metadata, ""), "spec: {"+spec+"}")
+	}
+	ingressOf := func(spec string, metadata ...string) string {
+		return object("networking.k8s.io/v1", "Ingress", strings.Join(metadata, ""), "spec: {"+spec+"}")
+	}
+	route := func(kind, spec string) string { return object(gateway, kind, "", "spec: {"+spec+"}") }
+	notInternal := []string{"Service ns/o: its load balancer is no longer internal | its Pods are reachable from outside of the network"}
+	for _, test := range []struct {
+		name, before, after string
+		want                []string // the effects among others
+	}{
+		{"wider sources", service(balancer + ", loadBalancerSourceRanges: [10.1.0.0/16]"), service(balancer + ", loadBalancerSourceRanges: [10.0.0.0/8]"), []string{"Service ns/o: its load balancer accepts connections from 10.0.0.0/8" + outside}},
+		{"no sources", service(balancer + ", loadBalancerSourceRanges: [10.1.0.0/16]"), service(balancer), []string{"Service ns/o: its load balancer accepts connections from everywhere" + outside}},
+		{"narrower sources", service(balancer), service(balancer + ", loadBalancerSourceRanges: [10.1.0.0/16]"), []string{"Service ns/o: its load balancer no longer accepts all connections from everywhere | clients there cannot connect"}},
+		{"no longer internal on AWS", service(balancer, annotated(internalScheme)), service(balancer), notInternal},
+		{"facing the internet on AWS", service(balancer, annotated(internalScheme)), service(balancer, annotated("service.beta.kubernetes.io/aws-load-balancer-scheme: internet-facing")), notInternal},
+		{"no longer internal on AWS, in tree", service(balancer, annotated(`service.beta.kubernetes.io/aws-load-balancer-internal: "true"`)), service(balancer, annotated(`service.beta.kubernetes.io/aws-load-balancer-internal: "false"`)), notInternal},
+		{"no longer internal on Azure", service(balancer, annotated(`service.beta.kubernetes.io/azure-load-balancer-internal: "true"`)), service(balancer), notInternal},
+		{"no longer internal on Google Cloud", service(balancer, annotated("networking.gke.io/load-balancer-type: Internal")), service(balancer), notInternal},
+		{"no longer internal on old Google Cloud", service(balancer, annotated("cloud.google.com/load-balancer-type: Internal")), service(balancer), notInternal},
+		{"another annotation of a cloud", service(balancer), service(balancer, annotated("service.beta.kubernetes.io/aws-load-balancer-type: nlb")), []string{"Service ns/o: changes service.beta.kubernetes.io/aws-load-balancer-type | it configures the controller: other clients may connect, or other servers may answer"}},
+		{"no selector", service("selector: {app: a}, ports: [{port: 80}]"), service("ports: [{port: 80}]"), []string{"Service ns/o: no longer routes to Pods with app=a | its Endpoints decide where its connections go: anyone who may edit them can redirect its clients"}},
+		{"another target", service("selector: {app: a}, ports: [{port: 80}]"), service("selector: {app: a}, ports: [{port: 80, targetPort: 81}]"), []string{"Service ns/o: routes port 80 to port 81 instead of 80 of its Pods" + elsewhere}},
+		{"an external address", service("ports: [{port: 80}]"), service("ports: [{port: 80}], externalIPs: [1.2.3.4]"), []string{"Service ns/o: accepts connections to 1.2.3.4 | it receives all connections to this address, also if the address belongs to another server"}},
+		{"an external name", "", service("type: ExternalName, externalName: a.org"), []string{"Service ns/o: is another name of a.org | its clients connect to this host"}},
+		{"another external name", service("type: ExternalName, externalName: a.org"), service("type: ExternalName, externalName: b.org"), []string{"Service ns/o: is another name of b.org | its clients connect to this host"}},
+		{"Pods that are not ready", service("ports: [{port: 80}]"), service("ports: [{port: 80}], publishNotReadyAddresses: true"), []string{"Service ns/o: changes spec.publishNotReadyAddresses: unset → true | requests reach Pods that are not ready"}},
+		{"one more open port", service("type: NodePort, ports: [{port: 80}]"), service("type: NodePort, ports: [{port: 80, name: a}, {port: 81, name: b}]"), []string{"Service ns/o: opens port 81" + outside}},
+		{"a label for a Service", service(balancer) + podsOf("x", "b"), service(balancer) + podsOf("x", "a"), []string{"Deployment ns/x: Service ns/o routes to its Pods" + outside}},
+		{"no label for a Service", service(balancer) + podsOf("x", "a"), service(balancer) + podsOf("x", "b"), []string{"Deployment ns/x: Service ns/o no longer routes to its Pods | clients of this Service cannot reach them"}},
+		{"Pods for a Service", service("selector: {app: a}"), service("selector: {app: a}") + podsOf("x", "a"), []string{"Deployment ns/x: Service ns/o routes to its Pods | clients of this Service reach them"}},
+
+		{"an Ingress", "", ingressOf(web), []string{"Ingress ns/o: accepts requests to a.org/ for Service s:80" + backends}},
+		{"another backend", ingressOf(web), ingressOf(strings.Replace(web, "name: s", "name: admin", 1)), []string{"Ingress ns/o: sends requests to a.org/ to Service admin:80 instead of Service s:80" + elsewhere}},
+		{"a default backend", ingressOf(web), ingressOf(web + ", defaultBackend: {service: {name: d, port: {name: web}}}"), []string{"Ingress ns/o: accepts requests to all other hosts and paths for Service d:web" + backends}},
+		{"no TLS", ingressOf(web + ", tls: [{hosts: [a.org], secretName: t}]"), ingressOf(web), []string{"Ingress ns/o: no longer encrypts requests to a.org with Secret t | clients may send them in clear text, or get another certificate"}},
+		{"another class", ingressOf(web + ", ingressClassName: internal"), ingressOf(web + ", ingressClassName: public"), []string{"Ingress ns/o: changes spec.ingressClassName: internal → public | another controller serves it, maybe for other clients"}},
+		{"no authentication", ingressOf(web, annotated("nginx.ingress.kubernetes.io/auth-url: https://a.org")), ingressOf(web), []string{"Ingress ns/o: changes nginx.ingress.kubernetes.io/auth-url | it decides which clients may send requests"}},
+		{"more clients", ingressOf(web, annotated("nginx.ingress.kubernetes.io/whitelist-source-range: 10.0.0.0/8")), ingressOf(web, annotated("nginx.ingress.kubernetes.io/whitelist-source-range: 0.0.0.0/0")), []string{"Ingress ns/o: changes nginx.ingress.kubernetes.io/whitelist-source-range | it decides which clients may send requests"}},
+		{"a snippet", "", ingressOf(web, annotated("nginx.ingress.kubernetes.io/configuration-snippet: a")), []string{"Ingress ns/o: changes nginx.ingress.kubernetes.io/configuration-snippet | it is code in the proxy: its author may read all requests and the keys of all routes"}},
+
+		{"another backend of a route", route("HTTPRoute", "rules: [{backendRefs: [{name: s, port: 80}]}]"), route("HTTPRoute", "rules: [{backendRefs: [{name: s, namespace: x, port: 80}]}]"), []string{"HTTPRoute ns/o: sends requests to all paths to Service x/s port=80 instead of Service s port=80" + elsewhere}},
+		{"another Gateway", route("GRPCRoute", "parentRefs: [{name: internal}]"), route("GRPCRoute", "parentRefs: [{name: public, sectionName: web}]"), []string{"GRPCRoute ns/o: no longer accepts requests from Gateway internal" + fail, `GRPCRoute ns/o: accepts requests from Gateway public sectionName="web"` + backends}},
+		{"no hosts", route("TLSRoute", "hostnames: [a.org]"), route("TLSRoute", ""), []string{"TLSRoute ns/o: no longer accepts requests to a.org" + fail, "TLSRoute ns/o: accepts requests to all hosts" + backends}},
+		{"a path", route("HTTPRoute", "rules: []"), route("HTTPRoute", "rules: [{matches: [{path: {type: PathPrefix, value: /admin}}], backendRefs: [{name: s, port: 80}]}]"), []string{"HTTPRoute ns/o: accepts requests to /admin for Service s port=80" + backends}},
+		{"a listener", route("Gateway", "listeners: []"), route("Gateway", "listeners: [{name: a, port: 80}]"), []string{`Gateway ns/o: listens on {"name":"a","port":80}` + backends}},
+		{"a grant of references", "", object(gateway, "ReferenceGrant", "", "spec: {from: []}"), []string{"ReferenceGrant ns/o: is added with spec.from: [] | " + connects}},
+
+		{"a policy of Cilium", "", object("cilium.io/v2", "CiliumNetworkPolicy", "", "spec: {}"), []string{"CiliumNetworkPolicy ns/o: is added with spec: {} | " + connects}},
+		{"a policy of Calico", object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 1}"), object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 2}"), []string{"NetworkPolicy ns/o: changes spec.order: 1 → 2 | " + connects}},
+		{"a policy of Istio", object("security.istio.io/v1", "PeerAuthentication", "", "spec: {mtls: {mode: STRICT}}"), "", []string{"PeerAuthentication ns/o: is removed | " + connects}},
+		{"a source of Flux", object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: a}"), object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: b}"), []string{"GitRepository ns/o: changes spec.url: a → b | " + syncs}},
+		{"a project of Argo CD", object("argoproj.io/v1alpha1", "AppProject", "", "spec: {sourceRepos: [a]}"), object("argoproj.io/v1alpha1", "AppProject", "", `spec: {sourceRepos: ["*"]}`), []string{"AppProject ns/o: changes spec.sourceRepos[0]: a → * | " + syncs}},
+		{"parameters", object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 1"), object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 9"), []string{"Limit ns/o: changes max: 1 → 9 | admission policies take their parameters from it: " + admits}},
+		{"a public Secret", object("v1", "Secret", "", "type: Opaque"), object("v1", "Secret", annotated("gatehouse.example.com/public-because: all may know"), "type: Opaque"), []string{"Secret ns/o: changes metadata.annotations[gatehouse.example.com/public-because]: unset → all may know | its values are public: everyone who reads this repository has them"}},
+		{"a volume", object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Retain}"), object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Delete}"), []string{"PersistentVolume ns/o: changes spec.persistentVolumeReclaimPolicy: Retain → Delete | " + losesData}},
+		{"a taint", object("v1", "Node", "", "spec: {taints: [{key: a}]}"), object("v1", "Node", "", "spec: {}"), []string{"Node ns/o: changes spec.taints: " + `[{"key":"a"}] → unset | ` + schedules}},
+
+		{"a version of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: v1.20"), []string{"Namespace ns: Pod Security: restricted:latest → restricted:v1.20 | Pods that it refused are let in"}},
+		{"no warnings of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/warn: baseline"), fill(namespace), []string{"Namespace ns: Pod Security warn: baseline → privileged | nothing warns of violations any more"}},
+		{"a label of a Namespace", fill(namespace, "LABEL=istio-injection: enabled"), fill(namespace), []string{"Namespace ns: changes the labels istio-injection | policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more"}},
+	} {
+		got := linesOf(newWorld(changed(t, test.before, test.after)).effectsOfRules(time.Time{}))
+		for _, line := range test.want {
+			if !slices.Contains(got, line) {
+				t.Errorf("%s: got\n%s\nwithout\n%s", test.name, strings.Join(got, "\n"), line)
+			}
+		}
+	}
+}
