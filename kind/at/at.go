@@ -136,7 +136,7 @@ func expand(at *cnatv1alpha1.At) ([]kind.Object, error) {
 			Containers: []corev1.Container{{
 				Name:            CommandContainer,
 				Image:           at.Spec.Image,
-				Command:         []string{"sh", "-c", pod.Literal(at.Spec.Command)},
+				Command:         command(at.Spec),
 				Env:             at.Spec.Env,
 				EnvFrom:         at.Spec.EnvFrom,
 				Resources:       at.Spec.Resources,
@@ -146,4 +146,9 @@ func expand(at *cnatv1alpha1.At) ([]kind.Object, error) {
 			}},
 		},
 	}}, nil
+}
+
+// command returns the command of the container.
+func command(spec cnatv1alpha1.AtSpec) []string {
+	return []string{"sh", "-c", pod.Literal(spec.Command)}
 }

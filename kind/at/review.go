@@ -1,7 +1,9 @@
 package at
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -9,6 +11,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 )
 
 // Types of effects of Ats.
@@ -38,21 +41,70 @@ func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
 			is = child.After
 		}
 	}
-	if e := reviewRun(newRun(c.Before, was), newRun(c.After, is), c.Now); e.Type != "" {
-		return []kind.Effect{e}
+	e := reviewRun(newRun(c.Before, was), newRun(c.After, is), c.Now)
+	if e.Type == "" {
+		return nil
 	}
-	return nil
+	old, isOverridden := overrides(c.Before, was), false
+	for _, said := range overrides(c.After, is) {
+		e.What += "; " + said
+		if !slices.Contains(old, said) {
+			isOverridden = true
+		}
+	}
+	switch {
+	case isOverridden && e.Risk != "":
+		e.Risk += "; its Pod differs from the spec"
+	case isOverridden:
+		e.Risk = "its Pod differs from the spec"
+	}
+	return []kind.Effect{e}
+}
+
+// overrides describes the programs of a Pod that differ from the spec of its At.
+func overrides(at *cnatv1alpha1.At, rendered *unstructured.Unstructured) (said []kind.Sentence) {
+	if at == nil || rendered == nil {
+		return nil
+	}
+	is := &pod.Read(rendered).Spec
+	hasCommand := false
+	for _, p := range pod.Programs(is) {
+		if p.Name != CommandContainer || p.Role != "container" {
+			said = append(said, "an override adds the "+p.Say())
+			continue
+		}
+		hasCommand = true
+		if words := slices.Concat(p.Command, p.Args); !slices.Equal(words, command(at.Spec)) {
+			said = append(said, kind.Say("an override changes its command to %s", strings.Join(words, " ")))
+		}
+		if at.Spec.Image != "" && p.Image != at.Spec.Image {
+			said = append(said, kind.Say("an override changes its image to %s", p.Image))
+		}
+		for _, h := range p.Hooks() {
+			said = append(said, "an override adds a hook: "+h.Say())
+		}
+	}
+	if !hasCommand {
+		said = append(said, "an override removes its command")
+	}
+	const unset = "default"
+	account := cmp.Or(is.ServiceAccountName, is.DeprecatedServiceAccount, unset)
+	if account != cmp.Or(at.Spec.ServiceAccountName, unset) {
+		said = append(said, kind.Say("an override changes its ServiceAccount to %s", account))
+	}
+	return said
 }
 
 // newRun returns the run of an At with its Pod; nil for nil.
-func newRun(at *cnatv1alpha1.At, pod *unstructured.Unstructured) *run {
+func newRun(at *cnatv1alpha1.At, rendered *unstructured.Unstructured) *run {
 	if at == nil {
 		return nil
 	}
 	r := &run{AtSpec: at.Spec}
 	r.due, _ = Schedule(at.Spec) // a rendered At has a valid schedule
-	if pod != nil {
-		r.pod, r.digest = pod.GetName(), pod.GetAnnotations()[kind.DigestAnnotation]
+	if rendered != nil {
+		r.pod, r.digest = rendered.GetName(), rendered.GetAnnotations()[kind.DigestAnnotation]
+		r.Image = cmp.Or(pod.Container(pod.Read(rendered), CommandContainer).Image, r.Image)
 		r.started = hasStarted(at.Status, r.digest)
 	}
 	return r
@@ -111,19 +163,28 @@ func reviewNew(before, after *run, now time.Time) kind.Effect {
 		return kind.Effect{Type: RunAgain, What: kind.Say("runs again at %s: %s", after.Schedule, after.Command), Time: &after.due,
 			Risk: kind.Say("it was due %s and presumably ran", before.Schedule)}
 	}
-	return kind.Effect{Type: kind.RunPlanned, What: planned(before, after), Time: &after.due}
+	return planned(before, after)
 }
 
-// planned describes a future run and its difference.
-func planned(before, after *run) kind.Sentence {
+// planned returns the effect of a future run and its difference.
+func planned(before, after *run) kind.Effect {
+	e := kind.Effect{Type: kind.RunPlanned, Time: &after.due}
 	switch {
 	case before == nil:
-		return kind.Say("runs at %s: %s", after.Schedule, after.Command)
+		e.What = kind.Say("runs at %s: %s", after.Schedule, after.Command)
+		e.Fields = []string{"spec.schedule"}
+		if isWhole(e.What) {
+			e.Fields = append(e.Fields, "spec.command")
+		}
 	case !before.due.Equal(after.due):
-		return kind.Say("runs at %s instead of %s", after.Schedule, before.Schedule)
+		e.What = kind.Say("runs at %s instead of %s", after.Schedule, before.Schedule)
+		e.Fields = []string{"spec.schedule"}
 	case before.Command != after.Command:
 		was, is := kind.SayBoth(before.Command, after.Command)
-		return kind.Say("runs at %s: %s instead of %s", after.Schedule, is, was)
+		e.What = kind.Say("runs at %s: %s instead of %s", after.Schedule, is, was)
+		if isWhole(e.What) {
+			e.Fields = []string{"spec.command"}
+		}
 	case before.Image != after.Image:
 		const defaultImage = kind.Sentence("the default image")
 		was, is := kind.SayBoth(before.Image, after.Image)
@@ -132,10 +193,15 @@ func planned(before, after *run) kind.Sentence {
 		} else if after.Image == "" {
 			is = defaultImage
 		}
-		return kind.Say("runs at %s in %s instead of %s", after.Schedule, is, was)
+		e.What = kind.Say("runs at %s in %s instead of %s", after.Schedule, is, was)
+	default:
+		e.What = kind.Say("its waiting Pod is replaced; runs at %s", after.Schedule)
 	}
-	return kind.Say("its waiting Pod is replaced; runs at %s", after.Schedule)
+	return e
 }
+
+// isWhole reports whether a sentence has its values in full: Say marks a cut.
+func isWhole(s kind.Sentence) bool { return !strings.Contains(string(s), "…") }
 
 // reviewSame returns the effect of a change that keeps the run, such as a suspension.
 func reviewSame(before, after *run, now time.Time) kind.Effect {
@@ -155,7 +221,7 @@ func reviewSame(before, after *run, now time.Time) kind.Effect {
 	case after.Suspend && !before.Suspend:
 		return kind.Effect{Type: kind.RunSuspended, What: kind.Say("is suspended: does not run at %s: %s", after.Schedule, after.Command)}
 	case before.pod != after.pod:
-		return kind.Effect{Type: kind.RunPlanned, What: planned(before, after), Time: &after.due}
+		return planned(before, after)
 	}
 	return kind.Effect{}
 }

@@ -25,14 +25,25 @@ func review(c kind.Change[cachev1alpha1.Memcached]) []kind.Effect {
 		return nil
 	}
 	deployment := c.Children[i]
+	var told []string
+	if c.After != nil && isSize(c.After, deployment.Pods.After) && (c.Before == nil || isSize(c.Before, deployment.Pods.Before)) {
+		told = []string{"spec.size"}
+	}
 	switch {
 	case deployment.After == nil:
 		return []kind.Effect{{Type: CacheRemoved, What: "is removed", Risk: isLost}}
 	case deployment.Before == nil:
-		return []kind.Effect{{Type: CacheAdded, What: kind.Say("starts with %s", kind.Count(deployment.Pods.After, "Pod"))}}
+		return []kind.Effect{{Type: CacheAdded, What: kind.Say("starts with %s", kind.Count(deployment.Pods.After, "Pod")), Fields: told}}
 	}
-	return reviewRollout(deployment.Pods)
+	effects := reviewRollout(deployment.Pods)
+	if len(effects) > 0 && deployment.Pods.Before != deployment.Pods.After {
+		effects[0].Fields = told
+	}
+	return effects
 }
+
+// isSize reports whether a cache asks for a number of Pods, and no override changes that.
+func isSize(m *cachev1alpha1.Memcached, pods int64) bool { return int64(m.Spec.Size) == pods }
 
 const (
 	isLost     = "its content is lost, and clients find no cache"

@@ -61,7 +61,7 @@ func (w *world) childChange(before, after *unstructured.Unstructured) kind.Child
 			after = before
 		}
 	}
-	return kind.ChildChange{Before: before, After: after, Pods: w.rollout(before, after)}
+	return kind.ChildChange{Before: before, After: after, Pods: w.rollout(before, after).Rollout}
 }
 
 // reviewFamily returns the review of the owner's kind or, if it has none, counts of changed children.

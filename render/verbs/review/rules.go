@@ -18,15 +18,15 @@ type rule func(w *world, c diff.Change) []kind.Effect
 
 // rules maps kinds, with their group, to their rules.
 var rules = map[string]rule{
-	"CronJob.batch":         makesPods(reviewCronJob),
-	"DaemonSet.apps":        makesPods(reviewWorkload),
-	"Deployment.apps":       makesPods(reviewWorkload),
-	"Job.batch":             makesPods(reviewRun),
-	"Pod":                   makesPods(reviewRun),
-	"PodTemplate":           makesPods(reviewRun),
-	"ReplicaSet.apps":       makesPods(reviewWorkload),
-	"ReplicationController": makesPods(reviewWorkload),
-	"StatefulSet.apps":      makesPods(reviewWorkload),
+	"CronJob.batch":         reviewCronJob,
+	"DaemonSet.apps":        reviewWorkload,
+	"Deployment.apps":       reviewWorkload,
+	"Job.batch":             reviewRun,
+	"Pod":                   reviewRun,
+	"PodTemplate":           reviewRun,
+	"ReplicaSet.apps":       reviewWorkload,
+	"ReplicationController": reviewWorkload,
+	"StatefulSet.apps":      reviewWorkload,
 
 	"HorizontalPodAutoscaler.autoscaling": reviewAutoscaler,
 	"ScaledObject.keda.sh":                reviewAutoscaler,
@@ -47,6 +47,8 @@ var rules = map[string]rule{
 
 	"CustomResourceDefinition.apiextensions.k8s.io": reviewDefinition,
 	"Namespace":             reviewNamespace,
+	"ConfigMap":             reviewConfig,
+	"Secret":                reviewConfig,
 	"ServiceAccount":        reviewAccount,
 	"PersistentVolume":      removalOf(StorageRemoved, "claims lose their data, unless it is retained"),
 	"PersistentVolumeClaim": removalOf(StorageRemoved, "its data is lost, unless its volume is retained"),
@@ -62,7 +64,7 @@ var coveredTypes = []string{
 func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.refused[idOf(o)]; ok {
-		return append([]kind.Effect{e}, privileges.review(w, c)...)
+		return []kind.Effect{e}
 	}
 	isCovered := w.isCovered(o)
 	if c.After == nil {
@@ -75,6 +77,8 @@ func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	}
 	if rule := rules[kindOf(o)]; rule != nil {
 		effects = rule(w, c)
+	} else {
+		effects = reviewCustom(w, c)
 	}
 	effects = append(effects, w.reviewGuards(c)...)
 	if isCovered {

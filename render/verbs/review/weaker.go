@@ -6,46 +6,45 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// reviewPods returns the effects of weaker Pods, and the object to report them for: the source object of an
-// immutable object such as a Pod, and otherwise the object itself.
+// reviewPods returns the effects of changed Pod templates, and the object to report them for: the source
+// object of an immutable object such as a Pod, and otherwise the object itself.
 func (w *world) reviewPods(c diff.Change) (told manifest.ID, effects []kind.Effect) {
-	o := c.Object().Unstructured
-	was, is := w.before.podSpec(c.Before), w.after.podSpec(c.After)
-	if was == nil || is == nil {
+	o, is := c.Object().Unstructured, w.templates(w.after, c.After)
+	if len(is) == 0 {
 		return told, nil
 	}
+	was := map[string]podsecurity.Template{}
+	for _, t := range w.templates(w.before, c.Before) {
+		was[t.Field] = t
+	}
+	for _, t := range is {
+		if len(t.Misfits) > 0 {
+			effects = append(effects, kind.Effect{Type: PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", quoteAll(t.Misfits)), Risk: "this review may miss risks: check every field"})
+		}
+		if c.Before != nil {
+			effects = slices.Concat(effects, reviewPrograms(was[t.Field], t), weaker(renamed(ptr.To(was[t.Field].Spec), &t.Spec), &t.Spec))
+		}
+	}
+	effects = append(effects, reviewPrivileges(c.Before, c.After)...)
 	if owner, ok := diff.OwnerOf(w.Kinds, o); ok && w.after.owners[owner] != nil && w.Kinds.IsImmutable(o) {
-		return owner, weaker(was, is)
+		for i := range effects {
+			effects[i].Fields = nil // the source object has other fields
+		}
+		return owner, effects
 	}
-	return idOf(o), weaker(was, is)
-}
-
-// podSpec returns the spec of the Pods of an object, if any. It includes the ServiceAccount's setting for
-// mounting tokens.
-func (s side) podSpec(o *unstructured.Unstructured) *corev1.PodSpec {
-	if o == nil {
-		return nil
-	}
-	template, ok := podsecurity.Template(manifest.Object{Unstructured: o})
-	if !ok {
-		return nil
-	}
-	account := manifest.ID{Kind: "ServiceAccount", Namespace: namespaceOf(o), Name: accountOf(&template.Spec)}
-	if template.Spec.AutomountServiceAccountToken == nil && s.tokenless[account] {
-		template.Spec.AutomountServiceAccountToken = ptr.To(false)
-	}
-	return &template.Spec
+	return idOf(o), effects
 }
 
 // accountOf returns the ServiceAccount of Pods.
@@ -96,6 +95,9 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	if groups := without(rootGroups(is), rootGroups(was)); len(groups) > 0 {
 		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods are in group 0 by %s", quoteAll(groups)), Risk: "they can read and change files of the group root"})
 	}
+	if ptr.Deref(is.ShareProcessNamespace, false) && !ptr.Deref(was.ShareProcessNamespace, false) {
+		effects = append(effects, kind.Effect{Type: PodWeakened, What: "Pods set shareProcessNamespace", Risk: "each container can read and signal the processes of the others"})
+	}
 	if added := addedCapabilities(was, is); len(added) > 0 {
 		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods get the capability %s", list(added)), Risk: doesMore})
 	}
@@ -143,14 +145,15 @@ func addedCapabilities(was, is *corev1.PodSpec) (added []kind.Sentence) {
 		if !judge("capabilities_baseline", only(c.Name, is)).Allowed {
 			continue
 		}
-		for _, capability := range capabilities(c).Add {
-			had := func(old corev1.Container) bool {
-				dropped := func(name corev1.Capability) bool { return name == "ALL" || name == capability }
-				return slices.Contains(capabilities(old).Add, capability) || !slices.ContainsFunc(capabilities(old).Drop, dropped)
+		left := sets.New(capabilities(c).Add...)
+		for _, old := range containers(only(c.Name, was)) {
+			left.Delete(capabilities(old).Add...)
+			if dropped := sets.New(capabilities(old).Drop...); !dropped.Has("ALL") {
+				left = left.Intersection(dropped)
 			}
-			if !slices.ContainsFunc(containers(only(c.Name, was)), had) {
-				added = append(added, kind.Say("%s in container %s", capability, c.Name))
-			}
+		}
+		for _, capability := range sets.List(left) {
+			added = append(added, kind.Say("%s in container %s", capability, c.Name))
 		}
 	}
 	return added
@@ -176,7 +179,7 @@ var containerFields = []struct {
 }
 
 // lostProtections returns new violations of the Pod Security level restricted, unless the effect
-// podPrivileged covers them. It compares containers by name. A new container is weaker if it fails a check that all
+// podPrivileged covers them. A new container is weaker if it fails a check that all
 // containers passed before.
 func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
 	for _, check := range policy.DefaultChecks() {
@@ -215,15 +218,18 @@ var latestChecks = func() map[policy.CheckID]policy.VersionedCheck {
 	return latest
 }()
 
-func containers(spec *corev1.PodSpec) []corev1.Container {
-	return slices.Concat(spec.InitContainers, spec.Containers)
+func containers(spec *corev1.PodSpec) (all []corev1.Container) {
+	for _, p := range pod.Programs(spec) {
+		all = append(all, p.Container)
+	}
+	return all
 }
 
 // only returns the spec with one container, or the spec itself if it has no such container.
 func only(name string, spec *corev1.PodSpec) *corev1.PodSpec {
 	pods := *spec
 	isOther := func(c corev1.Container) bool { return c.Name != name }
-	pods.InitContainers, pods.Containers = nil, slices.DeleteFunc(containers(spec), isOther)
+	pods.InitContainers, pods.EphemeralContainers, pods.Containers = nil, nil, slices.DeleteFunc(containers(spec), isOther)
 	if len(pods.Containers) == 0 {
 		return spec
 	}

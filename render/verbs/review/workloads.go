@@ -1,107 +1,123 @@
 package review
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// makesPods adds the effect of new privileges to the rule of a workload.
-func makesPods(review func(w *world, c diff.Change) kind.Effect) rule {
-	return func(w *world, c diff.Change) []kind.Effect {
-		e, more := review(w, c), privileges.review(w, c)
-		isSaid := len(more) > 0 && e.Type == WorkloadRolled && e.Risk == ""
-		if e.Type == "" || isSaid {
-			return more
-		}
-		return append([]kind.Effect{e}, more...)
-	}
-}
-
-// privileges are fields that give Pods access to their node.
-var privileges = values{
-	of: func(o *unstructured.Unstructured) []string {
-		return podsecurity.PrivilegedFields(manifest.Object{Unstructured: o})
-	},
-	added: kind.Effect{Type: PodPrivileged, What: "sets %s", Risk: "its Pods can reach beyond their containers (Pod Security baseline forbids it)"},
-}
-
 // reviewRun reviews Jobs and Pods, which run when they are added or resumed.
-func reviewRun(_ *world, c diff.Change) kind.Effect {
+func reviewRun(w *world, c diff.Change) []kind.Effect {
 	switch {
 	case c.After == nil:
 	case c.Before == nil && replicas(c.After) > 0:
-		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("runs at once%s", command(c.After))}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + w.runs(c.After)}}
+	case c.Before == nil && c.After.GetKind() == "Job":
+		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + w.runs(c.After)}}
 	case c.Before == nil:
 	case replicas(c.Before) > 0 && replicas(c.After) == 0:
-		return kind.Effect{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}
+		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
 	case replicas(c.Before) == 0 && replicas(c.After) > 0:
-		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("is resumed and runs at once%s", command(c.After))}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "is resumed and runs at once" + w.runs(c.After)}}
 	}
-	return kind.Effect{}
+	return nil
 }
 
 // reviewCronJob reviews CronJobs: changes of the schedule and of the Pods.
-func reviewCronJob(w *world, c diff.Change) kind.Effect {
+func reviewCronJob(w *world, c diff.Change) []kind.Effect {
 	before, after := c.Before, c.After
 	wasSuspended := before != nil && isSuspended(before)
+	e := kind.Effect{Type: kind.RunPlanned}
 	switch {
 	case after == nil:
-		return kind.Effect{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(before))}
+		return []kind.Effect{{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(before))}}
 	case isSuspended(after) && wasSuspended:
-		return kind.Effect{}
+		return nil
 	case isSuspended(after):
-		return kind.Effect{Type: kind.RunSuspended, What: kind.Say("is suspended: does not run on the schedule %s%s", schedule(after), command(after))}
+		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(after))
+	default:
+		e.What = kind.Say("runs on the schedule %s", schedule(after))
 	}
-	what := kind.Say("runs on the schedule %s", schedule(after))
 	if wasSuspended {
-		what = "is resumed: " + what
+		e.What = "is resumed: " + e.What
 	}
+	told := schedule(after)
 	if before != nil {
-		difference := w.rollout(before, after).Difference
-		was := schedule(before)
-		if !wasSuspended && was == schedule(after) && difference == "" {
-			return kind.Effect{}
+		r, was := w.rollout(before, after), schedule(before)
+		if wasSuspended == isSuspended(after) && was == schedule(after) && r.Difference == "" {
+			return nil
 		}
 		if was != schedule(after) {
-			what += kind.Say(" instead of %s", was)
+			told += was
+			e.What += kind.Say(" instead of %s", was)
 		}
-		if difference != "" {
-			what += " with " + difference
+		if r.Difference != "" {
+			e.What, e.Fields = e.What+" with "+r.Difference, r.images
 		}
 	}
-	return kind.Effect{Type: kind.RunPlanned, What: what + command(after)}
+	e.What += w.runs(after)
+	if isWhole(told) {
+		e.Fields = append(e.Fields, "spec.schedule", "spec.timeZone")
+	}
+	return []kind.Effect{e}
 }
 
+// isWhole reports whether a sentence tells its values in full: Say marks a cut.
+func isWhole(s kind.Sentence) bool { return !strings.Contains(string(s), "…") }
+
 // reviewWorkload reviews workloads with Pods that run forever.
-func reviewWorkload(w *world, c diff.Change) kind.Effect {
-	switch {
-	case c.After == nil:
-		return reviewStop(c.Before)
-	case c.Before == nil && c.After.GetKind() == "DaemonSet":
-		return kind.Effect{Type: WorkloadAdded, What: "starts a Pod on each selected node"}
-	case c.Before == nil:
-		pods := kind.Count(replicas(c.After), "Pod")
-		if a, ok := w.after.autoscalerOf(c.After); ok {
-			pods = between(a)
+func reviewWorkload(w *world, c diff.Change) []kind.Effect {
+	if c.After == nil {
+		return []kind.Effect{reviewStop(c.Before)}
+	}
+	r := w.rollout(c.Before, c.After)
+	if c.Before == nil {
+		starts := "starts with " + kind.Count(r.After, "Pod")
+		if c.After.GetKind() == "DaemonSet" {
+			starts = "starts a Pod on each selected node"
+		} else if a, ok := w.after.autoscalerOf(c.After); ok {
+			starts = "starts with " + between(a)
 		}
-		return kind.Effect{Type: WorkloadAdded, What: "starts with " + pods}
+		if isPaused(c.After) {
+			starts = "is paused: when it is resumed, it " + starts
+		}
+		return []kind.Effect{{Type: WorkloadAdded, What: starts + w.runs(c.After), Fields: r.size}}
 	}
-	if e := w.reviewFirstScaling(c.Before, c.After); e.Type != "" {
-		return e
+	e := w.reviewFirstScaling(c.Before, c.After)
+	if e.Type == "" {
+		e = w.reviewRollout(r, c)
 	}
-	return reviewRollout(w.rollout(c.Before, c.After), c.After)
+	if e.Type == "" {
+		return nil
+	}
+	return []kind.Effect{e}
+}
+
+// reviewCustom reviews objects of custom kinds with Pod templates. Their controllers decide when Pods start.
+func reviewCustom(w *world, c diff.Change) []kind.Effect {
+	runs := w.runs(c.Object().Unstructured)
+	switch r := w.rollout(c.Before, c.After); {
+	case runs == "":
+	case c.After == nil:
+		return []kind.Effect{reviewStop(c.Before)}
+	case c.Before == nil:
+		return []kind.Effect{{Type: WorkloadAdded, What: "starts Pods" + runs}}
+	case isPaused(c.Before) && !isPaused(c.After):
+		return []kind.Effect{w.reviewRelease(r, c.After)}
+	case r.Difference != "" && isPaused(c.After):
+		return []kind.Effect{{Type: WorkloadRolled, What: whenReplaced(c.After) + ": " + r.Difference, Fields: r.images}}
+	case r.Difference != "":
+		return []kind.Effect{{Type: WorkloadRolled, What: "its Pods change: " + r.Difference, Fields: r.images}}
+	}
+	return nil
 }
 
 func reviewStop(o *unstructured.Unstructured) kind.Effect {
@@ -135,25 +151,42 @@ func (w *world) reviewFirstScaling(before, after *unstructured.Unstructured) kin
 }
 
 // reviewRollout returns the effect of a changed workload.
-func reviewRollout(r kind.Rollout, after *unstructured.Unstructured) kind.Effect {
+func (w *world) reviewRollout(r rollout, c diff.Change) (e kind.Effect) {
+	isResized, hasPods := r.Before != r.After, r.Before > 0 || c.After.GetKind() == "DaemonSet"
 	size := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod"))
 	var lost kind.Sentence
-	if r.After < r.Before && hasClaims(after) && text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
+	if r.After < r.Before && hasClaims(c.After) && text(c.After, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
 		lost = kind.Say("the volumes of %s are deleted: their data is lost", kind.Count(r.Before-r.After, "Pod"))
 	}
 	switch {
 	case r.Before > 0 && r.After == 0:
-		return kind.Effect{Type: WorkloadScaled, What: size, Risk: "all its Pods stop"}
-	case r.Replaced && text(after, "spec", "strategy", "type") == "Recreate":
-		return kind.Effect{Type: WorkloadRolled, What: kind.Say("all Pods are replaced at once: %s", r.Difference), Risk: "its strategy is Recreate: no Pod runs meanwhile"}
-	case r.Replaced && r.Before != r.After:
-		return kind.Effect{Type: WorkloadRolled, What: kind.Say("Pods are replaced: %s; %s", r.Difference, size), Risk: lost}
-	case r.Replaced:
-		return kind.Effect{Type: WorkloadRolled, What: kind.Say("Pods are replaced: %s", r.Difference)}
-	case r.Before != r.After:
-		return kind.Effect{Type: WorkloadScaled, What: size, Risk: lost}
+		return kind.Effect{Type: WorkloadScaled, What: size, Risk: "all its Pods stop", Fields: r.size}
+	case isResized && !hasPods:
+		return kind.Effect{Type: WorkloadScaled, What: size + w.runs(c.After), Fields: r.size}
+	case hasPods && held(c.After) < held(c.Before):
+		e = w.reviewRelease(r, c.After)
+	case r.Replaced && text(c.After, "spec", "strategy", "type") == "Recreate":
+		return kind.Effect{Type: WorkloadRolled, What: "all Pods are replaced at once: " + r.Difference, Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.images}
+	case hasPods && r.Difference != "":
+		e = kind.Effect{Type: WorkloadRolled, What: whenReplaced(c.After) + ": " + r.Difference, Risk: lost, Fields: r.images}
+	case isResized:
+		return kind.Effect{Type: WorkloadScaled, What: size, Risk: lost, Fields: r.size}
 	}
-	return kind.Effect{}
+	if isResized && e.Type != "" {
+		e.What, e.Fields = e.What+"; "+size, slices.Concat(e.Fields, r.size)
+	}
+	return e
+}
+
+// reviewRelease returns the effect of a workload that replaces Pods again.
+func (w *world) reviewRelease(r rollout, after *unstructured.Unstructured) kind.Effect {
+	e := kind.Effect{Type: WorkloadRolled, What: "is resumed: rolls out its Pods", Fields: r.images}
+	if r.Difference != "" {
+		e.What += " with " + r.Difference
+	}
+	e.What += w.runs(after)
+	e.Risk = "earlier changes may have waited: the difference from the running Pods is unknown"
+	return e
 }
 
 func isSuspended(o *unstructured.Unstructured) bool {
@@ -161,19 +194,44 @@ func isSuspended(o *unstructured.Unstructured) bool {
 	return suspended
 }
 
-func schedule(cronJob *unstructured.Unstructured) kind.Sentence {
-	return kind.Say("%s", text(cronJob, "spec", "schedule")+" "+text(cronJob, "spec", "timeZone"))
+func isPaused(o *unstructured.Unstructured) bool {
+	paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
+	return paused
 }
 
-// command returns the command or image of a workload's Pods, after a colon.
-func command(o *unstructured.Unstructured) kind.Sentence {
-	template, ok := podsecurity.Template(manifest.Object{Unstructured: o})
-	if !ok || len(template.Spec.Containers) == 0 {
-		return ""
+// isReplicaSet reports whether a workload never replaces Pods.
+func isReplicaSet(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "ReplicaSet" || o.GetKind() == "ReplicationController"
+}
+
+// held returns the number of Pods that a workload leaves as they are when its template changes.
+func held(o *unstructured.Unstructured) int64 {
+	all := max(replicas(o), 1)
+	if isPaused(o) || isReplicaSet(o) || text(o, "spec", "updateStrategy", "type") == "OnDelete" {
+		return all
 	}
-	first := template.Spec.Containers[0]
-	words := strings.Join(slices.Concat(first.Command, first.Args), " ")
-	return kind.Say(": %s", cmp.Or(words, first.Image))
+	return min(all, pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition"))
+}
+
+// whenReplaced says when a workload replaces Pods that differ from its template.
+func whenReplaced(o *unstructured.Unstructured) kind.Sentence {
+	switch number := held(o); {
+	case isPaused(o):
+		return "is paused: Pods are replaced when it is resumed"
+	case isReplicaSet(o):
+		return "running Pods stay, and new Pods differ"
+	case text(o, "spec", "updateStrategy", "type") == "OnDelete":
+		return "each Pod is replaced when it is deleted"
+	case number == max(replicas(o), 1):
+		return kind.Say("Pods are replaced when the partition of its update is below %d", number)
+	case number > 0:
+		return kind.Say("Pods from number %d are replaced", number)
+	}
+	return "Pods are replaced"
+}
+
+func schedule(cronJob *unstructured.Unstructured) kind.Sentence {
+	return kind.Say("%s", text(cronJob, "spec", "schedule")+" "+text(cronJob, "spec", "timeZone"))
 }
 
 // replicas returns the number of Pods of a workload: the minimum of an autoscaler, if the spec has none.
@@ -184,13 +242,24 @@ func (s side) replicas(o *unstructured.Unstructured) int64 {
 	return replicas(o)
 }
 
+// rollout is the effect of a change of a workload on its Pods.
+type rollout struct {
+	kind.Rollout
+	images, size []string // fields that the difference and the numbers tell in full
+}
+
 // rollout returns the effect of a change of a workload on its Pods. before or after may be nil.
-func (w *world) rollout(before, after *unstructured.Unstructured) (r kind.Rollout) {
+func (w *world) rollout(before, after *unstructured.Unstructured) (r rollout) {
+	const unset = -1
+	written := func(o *unstructured.Unstructured) int64 { return pod.Number(o, unset, "spec", "replicas") }
 	if before != nil {
 		r.Before = w.before.replicas(before)
 	}
 	if after != nil {
 		r.After = w.after.replicas(after)
+	}
+	if after != nil && r.After == written(after) && (before == nil || r.Before == written(before)) {
+		r.size = []string{"spec.replicas"}
 	}
 	if before == nil || after == nil {
 		return r
@@ -202,20 +271,20 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r kind.Rollou
 	if before == after {
 		return r
 	}
-	was, ok := podsecurity.Template(manifest.Object{Unstructured: before})
-	is, isKnown := podsecurity.Template(manifest.Object{Unstructured: after})
-	if ok && isKnown && !equality.Semantic.DeepEqual(was, is) {
-		r.Replaced = replaces(after) && (r.Before > 0 || after.GetKind() == "DaemonSet")
-		r.Difference = difference(was, is)
+	var said []kind.Sentence
+	was := w.templates(w.before, before)
+	for i, is := range w.templates(w.after, after) {
+		if i < len(was) && was[i].Field == is.Field && !equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
+			more, told := difference(was[i], is)
+			said, r.images = append(said, more...), append(r.images, told...)
+		}
 	}
+	if len(said) > maxListed {
+		r.images = nil
+	}
+	r.Difference = list(said)
+	r.Replaced = len(said) > 0 && held(after) < max(replicas(after), 1) && (r.Before > 0 || after.GetKind() == "DaemonSet")
 	return r
-}
-
-// replaces reports whether a workload replaces Pods that differ from its template.
-func replaces(o *unstructured.Unstructured) bool {
-	isPaused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
-	partition := pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
-	return !isPaused && text(o, "spec", "updateStrategy", "type") != "OnDelete" && (partition == 0 || partition < replicas(o))
 }
 
 // replicas returns the number of Pods in the spec of a workload.
@@ -234,34 +303,36 @@ func replicas(o *unstructured.Unstructured) int64 {
 	return 0
 }
 
-// difference describes the most notable differences of Pods.
-func difference(before, after *corev1.PodTemplateSpec) kind.Sentence {
-	was := slices.Concat(before.Spec.InitContainers, before.Spec.Containers)
-	is := slices.Concat(after.Spec.InitContainers, after.Spec.Containers)
-	var said []kind.Sentence
+// difference describes the most notable differences of Pods, and returns the fields of images that it tells
+// in full.
+func difference(before, after podsecurity.Template) (said []kind.Sentence, images []string) {
+	was, is := pod.Programs(&before.Spec), pod.Programs(&after.Spec)
 	var fields []string
 	for _, c := range is {
-		i := slices.IndexFunc(was, func(old corev1.Container) bool { return old.Name == c.Name })
+		i := slices.IndexFunc(was, func(old pod.Program) bool { return old.Name == c.Name })
 		if i < 0 {
 			continue
 		}
 		if was[i].Image != c.Image {
 			from, to := kind.SayBoth(was[i].Image, c.Image)
 			said = append(said, kind.Say("image %s → %s", from, to))
+			if isWhole(from+to) && was[i].List == c.List {
+				images = append(images, after.Field+"."+c.List+"["+c.Name+"].image")
+			}
 		}
-		fields = append(fields, changedFields(was[i], c)...)
+		fields = append(fields, changedFields(was[i].Container, c.Container)...)
 	}
-	if !slices.EqualFunc(was, is, func(a, b corev1.Container) bool { return a.Name == b.Name }) {
+	if !slices.EqualFunc(was, is, func(a, b pod.Program) bool { return a.Name == b.Name && a.Role == b.Role }) {
 		said = append(said, "other containers")
 	}
 	fields = append(fields, changedFields(before.Spec, after.Spec)...)
-	for _, field := range without(fields, []string{"containers", "image", "initContainers"}) {
+	for _, field := range without(fields, []string{"containers", "ephemeralContainers", "image", "initContainers"}) {
 		said = append(said, kind.Say("another %s", field))
 	}
 	if len(said) == 0 {
-		return "other labels or annotations"
+		said = append(said, "other labels or annotations")
 	}
-	return list(said)
+	return said, images
 }
 
 // changedFields returns the names of the fields that differ.

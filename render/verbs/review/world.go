@@ -3,6 +3,7 @@ package review
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -24,6 +25,7 @@ type world struct {
 	gone          map[string]bool             // removed Namespaces
 	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
 	checks        *verdict.Checker            // of the changed kinds
+	uses          func() (before, after uses) // of ConfigMaps and Secrets
 }
 
 // side is an environment before a change, or after it.
@@ -53,6 +55,7 @@ func newWorld(e diff.EnvironmentDiff) *world {
 		}
 	}
 	w.before, w.after = newSide(e.Kinds, before), newSide(e.Kinds, after)
+	w.uses = sync.OnceValues(func() (before, after uses) { return w.usesOf(w.before), w.usesOf(w.after) })
 	w.checks = w.checker()
 	w.parameters = parametersOf(slices.Concat(before, after))
 	w.refused = w.refusals()
@@ -109,15 +112,17 @@ func text(o *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
+// maxListed is the number of sentences in a list.
+const maxListed = 4
+
 // list joins the first few sentences, and counts the others.
 func list(sentences []kind.Sentence) kind.Sentence {
-	const most = 4
-	parts := make([]string, 0, most)
-	for _, s := range sentences[:min(len(sentences), most)] {
+	parts := make([]string, 0, maxListed)
+	for _, s := range sentences[:min(len(sentences), maxListed)] {
 		parts = append(parts, string(s))
 	}
 	joined := kind.Sentence(strings.Join(parts, ", "))
-	if more := len(sentences) - most; more > 0 {
+	if more := len(sentences) - maxListed; more > 0 {
 		joined += kind.Say(" and %d more", more)
 	}
 	return joined
@@ -134,8 +139,10 @@ func quoteAll(values []string) kind.Sentence {
 
 // without returns the values that are not in others, each once.
 func without(values, others []string) (left []string) {
+	known := sets.New(others...)
 	for _, v := range values {
-		if !slices.Contains(others, v) && !slices.Contains(left, v) {
+		if !known.Has(v) {
+			known.Insert(v)
 			left = append(left, v)
 		}
 	}

@@ -69,7 +69,7 @@ func violations(o manifest.Object, rules []rule, kubernetes apiserver.Version, p
 		return nil
 	}
 	t, ok := templateOf(o)
-	if !ok {
+	if !ok || len(t.misfits) > 0 { // a check of the rest may be wrong
 		return nil
 	}
 	reported := map[string]bool{} // by reason

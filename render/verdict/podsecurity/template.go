@@ -2,6 +2,7 @@ package podsecurity
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -9,10 +10,8 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	"k8s.io/pod-security-admission/admission"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -23,59 +22,137 @@ import (
 
 // template is a Pod, or the Pod template of an object.
 type template struct {
-	path     []string // of the Pod spec in the object
-	written  any      // the Pod spec without defaults
-	metadata *metav1.ObjectMeta
-	spec     *corev1.PodSpec
+	path    []string // of the Pod spec in the object
+	written any      // the Pod spec without defaults
+	misfits []string // fields of the wrong type, which are unset in the template
+	corev1.PodTemplateSpec
 }
 
-// templateOf returns the template of an object of a built-in kind, if it has one that decodes.
+// templateOf returns the template of an object of a built-in kind, if it has one.
 func templateOf(o manifest.Object) (template, bool) {
 	path, ok := manifest.PodTemplatePath(o.GetKind())
 	if !ok {
 		return template{}, false
 	}
-	kind, ok := apiserver.Newest.Lookup(o.GroupVersionKind())
-	if !ok || len(decoding.Find(o.Object, kind.Type, decoding.Options{})) > 0 {
+	if _, ok := apiserver.Newest.Lookup(o.GroupVersionKind()); !ok {
 		return template{}, false
 	}
-	typed := reflect.New(kind.Type).Interface().(runtime.Object)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed); err != nil {
-		return template{}, false
+	return decode(o, path), true
+}
+
+// decode returns the template at a path of an object. It decodes the template alone: a variable of Flux
+// in a field such as spec.replicas does not hide the Pods.
+func decode(o manifest.Object, path []string) template {
+	content := decoding.At(o.Object, path)
+	t := template{path: slices.Concat(path, []string{"spec"}), written: decoding.At(content, []string{"spec"})}
+	if content == nil {
+		t.misfits = []string{manifest.JoinField(path)}
 	}
+	for _, misfit := range decoding.Find(content, reflect.TypeFor[corev1.PodTemplateSpec](), decoding.Options{}) {
+		switch {
+		case misfit.Unknown:
+			continue
+		case len(misfit.Path) == 0:
+			content = nil
+		case len(t.misfits) == 0:
+			content = runtime.DeepCopyJSONValue(content)
+			fallthrough
+		default:
+			decoding.Replace(content, misfit.Path, nil)
+		}
+		t.misfits = append(t.misfits, manifest.JoinField(slices.Concat(path, misfit.Path)))
+	}
+	fields, _ := content.(map[string]any)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &t.PodTemplateSpec); err != nil {
+		t.misfits, t.PodTemplateSpec = append(t.misfits, manifest.JoinField(t.path)), corev1.PodTemplateSpec{}
+	}
+	if len(path) == 0 {
+		t.Spec = defaulted(t.Spec)
+		return t
+	}
+	typed := &corev1.PodTemplate{Template: t.PodTemplateSpec}
 	legacyscheme.Scheme.Default(typed)
-	metadata, spec, err := admission.DefaultPodSpecExtractor{}.ExtractPodSpec(typed)
-	path = append(path, "spec")
-	return template{path, decoding.At(o.Object, path), metadata, spec}, err == nil && spec != nil
+	t.PodTemplateSpec = typed.Template
+	return t
 }
 
-// Template returns the Pod template of a built-in object, with the defaults of its Pods. The
-// template of a Pod is the Pod itself.
-func Template(o manifest.Object) (*corev1.PodTemplateSpec, bool) {
-	t, ok := templateOf(o)
-	if !ok {
-		return nil, false
-	}
-	pod := &corev1.Pod{Spec: *t.spec} // some defaults are for Pods only
+// defaulted returns the spec with the defaults of a Pod; a template has some of them only.
+func defaulted(spec corev1.PodSpec) corev1.PodSpec {
+	pod := &corev1.Pod{Spec: spec}
 	legacyscheme.Scheme.Default(pod)
-	return &corev1.PodTemplateSpec{ObjectMeta: *t.metadata, Spec: pod.Spec}, true
+	return pod.Spec
 }
 
-// PrivilegedFields returns the fields of an object that violate the level baseline, such as a volume
-// from its node. A check that fails for several fields has its name here.
-func PrivilegedFields(o manifest.Object) (fields []string) {
-	t, ok := templateOf(o)
-	if !ok {
-		return nil
+// Template is a Pod template in an object, with the defaults of its Pods. The template of a Pod is the
+// Pod itself.
+type Template struct {
+	corev1.PodTemplateSpec
+	Field   string         // the field of the Pod spec: spec.template.spec
+	Misfits []string       // fields that are unreadable, and unset in the template
+	Written map[string]any // the Pod spec without defaults
+}
+
+// Templates returns the Pod templates of an object. In an object of a custom kind, each field template or
+// jobTemplate with containers is one.
+func Templates(o manifest.Object) (templates []Template) {
+	var paths [][]string
+	if path, ok := manifest.PodTemplatePath(o.GetKind()); !isBuiltIn(o) {
+		paths = search(o.Object, nil, nil)
+	} else if ok {
+		paths = [][]string{path}
 	}
-	for _, failed := range t.failedChecks(api.LevelVersion{Level: api.LevelBaseline, Version: api.LatestVersion()}, apiserver.Newest) {
-		if field := t.fieldOf(failed.ForbiddenDetail); len(field) > len(t.path) {
-			fields = append(fields, manifest.JoinField(field))
-		} else {
-			fields = append(fields, failed.ForbiddenReason)
+	for _, path := range paths {
+		t := decode(o, path)
+		found := Template{corev1.PodTemplateSpec{ObjectMeta: t.ObjectMeta, Spec: defaulted(t.Spec)}, manifest.JoinField(t.path), t.misfits, nil}
+		found.Written, _ = t.written.(map[string]any)
+		// Comparing containers takes time in the square of their number. Real Pods have fewer.
+		const most = 100
+		if all := len(found.Spec.InitContainers) + len(found.Spec.Containers) + len(found.Spec.EphemeralContainers); all > most {
+			found.Misfits = append(found.Misfits, found.Field+".containers")
+			found.Spec.InitContainers = found.Spec.InitContainers[:min(most, len(found.Spec.InitContainers))]
+			found.Spec.Containers = found.Spec.Containers[:min(most, len(found.Spec.Containers))]
+			found.Spec.EphemeralContainers = nil
+		}
+		templates = append(templates, found)
+	}
+	return templates
+}
+
+func isBuiltIn(o manifest.Object) bool {
+	_, ok := apiserver.Newest.Lookup(o.GroupVersionKind())
+	return ok
+}
+
+// search adds the paths of fields that look like Pod templates.
+func search(content any, path []string, found [][]string) [][]string {
+	const deepest = 20
+	if len(path) > deepest {
+		return found
+	}
+	switch content := content.(type) {
+	case map[string]any:
+		if _, ok := decoding.At(content, []string{"spec", "containers"}).([]any); ok && isTemplate(path) {
+			return append(found, slices.Clone(path))
+		}
+		for _, key := range slices.Sorted(maps.Keys(content)) {
+			found = search(content[key], append(path, key), found)
+		}
+	case []any:
+		for i, item := range content {
+			found = search(item, append(path, fmt.Sprintf("[%d]", i)), found)
 		}
 	}
-	return fields
+	return found
+}
+
+// isTemplate reports whether a field is a template by its name, or an item of templates.
+func isTemplate(path []string) bool {
+	for _, key := range slices.Backward(path) {
+		if !strings.HasPrefix(key, "[") {
+			return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(key), "s"), "template")
+		}
+	}
+	return false
 }
 
 // checks are the default checks of kube-apiserver.
@@ -93,7 +170,7 @@ func (t template) failedChecks(level api.LevelVersion, kubernetes apiserver.Vers
 	if latest := api.MajorMinorVersion(1, int(kubernetes)); latest.Older(level.Version) {
 		level.Version = latest
 	}
-	results := checks().EvaluatePod(level, t.metadata, t.spec)
+	results := checks().EvaluatePod(level, &t.ObjectMeta, &t.Spec)
 	return slices.DeleteFunc(results, func(r policy.CheckResult) bool { return r.Allowed })
 }
 

@@ -1,0 +1,144 @@
+package review
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+// use is the use of a ConfigMap or Secret by the Pods of an object, in one of the ways.
+type use struct {
+	user manifest.ID
+	way  kind.Sentence
+}
+
+// ways in which Pods use a ConfigMap or Secret, in the order of a review.
+var ways = []kind.Sentence{mounted, mountedOnce, inEnv, forImages}
+
+const (
+	mounted     = "mount it and see changes without a restart"
+	mountedOnce = "mount it by subPath and see changes only after a restart"
+	inEnv       = "read it into their environment and see changes only after a restart"
+	forImages   = "pull images with it"
+)
+
+// uses has the uses of ConfigMaps and Secrets. The value is true if the Pods do not start without it.
+type uses map[manifest.ID]map[use]bool
+
+// usesOf returns the uses of ConfigMaps and Secrets by the objects of an environment.
+func (w *world) usesOf(s side) uses {
+	all := uses{}
+	for _, o := range s.objects {
+		user := idOf(o)
+		if owner, ok := diff.OwnerOf(w.Kinds, o); ok && w.Kinds.IsImmutable(o) {
+			user = owner
+		}
+		add := func(way kind.Sentence, content any) {
+			visitReferences(content, func(kind, name string, isRequired bool) {
+				id := manifest.ID{Kind: kind, Namespace: namespaceOf(o), Name: name}
+				if all[id] == nil {
+					all[id] = map[use]bool{}
+				}
+				all[id][use{user, way}] = all[id][use{user, way}] || isRequired && way != forImages
+			})
+		}
+		for _, t := range w.templates(s, o) {
+			isWhole := map[string]bool{} // volumes, if they are mounted as a whole
+			for _, c := range containers(&t.Spec) {
+				for _, mount := range c.VolumeMounts {
+					isWhole[mount.Name] = isWhole[mount.Name] || mount.SubPath == "" && mount.SubPathExpr == ""
+				}
+			}
+			for field, content := range t.Written {
+				listed, _ := content.([]any)
+				for _, item := range listed {
+					fields, _ := item.(map[string]any)
+					name, _ := fields["name"].(string)
+					switch whole, isMounted := isWhole[name]; {
+					case field == "imagePullSecrets":
+						add(forImages, map[string]any{"secret": item})
+					case field != "volumes":
+						add(inEnv, item)
+					case isMounted && !whole:
+						add(mountedOnce, item)
+					default:
+						add(mounted, item)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// visitReferences visits the references to ConfigMaps and Secrets in a part of a Pod spec: configMapRef,
+// secretKeyRef, a projected configMap.
+func visitReferences(content any, visit func(kind, name string, isRequired bool)) {
+	switch content := content.(type) {
+	case []any:
+		for _, item := range content {
+			visitReferences(item, visit)
+		}
+	case map[string]any:
+		for key, value := range content {
+			fields, _ := value.(map[string]any)
+			name, _ := fields["name"].(string)
+			secretName, _ := fields["secretName"].(string)
+			isOptional, _ := fields["optional"].(bool)
+			switch name = cmp.Or(name, secretName); {
+			case name != "" && strings.HasPrefix(key, "configMap"):
+				visit("ConfigMap", name, !isOptional)
+			case name != "" && strings.Contains(strings.ToLower(key), "secret"):
+				visit("Secret", name, !isOptional)
+			default:
+				visitReferences(value, visit)
+			}
+		}
+	}
+}
+
+// reviewConfig reviews ConfigMaps and Secrets that Pods use. A change of the content is a risk: it reaches
+// running Pods without a rollout, which would stop at the first Pod that fails, or the old and the new
+// content run side by side. A new object is a risk if Pods wait for it already.
+func reviewConfig(w *world, c diff.Change) []kind.Effect {
+	before, after := w.uses()
+	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]
+	if len(is) == 0 || c.Action() == diff.Changed && equality.Semantic.DeepEqual(withoutMetadata(c.Before), withoutMetadata(c.After)) {
+		return nil
+	}
+	users := map[kind.Sentence][]string{} // by way
+	isNeeded, isLive := false, false
+	for _, u := range slices.SortedFunc(maps.Keys(is), func(a, b use) int { return compareObjects(a.user, b.user) }) {
+		users[u.way] = append(users[u.way], u.user.String())
+		_, isOld := was[u]
+		isNeeded, isLive = isNeeded || is[u], isLive || isOld && u.way != forImages
+	}
+	var said []string
+	for _, way := range ways {
+		if len(users[way]) > 0 {
+			said = append(said, string("Pods of "+quoteAll(users[way])+" "+way))
+		}
+	}
+	e := kind.Effect{Type: ConfigChanged, What: "changes", Risk: "Pods of different content run side by side until all have restarted"}
+	switch {
+	case c.After == nil:
+		e.Type, e.What, e.Risk = ConfigRemoved, "is removed", "Pods do not start without it"
+	case c.Before == nil:
+		e.What = "is added"
+	}
+	switch {
+	case c.After == nil && !isNeeded, c.After != nil && !isLive:
+		e.Risk = ""
+	case c.After != nil && len(users[mounted]) > 0:
+		e.Risk = "running Pods get it without a rollout that stops at the first failure"
+	}
+	e.What += ": " + kind.Sentence(strings.Join(said, "; "))
+	return []kind.Effect{e}
+}

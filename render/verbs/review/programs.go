@@ -1,0 +1,174 @@
+package review
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/distribution/reference"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/podsecurity"
+)
+
+// templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
+// templates. They include the ServiceAccounts' settings for mounting tokens.
+func (w *world) templates(s side, o *unstructured.Unstructured) []podsecurity.Template {
+	if o == nil || w.Kinds.Find(o.GroupVersionKind()) != nil {
+		return nil
+	}
+	templates := podsecurity.Templates(manifest.Object{Unstructured: o})
+	for i := range templates {
+		spec := &templates[i].Spec
+		account := manifest.ID{Kind: "ServiceAccount", Namespace: namespaceOf(o), Name: accountOf(spec)}
+		if spec.AutomountServiceAccountToken == nil && s.tokenless[account] {
+			spec.AutomountServiceAccountToken = ptr.To(false)
+		}
+	}
+	return templates
+}
+
+// runs describes all containers of an object's Pods, after a colon.
+func (w *world) runs(o *unstructured.Unstructured) kind.Sentence {
+	var said []string
+	for _, t := range w.templates(w.after, o) {
+		said = append(said, string(pod.SayAll(&t.Spec)))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return ": " + kind.Sentence(strings.Join(said, "; "))
+}
+
+// predecessor returns the index of the container that a new one replaces, or -1: the container of the same
+// name, or else a removed one with the same image repository.
+func predecessor(of pod.Program, was, is []pod.Program) int {
+	if i := slices.IndexFunc(was, func(p pod.Program) bool { return p.Name == of.Name }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(was, func(p pod.Program) bool {
+		isLeft := slices.ContainsFunc(is, func(other pod.Program) bool { return other.Name == p.Name })
+		return !isLeft && repositoryOf(p.Image) == repositoryOf(of.Image)
+	})
+}
+
+// renamed returns the old Pods with the names of the containers that replace theirs, so that a new name does
+// not hide a lost protection. Containers with nothing in common replace each other in their order.
+func renamed(was, is *corev1.PodSpec) *corev1.PodSpec {
+	old, current := pod.Programs(was), pod.Programs(is)
+	names := map[string]string{} // of successors
+	var left []string
+	for _, p := range current {
+		if i := predecessor(p, old, current); i >= 0 && names[old[i].Name] == "" {
+			names[old[i].Name] = p.Name
+		} else {
+			left = append(left, p.Name)
+		}
+	}
+	was = was.DeepCopy()
+	rename := func(name *string) {
+		switch successor := names[*name]; {
+		case successor != "":
+			*name = successor
+		case len(left) > 0:
+			*name, left = left[0], left[1:]
+		}
+	}
+	for i := range was.Containers {
+		rename(&was.Containers[i].Name)
+	}
+	for i := range was.InitContainers {
+		rename(&was.InitContainers[i].Name)
+	}
+	return was
+}
+
+// reviewPrograms returns an effect for each container that is added, removed, or runs something else.
+func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
+	old, current := pod.Programs(&was.Spec), pod.Programs(&is.Spec)
+	replaced := map[int]bool{}
+	for _, p := range current {
+		i := predecessor(p, old, current)
+		if i < 0 || replaced[i] {
+			effects = append(effects, kind.Effect{Type: ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods"})
+			continue
+		}
+		replaced[i] = true
+		effects = append(effects, reviewProgram(old[i], p, is.Field)...)
+	}
+	for i, p := range old {
+		if !replaced[i] {
+			effects = append(effects, kind.Effect{Type: ContainerRemoved, What: kind.Say("%s with image %s is removed", p.Named(), p.Image)})
+		}
+	}
+	return effects
+}
+
+// reviewProgram returns the effects of a changed container. Pods that are replaced name their images; here
+// an image is told only with its risk.
+func reviewProgram(was, is pod.Program, field string) (effects []kind.Effect) {
+	var said []string
+	if was.Name != is.Name || was.Role != is.Role {
+		said = append(said, "replaces "+string(was.Named()))
+	}
+	if !slices.Equal(was.Command, is.Command) || !slices.Equal(was.Args, is.Args) {
+		said = append(said, "runs"+string(orOfImage(is)+" instead of"+orOfImage(was)))
+	}
+	old := was.Hooks()
+	for _, h := range is.Hooks() {
+		isSame := func(other pod.Hook) bool { return other.Field == h.Field && slices.Equal(other.Command, h.Command) }
+		if !slices.ContainsFunc(old, isSame) {
+			said = append(said, string(h.Say()))
+		}
+	}
+	if len(said) > 0 {
+		effects = append(effects, kind.Effect{Type: ContainerChanged, What: is.Named() + " " + kind.Sentence(strings.Join(said, "; "))})
+	}
+	if risk := imageRisk(was.Image, is.Image); risk != "" {
+		from, to := kind.SayBoth(was.Image, is.Image)
+		effects = append(effects, kind.Effect{Type: ImageMoved, What: is.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk})
+	}
+	return effects
+}
+
+// orOfImage describes the command of a container after the word runs.
+func orOfImage(p pod.Program) kind.Sentence {
+	switch said := p.SayCommand(); {
+	case said == "":
+		return " the command of its image"
+	case len(p.Command) == 0:
+		return " the command of its image" + said
+	default:
+		return kind.Sentence(strings.TrimPrefix(string(said), ":"))
+	}
+}
+
+// imageRisk returns the risk of another image, if it is more than a new version.
+func imageRisk(was, is string) kind.Sentence {
+	isPinned := func(image string) bool { return strings.Contains(image, "@") }
+	switch {
+	case was == is:
+		return ""
+	case repositoryOf(was) != repositoryOf(is):
+		return "the image now comes from another repository"
+	case isPinned(was) && !isPinned(is):
+		return "its digest is removed: a tag may get another image later"
+	}
+	return ""
+}
+
+// repositoryOf returns an image without its tag and digest.
+func repositoryOf(image string) string {
+	if named, err := reference.ParseNormalizedNamed(image); err == nil {
+		return named.Name()
+	}
+	name, _, _ := strings.Cut(image, "@") // such as ${REGISTRY}/web:1
+	if colon := strings.LastIndex(name, ":"); colon > strings.LastIndex(name, "/") {
+		name = name[:colon]
+	}
+	return name
+}
