@@ -70,7 +70,7 @@ func overrides(at *cnatv1alpha1.At, rendered *unstructured.Unstructured) (said [
 	hasCommand := false
 	for _, p := range pod.Programs(is) {
 		if p.Name != CommandContainer || p.Role != "container" {
-			said = append(said, "an override adds the "+p.Say())
+			said = append(said, "an override adds: "+p.Say())
 			continue
 		}
 		hasCommand = true
@@ -81,7 +81,7 @@ func overrides(at *cnatv1alpha1.At, rendered *unstructured.Unstructured) (said [
 			said = append(said, kind.Say("an override changes its image to %s", p.Image))
 		}
 		for _, h := range p.Hooks() {
-			said = append(said, "an override adds a hook: "+h.Say())
+			said = append(said, "an override adds a hook: it "+h.Say())
 		}
 	}
 	if !hasCommand {

@@ -64,9 +64,9 @@ type Hook struct {
 	Command []string
 }
 
-// Say describes the hook: "its livenessProbe runs cat /tmp/ready".
+// Say describes the hook: "runs cat /tmp/ready in its livenessProbe".
 func (h Hook) Say() kind.Sentence {
-	return kind.Say("its %s runs %s", kind.Sentence(h.Field), strings.Join(h.Command, " "))
+	return kind.Say("runs %s in its %s", strings.Join(h.Command, " "), kind.Sentence(h.Field))
 }
 
 // Hooks returns the commands of the program's lifecycle hooks and probes.

