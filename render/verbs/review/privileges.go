@@ -72,9 +72,9 @@ func reviewPrivileges(before, after *unstructured.Unstructured) []kind.Effect {
 	if len(set) == 0 {
 		return nil
 	}
-	e.What = "sets " + sayFields(set, sayValue)
+	e.What = "sets " + sayFields(set, mostChanged, sayValue)
 	for _, f := range set {
-		if _, wasSet := was[f.Path]; !wasSet && len(set) <= maxFields {
+		if _, wasSet := was[f.Path]; !wasSet && len(set) <= mostChanged {
 			e.Fields = append(e.Fields, f.Path)
 		}
 	}

@@ -74,8 +74,8 @@ func TestReviewTellsAllContainers(t *testing.T) {
 
 func TestReviewTellsThatWorkloadsStart(t *testing.T) {
 	const (
-		spec = "restartPolicy: RESTART, initContainers: [{name: i, image: a, command: [x]}, {name: s, image: b, restartPolicy: Always}], containers: [{name: c, image: d, args: [y, z]}, {name: e, image: f, readinessProbe: {exec: {command: [cat, g]}}}]"
-		all  = "init container i runs image a: x; sidecar s runs image b; container c runs image d with arguments y z; container e runs image f; runs cat g in its readinessProbe"
+		spec = "restartPolicy: RESTART, initContainers: [{name: i, image: a, command: [x]}, {name: s, image: b, restartPolicy: Always}], containers: [{name: c, image: d, args: [u, v]}, {name: e, image: f, readinessProbe: {exec: {command: [cat, g]}}}]"
+		all  = "init container i runs image a: x; sidecar s runs image b; container c runs image d with arguments u v; container e runs image f; runs cat g in its readinessProbe"
 	)
 	for _, test := range []struct{ version, kind, want string }{
 		{"v1", "Pod", "runs at once: "},

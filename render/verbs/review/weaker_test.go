@@ -171,7 +171,10 @@ func reviewLines(t *testing.T, before, after string) []string {
 }
 
 func TestViolationsOfBaselineAreReportedOnce(t *testing.T) {
-	const baseline = " | its Pods can reach beyond their containers (Pod Security baseline forbids it)"
+	const (
+		baseline = " | its Pods can reach beyond their containers (Pod Security baseline forbids it)"
+		rolls    = "Deployment ns/a: Pods are replaced: "
+	)
 	host := func(fields string) string { return fill(deployment, "MORE="+fields+",") }
 	hardened := func(fields string) string {
 		return fill(deployment, "FIELD=securityContext: {capabilities: {"+fields+"}}")
@@ -180,12 +183,13 @@ func TestViolationsOfBaselineAreReportedOnce(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		{fill(deployment), host("hostPID: true"), []string{"Deployment ns/a: sets spec.template.spec.hostPID" + baseline}},
-		{hardened("drop: [ALL]"), hardened("add: [SYS_ADMIN]"), []string{"Deployment ns/a: sets spec.template.spec.containers[0].securityContext.capabilities.add" + baseline}},
-		{host("securityContext: {seccompProfile: {type: RuntimeDefault}}"), host("securityContext: {seccompProfile: {type: Unconfined}}"), []string{"Deployment ns/a: sets spec.template.spec.securityContext.seccompProfile.type" + baseline}},
+		{fill(deployment), host("hostPID: true"), []string{"Deployment ns/a: sets spec.template.spec.hostPID: true" + baseline, rolls + "another hostPID"}},
+		{hardened("drop: [ALL]"), hardened("add: [SYS_ADMIN]"), []string{"Deployment ns/a: sets spec.template.spec.containers[c].securityContext.capabilities.add[0]: SYS_ADMIN" + baseline, rolls + "another securityContext"}},
+		{host("securityContext: {seccompProfile: {type: RuntimeDefault}}"), host("securityContext: {seccompProfile: {type: Unconfined}}"), []string{"Deployment ns/a: sets spec.template.spec.securityContext.seccompProfile.type: Unconfined" + baseline, rolls + "another securityContext"}},
 		{hardened("drop: [ALL]"), strings.Replace(fill(deployment, "MORE=hostPID: true,"), "FIELD", "", 1), []string{
-			"Deployment ns/a: sets spec.template.spec.hostPID" + baseline,
 			"Deployment ns/a: Pods are less protected: Pod Security restricted forbids unrestricted capabilities | an attacker in a container can do more than before",
+			"Deployment ns/a: sets spec.template.spec.hostPID: true" + baseline,
+			rolls + "another securityContext, another hostPID",
 		}},
 	} {
 		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
