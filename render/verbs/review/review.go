@@ -159,7 +159,7 @@ func (w *world) effectsOfRules(now time.Time) []Effect {
 			}
 		}
 	}
-	effects = append(effects, w.reach()...)
+	effects = slices.Concat(effects, w.reach(), w.grantedRights())
 	families := w.families(hasEffect)
 	builds := w.reviewBuilds(families)
 	for _, f := range families {

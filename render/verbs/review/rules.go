@@ -40,11 +40,6 @@ var rules = map[string]rule{
 	"TLSRoute.gateway.networking.k8s.io":  reviewRoute,
 	"UDPRoute.gateway.networking.k8s.io":  reviewRoute,
 
-	"ClusterRole.rbac.authorization.k8s.io":        reviewRole,
-	"ClusterRoleBinding.rbac.authorization.k8s.io": reviewBinding,
-	"Role.rbac.authorization.k8s.io":               reviewRole,
-	"RoleBinding.rbac.authorization.k8s.io":        reviewBinding,
-
 	"CustomResourceDefinition.apiextensions.k8s.io": reviewDefinition,
 	"Namespace":             reviewNamespace,
 	"ConfigMap":             reviewConfig,

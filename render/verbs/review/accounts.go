@@ -1,0 +1,131 @@
+package review
+
+import (
+	"cmp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+// This file reviews the holders of a ServiceAccount's rights: Pods, and Secrets with its token.
+
+// grantedRights returns the effects of a change that gives rights: on subjects of bindings, and on Pods and
+// Secrets that get the rights of a ServiceAccount.
+func (w *world) grantedRights() (effects []Effect) {
+	r := newComparison(w)
+	isTold := map[string]bool{}
+	for _, change := range w.Changes {
+		if change.After == nil {
+			continue
+		}
+		o := idOf(change.After)
+		if owner, ok := diff.OwnerOf(w.Kinds, change.After); ok && w.after.owners[owner] != nil && w.Kinds.IsImmutable(change.After) {
+			o = owner
+		}
+		for _, e := range []kind.Effect{r.reviewPods(w, change), r.reviewToken(change), reviewCloudRoles(change)} {
+			if told := o.String() + string(e.What); e.Type != "" && !isTold[told] { // once for several Pods
+				effects, isTold[told] = append(effects, Effect{o, e}), true
+			}
+		}
+	}
+	return append(effects, r.subjects(w)...)
+}
+
+// reviewPods returns the effect of Pods that run as another ServiceAccount with more rights.
+func (c *comparison) reviewPods(w *world, change diff.Change) kind.Effect {
+	was, is := w.before.podSpec(change.Before), w.after.podSpec(change.After)
+	if is == nil {
+		return kind.Effect{}
+	}
+	now := account(namespaceOf(change.After), accountOf(is))
+	verb, old, had := "run", now, c.newcomer(now)
+	var before *unstructured.Unstructured // the account
+	if was != nil {
+		verb, old = "now run", account(namespaceOf(change.Before), accountOf(was))
+		before = c.accountsBefore[old]
+		switch hadToken := len(audiences(was)) > 0; {
+		case old == now && (hadToken || len(audiences(is)) == 0):
+			return kind.Effect{}
+		case hadToken:
+			had = append([][]grant{c.before.grants[old]}, c.after.of(old)[1:]...)
+		}
+	}
+	rights, risk := c.sayAccount(now, had, without(cloudRoles(c.accountsAfter[now]), cloudRoles(before)))
+	if rights == "" {
+		return kind.Effect{}
+	}
+	return kind.Effect{Type: RightsGranted, What: kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights, Risk: "an attacker in a container " + risk}
+}
+
+// newcomer returns the grants that an account has in every cluster, by its groups.
+func (c *comparison) newcomer(s rbacv1.Subject) [][]grant {
+	return append([][]grant{nil}, c.everywhere.of(s)[1:]...)
+}
+
+// sayAccount describes the rights of an account that others had not, or nothing.
+func (c *comparison) sayAccount(s rbacv1.Subject, had [][]grant, cloud []string) (rights, risk kind.Sentence) {
+	var said []string
+	may, can := c.sayGains(c.gains(c.after.of(s), had))
+	if may != "" {
+		said = append(said, "may "+string(may))
+	}
+	if c.accountsAfter[s] == nil && s.Name != "default" && len(c.after.grants[s]) == 0 {
+		said = append(said, "has rights that this environment does not define")
+	}
+	for _, role := range cloud {
+		said = append(said, string(kind.Say("has the cloud role %s", role)))
+	}
+	return kind.Sentence(strings.Join(said, " and ")), cmp.Or(can, "gets these rights")
+}
+
+// reviewToken returns the effect of a Secret that gets a token of a ServiceAccount.
+func (c *comparison) reviewToken(change diff.Change) kind.Effect {
+	is, ok := tokenOf(change.After)
+	if was, had := tokenOf(change.Before); !ok || had && was == is {
+		return kind.Effect{}
+	}
+	e := kind.Effect{Type: RightsGranted, What: kind.Say("holds a token of %s that does not expire", sayKind(is)), Risk: "readers of the Secret can act as it"}
+	if rights, risk := c.sayAccount(is, c.newcomer(is), nil); rights != "" {
+		e.What, e.Risk = e.What+", which "+rights, "a reader of the Secret "+risk
+	}
+	return e
+}
+
+// tokenOf returns the ServiceAccount of a Secret's token, if it has one.
+func tokenOf(o *unstructured.Unstructured) (rbacv1.Subject, bool) {
+	if o == nil || kindOf(o) != "Secret" || text(o, "type") != string(corev1.SecretTypeServiceAccountToken) {
+		return rbacv1.Subject{}, false
+	}
+	return account(namespaceOf(o), o.GetAnnotations()[corev1.ServiceAccountNameKey]), true
+}
+
+// reviewCloudRoles returns the effect of a ServiceAccount that gets other rights in a cloud.
+func reviewCloudRoles(change diff.Change) kind.Effect {
+	added := without(cloudRoles(change.After), cloudRoles(change.Before))
+	if len(added) == 0 {
+		return kind.Effect{}
+	}
+	e := kind.Effect{Type: RightsGranted, What: kind.Say("its Pods get the cloud role %s", quoteAll(added)), Risk: "an attacker in a container gets its rights in the cloud"}
+	if removed := without(cloudRoles(change.Before), cloudRoles(change.After)); len(removed) > 0 {
+		e.What += kind.Say(" instead of %s", quoteAll(removed))
+	}
+	return e
+}
+
+// cloudRoles returns the roles and identities in a cloud of a ServiceAccount's Pods.
+func cloudRoles(o *unstructured.Unstructured) (roles []string) {
+	if o == nil || kindOf(o) != "ServiceAccount" {
+		return nil
+	}
+	for _, key := range []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"} {
+		if role := o.GetAnnotations()[key]; role != "" {
+			roles = append(roles, role)
+		}
+	}
+	return roles
+}

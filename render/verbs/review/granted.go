@@ -1,0 +1,244 @@
+package review
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+
+	"example.com/gatehouse/kind"
+)
+
+// subjects returns an effect for each subject of a binding that gains rights, on the change that causes it.
+func (c *comparison) subjects(w *world) (effects []Effect) {
+	bySubject := func(a, b rbacv1.Subject) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	}
+	for _, s := range slices.SortedFunc(maps.Keys(c.after.grants), bySubject) {
+		gains, i := c.gainsOf(s)
+		if len(gains) == 0 {
+			continue
+		}
+		o := idOf(w.Changes[i].Object().Unstructured)
+		may, can := c.sayGains(gains)
+		e := kind.Effect{Type: RightsGranted, What: kind.Say("%s may now %s", sayKind(s), may), Risk: holders(s) + cmp.Or(can, "get more rights")}
+		if _, isRefused := w.refused[o]; isRefused {
+			e.What = "if it is deleted and recreated: " + e.What
+		}
+		effects = append(effects, Effect{o, e})
+	}
+	return effects
+}
+
+// sayKind returns the kind and name of a subject.
+func sayKind(s rbacv1.Subject) string {
+	return s.Kind + " " + strings.TrimPrefix(s.Namespace+"/"+s.Name, "/")
+}
+
+// holders returns the people or Pods that have the rights of a subject, as the start of a sentence.
+func holders(s rbacv1.Subject) kind.Sentence {
+	namespace, isNamespace := strings.CutPrefix(s.Name, serviceaccount.ServiceAccountGroupPrefix)
+	isGroup := s.Kind == rbacv1.GroupKind
+	switch {
+	case isGroup && s.Name == user.AllUnauthenticated, s.Kind == rbacv1.UserKind && s.Name == user.Anonymous:
+		return "without a login, all clients that reach the API server "
+	case isGroup && s.Name == user.AllAuthenticated:
+		return "all users and all Pods of the cluster "
+	case isGroup && s.Name == serviceaccount.AllServiceAccountsGroup:
+		return "all Pods of the cluster "
+	case isGroup && isNamespace:
+		return kind.Say("all Pods in %s ", namespace)
+	case s.Kind == rbacv1.ServiceAccountKind && s.Name == "default":
+		return kind.Say("all Pods in %s without another ServiceAccount ", s.Namespace)
+	}
+	return "they "
+}
+
+// sayGains describes rights, and the power of their holders: "can read Secrets".
+func (c *comparison) sayGains(gains []gain) (may, can kind.Sentence) {
+	const wholeCluster = kind.Sentence("in the whole cluster")
+	scopes, ranks, has := map[kind.Sentence][]kind.Sentence{}, map[kind.Sentence]int{}, map[int]bool{}
+	for _, g := range gains {
+		said, rank := c.sayGain(g, has)
+		where := wholeCluster
+		if g.scope != "" {
+			where = kind.Say("%s", g.scope)
+		}
+		scopes[said], ranks[said] = append(scopes[said], where), rank
+	}
+	byPower := func(a, b kind.Sentence) int { return cmp.Or(cmp.Compare(ranks[a], ranks[b]), cmp.Compare(a, b)) }
+	parts := slices.SortedFunc(maps.Keys(scopes), byPower)
+	for i, said := range parts {
+		where := list(scopes[said])
+		if where != wholeCluster {
+			where = "in " + where
+		}
+		parts[i] += " " + where
+	}
+	var told []string
+	for _, i := range slices.Sorted(maps.Keys(has)) {
+		if power := string(powers[i].can); !slices.Contains(told, power) {
+			told = append(told, power)
+		}
+	}
+	if len(told) == 0 {
+		return list(parts), ""
+	}
+	return list(parts), kind.Sentence("can " + strings.Join(told, ", "))
+}
+
+// sayGain describes the rights in a scope, the most powerful first. It adds the indices of their powers.
+func (c *comparison) sayGain(g gain, has map[int]bool) (_ kind.Sentence, rank int) {
+	rank = len(powers)
+	add := func(i int) int {
+		has[i], rank = true, min(rank, i)
+		return i
+	}
+	if slices.ContainsFunc(g.rules, allowsAll) {
+		if g.scope == "" {
+			return "do everything", add(powerOverCluster)
+		}
+		return "do everything", add(powerOverNamespace)
+	}
+	verbs, ranks := map[string][]string{}, map[string]int{} // by objects
+	for _, r := range g.rules {
+		objects := objectsOf(r)
+		known, isKnown := ranks[objects]
+		verbs[objects] = append(verbs[objects], r.Verbs...)
+		ranks[objects] = len(powers)
+		if isKnown {
+			ranks[objects] = known
+		}
+		if !c.budget.spend(weightOf(keyedRule{PolicyRule: r}) * len(powers)) {
+			g.isPartial = true
+			continue
+		}
+		for i, p := range powers {
+			if p.isIn(r, g.scope) {
+				ranks[objects] = min(ranks[objects], add(i))
+			}
+		}
+	}
+	byPower := func(a, b string) int { return cmp.Or(cmp.Compare(ranks[a], ranks[b]), cmp.Compare(a, b)) }
+	var said []kind.Sentence
+	for _, role := range g.unknown {
+		add(powerUnknown)
+		said = append(said, kind.Say("use all rights of %s", role))
+	}
+	if g.isPartial {
+		add(powerPartial)
+	}
+	for _, objects := range slices.SortedFunc(maps.Keys(verbs), byPower) {
+		slices.Sort(verbs[objects])
+		said = append(said, kind.Say("%s", strings.Join(slices.Compact(verbs[objects]), ",")+" "+objects))
+	}
+	if len(said) == 0 {
+		said = append(said, "do more than before")
+	}
+	return list(said), rank
+}
+
+func allowsAll(r rbacv1.PolicyRule) bool {
+	return slices.Contains(r.Verbs, "*") && slices.Contains(r.APIGroups, "*") && slices.Contains(r.Resources, "*") && len(r.ResourceNames) == 0
+}
+
+// objectsOf returns the objects of a rule: "deployments.apps [web]". A resource without a group is in all
+// groups or in the core group.
+func objectsOf(r rbacv1.PolicyRule) string {
+	objects := strings.Join(slices.Concat(r.Resources, r.NonResourceURLs), ",")
+	groups := strings.Trim(strings.Join(r.APIGroups, ","), ",")
+	switch {
+	case slices.Contains(r.APIGroups, "*"):
+	case groups != "":
+		objects += "." + groups
+	case slices.Contains(r.Resources, "*"):
+		objects += ".core"
+	}
+	if len(r.ResourceNames) > 0 {
+		objects += " [" + strings.Join(r.ResourceNames, " ") + "]"
+	}
+	return objects
+}
+
+// power is a set of requests that let a subject do more than their rules say.
+// https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
+type power struct {
+	can                     kind.Sentence
+	verbs, group, resources string
+	// isOfCluster excludes resources without a namespace from the rights in a namespace.
+	isOfCluster bool
+}
+
+// The powers that are no requests.
+const (
+	powerOverCluster = iota
+	powerOverNamespace
+	powerUnknown
+	powerPartial
+)
+
+var powers = []power{
+	{can: "control the whole cluster"},
+	{can: "control all objects of the namespace"},
+	{can: "use rights that this environment does not define"},
+	{can: "do more than was compared: their rights are too many"},
+	{"give themselves any right", "escalate,bind", rbacv1.GroupName, "clusterroles", true},
+	{"give themselves any right in the namespace", "escalate,bind", rbacv1.GroupName, "roles", false},
+	{"act as others", "impersonate", "", "users,groups,uids", true},
+	{"act as others", "impersonate", "authentication.k8s.io", "uids", true},
+	{"act as others", anyImpersonation, "", "", false},
+	{"act as ServiceAccounts", "impersonate", "", "serviceaccounts", false},
+	{"act as ServiceAccounts by new tokens", "create", "", "serviceaccounts/token", false},
+	{"issue certificates for any user", "update,patch", "certificates.k8s.io", "certificatesigningrequests/approval,certificatesigningrequests/status", true},
+	{"issue certificates for any user", "approve,sign", "certificates.k8s.io", "signers", true},
+	{"run commands on all Pods of nodes", "get,create,update,patch,delete", "", "nodes/proxy", true},
+	{"run commands in Pods", "get,create", "", "pods/exec,pods/attach", false},
+	{"run commands in Pods", "update,patch", "", "pods/ephemeralcontainers", false},
+	{"read Secrets", "get,list,watch", "", "secrets", false},
+	{"change Secrets", "create,update,patch,delete,deletecollection", "", "secrets", false},
+	{"read and change objects by webhooks", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingwebhookconfigurations,validatingwebhookconfigurations", true},
+	{"change admission policies", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings", true},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "", "pods,replicationcontrollers", false},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "apps", "daemonsets,deployments,replicasets,statefulsets", false},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "batch", "cronjobs,jobs", false},
+	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "clusterroles,clusterrolebindings", true},
+	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "roles,rolebindings", false},
+	{"mount files of nodes", "create", "", "persistentvolumes", true},
+	{"lower the Pod Security of namespaces", "update,patch", "", "namespaces", false},
+	{kind.Say("use all that %s stands for, now and later", "*"), anyStar, "", "", false},
+}
+
+// The powers of rules with certain verbs or resources.
+const (
+	anyImpersonation = "impersonate*"
+	anyStar          = "*"
+)
+
+// isIn reports whether a rule has a power in a scope, for any name of an object.
+func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
+	switch {
+	case p.verbs == anyStar:
+		return slices.Contains(r.Verbs, "*") || slices.Contains(r.Resources, "*")
+	case p.verbs == anyImpersonation:
+		return slices.ContainsFunc(r.Verbs, func(verb string) bool { return strings.HasPrefix(verb, "impersonate") })
+	case p.isOfCluster && scope != "":
+		return false
+	}
+	r.ResourceNames = nil
+	for verb := range strings.SplitSeq(p.verbs, ",") {
+		for resource := range strings.SplitSeq(p.resources, ",") {
+			request := authorizer.AttributesRecord{ResourceRequest: true, Verb: verb, APIGroup: p.group}
+			request.Resource, request.Subresource, _ = strings.Cut(resource, "/")
+			if rbac.RuleAllows(request, &r) {
+				return true
+			}
+		}
+	}
+	return false
+}
