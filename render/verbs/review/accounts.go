@@ -56,7 +56,10 @@ func (c *comparison) reviewPods(w *world, change diff.Change) kind.Effect {
 		}
 	}
 	rights, risk := c.sayAccount(now, had, without(cloudRoles(c.accountsAfter[now]), cloudRoles(before)))
-	if rights == "" {
+	switch isUnknown := c.accountsAfter[now] == nil && now.Name != "default" && len(c.after.grants[now]) == 0; {
+	case rights == "" && isUnknown && (was == nil || old != now):
+		rights, risk = "has unknown rights: it is not in this environment", "may get more rights"
+	case rights == "":
 		return kind.Effect{}
 	}
 	return kind.Effect{Type: RightsGranted, What: kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights, Risk: "an attacker in a container " + risk}
@@ -70,12 +73,9 @@ func (c *comparison) newcomer(s rbacv1.Subject) [][]grant {
 // sayAccount describes the rights of an account that others had not, or nothing.
 func (c *comparison) sayAccount(s rbacv1.Subject, had [][]grant, cloud []string) (rights, risk kind.Sentence) {
 	var said []string
-	may, can := c.sayGains(c.gains(c.after.of(s), had))
+	may, can := c.sayGains(c.gains(c.after.of(s), had), wholeCluster)
 	if may != "" {
 		said = append(said, "may "+string(may))
-	}
-	if c.accountsAfter[s] == nil && s.Name != "default" && len(c.after.grants[s]) == 0 {
-		said = append(said, "has rights that this environment does not define")
 	}
 	for _, role := range cloud {
 		said = append(said, string(kind.Say("has the cloud role %s", role)))

@@ -16,25 +16,48 @@ import (
 )
 
 // subjects returns an effect for each subject of a binding that gains rights, on the change that causes it.
+// Subjects that may have bindings elsewhere are told by their role.
 func (c *comparison) subjects(w *world) (effects []Effect) {
-	bySubject := func(a, b rbacv1.Subject) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	}
-	for _, s := range slices.SortedFunc(maps.Keys(c.after.grants), bySubject) {
-		gains, i := c.gainsOf(s)
-		if len(gains) == 0 {
-			continue
-		}
-		o := idOf(w.Changes[i].Object().Unstructured)
-		may, can := c.sayGains(gains)
-		e := kind.Effect{Type: RightsGranted, What: kind.Say("%s may now %s", sayKind(s), may), Risk: holders(s) + cmp.Or(can, "get more rights")}
+	add := func(cause int, holder, may, risk kind.Sentence) {
+		o := idOf(w.Changes[cause].Object().Unstructured)
+		e := kind.Effect{Type: RightsGranted, What: holder + " may now " + may, Risk: risk}
 		if _, isRefused := w.refused[o]; isRefused {
 			e.What = "if it is deleted and recreated: " + e.What
 		}
 		effects = append(effects, Effect{o, e})
 	}
+	bySubject := func(a, b rbacv1.Subject) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	}
+	for _, s := range slices.SortedFunc(maps.Keys(c.after.grants), bySubject) {
+		if gains, cause := c.gainsOf(s); len(gains) > 0 {
+			may, can := c.sayGains(gains, wholeCluster)
+			add(cause, kind.Say("%s", sayKind(s)), may, holders(s)+cmp.Or(can, "get more rights"))
+		}
+	}
+	type gained struct {
+		cause     int
+		may, risk kind.Sentence
+	}
+	var all []gained
+	roles := map[gained][]string{}
+	for _, id := range slices.SortedFunc(maps.Keys(c.after.roles), compareObjects) {
+		if gains, cause := c.gainsOfRole(id); len(gains) > 0 {
+			may, can := c.sayGains(gains, "in the scope of their bindings")
+			same := gained{cause, may, "they " + cmp.Or(can, "get more rights")}
+			if len(roles[same]) == 0 {
+				all = append(all, same)
+			}
+			roles[same] = append(roles[same], id.String())
+		}
+	}
+	for _, same := range all {
+		add(same.cause, "the subjects of "+quoteAll(roles[same]), same.may, same.risk)
+	}
 	return effects
 }
+
+const wholeCluster kind.Sentence = "in the whole cluster"
 
 // sayKind returns the kind and name of a subject.
 func sayKind(s rbacv1.Subject) string {
@@ -60,13 +83,13 @@ func holders(s rbacv1.Subject) kind.Sentence {
 	return "they "
 }
 
-// sayGains describes rights, and the power of their holders: "can read Secrets".
-func (c *comparison) sayGains(gains []gain) (may, can kind.Sentence) {
-	const wholeCluster = kind.Sentence("in the whole cluster")
+// sayGains describes rights, and the power of their holders: "can read Secrets". The rights without a
+// namespace are everywhere.
+func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can kind.Sentence) {
 	scopes, ranks, has := map[kind.Sentence][]kind.Sentence{}, map[kind.Sentence]int{}, map[int]bool{}
 	for _, g := range gains {
 		said, rank := c.sayGain(g, has)
-		where := wholeCluster
+		where := everywhere
 		if g.scope != "" {
 			where = kind.Say("%s", g.scope)
 		}
@@ -76,7 +99,7 @@ func (c *comparison) sayGains(gains []gain) (may, can kind.Sentence) {
 	parts := slices.SortedFunc(maps.Keys(scopes), byPower)
 	for i, said := range parts {
 		where := list(scopes[said])
-		if where != wholeCluster {
+		if where != everywhere {
 			where = "in " + where
 		}
 		parts[i] += " " + where
@@ -193,8 +216,8 @@ var powers = []power{
 	{"act as others", "impersonate", "", "users,groups,uids", true},
 	{"act as others", "impersonate", "authentication.k8s.io", "uids", true},
 	{"act as others", anyImpersonation, "", "", false},
-	{"act as ServiceAccounts", "impersonate", "", "serviceaccounts", false},
-	{"act as ServiceAccounts by new tokens", "create", "", "serviceaccounts/token", false},
+	{"act as others", "impersonate", "", "serviceaccounts", false},
+	{"act as ServiceAccounts by their tokens", "create", "", "serviceaccounts/token", false},
 	{"issue certificates for any user", "update,patch", "certificates.k8s.io", "certificatesigningrequests/approval,certificatesigningrequests/status", true},
 	{"issue certificates for any user", "approve,sign", "certificates.k8s.io", "signers", true},
 	{"run commands on all Pods of nodes", "get,create,update,patch,delete", "", "nodes/proxy", true},

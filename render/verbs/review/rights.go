@@ -39,6 +39,7 @@ type ruleSet struct {
 	labels    labels.Set
 	rules     []rbacv1.PolicyRule
 	selectors []metav1.LabelSelector // of aggregated roles
+	isBound   bool
 
 	members   []*ruleSet // cache of closure
 	all       []keyedRule
@@ -171,7 +172,9 @@ func (r *rights) bind(b rbacv1.ClusterRoleBinding) {
 	default:
 		return
 	}
-	g.rules = r.roles[g.role]
+	if g.rules = r.roles[g.role]; g.rules != nil {
+		g.rules.isBound = true
+	}
 	for _, s := range b.Subjects {
 		if s, ok := normalized(s, g.scope); ok {
 			r.grants[s] = append(r.grants[s], g)
@@ -366,6 +369,20 @@ func (c *comparison) gainsOf(s rbacv1.Subject) (gains []gain, cause int) {
 	return nil, unchanged
 }
 
+// gainsOfRole returns the rights that a role gains, unless the bindings of the environment tell all of it: a
+// built-in role has other bindings in its cluster.
+func (c *comparison) gainsOfRole(id manifest.ID) (gains []gain, cause int) {
+	was, is := c.before.roles[id], c.after.roles[id]
+	if was == nil || is.isBound && c.everywhere.roles[id] == nil {
+		return nil, unchanged
+	}
+	g := grant{role: id, rules: is, scope: id.Namespace}
+	if cause = c.causeOf(g); cause == unchanged {
+		return nil, unchanged
+	}
+	return c.gains([][]grant{{g}}, [][]grant{{{role: id, rules: was, scope: id.Namespace}}}), cause
+}
+
 // gains returns the rights of grants after the change that the grants before it lack. The first list is of
 // the subject, the others are of its groups. Equal grants of several subjects are compared once.
 func (c *comparison) gains(after, before [][]grant) []gain {
@@ -397,7 +414,7 @@ func signature(lists [][]grant) string {
 			continue
 		}
 		for _, g := range list {
-			fmt.Fprintf(&b, "%p %q %q ", g.rules, g.scope, g.role.Name)
+			fmt.Fprintf(&b, "%p %q %q ", g.rules, g.scope, g.role)
 		}
 	}
 	return b.String()
