@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -246,6 +247,8 @@ const (
 // isIn reports whether a rule has a power in a scope, for any name of an object.
 func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
 	switch {
+	case p.verbs == "":
+		return false
 	case p.verbs == anyStar:
 		return slices.Contains(r.Verbs, "*") || slices.Contains(r.Resources, "*")
 	case p.verbs == anyImpersonation:
@@ -254,14 +257,20 @@ func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
 		return false
 	}
 	r.ResourceNames = nil
-	for verb := range strings.SplitSeq(p.verbs, ",") {
-		for resource := range strings.SplitSeq(p.resources, ",") {
-			request := authorizer.AttributesRecord{ResourceRequest: true, Verb: verb, APIGroup: p.group}
-			request.Resource, request.Subresource, _ = strings.Cut(resource, "/")
-			if rbac.RuleAllows(request, &r) {
-				return true
+	return slices.ContainsFunc(requestsOf()[p], func(request authorizer.Attributes) bool { return rbac.RuleAllows(request, &r) })
+}
+
+// requestsOf returns the requests of each power.
+var requestsOf = sync.OnceValue(func() map[power][]authorizer.Attributes {
+	requests := map[power][]authorizer.Attributes{}
+	for _, p := range powers {
+		for verb := range strings.SplitSeq(p.verbs, ",") {
+			for resource := range strings.SplitSeq(p.resources, ",") {
+				request := &authorizer.AttributesRecord{ResourceRequest: true, Verb: verb, APIGroup: p.group}
+				request.Resource, request.Subresource, _ = strings.Cut(resource, "/")
+				requests[p] = append(requests[p], request)
 			}
 		}
 	}
-	return false
-}
+	return requests
+})

@@ -299,10 +299,11 @@ func newComparison(w *world) *comparison {
 	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}, budget: &steps}
 	after := slices.Clone(w.after.objects)
 	for i, change := range w.Changes {
-		if id, ok := rbacIDOf(change.Object().Unstructured); ok {
+		id, isRBAC := rbacIDOf(change.Object().Unstructured)
+		switch {
+		case change.After != nil && isRBAC:
 			c.changes[id] = i
-		}
-		if change.After == nil && keptBy(change.Before) != "" {
+		case change.After == nil && keptBy(change.Before) != "":
 			after = append(after, change.Before)
 		}
 	}

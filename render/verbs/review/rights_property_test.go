@@ -37,10 +37,10 @@ func randomRules(t *rapid.T) (rules []rbacv1.PolicyRule) {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(values), 1, 2, rapid.ID).Draw(t, "values")
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "rules") {
-		rule := rbacv1.PolicyRule{Verbs: some("get", "list", "*"), APIGroups: some("", "apps", "*"), Resources: some("pods", "secrets", "pods/exec", "*/exec", "*")}
+		rule := rbacv1.PolicyRule{Verbs: some("get", "*"), APIGroups: some("", "apps", "*"), Resources: some("pods", "secrets", "pods/exec", "*/exec", "*")}
 		switch rapid.IntRange(0, 3).Draw(t, "form") {
 		case 0:
-			rule.ResourceNames = some("a", "b")
+			rule.ResourceNames = []string{"a"}
 		case 1:
 			rule = rbacv1.PolicyRule{Verbs: rule.Verbs, NonResourceURLs: some("/a", "/a/*", "/a/b", "*")}
 		}
@@ -168,15 +168,15 @@ func aggregate(roles []*rbacv1.ClusterRole) (changes bool) {
 	return changes
 }
 
-// requestsOf returns the requests of a user for each combination of the words in random rules, and others.
-func requestsOf(who user.Info) (all []authorizer.AttributesRecord) {
-	for _, verb := range []string{"get", "list", "other"} {
+// requestsBy returns the requests of a user for each combination of the words in random rules, and others.
+func requestsBy(who user.Info) (all []authorizer.AttributesRecord) {
+	for _, verb := range []string{"get", "other"} {
 		for _, path := range []string{"/a", "/a/b", "/a/c", "/other"} {
 			all = append(all, authorizer.AttributesRecord{User: who, Verb: verb, Path: path})
 		}
 		for _, group := range []string{"", "apps", "other"} {
 			for _, resource := range []string{"pods", "secrets", "pods/exec", "other/exec", "other"} {
-				for _, name := range []string{"", "a", "b"} {
+				for _, name := range []string{"", "a"} {
 					for _, namespace := range []string{"", "a", "b"} {
 						resource, subresource, _ := strings.Cut(resource, "/")
 						all = append(all, authorizer.AttributesRecord{User: who, Verb: verb, APIGroup: group, Resource: resource, Subresource: subresource, Name: name, Namespace: namespace, ResourceRequest: true})
@@ -195,7 +195,7 @@ func gainsRequests(t *rapid.T, before, after authorizer.Authorizer, who user.Inf
 		_ = err // a binding of an unknown role
 		return decision == authorizer.DecisionAllow
 	}
-	return slices.ContainsFunc(requestsOf(who), func(request authorizer.AttributesRecord) bool {
+	return slices.ContainsFunc(requestsBy(who), func(request authorizer.AttributesRecord) bool {
 		return !allows(before, request) && allows(after, request)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -292,17 +293,25 @@ func TestComparisonsAreBounded(t *testing.T) {
 		"many bindings":        {documents(roles...), documents(append(roles, bindings...)...), 2500, false},
 		"loops of aggregation": {documents(roles...), documents(append(loops, roles...)...), 1, true},
 	} {
-		e := changed(t, test.before, test.after)
-		start := time.Now()
-		w := newWorld(e)
-		got := w.grantedRights()
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s takes %s", name, took)
-		} else {
-			t.Log(name, took)
-		}
-		if len(got) != test.rows || strings.Contains(string(got[0].Risk), "too many") != test.isPartial {
-			t.Errorf("%s: %d rows, first %s", name, len(got), linesOf(got[:min(1, len(got))]))
-		}
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(changed(t, test.before, test.after))
+			start := cpuTime(t)
+			got := w.grantedRights()
+			if took := cpuTime(t) - start; took > 5*time.Second {
+				t.Errorf("takes %s", took)
+			}
+			if len(got) != test.rows || strings.Contains(string(got[0].Risk), "too many") != test.isPartial {
+				t.Errorf("%d rows, first %s", len(got), linesOf(got[:min(1, len(got))]))
+			}
+		})
 	}
+}
+
+// cpuTime returns the processor time of this process: other processes may keep it waiting.
+func cpuTime(t *testing.T) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
