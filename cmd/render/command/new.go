@@ -41,7 +41,7 @@ of the kustomization is not a list with one entry per line, new prints the entry
 }
 
 func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
-	var root, notes string // notes explain values in the example
+	var root string
 	s := setup.Spec{Kind: k, Values: map[string]any{}}
 	outline, err := setup.NewOutline(k)
 	if err != nil {
@@ -73,14 +73,9 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 			cmd.Use += " " + flagAndValue(f, strings.ToUpper(f.Flag))
 		}
 		if f.Required || f.Shown {
-			sample, note := f.Sample()
-			cmd.Example += " " + flagAndValue(f, quote(sample))
-			if note != "" {
-				notes += "\n  # " + note
-			}
+			cmd.Example += " " + flagAndValue(f, quote(f.Sample()))
 		}
 	}
-	cmd.Example += notes
 	return cmd
 }
 

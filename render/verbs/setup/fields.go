@@ -125,16 +125,17 @@ func (f Field) Type() string {
 	return cmp.Or(flagTypes[f.schema.Type], "YAML")
 }
 
-// Sample returns a value for an example. If no usual value is valid, it returns a placeholder and a note.
-func (f Field) Sample() (text, note string) {
-	if value := findExample(f.schema, 0); value != nil {
-		return Text(value), ""
+// Sample returns the field's value in the example of the help: from the schema, or a placeholder.
+func (f Field) Sample() string {
+	switch value := cmp.Or(f.Example, f.Default); {
+	case value != nil:
+		return Text(value)
+	case len(f.Values) > 0:
+		return f.Values[0]
+	case f.Type() == "bool":
+		return "true"
 	}
-	name := strings.ToUpper(f.Flag)
-	if f.schema.Pattern != "" {
-		return name, name + " must match " + f.schema.Pattern
-	}
-	return name, name + " must be valid for the CustomResourceDefinition"
+	return strings.ToUpper(f.Flag)
 }
 
 // Text formats a value for Parse.

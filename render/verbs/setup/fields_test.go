@@ -106,3 +106,20 @@ func TestSampleWithoutValues(t *testing.T) {
 		}
 	}
 }
+
+func TestSampleIsFromTheSchema(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{type: string, default: a, example: b, enum: [c]}`:  "b",
+		`{type: string, default: a, enum: [c]}`:              "a",
+		`{type: string, enum: [Always, Never]}`:              "Always",
+		`{type: integer, example: 0}`:                        "0",
+		`{type: object, example: {a: [1]}}`:                  `{"a":[1]}`,
+		`{type: boolean}`:                                    "true",
+		`{type: string, pattern: '^v[0-9]+$', minLength: 3}`: "MY-FIELD",
+	} {
+		_, outline := outlineOf(t, `{required: [myField], properties: {myField: `+schema+`}}`, "")
+		if got := outline.Fields[0].Sample(); got != want {
+			t.Errorf("%s: %s, want %s", schema, got, want)
+		}
+	}
+}
