@@ -180,7 +180,7 @@ func (r folderReader) readValue(f loadField, value, target *yaml.Node) {
 	case loadAny:
 		r.texts = append(r.texts, resolved)
 		_, content, err := r.fs.find(resolved)
-		if err == nil && (f.key != "files" || text.HasWholeConflict(content)) { // kustomize reports the error
+		if err == nil { // kustomize reports the error
 			r.problems = append(r.problems, checkConflicts(resolved, content)...)
 		}
 	case loadYAML, loadPatch, loadPatches:

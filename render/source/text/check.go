@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -105,32 +104,19 @@ func checkKeys(n *yaml.Node) error {
 	return nil
 }
 
-var (
-	// conflictMark matches a line that git leaves in a file with a merge conflict. YAML has no such
-	// line, as text is indented.
-	conflictMark = regexp.MustCompile(`(?m)^(?:<{7}|\|{7}|={7}|>{7})(?:[ \t].*)?\r?$`)
+// conflict matches the lines of a merge conflict of git. In text, ======= alone may underline a heading.
+var conflict = regexp.MustCompile(`(?ms)^<{7}(?:[ \t][^\n]*)?\r?$.*?^={7}(?:[ \t][^\n]*)?\r?$.*?^>{7}(?:[ \t][^\n]*)?\r?$`)
 
-	// wholeConflict matches all lines of a conflict. In text other than YAML, ======= may underline a
-	// heading.
-	wholeConflict = regexp.MustCompile(`(?ms)^<{7}(?:[ \t][^\n]*)?\r?$.*?^={7}(?:[ \t][^\n]*)?\r?$.*?^>{7}(?:[ \t][^\n]*)?\r?$`)
-)
-
-// Conflicts returns the lines, from 1, at the start of each merge conflict: the first mark, and each
-// <<<<<<< after it.
+// Conflicts returns the first line, from 1, of each merge conflict.
 func Conflicts(content []byte) (lines []int) {
-	if !slices.ContainsFunc([]string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"}, func(mark string) bool { return bytes.Contains(content, []byte(mark)) }) {
-		return nil // faster than the expression
+	if !bytes.Contains(content, []byte("<<<<<<<")) { // faster than the expression
+		return nil
 	}
-	for _, at := range conflictMark.FindAllIndex(content, -1) {
-		if content[at[0]] == '<' || len(lines) == 0 {
-			lines = append(lines, 1+bytes.Count(content[:at[0]], []byte("\n")))
-		}
+	for _, at := range conflict.FindAllIndex(content, -1) {
+		lines = append(lines, 1+bytes.Count(content[:at[0]], []byte("\n")))
 	}
 	return lines
 }
-
-// HasWholeConflict reports whether content has all lines of a merge conflict.
-func HasWholeConflict(content []byte) bool { return wholeConflict.Match(content) }
 
 // Clip returns a text on one line, shortened for a message.
 func Clip(text string) string {
