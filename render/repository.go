@@ -111,8 +111,7 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 func (r *Repository) fileSystem() *source.FileSystem {
 	files := source.NewFileSystem(r.root, r.dir)
 	files.Tell(r.Look)
-	files.Overlay(r.overlay)
-	return files
+	return files.With(r.overlay)
 }
 
 func (r *Repository) look(name string) {

@@ -77,12 +77,6 @@ func (d Document) metadata(field string) map[string]string {
 // Values yields the text of the scalars in the document, including keys.
 func (d Document) Values() iter.Seq[string] { return node.Scalars(d.Node) }
 
-// Field returns the value of a key of a mapping, or nil.
-func Field(mapping *yaml.Node, key string) *yaml.Node { return node.Field(mapping, key) }
-
-// JSONPointer splits the path of an operation of a JSON 6902 patch into keys.
-func JSONPointer(pointer string) []string { return node.JSONPointer(pointer) }
-
 // Documents returns the YAML documents of a file, except those with only comments.
 func Documents(content []byte) (documents [][]byte) {
 	for _, d := range text.Split(content) {

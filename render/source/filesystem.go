@@ -57,14 +57,6 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	return with
 }
 
-// Overlay replaces the content of files on disk. Call it before the first read.
-func (f *FileSystem) Overlay(files map[string][]byte) {
-	for file, content := range files {
-		f.disk.resolved[file] = resolution{path: file}
-		f.disk.files[file] = keepLocal(content)
-	}
-}
-
 // FilesRead returns the files read from disk, sorted, relative to the root.
 func (f *FileSystem) FilesRead() []string {
 	f.disk.mu.Lock()

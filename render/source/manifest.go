@@ -153,12 +153,3 @@ func checkMetadata(object, metadata *yaml.Node) (wrong string, at *yaml.Node) {
 	}
 	return "", nil
 }
-
-// Join returns the content of a file with some documents of another file, in the same order.
-func Join(texts []*Text) []byte {
-	documents := make([][]byte, len(texts))
-	for i, t := range texts {
-		documents[i] = t.Content
-	}
-	return text.Join(documents)
-}

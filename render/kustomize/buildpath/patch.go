@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 )
 
 // Patch is an entry of a kustomization that patches objects.
@@ -64,12 +65,12 @@ func (p Patch) Selects(c Candidate) bool {
 // ChangesIdentity reports whether the patch may rename or remove objects.
 func (p Patch) ChangesIdentity() bool {
 	return p.Renames() || slices.ContainsFunc(p.Documents, func(d source.Document) bool {
-		return hasDirective(d.Node) || hasDirective(source.Field(d.Node, "metadata"))
+		return hasDirective(d.Node) || hasDirective(node.Field(d.Node, "metadata"))
 	})
 }
 
 // hasDirective reports whether a mapping of a strategic merge patch removes or replaces its target.
-func hasDirective(mapping *yaml.Node) bool { return source.Field(mapping, "$patch") != nil }
+func hasDirective(mapping *yaml.Node) bool { return node.Field(mapping, "$patch") != nil }
 
 // Renames reports whether the patch may change the ID of an object.
 func (p Patch) Renames() bool {
@@ -93,12 +94,12 @@ func (p Patch) Renames() bool {
 // takes its value from one.
 func operatesOnIdentity(operation *yaml.Node) bool {
 	return slices.ContainsFunc([]string{"path", "from"}, func(field string) bool {
-		node := source.Field(operation, field)
-		if node == nil {
+		value := node.Field(operation, field)
+		if value == nil {
 			return false
 		}
-		_, pointer, _ := strings.Cut(node.Value, "/") // kustomize ignores the text before
-		return IsIdentity(source.JSONPointer("/" + pointer))
+		_, pointer, _ := strings.Cut(value.Value, "/") // kustomize ignores the text before
+		return IsIdentity(node.JSONPointer("/" + pointer))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/source"
+	yamlnode "example.com/gatehouse/render/source/node"
 )
 
 // isDivisible reports whether all dependencies and names of objects during the build are known. An
@@ -71,8 +72,8 @@ func replacesIdentity(r types.ReplacementField) bool {
 // isUnclear reports whether a source object has no known name, as one with merge keys, or an annotation
 // that may rename it.
 func isUnclear(o source.Document) bool {
-	isMerged := func(node *yaml.Node) bool { return source.Field(node, "<<") != nil }
-	return o.Name == "" || isMerged(o.Node) || isMerged(source.Field(o.Node, "metadata")) || mayRename(o.Annotations())
+	isMerged := func(n *yaml.Node) bool { return yamlnode.Field(n, "<<") != nil }
+	return o.Name == "" || isMerged(o.Node) || isMerged(yamlnode.Field(o.Node, "metadata")) || mayRename(o.Annotations())
 }
 
 // mayRename reports whether one of the annotations may make kustomize rename an object.

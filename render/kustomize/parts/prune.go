@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/text"
 )
 
 // pruning reduces the files of a build to the nodes of a part.
@@ -97,11 +98,11 @@ func (p *pruning) keepFile(file string) bool {
 		p.read = append(p.read, file)
 	}
 	if len(texts) < p.Division.texts[file] {
-		kept := make([]*source.Text, len(texts))
+		kept := make([][]byte, len(texts))
 		for i, n := range texts {
-			kept[i] = n.text
+			kept[i] = n.text.Content
 		}
-		p.files[file] = source.Join(kept)
+		p.files[file] = text.Join(kept)
 		return len(texts) > 0
 	}
 	return true

@@ -8,7 +8,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 )
 
 // addResource adds an entry to the resources of a kustomization. It keeps all other bytes if resources is a
@@ -38,7 +38,7 @@ func insertEntry(content []byte, entry string) []byte {
 	if err := yamlv3.Unmarshal(content, &document); err != nil || len(document.Content) == 0 {
 		return nil
 	}
-	list := source.Field(document.Content[0], "resources")
+	list := node.Field(document.Content[0], "resources")
 	if list == nil || list.Kind != yamlv3.SequenceNode || list.Style&yamlv3.FlowStyle != 0 || len(list.Content) == 0 {
 		return nil
 	}
