@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,7 +63,8 @@ func (c *Clock) Observe(date time.Time, sent, answered time.Duration) {
 	earliest, latest := date.Add(-answered), date.Add(time.Second-sent)
 	before, after := c.bounds(answered)
 	if !c.earliest.IsZero() && !earliest.After(after) && !latest.Before(before) {
-		earliest, latest = later(earliest, before), earlier(latest, after)
+		earliest = slices.MaxFunc([]time.Time{earliest, before}, time.Time.Compare)
+		latest = slices.MinFunc([]time.Time{latest, after}, time.Time.Compare)
 	}
 	c.earliest, c.latest, c.measured = earliest, latest, answered
 }
@@ -195,20 +197,6 @@ func (c *Clock) offset(local time.Time) time.Duration {
 		return at.Sub(latest)
 	}
 	return 0
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // RoundTripper is a function that sends requests.

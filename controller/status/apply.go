@@ -9,13 +9,17 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"example.com/gatehouse/kind/condition"
 )
 
 // FieldOwner owns the fields that the controllers write.
@@ -85,4 +89,23 @@ func reference(gvk schema.GroupVersionKind, object metav1.Object) *unstructured.
 // The event of the newer object is on its way. Admission may answer with the same codes.
 func IsOutdated(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+}
+
+// Equal reports whether two statuses of one kind are equal. The order of conditions does not
+// matter: the API server keeps the order of the first write.
+func Equal[S any](a, b S) bool {
+	return statusEquality.DeepEqual(a, b)
+}
+
+var statusEquality = newStatusEquality()
+
+func newStatusEquality() conversion.Equalities {
+	equalities := equality.Semantic.Copy()
+	err := equalities.AddFunc(func(a, b []metav1.Condition) bool {
+		return equality.Semantic.DeepEqual(condition.SortByType(a), condition.SortByType(b))
+	})
+	if err != nil { // impossible: the function compares two values of one type
+		panic(err)
+	}
+	return equalities
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -51,7 +52,7 @@ func Prepare(kinds *registry.Kinds) {
 func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, objects []manifest.Object) (*Checker, []manifest.Problem) {
 	kubernetes = cmp.Or(kubernetes, apiserver.Newest)
 	defer kubernetes.Enter()()
-	crds := slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool { return !isDefinition(o.Unstructured) })
+	crds := slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool { return !crd.Is(o.Unstructured) })
 	known, problemsOfKnown := embeddedKinds(kinds, kubernetes)
 	type key struct {
 		manifest.Object
@@ -144,7 +145,7 @@ func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []ma
 // judge returns an object with its defaults, and its problems.
 func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored, problems := c.check(o)
-	if !manifest.HasErrors(problems) && !isDefinition(o.Unstructured) {
+	if !manifest.HasErrors(problems) && !crd.Is(o.Unstructured) {
 		if errs := c.applyErrors(o); len(errs) > 0 {
 			problems = problem.FromErrors(o, errs) // warnings may repeat them
 		}
@@ -172,7 +173,7 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 		return kind.check(o)
 	}
 	switch {
-	case isDefinition(o.Unstructured): // New has checked it
+	case crd.Is(o.Unstructured): // New has checked it
 		return o.Unstructured, nil
 	case secret.Is(o.Unstructured):
 		decrypted, errs := secret.Check(o.Unstructured)

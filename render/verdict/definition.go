@@ -84,11 +84,6 @@ func readEmbedded(kinds *registry.Kinds, kubernetes apiserver.Version) (all cust
 	return all, problems
 }
 
-// isDefinition reports whether an object is a CustomResourceDefinition.
-func isDefinition(u *unstructured.Unstructured) bool {
-	return u.GroupVersionKind().GroupKind() == apiextensions.Kind("CustomResourceDefinition")
-}
-
 // define returns the kinds of a CustomResourceDefinition, and its problems. It returns no kinds for
 // a definition of known ones.
 func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -23,6 +22,7 @@ import (
 	smdschema "sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/secret"
@@ -32,10 +32,8 @@ import (
 // Errors returns the errors of server-side apply for a valid object. The schema of a custom resource
 // is nil if it is unknown.
 func Errors(u *unstructured.Unstructured, s *schema.Structural) field.ErrorList {
-	gvk := u.GroupVersionKind()
-	isDefinition := gvk.GroupKind() == apiextensions.Kind("CustomResourceDefinition")
 	errs := metadataOfServer(u)
-	if scheme.Scheme.Recognizes(gvk) && !isDefinition { // a program may add its own kinds to the scheme
+	if scheme.Scheme.Recognizes(u.GroupVersionKind()) && !crd.Is(u) { // a program may add its own kinds to the scheme
 		if mayHaveTwins(u.Object) {
 			_, err := builtinTypes().ObjectToTyped(secret.Decrypted(u))
 			errs = append(errs, mergeErrors(err, u.Object, nil)...)
@@ -46,7 +44,7 @@ func Errors(u *unstructured.Unstructured, s *schema.Structural) field.ErrorList 
 	if s != nil {
 		errs = append(errs, customErrors(u, s)...)
 	}
-	if isDefinition {
+	if crd.Is(u) {
 		errs = append(errs, ruleErrors(u.Object, nil)...)
 	}
 	return errs

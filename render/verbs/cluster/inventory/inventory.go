@@ -42,9 +42,7 @@ const (
 	runAnnotation        = "gatehouse.example.com/run" // of a run that has not ended
 )
 
-const managedBy = "app.kubernetes.io/managed-by"
-
-var labels = map[string]string{managedBy: "gatehouse"}
+var labels = map[string]string{kind.ManagedByLabel: kind.ManagedBy}
 
 // Inventory lists the objects of one environment in a cluster.
 type Inventory struct {
@@ -171,8 +169,8 @@ func (i *Inventory) Check(ctx context.Context) error {
 	switch {
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("get inventory: %w", err)
-	case err == nil && now.Labels[managedBy] != labels[managedBy]:
-		return fmt.Errorf("ConfigMap %s/%s has the name of the inventory and lacks the label %s: %s: rename or delete it", Namespace, i.configMap.Name, managedBy, labels[managedBy])
+	case err == nil && now.Labels[kind.ManagedByLabel] != kind.ManagedBy:
+		return fmt.Errorf("ConfigMap %s/%s has the name of the inventory and lacks the label %s: %s: rename or delete it", Namespace, i.configMap.Name, kind.ManagedByLabel, kind.ManagedBy)
 	case err == nil && now.Annotations[runAnnotation] == i.run:
 		return nil
 	}
