@@ -1,17 +1,19 @@
 package render
 
 import (
+	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"path"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
@@ -72,44 +74,26 @@ func annotationOf(k *source.Kustomization, name string) (value string, ok bool) 
 	return value, ok
 }
 
-// PostBuild has the values that Flux substitutes in a rendered environment: spec.postBuild of its
-// Kustomization.
-type PostBuild struct {
-	verdict.Substitution
-	// ConfigMaps are the names of the ConfigMaps with the values.
-	ConfigMaps []string
-}
-
 // readPostBuild reads the values that Flux substitutes in the environment.
 func (in *input) readPostBuild() (problems []manifest.Problem) {
-	return in.readAnnotation(verdict.SubstituteAnnotation, func(file string) (err error) {
-		in.postBuild, err = readPostBuild(in.sources.FS, in.folder, file)
+	return in.readAnnotation(flux.Annotation, func(file string) (err error) {
+		in.postBuild, err = readPostBuild(in.sources.FS.ReadFile, in.folder, file)
 		return err
 	})
 }
 
 // readPostBuild reads the values of variables from a file of an environment.
-func readPostBuild(files *source.FileSystem, folder, file string) (*PostBuild, error) {
-	b := &PostBuild{}
-	if file == verdict.UnknownValues {
-		return b, nil
+func readPostBuild(read func(path string) ([]byte, error), folder, file string) (*flux.PostBuild, error) {
+	if file == flux.Unknown {
+		return &flux.PostBuild{}, nil
 	}
-	content, err := files.ReadFile(path.Join(folder, file))
+	content, err := read(path.Join(folder, file))
 	if err != nil {
-		return nil, fmt.Errorf("%w: write the path of a file with the ConfigMaps that have the values, or %s", err, verdict.UnknownValues)
+		return nil, fmt.Errorf("%w: write the path of a file with the ConfigMaps that have the values, or %s", err, flux.Unknown)
 	}
-	b.Values = map[string]string{}
-	for _, document := range source.Documents(content) {
-		var o struct {
-			Kind     string                `json:"kind"`
-			Metadata struct{ Name string } `json:"metadata"`
-			Data     map[string]string     `json:"data"`
-		}
-		if err := yaml.Unmarshal(document, &o); err != nil || o.Kind != "ConfigMap" || o.Metadata.Name == "" {
-			return nil, fmt.Errorf("%s has something other than ConfigMaps with metadata.name and data of text, as Flux reads values from: write those", path.Join(source.Relative(folder), file))
-		}
-		b.ConfigMaps = append(b.ConfigMaps, o.Metadata.Name)
-		maps.Copy(b.Values, o.Data)
+	b, err := flux.Read(source.Documents(content))
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", path.Join(source.Relative(folder), file), err)
 	}
 	return b, nil
 }
@@ -124,25 +108,36 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 	return []manifest.Problem{{
 		Warning: true,
 		File:    source.Relative(k.File),
-		Line:    p.sources.Line(k.File, "metadata", "annotations", verdict.SubstituteAnnotation),
+		Line:    p.sources.Line(k.File, "metadata", "annotations", flux.Annotation),
 		Message: fmt.Sprintf("%s: values that Flux substitutes are not judged, as in %s: name the file with their ConfigMaps here instead of %s",
-			verdict.SubstituteAnnotation, manifest.FirstOf(3, names), verdict.UnknownValues),
+			flux.Annotation, manifest.FirstOf(3, names), flux.Unknown),
 	}}
 }
 
 // PostBuild reads the values that Flux substitutes in an environment; nil if it substitutes nothing.
-func (r *Repository) PostBuild(environment string) (*PostBuild, error) {
-	files, folder := r.fileSystem(), path.Join("/", tree.EnvironmentsFolder, environment)
-	content, err := files.ReadFile(files.KustomizationFile(folder))
-	var k struct {
-		Metadata types.ObjectMeta `json:"metadata"`
+func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
+	return ReadPostBuild(environment, r.fileSystem().ReadFile)
+}
+
+// ReadPostBuild is PostBuild for files that read returns by their paths, from the root.
+func ReadPostBuild(environment string, read func(path string) ([]byte, error)) (*flux.PostBuild, error) {
+	folder := path.Join("/", tree.EnvironmentsFolder, environment)
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		content, err := read(path.Join(folder, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var k struct {
+			Metadata types.ObjectMeta `json:"metadata"`
+		}
+		if err == nil {
+			err = yaml.Unmarshal(content, &k)
+		}
+		file, ok := k.Metadata.Annotations[flux.Annotation]
+		if err != nil || !ok {
+			return nil, err
+		}
+		return readPostBuild(read, folder, file)
 	}
-	if err == nil {
-		err = yaml.Unmarshal(content, &k)
-	}
-	file, ok := k.Metadata.Annotations[verdict.SubstituteAnnotation]
-	if err != nil || !ok {
-		return nil, err
-	}
-	return readPostBuild(files, folder, file)
+	return nil, nil
 }

@@ -36,9 +36,7 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 		}
 	}
 	b.checker, b.invalid = verdict.New(in.memo, in.kinds, in.kubernetes, slices.Concat(b.objects, b.local))
-	if in.postBuild != nil {
-		b.checker.Substitution = &in.postBuild.Substitution
-	}
+	b.checker.PostBuild = in.postBuild
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
 	return b, problems
 }

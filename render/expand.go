@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict"
@@ -71,7 +72,7 @@ func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Objec
 		o = o.Copy()
 		_ = unstructured.SetNestedField(o.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
 	}
-	o = dropEmpty(checker, o)
+	o = flux.Protect(dropEmpty(checker, o)) // Flux would give the cluster another spec than the rendered one
 	var errs []error
 	for _, child := range result.Objects {
 		if namespaced, known := checker.IsNamespaced(child.GroupVersionKind()); known && !namespaced {

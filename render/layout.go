@@ -19,14 +19,45 @@ import (
 
 // admit returns the problems that the admission of a cluster has with valid objects.
 func (in *input) admit(checker *verdict.Checker, objects []manifest.Object) []manifest.Problem {
-	position := func(p manifest.Problem) string { return in.locate(p).Position() }
-	refused := checker.Admit(objects, position, warn.IsController)
+	applied, originals := checker.Applied(objects)
+	original := func(o manifest.Object) manifest.Object {
+		if original, ok := originals[o.Unstructured]; ok {
+			return original
+		}
+		return o
+	}
+	position := func(p manifest.Problem) string {
+		p.Subject = original(p.Subject)
+		return in.locate(p).Position()
+	}
+	refused := checker.Admit(applied, position, warn.IsController)
 	for i, p := range refused {
+		refused[i].Subject = original(p.Subject)
 		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
 			refused[i] = blameSource(p, "")
 		}
 	}
-	return refused
+	if len(originals) == 0 || in.postBuild.Values == nil {
+		return refused
+	}
+	return append(refused, in.sameNames(tree.Layout(applied, checker.IsNamespaced), original)...)
+}
+
+// sameNames returns the problems of applied objects that are one object in the cluster by the values of
+// their variables.
+func (in *input) sameNames(placed []tree.Placed, original func(manifest.Object) manifest.Object) (problems []manifest.Problem) {
+	for _, p := range placed {
+		if p.Taken == nil {
+			continue
+		}
+		o, other := original(p.Object), original(*p.Taken)
+		if o.ID() != other.ID() { // or else the layout finds it
+			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
+			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; remove or rename one", p.Object, other, where)
+			problems = append(problems, manifest.NewProblem(o, "", manifest.Value{}, message))
+		}
+	}
+	return problems
 }
 
 // duplicates returns the problems of objects that share a file.

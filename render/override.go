@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
@@ -41,7 +42,9 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 	named, invalid := in.completeNames(objects)
 	o.objects, o.originals, o.forbidden = make([]manifest.Object, len(named)), map[*unstructured.Unstructured]manifest.Object{}, append(o.forbidden, invalid...)
 	for i := range named {
-		o.objects[i] = dropEmpty(b.checker, named[i])
+		if o.objects[i] = dropEmpty(b.checker, named[i]); o.objects[i].IsRendered() {
+			o.objects[i] = flux.Protect(o.objects[i]) // after the hash in the name, which must stay
+		}
 		if original, isOverridden := originals[objects[i].Unstructured]; isOverridden {
 			o.originals[o.objects[i].Unstructured] = original
 		}

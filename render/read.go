@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
@@ -27,7 +28,7 @@ type input struct {
 	memo      *memo.Memo
 
 	kubernetes apiserver.Version // from the annotation; zero for the newest
-	postBuild  *PostBuild        // from the annotation; nil if Flux substitutes nothing
+	postBuild  *flux.PostBuild   // from the annotation; nil if Flux substitutes nothing
 }
 
 // readInput reads the source files of an environment and checks them as far as that is possible

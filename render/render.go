@@ -20,6 +20,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
@@ -44,6 +45,8 @@ type Rendering struct {
 	Index tree.Index
 	// Sources are the source files, relative to the root.
 	Sources []string
+	// PostBuild has the variables that Flux substitutes in Objects, if any.
+	PostBuild *flux.PostBuild
 }
 
 // Render renders an environment. It returns the problems in the order of files, and no
@@ -192,6 +195,7 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 		Beside:      beside,
 		Index:       index,
 		Sources:     p.sources.FS.FilesRead(),
+		PostBuild:   p.postBuild,
 	}
 }
 

@@ -9,12 +9,15 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
@@ -30,8 +33,8 @@ import (
 // Checker judges objects of the built-in kinds of a version of Kubernetes, the kinds of this program,
 // and the custom kinds of an environment. A custom kind takes the place of a kind of the program.
 type Checker struct {
-	// Substitution says how Flux substitutes variables in the objects before it applies them.
-	Substitution *Substitution
+	// PostBuild has the variables that Flux substitutes in the objects before it applies them, if any.
+	PostBuild *flux.PostBuild
 
 	kinds      *registry.Kinds
 	kubernetes apiserver.Version
@@ -62,8 +65,12 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 		kinds    customKinds
 		problems []manifest.Problem
 	}
-	all := make([]definition, len(crds))
+	all, tooLarge := make([]definition, len(crds)), checkExpressions(crds, apiextensions.GroupName)
 	parallel.For(len(all), func(i int) {
+		if p, ok := tooLarge[i]; ok {
+			all[i].problems = []manifest.Problem{p}
+			return
+		}
 		all[i] = memo.Get(m, key{crds[i], kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
@@ -88,7 +95,15 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 	defer c.kubernetes.Enter()()
 	stored := make([]*unstructured.Unstructured, len(objects))
 	found := make([][]manifest.Problem, len(objects))
-	parallel.For(len(objects), func(i int) { stored[i], found[i] = c.judgeSubstituted(objects[i]) })
+	applied := c.substitute(objects)
+	tooLarge := checkExpressions(objectsOf(applied), admissionregistration.GroupName)
+	parallel.For(len(objects), func(i int) {
+		if p, ok := tooLarge[i]; ok {
+			stored[i], found[i] = objects[i].Unstructured, []manifest.Problem{p}
+			return
+		}
+		stored[i], found[i] = c.judgeSubstituted(objects[i], applied[i])
+	})
 	for i, o := range objects {
 		if !manifest.HasErrors(found[i]) {
 			valid = append(valid, manifest.Object{Unstructured: stored[i], Written: o.Written, Origin: o.Origin})
@@ -98,12 +113,11 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 	return valid, problems
 }
 
-// Admit judges valid objects by Pod Security and by policies, as in a cluster with all of them.
+// Admit judges applied objects by Pod Security and by policies, as in a cluster with all of them.
 // Position returns where a problem is found; isController reports whether an object is the workload
 // of the controller.
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
 	defer c.kubernetes.Enter()()
-	objects, position = c.substituteAll(objects, position)
 	denied := policy.Check(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
 		return position(problem.OfObject(o, ""))
 	})

@@ -4,45 +4,46 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
-	"github.com/fluxcd/pkg/envsubst"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/problem"
 	"example.com/gatehouse/render/verdict/secret"
 )
 
-// A Kustomization of Flux with postBuild replaces ${NAME} in each object before it applies it. The
-// substituted object is judged; the rendered object keeps ${NAME}.
+// The substituted object is judged; the rendered object keeps its variables.
 
-// SubstituteAnnotation is on the kustomization of an environment if Flux substitutes variables there.
-// Its value is a file of ConfigMaps with the values, or UnknownValues.
-const SubstituteAnnotation = "gatehouse.example.com/substitute"
+// substitute returns objects as Flux applies them. Secrets are judged by their references. Source
+// objects are rendered before Flux sees them, and it leaves them and their rendered objects alone.
+func (c *Checker) substitute(objects []manifest.Object) []flux.Result {
+	return c.PostBuild.Substitute(objects, func(o manifest.Object) bool {
+		return c.kinds.Find(o.GroupVersionKind()) != nil || o.IsRendered() || secret.Is(o.Unstructured)
+	})
+}
 
-// UnknownValues is the value of the annotation if only the cluster has the values.
-const UnknownValues = "unknown"
-
-// substituteLabel keeps Flux from substituting variables in an object if it is "disabled", as a label
-// or an annotation.
-const substituteLabel = "kustomize.toolkit.fluxcd.io/substitute"
-
-// Substitution has the values of the variables in an environment; nil if Flux substitutes none.
-type Substitution struct {
-	Values map[string]string // nil if they are unknown
+// objectsOf returns the objects of results.
+func objectsOf(results []flux.Result) []manifest.Object {
+	objects := make([]manifest.Object, len(results))
+	for i := range results {
+		objects[i] = results[i].Object
+	}
+	return objects
 }
 
 // judgeSubstituted judges an object as Flux applies it. Its problems are problems of the object.
-func (c *Checker) judgeSubstituted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
-	if !c.isSubstituted(o) {
+func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*unstructured.Unstructured, []manifest.Problem) {
+	if !applied.IsSubstituted {
 		stored, problems := c.judgeOnce(o)
 		return stored, c.explainVariables(o, slices.Clone(problems)) // the memo keeps problems
 	}
-	substituted, problems := c.substitute(o)
+	substituted, problems := applied.Object, substitutionProblems(o, applied)
 	if !manifest.HasErrors(problems) {
+		if c.PostBuild.Values == nil {
+			substituted = c.withoutUnknown(o)
+		}
 		_, found := c.judge(substituted)
 		problems = append(problems, found...)
 	}
@@ -51,16 +52,35 @@ func (c *Checker) judgeSubstituted(o manifest.Object) (*unstructured.Unstructure
 	}
 	return o.Unstructured, slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 		path := manifest.SplitField(p.Field)
-		isUnknown := c.Substitution.Values == nil && p.Field != "" && hasVariables(decoding.At(o.Object, path))
-		return isUnknown && (!p.Warning || !hasVariables(decoding.At(substituted.Object, path)))
+		isUnknown := c.PostBuild.Values == nil && p.Field != "" && flux.HasVariables(decoding.At(o.Object, path))
+		return isUnknown && (!p.Warning || !flux.HasVariables(decoding.At(substituted.Object, path)))
 	})
 }
 
-// isSubstituted reports whether Flux substitutes variables in an object. Secrets are judged by their
-// references, and source objects are rendered before Flux sees them.
-func (c *Checker) isSubstituted(o manifest.Object) bool {
-	return c.Substitution != nil && c.kinds.Find(o.GroupVersionKind()) == nil && !secret.Is(o.Unstructured) &&
-		o.GetAnnotations()[substituteLabel] != "disabled" && o.GetLabels()[substituteLabel] != "disabled" && hasVariables(o.Object)
+// substitutionProblems returns the problems of the substitution itself.
+func substitutionProblems(o manifest.Object, applied flux.Result) (problems []manifest.Problem) {
+	if applied.Missing != nil {
+		problems = append(problems, problem.FromWarning(o, fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", applied.Missing, flux.Annotation)))
+	}
+	switch {
+	case applied.Err != nil && applied.Missing != nil:
+		problems = []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", applied.Missing, flux.Annotation))}
+	case applied.Err != nil:
+		problems = append(problems, problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is not a variable, or the annotation %s: %s", applied.Err, flux.Switch, flux.Off)))
+	case applied.GroupVersionKind() != o.GroupVersionKind() || hasVariableType(o):
+		problems = append(problems, problem.OfObject(o, "Flux would substitute variables in its apiVersion or kind: write them without variables, as render judges an object by its kind"))
+	}
+	return problems
+}
+
+// hasVariableType reports whether the apiVersion or kind of an object may depend on variables.
+func hasVariableType(o manifest.Object) bool {
+	for key := range o.Object {
+		if flux.HasVariables(key) {
+			return true
+		}
+	}
+	return flux.HasVariables(o.GetAPIVersion()) || flux.HasVariables(o.GetKind())
 }
 
 // explainVariables adds a remedy to the errors of fields with variables.
@@ -68,10 +88,10 @@ func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Proble
 	for i, p := range problems {
 		switch {
 		case !isOfVariable(p, o):
-		case c.kinds.Find(o.GroupVersionKind()) != nil:
+		case c.kinds.Find(o.GroupVersionKind()) != nil || o.IsRendered():
 			problems[i].Message += ": " + o.GetKind() + " is rendered before Flux substitutes variables: write the value"
-		case c.Substitution == nil && !secret.Is(o.Unstructured):
-			problems[i].Message += ": write the value or, where Flux substitutes variables, say so by the annotation " + SubstituteAnnotation + " of the environment's kustomization"
+		case c.PostBuild == nil && !secret.Is(o.Unstructured):
+			problems[i].Message += ": write the value or, where Flux substitutes variables, say so by the annotation " + flux.Annotation + " of the environment's kustomization"
 		}
 	}
 	return problems
@@ -79,93 +99,45 @@ func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Proble
 
 // isOfVariable reports whether a problem is an error of a field with variables in an object.
 func isOfVariable(p manifest.Problem, o manifest.Object) bool {
-	return p.Field != "" && !p.Warning && hasVariables(decoding.At(o.Object, manifest.SplitField(p.Field)))
+	return p.Field != "" && !p.Warning && flux.HasVariables(decoding.At(o.Object, manifest.SplitField(p.Field)))
 }
 
-// substitute returns an object as Flux applies it. If the values are unknown, it lacks the values
-// with variables that have errors.
-func (c *Checker) substitute(o manifest.Object) (substituted manifest.Object, problems []manifest.Problem) {
-	substituted = o
-	text, err := yaml.Marshal(o.Object)
-	if err != nil {
-		return o, []manifest.Problem{problem.OfObject(o, err.Error())}
+// Applied returns valid objects as Flux applies them, and the originals of the substituted ones.
+func (c *Checker) Applied(objects []manifest.Object) (all []manifest.Object, originals map[*unstructured.Unstructured]manifest.Object) {
+	if c.PostBuild == nil {
+		return objects, nil
 	}
-	result, missing, err := c.Substitution.eval(string(text))
-	content := map[string]any{}
-	if err == nil && c.Substitution.Values != nil {
-		err = yaml.Unmarshal([]byte(result), &content)
-	}
-	switch {
-	case err != nil && missing != nil:
-		return o, []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", missing, SubstituteAnnotation))}
-	case err != nil:
-		return o, []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is not a variable, or the annotation %s: disabled", err, substituteLabel))}
-	case missing != nil:
-		problems = append(problems, problem.FromWarning(o, fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", missing, SubstituteAnnotation)))
-	}
-	substituted.Unstructured = &unstructured.Unstructured{Object: content}
-	if c.Substitution.Values == nil {
-		substituted.Unstructured = c.withoutUnknown(o)
-	}
-	if o.Written == o.Unstructured {
-		substituted.Written = substituted.Unstructured
-	}
-	return substituted, problems
-}
-
-// substituteAll returns valid objects as Flux applies them, and the position of a problem with one.
-func (c *Checker) substituteAll(objects []manifest.Object, position func(manifest.Problem) string) ([]manifest.Object, func(manifest.Problem) string) {
-	if c.Substitution == nil {
-		return objects, position
-	}
-	all, originals := slices.Clone(objects), map[*unstructured.Unstructured]manifest.Object{}
-	for i, o := range objects {
-		if c.isSubstituted(o) {
-			all[i], _ = c.substitute(o)
-			originals[all[i].Unstructured] = o
+	defer c.kubernetes.Enter()()
+	all, originals = slices.Clone(objects), map[*unstructured.Unstructured]manifest.Object{}
+	for i, applied := range c.substitute(objects) {
+		if applied.IsSubstituted {
+			if all[i] = applied.Object; c.PostBuild.Values == nil {
+				all[i] = c.withoutUnknown(objects[i])
+			}
+			originals[all[i].Unstructured] = objects[i]
 		}
 	}
-	return all, func(p manifest.Problem) string {
-		if o, ok := originals[p.Subject.Unstructured]; ok {
-			p.Subject = o
-		}
-		return position(p)
-	}
+	return all, originals
 }
 
 // Unjudged returns the names of objects with values that are not judged because they are unknown.
 func (c *Checker) Unjudged(objects []manifest.Object) (names []string) {
-	if c.Substitution == nil || c.Substitution.Values != nil {
+	if c.PostBuild == nil || c.PostBuild.Values != nil {
 		return nil
 	}
 	defer c.kubernetes.Enter()()
-	for _, o := range objects {
-		if c.isSubstituted(o) && !reflect.DeepEqual(c.withoutUnknown(o).Object, o.Object) {
+	for _, applied := range c.substitute(objects) {
+		if o := applied.Object; applied.IsSubstituted && !reflect.DeepEqual(c.withoutUnknown(o).Object, o.Object) {
 			names = append(names, o.String())
 		}
 	}
 	return names
 }
 
-// eval replaces the variables in a text as Flux does. Missing is an error for a variable that has
-// neither a value nor a default: Flux replaces it with nothing.
-func (s *Substitution) eval(text string) (result string, missing, err error) {
-	template, err := envsubst.Parse(text)
-	if err != nil || s.Values == nil {
-		return "", nil, err
-	}
-	_, missing = template.Execute(func(name string) (string, bool) {
-		value, exists := s.Values[name]
-		return value, exists
-	})
-	result, err = template.Execute(func(name string) (string, bool) { return s.Values[name], true })
-	return result, missing, err
-}
-
 // withoutUnknown returns an object without the values with variables that have errors: their type or
 // form may be right once they are substituted.
-func (c *Checker) withoutUnknown(o manifest.Object) *unstructured.Unstructured {
-	rest := o.DeepCopy()
+func (c *Checker) withoutUnknown(o manifest.Object) manifest.Object {
+	rest := o.Copy()
 	_, problems := c.judge(manifest.Object{Unstructured: o.Unstructured, Written: o.Unstructured, Origin: o.Origin})
 	for _, p := range problems {
 		if isOfVariable(p, o) {
@@ -181,12 +153,12 @@ func (c *Checker) withoutUnknown(o manifest.Object) *unstructured.Unstructured {
 func withoutVariables(content any) any {
 	switch content := content.(type) {
 	case string:
-		if hasVariables(content) {
+		if flux.HasVariables(content) {
 			return nil
 		}
 	case map[string]any:
 		for key, value := range content {
-			if content[key] = withoutVariables(value); content[key] == nil || hasVariables(key) {
+			if content[key] = withoutVariables(value); content[key] == nil || flux.HasVariables(key) {
 				delete(content, key)
 			}
 		}
@@ -196,12 +168,4 @@ func withoutVariables(content any) any {
 		}
 	}
 	return content
-}
-
-// hasVariables reports whether a text or a key in content may have a variable of Flux.
-func hasVariables(content any) bool {
-	return manifest.Contains(content, func(key string, value any) bool {
-		text, _ := value.(string)
-		return strings.Contains(key, "${") || strings.Contains(text, "${")
-	})
 }

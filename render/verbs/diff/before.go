@@ -7,8 +7,10 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
@@ -100,6 +102,18 @@ func (b *previousRendering) readChanged(ctx context.Context, environment string,
 		files[i].Content = content
 	}
 	return files, same, err
+}
+
+// postBuild returns the values that Flux substituted in the previous rendering, if an object before or
+// after has variables. rendered/ in the work tree does not record its values: they count as unchanged.
+func (b *previousRendering) postBuild(ctx context.Context, rendering *render.Rendering, before []manifest.Object) (*flux.PostBuild, error) {
+	always := &flux.PostBuild{}
+	if b.commit == "" || !slices.ContainsFunc(before, always.Substitutes) && !slices.ContainsFunc(rendering.Objects, always.Substitutes) {
+		return rendering.PostBuild, nil
+	}
+	return render.ReadPostBuild(rendering.Environment, func(name string) ([]byte, error) {
+		return b.git.ReadFile(ctx, b.commit, strings.TrimPrefix(name, "/"))
+	})
 }
 
 // parse returns the objects in files of an environment. An unreadable file gives a warning: its objects

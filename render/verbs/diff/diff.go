@@ -17,6 +17,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -33,6 +34,8 @@ type EnvironmentDiff struct {
 	For string
 	// Kubernetes is a change of that version, if any.
 	Kubernetes *KubernetesChange
+	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
+	PostBuild *flux.PostBuild
 	// Problems has warnings, or errors that prevent a comparison.
 	Problems []manifest.Problem
 }

@@ -3,12 +3,13 @@ package diff
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -83,7 +84,8 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	return d, errors.Join(errs...)
 }
 
-// compare compares a rendering with the previous one. It does not parse equal files.
+// compare compares a rendering with the previous one, each as Flux applies it. It does not parse equal
+// files.
 func (b *previousRendering) compare(ctx context.Context, rendering *render.Rendering) (EnvironmentDiff, error) {
 	name := rendering.Environment
 	now := map[string][]byte{}
@@ -95,21 +97,42 @@ func (b *previousRendering) compare(ctx context.Context, rendering *render.Rende
 		return EnvironmentDiff{}, err
 	}
 	was, warnings := b.parse(name, files)
-	var unchanged []*unstructured.Unstructured
-	var is []manifest.Object
+	values, err := b.postBuild(ctx, rendering, was)
+	if err != nil {
+		warnings = append(warnings, manifest.Problem{Warning: true, Message: fmt.Sprintf("the previous values of variables are unknown, so objects with variables count as changed: %v", err)})
+	}
+	haveSameValues := reflect.DeepEqual(values, rendering.PostBuild)
+	var unchanged, is []manifest.Object
 	for i, o := range rendering.Objects {
-		if same[rendering.Files[i].Path] {
-			unchanged = append(unchanged, o.Unstructured)
-		} else {
+		switch {
+		case !same[rendering.Files[i].Path]:
 			is = append(is, o)
+		case !haveSameValues && (values.Substitutes(o) || rendering.PostBuild.Substitutes(o)):
+			was, is = append(was, o), append(is, o)
+		default:
+			unchanged = append(unchanged, o)
 		}
 	}
-	e := Objects(b.repository.Kinds(), name, was, is)
-	e.Unchanged = append(e.Unchanged, unchanged...)
-	e.Problems, e.For = warnings, rendering.Index.Kubernetes
+	e := Objects(b.repository.Kinds(), name, applied(values, was, &warnings), applied(rendering.PostBuild, is, &warnings))
+	for _, o := range applied(rendering.PostBuild, unchanged, &warnings) {
+		e.Unchanged = append(e.Unchanged, o.Unstructured)
+	}
+	e.Problems, e.For, e.PostBuild = warnings, rendering.Index.Kubernetes, rendering.PostBuild
 	renderedFor, isRendered, err := b.renderedFor(name)
 	if isRendered && len(rendering.Objects) > 0 && renderedFor != e.For {
 		e.Kubernetes = &KubernetesChange{renderedFor, e.For}
 	}
 	return e, err
+}
+
+// applied returns objects as Flux applies them. An object with a substitution that fails stays as it is.
+func applied(values *flux.PostBuild, objects []manifest.Object, warnings *[]manifest.Problem) []manifest.Object {
+	all := make([]manifest.Object, len(objects))
+	for i, result := range values.Substitute(objects, nil) {
+		if all[i] = result.Object; result.Err != nil {
+			*warnings = append(*warnings, manifest.Problem{Warning: true, File: objects[i].File,
+				Message: fmt.Sprintf("%s: compared with its variables, as Flux cannot substitute them: %v", objects[i], result.Err)})
+		}
+	}
+	return all
 }

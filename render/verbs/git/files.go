@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +78,24 @@ func (r *Repository) ReadFiles(ctx context.Context, oids []string) ([][]byte, er
 		}
 	}
 	return contents, nil
+}
+
+// ReadFile returns the content of a file of a commit. Its path is relative to the folder of the
+// repository, and may lead through links. The error is fs.ErrNotExist if the commit has no such file.
+func (r *Repository) ReadFile(ctx context.Context, commit, name string) ([]byte, error) {
+	full := path.Join(r.prefix, name)
+	if strings.Contains(full, "\n") || !filepath.IsLocal(full) {
+		return nil, fs.ErrNotExist
+	}
+	out, err := r.git(ctx, strings.NewReader(commit+":"+full+"\n"), "cat-file", "--batch", "--follow-symlinks")
+	if err != nil {
+		return nil, fmt.Errorf("read %s of commit %s: %w", full, commit, err)
+	}
+	if fields := strings.Fields(out); len(fields) < 2 || fields[1] != "blob" {
+		return nil, fmt.Errorf("%s of commit %.12s: %w", full, commit, fs.ErrNotExist)
+	}
+	content, _, err := nextContent([]byte(out))
+	return content, err
 }
 
 // nextContent splits the output of `git cat-file --batch` after the first object.

@@ -107,6 +107,7 @@ const (
 	ProbeRemoved       = "probeRemoved"
 	TokenMounted       = "tokenMounted"
 	AccountDefaulted   = "accountDefaulted"
+	ValuesUnknown      = "valuesUnknown"
 )
 
 // New reviews the changes of environments. Schedules before now are past.
@@ -152,6 +153,7 @@ func (w *world) effectsOfRules(now time.Time) []Effect {
 	}
 	for _, c := range w.Changes {
 		add(idOf(c.Object().Unstructured), w.review(c))
+		effects = append(effects, w.reviewValues(c)...)
 		o, weaker := w.reviewPods(c)
 		for _, e := range weaker {
 			if told := fmt.Sprint(o, e.What); !isTold[told] { // once for several Pods

@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/warn"
@@ -29,7 +30,7 @@ type requirements struct {
 	// HasSOPS reports whether SOPS encrypted an object.
 	HasSOPS bool
 	// Substitution describes the variables that Flux substitutes, if any.
-	Substitution *render.PostBuild
+	Substitution *flux.PostBuild
 	// TargetNamespace is the namespace for all objects, if no object names its own.
 	TargetNamespace string
 

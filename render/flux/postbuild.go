@@ -1,0 +1,120 @@
+// Package flux substitutes variables in objects as a Kustomization of Flux with spec.postBuild does.
+package flux
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// Annotation is on the kustomization of an environment if Flux substitutes variables there. Its value
+// is a file of ConfigMaps with the values, or Unknown.
+const Annotation = "gatehouse.example.com/substitute"
+
+// Unknown is the value of the annotation if only the cluster has the values.
+const Unknown = "unknown"
+
+// Switch keeps Flux from substituting variables in an object if it is Off, as a label or an annotation.
+const (
+	Switch = "kustomize.toolkit.fluxcd.io/substitute"
+	Off    = "disabled"
+)
+
+// PostBuild has the values of the variables that Flux substitutes in the objects of an environment.
+type PostBuild struct {
+	// Values are nil if only the cluster has them.
+	Values map[string]string
+	// ConfigMaps are the names of the ConfigMaps with the values.
+	ConfigMaps []string
+}
+
+// variableName matches the names that Flux allows.
+var variableName = regexp.MustCompile("^[_[:alpha:]][_[:alpha:][:digit:]]*$")
+
+// errNoValues is the error of a file with other objects than ConfigMaps.
+var errNoValues = errors.New("has something other than ConfigMaps with metadata.name and data of text, as Flux reads values from: write those")
+
+// Read reads the values from the documents of a file.
+func Read(documents [][]byte) (*PostBuild, error) {
+	b := &PostBuild{Values: map[string]string{}}
+	for _, document := range documents {
+		var o struct {
+			Kind     string                `json:"kind"`
+			Metadata struct{ Name string } `json:"metadata"`
+			Data     map[string]string     `json:"data"`
+		}
+		if err := yaml.Unmarshal(document, &o); err != nil || o.Kind != "ConfigMap" || o.Metadata.Name == "" {
+			return nil, errNoValues
+		}
+		b.ConfigMaps = append(b.ConfigMaps, o.Metadata.Name)
+		maps.Copy(b.Values, o.Data)
+	}
+	for name, value := range b.Values {
+		if !variableName.MatchString(name) {
+			return nil, fmt.Errorf("has the variable %q, and Flux refuses this name: write letters, digits and underscores", name)
+		}
+		b.Values[name] = strings.ReplaceAll(value, "\n", "") // Flux does the same
+	}
+	return b, nil
+}
+
+// Substitutes reports whether Flux may change an object.
+func (b *PostBuild) Substitutes(o manifest.Object) bool {
+	return b != nil && o.GetAnnotations()[Switch] != Off && o.GetLabels()[Switch] != Off && mayChange(o)
+}
+
+// Protect returns an object that Flux leaves as it is.
+func Protect(o manifest.Object) manifest.Object {
+	if !mayChange(o) {
+		return o
+	}
+	o = o.Copy()
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[Switch] = Off
+	o.SetAnnotations(annotations)
+	return o
+}
+
+// mayChange reports whether an object has a variable, or $$, which stands for $.
+func mayChange(o manifest.Object) bool {
+	return contains(o.Object, func(text string) bool { return strings.Contains(text, "${") || strings.Contains(text, "$$") })
+}
+
+// HasVariables reports whether a text or a key in content may have a variable.
+func HasVariables(content any) bool {
+	return contains(content, func(text string) bool { return strings.Contains(text, "${") })
+}
+
+// contains reports whether a text or a key in content matches.
+func contains(content any, matches func(string) bool) bool {
+	return manifest.Contains(content, func(key string, value any) bool {
+		text, _ := value.(string)
+		return matches(key) || matches(text)
+	})
+}
+
+var variable = regexp.MustCompile(`\$\{#?([_[:alpha:]][_[:alpha:][:digit:]]*)`)
+
+// Variables returns the names of the variables in an object, in order.
+func (b *PostBuild) Variables(o manifest.Object) []string {
+	names := map[string]bool{}
+	if b.Substitutes(o) {
+		contains(o.Object, func(text string) bool {
+			for _, match := range variable.FindAllStringSubmatch(text, -1) {
+				names[match[1]] = true
+			}
+			return false
+		})
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,180 @@
+package flux
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fluxcd/pkg/envsubst"
+	"github.com/fluxcd/pkg/envsubst/parse"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source/text"
+)
+
+// Result is an object as Flux applies it.
+type Result struct {
+	manifest.Object
+	// IsSubstituted reports whether Flux substitutes variables in the object.
+	IsSubstituted bool
+	// Missing is an error for a variable with neither a value nor a default: Flux puts nothing in its
+	// place.
+	Missing error
+	// Err prevents a substitution. The object is unchanged.
+	Err error
+}
+
+// A few bytes of variables may stand for more than fits into memory.
+const (
+	// maxObject bounds the size of a substituted object. The API server reads no larger request.
+	maxObject = 3 << 20
+	// maxGrowth bounds the growth of all objects of an environment.
+	maxGrowth = text.MaxGrowth
+)
+
+var (
+	errObjectTooLarge = errors.New("the object would have over 3 MiB, and the API server refuses that: write shorter values")
+	errTooLarge       = fmt.Errorf("the objects of the environment would have over %d MiB more: write shorter values", maxGrowth>>20)
+)
+
+// Substitute returns objects as Flux applies them, except the objects that skip, if not nil, selects. It changes no
+// object if the values are unknown.
+func (b *PostBuild) Substitute(objects []manifest.Object, skip func(manifest.Object) bool) []Result {
+	results, templates, sizes := make([]Result, len(objects)), make([]string, len(objects)), make([]int, len(objects))
+	parallel.For(len(objects), func(i int) {
+		if results[i].Object = objects[i]; b.Substitutes(objects[i]) && (skip == nil || !skip(objects[i])) {
+			results[i].IsSubstituted = true
+			templates[i], sizes[i], results[i].Err = b.template(objects[i])
+		}
+	})
+	growth := 0
+	for i, size := range sizes {
+		if size > maxObject {
+			results[i].Err = errObjectTooLarge
+		} else if growth += max(size-len(templates[i]), 0); growth > maxGrowth {
+			results[i].Err = errTooLarge
+		}
+	}
+	parallel.For(len(objects), func(i int) {
+		if r := &results[i]; r.IsSubstituted && r.Err == nil && b.Values != nil {
+			r.Object, r.Missing, r.Err = b.evaluate(objects[i], templates[i])
+		}
+	})
+	return results
+}
+
+// template returns the text in which Flux substitutes the variables of an object, and a bound for the
+// number of bytes that this takes.
+func (b *PostBuild) template(o manifest.Object) (template string, size int, err error) {
+	content, err := yaml.Marshal(o.Object)
+	if err != nil {
+		return "", 0, err
+	}
+	template = string(content)
+	const copied = 256 // bytes in the time of one
+	if escapes := strings.Count(template, "$$") + strings.Count(template, `\/`) + strings.Count(template, `\\`); escapes*len(template)/copied > maxObject {
+		return "", 0, errObjectTooLarge // the parser copies the template for each
+	}
+	tree, err := parse.Parse(template)
+	if err != nil {
+		return "", 0, err
+	}
+	inner := 0
+	return template, b.size(tree.Root, &inner) + inner, nil
+}
+
+// size bounds the length of the text of a node, and adds the work for functions to inner.
+func (b *PostBuild) size(node parse.Node, inner *int) (size int) {
+	const enough = 1 << 30
+	switch node := node.(type) {
+	case *parse.TextNode:
+		return len(node.Value)
+	case *parse.ListNode:
+		for _, n := range node.Nodes {
+			size = min(size+b.size(n, inner), enough)
+		}
+	case *parse.FuncNode:
+		value, arguments := weight(b.Values[node.Param]), 0
+		for _, n := range node.Args {
+			arguments = min(arguments+b.size(n, inner), enough)
+		}
+		switch {
+		case node.Name == "//":
+			size = value + (value+1)*arguments
+		case strings.HasPrefix(node.Name, "#") || strings.HasPrefix(node.Name, "%"):
+			size = value + arguments
+			const compared = 64                                                      // bytes in the time of one written
+			*inner = min(*inner+value*min(value*arguments/compared, enough), enough) // each prefix is matched
+		default:
+			size = value + arguments
+		}
+		size = min(size, enough)
+		if len(node.Args) > 0 {
+			*inner = min(*inner+arguments, enough)
+		}
+	}
+	return size
+}
+
+// weight returns the length of a value, and of the memory for its items if it is YAML.
+func weight(value string) int {
+	const item = 16
+	return len(value) + item*(strings.Count(value, ",")+strings.Count(value, "[")+strings.Count(value, "{"))
+}
+
+// evaluate returns an object with the values of its variables.
+func (b *PostBuild) evaluate(o manifest.Object, template string) (substituted manifest.Object, missing, err error) {
+	evaluated, missing, err := b.execute(template)
+	if err != nil {
+		return o, missing, err
+	}
+	if strings.ContainsAny(evaluated, "&*[{") { // values may be YAML with aliases
+		for _, d := range text.Split([]byte(evaluated)) {
+			_, growth, err := d.Measure()
+			if err == nil && growth > maxObject {
+				err = errObjectTooLarge
+			}
+			if err != nil {
+				return o, missing, err
+			}
+		}
+	}
+	var content map[string]any
+	encoded, err := yaml.YAMLToJSON([]byte(evaluated))
+	if err == nil {
+		err = utiljson.Unmarshal(encoded, &content)
+	}
+	if err != nil {
+		return o, missing, err
+	}
+	substituted, substituted.Unstructured = o, &unstructured.Unstructured{Object: content}
+	if o.Written == o.Unstructured {
+		substituted.Written = substituted.Unstructured
+	}
+	return substituted, missing, nil
+}
+
+// execute replaces the variables in a template.
+func (b *PostBuild) execute(template string) (result string, missing, err error) {
+	defer func() {
+		if r := recover(); r != nil { // envsubst does for ${A:1:9223372036854775807}
+			err = fmt.Errorf("substitute: %v", r)
+		}
+	}()
+	parsed, err := envsubst.Parse(template)
+	if err != nil {
+		return "", nil, err
+	}
+	result, missing = parsed.Execute(func(name string) (string, bool) {
+		value, exists := b.Values[name]
+		return value, exists
+	})
+	if missing != nil {
+		result, err = parsed.Execute(func(name string) (string, bool) { return b.Values[name], true })
+	}
+	return result, missing, err
+}

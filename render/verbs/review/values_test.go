@@ -1,0 +1,46 @@
+package review
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/flux"
+	"example.com/gatehouse/render/verbs/diff"
+)
+
+func TestUnknownValuesAreARisk(t *testing.T) {
+	object := func(value string, annotations map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": "a", "namespace": "shop", "annotations": annotations},
+			"data":     map[string]any{"a": value},
+		}}
+	}
+	off := map[string]any{flux.Switch: flux.Off}
+	for name, test := range map[string]struct {
+		after  *unstructured.Unstructured
+		values *flux.PostBuild
+		want   string
+	}{
+		"unknown":        {object("${B} ${A:=x}", nil), &flux.PostBuild{}, `has 2 variables of "A", "B", which Flux puts in place`},
+		"known":          {object("${A}", nil), &flux.PostBuild{Values: map[string]string{}}, ""},
+		"no variables":   {object("A", nil), &flux.PostBuild{}, ""},
+		"switched off":   {object("${A}", off), &flux.PostBuild{}, ""},
+		"not postBuild":  {object("${A}", nil), nil, ""},
+		"removed object": {nil, &flux.PostBuild{}, ""},
+	} {
+		e := diff.EnvironmentDiff{Name: "prod", Kinds: gatehouse.All(), PostBuild: test.values, Changes: []diff.Change{{Before: object("x", nil), After: test.after}}}
+		got := ""
+		for _, effect := range effects(e, time.Time{}) {
+			if effect.Type == ValuesUnknown {
+				got = string(effect.What)
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
