@@ -101,3 +101,69 @@ func TestRenderBoundsExpansion(t *testing.T) {
 		})
 	}
 }
+
+// Regular expressions and rules that would take minutes, or all memory, are refused before that.
+func TestRenderBoundsExpressions(t *testing.T) {
+	definition := func(schema string) string {
+		return `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: as.x.io}
+spec:
+  group: x.io
+  scope: Namespaced
+  names: {plural: as, singular: a, kind: A, listKind: AList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, ` + schema + `}}}}
+`
+	}
+	policy := func(expression string) string {
+		return `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}
+  validations: [{expression: '` + expression + `'}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: p}
+spec: {policyName: p, validationActions: [Deny]}
+---
+`
+	}
+	long := strings.Repeat("a{1000}", 3000)
+	pattern := func(i int, of string) string {
+		return fmt.Sprintf("f%d: {type: string, maxLength: 9, pattern: '%s'}, ", i, of)
+	}
+	rule := func(of string) string {
+		return "properties: {a: {type: string, maxLength: 9}}, x-kubernetes-validations: [{rule: \"" + of + "\"}]"
+	}
+	lists := "[" + strings.Repeat("1,", 99) + "1]"
+	for name, test := range map[string]struct{ content, want string }{
+		"a pattern":         {definition("properties: {" + pattern(0, long) + "}"), "a.yaml:1: CustomResourceDefinition as.x.io: a regular expression compiles to over 100000 instructions"},
+		"a nested pattern":  {definition("properties: {" + pattern(0, strings.Repeat("((a{10}){10}){10}", 200)) + "}"), "a regular expression compiles to over 100000 instructions"},
+		"many patterns":     {definition("properties: {" + repeated(30, func(i int) string { return pattern(i, strings.Repeat("a{1000}", 50)) }) + "}"), "the regular expressions of the environment compile to over 1000000 instructions"},
+		"a rule":            {definition(rule("self.a.matches('" + long + "')")), "a regular expression compiles to over 100000 instructions"},
+		"an escaped rule":   {definition(rule(`self.a.matches('` + strings.Repeat(`\\x61\\x7b1000}`, 3000) + `')`)), "a regular expression compiles to over 100000 instructions"},
+		"a joined rule":     {definition(rule("self.a.matches('" + strings.Repeat("a{10", 300) + "' + '00}')")), "a regular expression compiles to over 100000 instructions"},
+		"a policy":          {policy(`object.metadata.name.matches("` + long + `")`), "a.yaml:1: ValidatingAdmissionPolicy p: a regular expression compiles to over 100000 instructions"},
+		"loops of a policy": {policy(lists+".all(a, "+lists+".all(b, "+lists+".all(c, a + b + c > 0)))") + repeated(200, named), "a.yaml:1: ValidatingAdmissionPolicy p: its expressions take too long for all objects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			archive := "-- environments/prod/kustomization.yaml --\nresources: [a.yaml]\n-- environments/prod/a.yaml --\n" + test.content
+			problems := problemsOf(run(t, write(t, archive)))
+			if len(problems) != 1 || !strings.Contains(problems[0], test.want) {
+				t.Errorf("problems %.2000q, want one that has %q", problems, test.want)
+			}
+		})
+	}
+	usual := definition("properties: {" + repeated(300, func(i int) string {
+		return pattern(i, `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`)
+	}) + "}")
+	if problems := problemsOf(run(t, write(t, "-- environments/prod/kustomization.yaml --\nresources: [a.yaml]\n-- environments/prod/a.yaml --\n"+usual))); len(problems) > 0 {
+		t.Error(problems)
+	}
+}

@@ -3,8 +3,10 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/apis/cel"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
@@ -46,7 +49,12 @@ type evaluation struct {
 	namespaces namespaces
 	policies   []*policy
 	dispatcher generic.Dispatcher[validating.PolicyHook]
+	spent      atomic.Int64 // the cost of all evaluations
 }
+
+// maxCost bounds the cost of all evaluations. The API server bounds the cost of one policy for one
+// request, to about a second.
+const maxCost = 5 * cel.RuntimeCELCostBudget
 
 // Check returns the objections of the policies among valid objects to the others. Position returns
 // the file and line of an object.
@@ -58,7 +66,15 @@ func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object
 	e.namespaces = e.definedNamespaces()
 	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{}, generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
 	found := make([][]objection, len(objects))
-	parallel.For(len(objects), func(i int) { found[i] = e.judge(objects[i]) })
+	parallel.For(len(objects), func(i int) {
+		if e.spent.Load() < maxCost {
+			found[i] = e.judge(objects[i])
+		}
+	})
+	if e.spent.Load() >= maxCost {
+		costly := slices.MaxFunc(e.policies, func(a, b *policy) int { return cmp.Compare(a.spent.Load(), b.spent.Load()) })
+		return []manifest.Problem{manifest.NewProblem(costly.object, "", manifest.Value{}, "its expressions take too long for all objects of the environment: match fewer objects, or nest fewer loops")}
+	}
 	for _, objection := range slices.Concat(found...) {
 		problems = append(problems, objection.problem(position))
 	}
@@ -82,10 +98,8 @@ func (e *evaluation) boundPolicies() (bound []*policy) {
 		if len(bindings[o.GetName()]) == 0 || !e.readAdmitted(o, decoded) {
 			continue
 		}
-		p := &policy{
-			ValidatingAdmissionPolicy: decoded, object: o, bindings: bindings[decoded.Name],
-			compiled: sync.OnceValue(func() validating.Validator { return compile(decoded) }),
-		}
+		p := &policy{ValidatingAdmissionPolicy: decoded, object: o, bindings: bindings[decoded.Name]}
+		p.compiled = sync.OnceValue(func() validating.Validator { return compile(decoded, &p.spent, &e.spent) })
 		if decoded.Spec.ParamKind != nil {
 			p.params = e.newParams(decoded.Spec.ParamKind)
 		}

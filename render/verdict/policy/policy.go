@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	requestv1 "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -22,7 +23,8 @@ type policy struct {
 	object   manifest.Object
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
 	compiled func() validating.Validator
-	params   params // if it has a paramKind
+	params   params       // if it has a paramKind
+	spent    atomic.Int64 // the cost of its evaluations
 }
 
 // hook returns the policy with one binding for the dispatcher of the API server.
@@ -40,7 +42,8 @@ func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, eva
 
 // compile is compilePolicy of k8s.io/apiserver, which is private, but compiles expressions on demand:
 // most policies match few objects, and many match conditions exclude all of them.
-func compile(policy *admissionv1.ValidatingAdmissionPolicy) validating.Validator {
+// It adds the cost of evaluations to the spent costs.
+func compile(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int64) validating.Validator {
 	spec, failurePolicy := policy.Spec, policy.Spec.FailurePolicy
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
 	if err != nil {
@@ -56,9 +59,9 @@ func compile(policy *admissionv1.ValidatingAdmissionPolicy) validating.Validator
 	compiler.CompileAndStoreVariables(variables, declared, environment.StoredExpressions)
 
 	later := func(expressions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
-		return lazyEvaluator(sync.OnceValue(func() cel.ConditionEvaluator {
+		return lazyEvaluator{sync.OnceValue(func() cel.ConditionEvaluator {
 			return compiler.CompileCondition(expressions, declared, environment.StoredExpressions)
-		}))
+		}), spent}
 	}
 	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)), make([]cel.ExpressionAccessor, len(spec.Validations))
 	for i, validation := range spec.Validations {
@@ -87,13 +90,20 @@ var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 })
 
-// lazyEvaluator compiles expressions on the first evaluation.
-type lazyEvaluator func() cel.ConditionEvaluator
+// lazyEvaluator compiles expressions on the first evaluation, and adds the costs of evaluations.
+type lazyEvaluator struct {
+	compiled func() cel.ConditionEvaluator
+	spent    []*atomic.Int64
+}
 
 // ForInput evaluates the expressions.
 func (l lazyEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
-	return l().ForInput(ctx, attributes, request, variables, namespace, budget)
+	results, remaining, err := l.compiled().ForInput(ctx, attributes, request, variables, namespace, budget)
+	for _, spent := range l.spent {
+		spent.Add(budget - max(remaining, 0))
+	}
+	return results, remaining, err
 }
 
 // CompilationErrors returns the errors of the expressions.
-func (l lazyEvaluator) CompilationErrors() []error { return l().CompilationErrors() }
+func (l lazyEvaluator) CompilationErrors() []error { return l.compiled().CompilationErrors() }
