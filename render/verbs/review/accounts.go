@@ -38,7 +38,7 @@ func (w *world) grantedRights() (effects []Effect) {
 
 // reviewPods returns the effect of Pods that run as another ServiceAccount with more rights.
 func (c *comparison) reviewPods(w *world, change diff.Change) kind.Effect {
-	was, is := w.before.podSpec(change.Before), w.after.podSpec(change.After)
+	was, is := w.podSpec(w.before, change.Before), w.podSpec(w.after, change.After)
 	if is == nil {
 		return kind.Effect{}
 	}

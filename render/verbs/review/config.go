@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
@@ -19,8 +17,8 @@ type use struct {
 	way  kind.Sentence
 }
 
-// ways in which Pods use a ConfigMap or Secret, in the order of a review.
-var ways = []kind.Sentence{mounted, mountedOnce, inEnv, forImages}
+// allUses are the uses of a ConfigMap or Secret by Pods, in the order of a review.
+var allUses = []kind.Sentence{mounted, mountedOnce, inEnv, forImages}
 
 const (
 	mounted     = "mount it and see changes without a restart"
@@ -110,7 +108,7 @@ func visitReferences(content any, visit func(kind, name string, isRequired bool)
 func reviewConfig(w *world, c diff.Change) []kind.Effect {
 	before, after := w.uses()
 	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]
-	if len(is) == 0 || c.Action() == diff.Changed && equality.Semantic.DeepEqual(withoutMetadata(c.Before), withoutMetadata(c.After)) {
+	if len(is) == 0 || !slices.ContainsFunc(c.Fields(), func(f diff.FieldChange) bool { return !f.IsIn("metadata") }) {
 		return nil
 	}
 	users := map[kind.Sentence][]string{} // by way
@@ -121,7 +119,7 @@ func reviewConfig(w *world, c diff.Change) []kind.Effect {
 		isNeeded, isLive = isNeeded || is[u], isLive || isOld && u.way != forImages
 	}
 	var said []string
-	for _, way := range ways {
+	for _, way := range allUses {
 		if len(users[way]) > 0 {
 			said = append(said, string("Pods of "+quoteAll(users[way])+" "+way))
 		}

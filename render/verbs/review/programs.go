@@ -32,6 +32,14 @@ func (w *world) templates(s side, o *unstructured.Unstructured) []podsecurity.Te
 	return templates
 }
 
+// podSpec returns the spec of the first Pod template of an object, or nil.
+func (w *world) podSpec(s side, o *unstructured.Unstructured) *corev1.PodSpec {
+	for _, t := range w.templates(s, o) {
+		return &t.Spec
+	}
+	return nil
+}
+
 // runs describes all containers of an object's Pods, after a colon.
 func (w *world) runs(o *unstructured.Unstructured) kind.Sentence {
 	var said []string

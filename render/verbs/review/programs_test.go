@@ -13,8 +13,8 @@ import (
 	"example.com/gatehouse/kind/pod"
 )
 
-// pods returns a Deployment of one Pod with a spec.
-func pods(spec string) string { return workload("apps/v1", "Deployment", spec) }
+// podsWith returns a Deployment of one Pod with a spec.
+func podsWith(spec string) string { return workload("apps/v1", "Deployment", spec) }
 
 func TestReviewTellsAllContainers(t *testing.T) {
 	const (
@@ -25,26 +25,26 @@ func TestReviewTellsAllContainers(t *testing.T) {
 		digest     = "@sha256:0123456789012345678901234567890123456789012345678901234567890123"
 		containers = "Deployment ns/a: Pods are replaced: other containers"
 	)
-	image := func(image string) string { return pods("containers: [{name: app, image: " + image + "}]") }
-	field := func(fields string) string { return pods("containers: [{name: app, image: web:1, " + fields + "}]") }
+	image := func(image string) string { return podsWith("containers: [{name: app, image: " + image + "}]") }
+	field := func(fields string) string { return podsWith("containers: [{name: app, image: web:1, " + fields + "}]") }
 	for _, test := range []struct {
 		name, before, after string
 		want                []string
 	}{
-		{"a new container", pods(app), pods(strings.Replace(app, "}]", "}, {name: x, image: evil, command: [sh, -c], args: [curl evil.org]}]", 1)), []string{
+		{"a new container", podsWith(app), podsWith(strings.Replace(app, "}]", "}, {name: x, image: evil, command: [sh, -c], args: [curl evil.org]}]", 1)), []string{
 			"Deployment ns/a: new container x runs image evil: sh -c curl evil.org" + shares, containers,
 		}},
-		{"a new init container", pods(app), pods(app + ", initContainers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new init container x runs image evil" + shares, containers}},
-		{"a new sidecar", pods(app), pods(app + ", initContainers: [{name: x, image: evil, restartPolicy: Always}]"), []string{"Deployment ns/a: new sidecar x runs image evil" + shares, containers}},
-		{"a renamed container", pods(app), pods(strings.Replace(app, "name: app", "name: x", 1)), []string{"Deployment ns/a: container x replaces container app", containers}},
-		{"a renamed container of another version", pods(app), pods(strings.NewReplacer("name: app", "name: x", "web:1", "web:2").Replace(app)), []string{"Deployment ns/a: container x replaces container app", containers}},
-		{"another container", pods(app), pods("containers: [{name: x, image: evil}]"), []string{
+		{"a new init container", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new init container x runs image evil" + shares, containers}},
+		{"a new sidecar", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil, restartPolicy: Always}]"), []string{"Deployment ns/a: new sidecar x runs image evil" + shares, containers}},
+		{"a renamed container", podsWith(app), podsWith(strings.Replace(app, "name: app", "name: x", 1)), []string{"Deployment ns/a: container x replaces container app", containers}},
+		{"a renamed container of another version", podsWith(app), podsWith(strings.NewReplacer("name: app", "name: x", "web:1", "web:2").Replace(app)), []string{"Deployment ns/a: container x replaces container app", containers}},
+		{"another container", podsWith(app), podsWith("containers: [{name: x, image: evil}]"), []string{
 			"Deployment ns/a: new container x runs image evil" + shares, containers, "Deployment ns/a: container app with image web:1 is removed",
 		}},
-		{"a moved container", pods(strings.Replace(app, "}]", "}, {name: x, image: b:1}]", 1)), pods(app + ", initContainers: [{name: x, image: b:1}]"), []string{
+		{"a moved container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: b:1}]", 1)), podsWith(app + ", initContainers: [{name: x, image: b:1}]"), []string{
 			containers, "Deployment ns/a: init container x replaces container x",
 		}},
-		{"a removed container", pods(strings.Replace(app, "}]", "}, {name: x, image: proxy}]", 1)), pods(app), []string{containers, "Deployment ns/a: container x with image proxy is removed"}},
+		{"a removed container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: proxy}]", 1)), podsWith(app), []string{containers, "Deployment ns/a: container x with image proxy is removed"}},
 
 		{"another tag", image("web:1"), image("web:2"), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:2"}},
 		{"another registry", image("web:1"), image("ghcr.io/x/web:1"), []string{"Deployment ns/a: container app runs image ghcr.io/x/web:1 instead of web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image web:1 → ghcr.io/x/web:1"}},
@@ -60,7 +60,7 @@ func TestReviewTellsAllContainers(t *testing.T) {
 		{"a hook", field("stdin: true"), field("stdin: true, lifecycle: {postStart: {exec: {command: [curl, evil.org]}}}"), []string{"Deployment ns/a: Pods are replaced: another lifecycle", "Deployment ns/a: container app runs curl evil.org in its postStart"}},
 		{"another probe", field("livenessProbe: {exec: {command: [a]}}"), field("livenessProbe: {exec: {command: [b]}}"), []string{"Deployment ns/a: Pods are replaced: another livenessProbe", "Deployment ns/a: container app runs b in its livenessProbe"}},
 		{"a probe without a command", field("livenessProbe: {tcpSocket: {port: 1}}"), field("livenessProbe: {tcpSocket: {port: 2}}"), []string{"Deployment ns/a: Pods are replaced: another livenessProbe"}},
-		{"shared processes", pods(app), pods(app + ", shareProcessNamespace: true"), []string{"Deployment ns/a: Pods set shareProcessNamespace | each container can read and signal the processes of the others", "Deployment ns/a: Pods are replaced: another shareProcessNamespace"}},
+		{"shared processes", podsWith(app), podsWith(app + ", shareProcessNamespace: true"), []string{"Deployment ns/a: Pods set shareProcessNamespace | each container can read and signal the processes of the others", "Deployment ns/a: Pods are replaced: another shareProcessNamespace"}},
 		{"ephemeral containers", workload("v1", "Pod", app), workload("v1", "Pod", app+", ephemeralContainers: [{name: x, image: evil}]"), []string{
 			"Pod ns/a: the API server refuses this change: spec.ephemeralContainers: Pod updates may not add ephemeral containers | Flux and Argo CD fail to apply it: rename it to create a new one",
 			"Pod ns/a: new ephemeral container x runs image evil" + shares,
@@ -188,19 +188,19 @@ func TestPrivilegesAreReportedForTemplatesOfAnyKind(t *testing.T) {
 // A variable in a field does not hide the other fields.
 func TestUnreadableTemplatesAreARisk(t *testing.T) {
 	const unreadable = "Deployment ns/a: its Pod template cannot be read because of "
-	before := pods("containers: [{name: c, image: i}]")
+	before := podsWith("containers: [{name: c, image: i}]")
 	for _, test := range []struct {
 		name, after string
 		want        []string
 	}{
-		{"replicas", strings.Replace(pods("hostPID: true, containers: [{name: c, image: i}]"), "spec: {", `spec: {replicas: "${N}", `, 1), []string{"hostPID: true"}},
-		{"a field of the template", pods(`hostPID: true, hostNetwork: "${H}", containers: [{name: c, image: i, ports: [{containerPort: "${P}"}]}, {name: x, image: evil}]`), []string{
+		{"replicas", strings.Replace(podsWith("hostPID: true, containers: [{name: c, image: i}]"), "spec: {", `spec: {replicas: "${N}", `, 1), []string{"hostPID: true"}},
+		{"a field of the template", podsWith(`hostPID: true, hostNetwork: "${H}", containers: [{name: c, image: i, ports: [{containerPort: "${P}"}]}, {name: x, image: evil}]`), []string{
 			unreadable + "spec.template.spec.containers[0].ports[0].containerPort, spec.template.spec.hostNetwork | this review may miss risks: check every field",
 			"new container x runs image evil", "hostNetwork: ${H}; spec.template.spec.hostPID: true",
 		}},
 		{"the template", strings.Replace(before, "template: {", `template: "${T}", other: {`, 1), []string{unreadable + "spec.template"}},
-		{"containers", pods(`containers: "${C}"`), []string{unreadable + "spec.template.spec.containers"}},
-		{"too many containers", pods("containers: [" + strings.Repeat("{name: c, image: i}, ", 101) + "]"), []string{unreadable + "spec.template.spec.containers"}},
+		{"containers", podsWith(`containers: "${C}"`), []string{unreadable + "spec.template.spec.containers"}},
+		{"too many containers", podsWith("containers: [" + strings.Repeat("{name: c, image: i}, ", 101) + "]"), []string{unreadable + "spec.template.spec.containers"}},
 	} {
 		got := strings.Join(reviewLines(t, before, test.after), "\n")
 		for _, want := range test.want {
@@ -220,7 +220,7 @@ func TestReviewNamesUsersOfConfigMapsAndSecrets(t *testing.T) {
 	object := func(kind, value string) string {
 		return fmt.Sprintf("{apiVersion: v1, kind: %s, metadata: {name: m, namespace: ns}, data: {k: %s}}", kind, value)
 	}
-	user := func(fields string) string { return "\n---\n" + pods(fields) }
+	user := func(fields string) string { return "\n---\n" + podsWith(fields) }
 	const c = "containers: [{name: c, image: i}]"
 	mount := func(mount string) string {
 		return "containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /m, " + mount + "}]}], volumes: [{name: v, "
@@ -291,8 +291,8 @@ func TestRulesClaimOnlyFieldsThatTheyTell(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		{pods(image("a:1")), pods(image("a:2")), []string{"spec.template.spec.containers[c].image"}},
-		{pods(image(long + ":1")), pods(image(long + ":2")), nil},
+		{podsWith(image("a:1")), podsWith(image("a:2")), []string{"spec.template.spec.containers[c].image"}},
+		{podsWith(image(long + ":1")), podsWith(image(long + ":2")), nil},
 		{fill(deployment), fill(deployment, "REPLICAS=3"), []string{"spec.replicas"}},
 		{fill(deployment), unsized, nil},
 		{fill(deployment), fill(deployment, "REPLICAS=0", "IMAGE=i:2"), []string{"spec.replicas"}},
