@@ -28,6 +28,7 @@ func (w *world) grantedRights() (effects []Effect) {
 			o = owner
 		}
 		for _, e := range []kind.Effect{r.reviewPods(w, change), r.reviewToken(change), reviewCloudRoles(change)} {
+			e = w.ifForced(idOf(change.After), e)
 			if told := o.String() + string(e.What); e.Type != "" && !isTold[told] { // once for several Pods
 				effects, isTold[told] = append(effects, Effect{o, e}), true
 			}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
 )
 
 // subjects returns an effect for each subject of a binding that gains rights, on the change that causes it.
@@ -22,10 +23,7 @@ func (c *comparison) subjects(w *world) (effects []Effect) {
 	add := func(cause int, holder, may, risk kind.Sentence) {
 		o := idOf(w.Changes[cause].Object().Unstructured)
 		e := kind.Effect{Type: RightsGranted, What: holder + " may now " + may, Risk: risk}
-		if _, isRefused := w.refused[o]; isRefused {
-			e.What = "if it is deleted and recreated: " + e.What
-		}
-		effects = append(effects, Effect{o, e})
+		effects = append(effects, Effect{o, w.ifForced(o, e)})
 	}
 	bySubject := func(a, b rbacv1.Subject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -56,6 +54,14 @@ func (c *comparison) subjects(w *world) (effects []Effect) {
 		add(same.cause, "the subjects of "+quoteAll(roles[same]), same.may, same.risk)
 	}
 	return effects
+}
+
+// ifForced returns the effect of a change that may be refused: a tool that forces it recreates the object.
+func (w *world) ifForced(o manifest.ID, e kind.Effect) kind.Effect {
+	if _, isRefused := w.refused[o]; isRefused && e.Type != "" {
+		e.What = "if it is deleted and recreated: " + e.What
+	}
+	return e
 }
 
 const wholeCluster kind.Sentence = "in the whole cluster"

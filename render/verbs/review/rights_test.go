@@ -225,6 +225,7 @@ func TestPodsWithRightsOfAnotherAccountAreReported(t *testing.T) {
 		"an account with no rights": {documents(base, podsAs("boss", "")), documents(base, podsAs("web", "")), nil},
 		"an unknown account":        {documents(base, podsAs("web", "")), documents(base, podsAs("x", "")), []string{"Deployment ns/a: Pods now run as ServiceAccount ns/x, which has unknown rights: it is not in this environment | an attacker in a container may get more rights"}},
 		"a token":                   {documents(base, podsAs("boss", "automountServiceAccountToken: false,")), documents(base, podsAs("boss", "")), []string{"Deployment ns/a: Pods now run as ServiceAccount ns/boss, " + everything}},
+		"an account, refused":       {documents(base, strings.Replace(fill(job), "containers:", "serviceAccountName: web, containers:", 1)), documents(base, strings.Replace(fill(job), "containers:", "serviceAccountName: boss, containers:", 1)), []string{"Job ns/a: if it is deleted and recreated: Pods now run as ServiceAccount ns/boss, " + everything}},
 		"another image":             {documents(base, podsAs("boss", "")), documents(base, strings.Replace(podsAs("boss", ""), "image: i", "image: j", 1)), nil},
 		"a new workload":            {base, documents(base, podsAs("boss", "")), []string{"Deployment ns/a: Pods run as ServiceAccount ns/boss, " + everything}},
 		"a new workload, no rights": {base, documents(base, podsAs("web", ""), podsAs("default", "")), nil},
