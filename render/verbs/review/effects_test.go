@@ -129,7 +129,10 @@ func TestEffectsOfChanges(t *testing.T) {
 		{"the first Pods", fill(deployment, "REPLICAS=0", "STRATEGY=strategy: {type: Recreate},"), fill(deployment, "STRATEGY=strategy: {type: Recreate},", "IMAGE=i:2"), []string{"Deployment ns/a: 0 → 2 Pods"}},
 		{"a probe", fill(deployment), fill(deployment, "FIELD=readinessProbe: {tcpSocket: {port: 80}}"), []string{"Deployment ns/a: Pods are replaced: another readinessProbe"}},
 		{"a partition of all Pods", strings.Replace(fill(volumeSet), "selector", "updateStrategy: {rollingUpdate: {partition: 1}}, selector", 1), strings.Replace(strings.Replace(fill(volumeSet), "selector", "updateStrategy: {rollingUpdate: {partition: 1}}, selector", 1), "image: i", "image: i:2", 1), nil},
-		{"volumes that go with Pods", strings.Replace(fill(volumeSet), "selector", "replicas: 3, selector", 1), strings.Replace(fill(volumeSet), "whenDeleted: Retain", "whenScaled: Delete", 1), []string{"StatefulSet ns/a: 3 → 1 Pod (the volumes of 2 Pods are deleted: their data is lost)"}},
+		{"volumes that go with Pods", strings.Replace(fill(volumeSet), "selector", "replicas: 3, selector", 1), strings.Replace(fill(volumeSet), "whenDeleted: Retain", "whenScaled: Delete", 1), []string{
+			"StatefulSet ns/a: 3 → 1 Pod (the volumes of 2 Pods are deleted: their data is lost)",
+			"StatefulSet ns/a: changes spec.persistentVolumeClaimRetentionPolicy.whenScaled: unset → Delete (data is lost as soon as its claim or object is deleted)",
+		}},
 
 		{"an autoscaler", unsized, unsized + "\n---\n" + scaler("1, maxReplicas: 9"), []string{"HorizontalPodAutoscaler ns/h: scales Deployment ns/a from 1 to 9 Pods"}},
 		{"an autoscaler in place of a number", fill(deployment, "REPLICAS=4", "FIELD=resources: {limits: {memory: 1Gi}}"), strings.Replace(fill(deployment, "FIELD=resources: {limits: {memory: 1Gi}}"), "replicas: 2,", "", 1) + "\n---\n" + scaler("2, maxReplicas: 9"), []string{

@@ -265,17 +265,20 @@ func reviewNamespace(w *world, c diff.Change) (effects []kind.Effect) {
 	for _, mode := range []struct {
 		name    kind.Sentence
 		was, is api.LevelVersion
+		label   string
 		risk    kind.Sentence
 	}{
-		{"", was.Enforce, is.Enforce, "Pods that it refused are let in"},
-		{" audit", was.Audit, is.Audit, "violations are no longer audited"},
-		{" warn", was.Warn, is.Warn, "nothing warns of violations any more"},
+		{"", was.Enforce, is.Enforce, api.EnforceLevelLabel, "Pods that it refused are let in"},
+		{" audit", was.Audit, is.Audit, api.AuditLevelLabel, "violations are no longer audited"},
+		{" warn", was.Warn, is.Warn, api.WarnLevelLabel, "nothing warns of violations any more"},
 	} {
 		from, to := mode.was.String(), mode.is.String()
 		switch levels := api.CompareLevels(mode.was.Level, mode.is.Level); {
+		case c.Before.GetLabels()[mode.label] == "", levels < 0:
+			continue
 		case levels > 0:
 			from, to = string(mode.was.Level), string(mode.is.Level)
-		case levels < 0, mode.is.Level == api.LevelPrivileged, !mode.is.Version.Older(mode.was.Version):
+		case mode.is.Level == api.LevelPrivileged, !mode.is.Version.Older(mode.was.Version):
 			continue
 		}
 		effects = append(effects, kind.Effect{Type: PodSecurityLowered, What: "Pod Security" + mode.name + kind.Say(": %s → %s", from, to), Risk: mode.risk})

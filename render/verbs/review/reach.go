@@ -407,20 +407,34 @@ func (r *reach) comparePeer(cause manifest.ID, was, is *peerState) {
 	}
 }
 
+// compareAllowances notes the difference of a policy for a changed peer. All Pods of a Namespace are compared
+// for each allowance, because another one may be for some of them only.
 func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *peerState, isBlocked bool) {
-	for d, allows := range p.allows {
-		had, has := r.portsFor(allows, direction(d), was, false), r.portsFor(allows, direction(d), is, was == nil)
-		if isBlocked {
-			had, has = has, had
+	from, to, isNew := was, is, was == nil
+	if isBlocked {
+		from, to = is, was
+	}
+	for side, allows := range p.allows {
+		d := direction(side)
+		var more []portRange
+		if is.pods != nil {
+			more = uncovered(r.portsFor(allows, d, to, nil, isNew), r.portsFor(allows, d, from, nil, false))
+		} else {
+			for i, g := range allows {
+				if has := r.portsFor(allows[i:i+1], d, to, g.peer.pods, isNew); len(has) > 0 {
+					more = append(more, uncovered(has, r.portsFor(allows, d, from, g.peer.pods, false))...)
+				}
+			}
 		}
-		if more := uncovered(has, had); len(more) > 0 {
-			r.add(note{cause, direction(d), isBlocked}, "its Pods"+sayPorts(more), kind.Say("the Pods that %s selects", p.id))
+		if len(more) > 0 && r.spend(0) {
+			r.add(note{cause, d, isBlocked}, "its Pods"+sayPorts(sorted(more)), kind.Say("the Pods that %s selects", p.id))
 		}
 	}
 }
 
-// portsFor returns the ports that allows allow for a peer.
-func (r *reach) portsFor(allows []allowance, d direction, of *peerState, isSpecific bool) (ports []portRange) {
+// portsFor returns the ports that allowances have for a peer. For all Pods of a Namespace, they are the ports
+// for all Pods that a selector matches.
+func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *labelSelector, isSpecific bool) (ports []portRange) {
 	for _, g := range allows {
 		switch {
 		case of == nil, g.peer.block.IsValid():
@@ -432,7 +446,9 @@ func (r *reach) portsFor(allows []allowance, d direction, of *peerState, isSpeci
 		case isSpecific && of.pods != nil && len(g.peer.pods.requirements) == 0:
 		case !r.spend(1+g.peer.namespaces.cost+g.peer.pods.cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
 		case of.pods == nil:
-			ports = append(ports, g.ports...)
+			if selected != nil && g.peer.pods.covers(selected) {
+				ports = append(ports, g.ports...)
+			}
 		case g.peer.pods.Matches(of.pods.labels):
 			own := g.ports
 			if d == outward {
