@@ -121,7 +121,7 @@ func restored(at *cnatv1alpha1.At) {
 func trimmed(pods []corev1.Pod) []corev1.Pod {
 	var list []corev1.Pod
 	for _, pod := range pods {
-		list = append(list, *trimPod(&pod))
+		list = append(list, *trimPod(&pod).DeepCopyObject().(*corev1.Pod))
 	}
 	return list
 }

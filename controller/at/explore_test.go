@@ -390,7 +390,7 @@ func (e *explorer) answerKey(a answer) string {
 	case a.err != nil:
 		return a.err.Error()
 	case a.at != nil:
-		return a.at.ResourceVersion
+		return fmt.Sprint(a.at.ResourceVersion, " ", a.at.Generation)
 	case a.pod != nil:
 		return e.content(a.pod)
 	default:

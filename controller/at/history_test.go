@@ -578,6 +578,9 @@ func (w *world) serve(t *rapid.T, q *request) answer {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %v", q, a.err)
+	if pod := before.pod(q.name); q.verb == openGate && a.err == nil && w.wall().Before(dueOf(pod)) && !w.wasSetBack {
+		t.Fatalf("Pod %s opens at %s, before it is due at %s", pod.UID, w.wall(), dueOf(pod))
+	}
 	if q.isWrite() {
 		w.write(c)
 	}
@@ -651,6 +654,9 @@ func (w *world) settle(t *rapid.T) {
 	if digest := kindat.Digest(at.Spec); mustStart && w.present().starts[digest] == "" {
 		t.Fatalf("no controller starts the At: %s", describeStatus(at.Status))
 	}
+	if mustStart { // without a leader, too
+		w.endCommands(t)
+	}
 	if !hasLeader {
 		for _, c := range []*simulatedController{w.controllers[0], w.controllers[replicas]} {
 			c.elected, c.queued = true, true
@@ -661,15 +667,23 @@ func (w *world) settle(t *rapid.T) {
 	if at.Status.Phase != cnatv1alpha1.AtRunning && at.Status.Phase != cnatv1alpha1.AtDone {
 		t.Fatalf("the At neither started nor is done: %s", describeStatus(at.Status))
 	}
-	for _, pod := range w.present().pods {
-		if hasNotEnded(pod) {
-			w.write(w.present().withPod(pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }))
-		}
+	w.endCommands(t)
+	for len(w.late) > 0 {
+		w.deliver(t, 0)
 	}
 	w.runFor(t, 2*lookAgain)
 	w.checkDone(t)
-	for len(w.late) > 0 {
-		w.deliver(t, 0)
+}
+
+// endCommands ends all commands, and asserts that the At is done.
+func (w *world) endCommands(t *rapid.T) {
+	for _, pod := range w.present().pods {
+		if hasNotEnded(pod) {
+			w.write(w.present().withPod(pod, func(pod *corev1.Pod) {
+				terminated := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(w.wall())}}
+				pod.Status.Phase, pod.Status.ContainerStatuses = corev1.PodSucceeded, []corev1.ContainerStatus{{Name: kindat.CommandContainer, State: terminated}}
+			}))
+		}
 	}
 	w.runFor(t, 2*lookAgain)
 	w.checkDone(t)
@@ -731,10 +745,24 @@ func (w *world) quiesce(t *rapid.T) {
 		}
 		if isQuiet {
 			w.checkReady(t)
+			w.checkHeld(t)
 			return
 		}
 	}
 	t.Fatalf("the queues never empty: %s", describeStatus(w.present().at.Status))
+}
+
+// checkHeld asserts that a recorded start that must not happen is taken back, or at least its Pod held:
+// without a leader, too. No cache shows the Pods of another manager.
+func (w *world) checkHeld(t *rapid.T) {
+	c := w.present()
+	pod := c.recordedPod()
+	if pod == nil || w.podsUnseen || c.unheld[pod.UID] != "" || c.recordedStart(pod.UID) != c.record[c.at.UID] {
+		return
+	}
+	if c.at.Spec.Suspend || digestOfPod(pod) != kindat.Digest(c.at.Spec) {
+		t.Fatalf("Pod %s is not held: %s", pod.UID, describeStatus(c.at.Status))
+	}
 }
 
 // checkReady asserts that a late At is not ready. After a conflict it may be, until its leader looks

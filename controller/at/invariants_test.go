@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/test/health"
@@ -22,13 +23,19 @@ import (
 
 // history is the past of a cluster. Every write is judged by it.
 type history struct {
-	// record maps an At to the Pod of the recorded start in its latest status.
-	record map[types.UID]types.UID
+	// record maps an At to the recorded start in its latest status.
+	record map[types.UID]recordedStart
 	// unheld maps each Pod whose hold the API server refused to its At.
 	unheld map[types.UID]types.UID
 	// starts maps the digest of each known start to its At: a controller opened the Pod, or saw it
 	// open before it wrote the status.
 	starts map[string]types.UID
+}
+
+// recordedStart is the start of a Pod, with the last hold of the Pod before it.
+type recordedStart struct {
+	pod     types.UID
+	heldFor string
 }
 
 // with returns a copy of a map with one more entry.
@@ -52,7 +59,7 @@ func (h history) judgeOpen(q *request, pod *corev1.Pod) (history, error) {
 	digest, at, now := digestOfPod(pod), q.from.at, q.from.Now()
 	origin := h.unheld[pod.UID]
 	for at, recorded := range h.record {
-		if recorded == pod.UID {
+		if recorded.pod == pod.UID {
 			origin = at
 		}
 	}
@@ -68,6 +75,8 @@ func (h history) judgeOpen(q *request, pod *corev1.Pod) (history, error) {
 		return h, fmt.Errorf("Pod %s is opened by a decision at %s, before it is due at %s", pod.UID, now, dueOf(pod))
 	case at.Spec.Suspend || digest != kindat.Digest(at.Spec) || isPastDeadline(at, now):
 		return h, fmt.Errorf("Pod %s is opened, but its At is suspended, past its deadline or of another spec", pod.UID)
+	case q.from.readAt == nil || q.from.readAt.UID != at.UID || q.from.readAt.Generation != at.Generation:
+		return h, fmt.Errorf("Pod %s is opened, but its At was edited, suspended or deleted before the request was sent", pod.UID)
 	case origin == "":
 		return h, fmt.Errorf("Pod %s is opened without a recorded start", pod.UID)
 	case other >= 0:
@@ -87,6 +96,9 @@ func (h history) judgeStatus(c cluster, q *request, at *cnatv1alpha1.At) (histor
 		}
 		q.isChecked = true
 	}
+	if err := c.checkHeld(q, at.Status); err != nil {
+		return h, err
+	}
 	for i := range q.from.read {
 		pod := &q.from.read[i]
 		isKnown := !isForeign(pod) && !isGated(pod) && condition.FindReady(at.Status.Conditions).Reason != ReasonOpenRefused
@@ -99,12 +111,50 @@ func (h history) judgeStatus(c cluster, q *request, at *cnatv1alpha1.At) (histor
 	case run == nil || !isClaimed(*run) || run.PodUID == "" || run.FinishedTime != nil || at.Status.Phase == cnatv1alpha1.AtDone:
 		h.record = without(h.record, at.UID)
 	case recordsStart(c.at.Status, at.Status):
-		h.record = with(h.record, at.UID, run.PodUID)
+		h.record = with(h.record, at.UID, c.recordedStart(run.PodUID))
 		return h, checkClaim(q, at)
-	case h.record[at.UID] != run.PodUID: // a start that was taken back stays so
+	case h.record[at.UID].pod != run.PodUID: // a start that was taken back stays so
 		h.record = without(h.record, at.UID)
 	}
 	return h, nil
+}
+
+// checkHeld checks that a status takes a recorded start back only if no in-flight request can open its
+// Pod: the Pod was held. A status after a hold in vain may end the run, but keeps the recorded start.
+func (c cluster) checkHeld(q *request, next cnatv1alpha1.AtStatus) error {
+	last, run := c.at.Status.Run, next.Run
+	pod := c.recordedPod()
+	if pod == nil || c.recordedStart(pod.UID) != c.record[c.at.UID] {
+		return nil
+	}
+	isKept := run != nil && isClaimed(*run) && run.PodUID == last.PodUID
+	if !isKept || next.Phase == cnatv1alpha1.AtDone && q.from.unheld != pod.UID {
+		return fmt.Errorf("the start of Pod %s is taken back, but the Pod is not held", pod.UID)
+	}
+	return nil
+}
+
+// recordedPod returns the gated Pod whose start the status of the At records, or nil.
+func (c cluster) recordedPod() *corev1.Pod {
+	last := c.statusOfAt().Run
+	if last == nil || !isClaimed(*last) || last.FinishedTime != nil {
+		return nil
+	}
+	i := slices.IndexFunc(c.pods, func(pod *corev1.Pod) bool { return pod.UID == last.PodUID && isGated(pod) && !isForeign(pod) })
+	if i < 0 {
+		return nil
+	}
+	return c.pods[i]
+}
+
+func (c cluster) recordedStart(uid types.UID) recordedStart {
+	start := recordedStart{pod: uid}
+	for _, pod := range c.pods {
+		if pod.UID == uid {
+			start.heldFor = pod.Annotations[kind.HeldAnnotation]
+		}
+	}
+	return start
 }
 
 // recordsStart reports whether a status records a start that the previous status lacks.

@@ -92,7 +92,7 @@ func (m mutant) overlay(t *testing.T) string {
 var mutants = []mutant{
 	{"a start is recorded after the gate is opened", "opener.go", []string{
 		"run == nil || !isClaimed(*run) || run.FinishedTime != nil {", "run != nil && run.FinishedTime != nil {",
-		"	case decision.Open == nil:\n		return reconcile.Result{}, nil\n", "	case decision.Open == nil && len(atPods(ctx, o, at)) == 0:\n		return reconcile.Result{}, nil\n	case decision.Open == nil:\n		decision.Open = &atPods(ctx, o, at)[0]\n",
+		"	if err != nil || decision.Open == nil {\n", "	if pods := atPods(ctx, o, at); err == nil && decision.Open == nil && len(pods) > 0 {\n		decision.Open = &pods[0]\n	}\n	if err != nil || decision.Open == nil {\n",
 		"// open opens the gate", "func atPods(ctx context.Context, o Opener, at *cnatv1alpha1.At) []corev1.Pod {\n	pods, _ := o.Server.Pods(ctx, client.ObjectKeyFromObject(at))\n	return pods\n}\n\n// open opens the gate",
 		"	apierrors ", "	corev1 \"k8s.io/api/core/v1\"\n	apierrors ",
 	}},
@@ -142,9 +142,9 @@ var mutants = []mutant{
 		"	if status.IsOutdated(err) {\n		current,", "	if status.IsOutdated(err) {\n		return false\n	}\n	if false {\n		current,",
 		"		return reconcile.Result{RequeueAfter: lookAgain}, nil\n", "		return reconcile.Result{}, nil\n",
 	}},
-	{"a gate is opened early", "opener.go", []string{"	case m.now.Before(decision.Due):", "	case m.now.Before(decision.Due.Add(-time.Second)):", "	apierrors ", "	\"time\"\n\n	apierrors "}},
+	{"a gate is opened early", "opener.go", []string{"o.Clock.Now().Before(due) {", "o.Clock.Now().Before(due.Add(-time.Second)) {", "	apierrors ", "	\"time\"\n\n	apierrors "}},
 	{"the clock is ahead of the API server", "../setup/clock.go", []string{"	return earliest.Add(elapsed)\n", "	return earliest.Add(elapsed + 2*time.Second)\n"}},
 	{"an armed At is not requeued", "status.go", []string{"		wake = s.due.Add(-s.lead)\n", ""}},
-	{"an At with a recorded start is not requeued", "opener.go", []string{"		return o.requeue(decision.Due, decision.Due), nil\n", "		return reconcile.Result{}, nil\n"}},
+	{"an At with a recorded start is not requeued", "opener.go", []string{"		return o.requeue(due, due), nil\n", "		return reconcile.Result{}, nil\n"}},
 	{"a Pod that is being deleted is opened", "decide.go", []string{" && isGated(pod) && pod.DeletionTimestamp == nil {", " && isGated(pod) {"}},
 }

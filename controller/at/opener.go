@@ -11,6 +11,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
+	kindat "example.com/gatehouse/kind/at"
 )
 
 var atResource = cnatv1alpha1.SchemeGroupVersion.WithResource("ats").GroupResource()
@@ -24,14 +25,12 @@ func (o Opener) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.R
 	if run := at.Status.Run; at.DeletionTimestamp != nil || run == nil || !isClaimed(*run) || run.FinishedTime != nil {
 		return reconcile.Result{}, nil
 	}
+	if due, _ := kindat.Schedule(at.Spec); o.Clock.Now().Before(due) {
+		return o.requeue(due, due), nil
+	}
 	m, decision, _, err := o.decide(ctx, at)
-	switch {
-	case err != nil:
+	if err != nil || decision.Open == nil {
 		return reconcile.Result{}, err
-	case decision.Open == nil:
-		return reconcile.Result{}, nil
-	case m.now.Before(decision.Due):
-		return o.requeue(decision.Due, decision.Due), nil
 	}
 	if wait, waits := o.waits(decision, m.now); waits {
 		return reconcile.Result{RequeueAfter: wait}, nil

@@ -110,7 +110,7 @@ func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, boo
 	isReport := !starts && run != nil && isClaimed(*run)
 	since := decision.Due
 	if isReport {
-		since = latest(run.OpenedTime.Time, ptr.Deref(run.FinishedTime, metav1.Time{}).Time)
+		since = status.Latest(run.OpenedTime.Time, ptr.Deref(run.FinishedTime, metav1.Time{}).Time)
 	}
 	late := since.Add(standbyDelay).Sub(now)
 	switch {
@@ -265,11 +265,4 @@ func (r *Reconciler) requeue(wake, urgent time.Time) reconcile.Result {
 		result.Priority = ptr.To(duePriority)
 	}
 	return result
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

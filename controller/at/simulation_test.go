@@ -38,8 +38,11 @@ type run struct {
 	result  reconcile.Result
 	err     error
 
-	// read are the Pods that it read, from a cache or the API server.
-	read []corev1.Pod
+	// read are the Pods that it read, from a cache or the API server; readAt is the At of the API server.
+	read   []corev1.Pod
+	readAt *cnatv1alpha1.At
+	// unheld is the Pod that it tried to hold in vain.
+	unheld types.UID
 	// surroundings are nil until the run looks around.
 	surroundings *surroundings
 
@@ -168,7 +171,7 @@ type podCache struct {
 func (c podCache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	var items []corev1.Pod
 	for _, pod := range c.run.pods {
-		items = append(items, *trimPod(pod))
+		items = append(items, *trimPod(pod).DeepCopyObject().(*corev1.Pod))
 	}
 	c.run.read = append(c.run.read, items...)
 	list.(*corev1.PodList).Items = items
@@ -195,6 +198,7 @@ func (w fakeClient) Get(_ context.Context, key client.ObjectKey, object client.O
 		if a.err == nil {
 			object.SetUID(a.at.UID)
 			object.SetResourceVersion(a.at.ResourceVersion)
+			w.run.readAt = a.at
 		}
 		return a.err
 	}
@@ -236,6 +240,9 @@ func (w fakeClient) Patch(_ context.Context, object client.Object, patch client.
 	a := w.run.ask(q)
 	if a.err == nil {
 		a.pod.DeepCopyInto(object.(*corev1.Pod))
+	}
+	if q.verb == hold && (a.err != nil || a.pod.Annotations[kind.HeldAnnotation] != q.holdsVersion) {
+		w.run.unheld = q.uid
 	}
 	return a.err
 }

@@ -114,7 +114,7 @@ func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
 // claim records the start of a Pod.
 func (s *snapshot) claim(pod *corev1.Pod) Decision {
 	s.arm(pod)
-	s.run.OpenedTime = wholeSeconds(slices.MaxFunc([]time.Time{s.now, s.due}, time.Time.Compare))
+	s.run.OpenedTime = wholeSeconds(status.Latest(s.now, s.due))
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	conditions.Reconciling(podProgress(pod))

@@ -76,7 +76,7 @@ func (r *reconciler) readWithChildren(ctx context.Context, key client.ObjectKey)
 	}
 	for _, gvk := range setup.ObservedTypes(r.kind) {
 		list := setup.NewList(gvk)
-		if err := r.rendered.List(ctx, list, key); err != nil {
+		if err := r.rendered.List(ctx, list, key, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(), r.kind.GVK().Kind, key, err)
 		}
 		err := meta.EachListItem(list, func(o runtime.Object) error {

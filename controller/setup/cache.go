@@ -20,7 +20,10 @@ func transform(scheme *runtime.Scheme, controllers []Controller) toolscache.Tran
 			return o, nil
 		}
 		gvk, err := apiutil.GVKForObject(object, scheme)
-		if err != nil {
+		switch {
+		case runtime.IsNotRegisteredError(err): // already transformed
+			return o, nil
+		case err != nil:
 			return nil, err
 		}
 		for _, c := range controllers {
@@ -46,15 +49,17 @@ func (c Controller) Trimmed(object client.Object, gvk schema.GroupVersionKind) c
 	return trim(object, gvk, c.Kind.Label())
 }
 
-// ownersOf returns an index function: an object is indexed by each label of a kind that it carries.
-func ownersOf(controllers []Controller) client.IndexerFunc {
-	return func(object client.Object) (owners []string) {
+// indexByOwner adds an index by namespace and owner: each label of a kind that an object carries.
+// The cache's own IndexField would need twice the memory, for an index of all namespaces.
+func indexByOwner(indexers toolscache.Indexers, controllers []Controller) {
+	indexers["field:"+byOwner] = func(o any) (owners []string, _ error) {
+		labels, namespace := o.(client.Object).GetLabels(), o.(client.Object).GetNamespace()
 		for _, c := range controllers {
-			if name := object.GetLabels()[c.Kind.Label()]; name != "" {
-				owners = append(owners, owner(c.Kind.Label(), name))
+			if name := labels[c.Kind.Label()]; name != "" {
+				owners = append(owners, namespace+"/"+owner(c.Kind.Label(), name))
 			}
 		}
-		return owners
+		return owners, nil
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"example.com/gatehouse/controller/status"
 )
 
 const (
@@ -63,8 +64,7 @@ func (c *Clock) Observe(date time.Time, sent, answered time.Duration) {
 	earliest, latest := date.Add(-answered), date.Add(time.Second-sent)
 	before, after := c.bounds(answered)
 	if !c.earliest.IsZero() && !earliest.After(after) && !latest.Before(before) {
-		earliest = slices.MaxFunc([]time.Time{earliest, before}, time.Time.Compare)
-		latest = slices.MinFunc([]time.Time{latest, after}, time.Time.Compare)
+		earliest, latest = status.Latest(earliest, before), status.Earliest(latest, after)
 	}
 	c.earliest, c.latest, c.measured = earliest, latest, answered
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -64,5 +62,5 @@ const RequestTimeout = 5 * time.Second
 
 // AddTo adds controllers to a manager whose cache NewCache constructed.
 func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) error {
-	return mgr.Add(&starter{mgr: mgr, options: options, controllers: controllers, indexed: sets.New[schema.GroupVersionKind]()})
+	return mgr.Add(&starter{mgr: mgr, options: options, controllers: controllers})
 }

@@ -60,7 +60,10 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 			known.AddSpecific(c.Kind.GVK(), group.WithResource(c.Kind.Plural()), group.WithResource(singular), meta.RESTScopeNamespace)
 			options.ByObject[untyped(c.Kind.GVK())] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
 		}
-		options.NewInformer = o.newInformer
+		options.NewInformer = func(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+			indexByOwner(indexers, controllers)
+			return o.newInformer(source, object, resync, indexers)
+		}
 		o.Cache, err = cache.New(config, options)
 		return o, err
 	}

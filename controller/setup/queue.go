@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/util/workqueue"
@@ -17,14 +19,10 @@ type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	share int
 
-	mu      sync.Mutex
-	busy    map[string]int              // number of requests handed out, by namespace
-	waiting map[string][]waitingRequest // requests of namespaces that use their whole share
-}
-
-type waitingRequest struct {
-	reconcile.Request
-	priority int
+	mu   sync.Mutex
+	busy map[string]int // number of requests handed out, by namespace
+	// waiting are the requests of namespaces that use their whole share, by priority.
+	waiting map[string]map[int][]reconcile.Request
 }
 
 // newFairQueue returns the constructor of fair queues for the options of a controller.
@@ -32,7 +30,7 @@ func newFairQueue(share int) func(string, workqueue.TypedRateLimiter[reconcile.R
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		return &fairQueue{
 			PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }),
-			share:         share, busy: map[string]int{}, waiting: map[string][]waitingRequest{},
+			share:         share, busy: map[string]int{}, waiting: map[string]map[int][]reconcile.Request{},
 		}
 	}
 }
@@ -47,18 +45,21 @@ func (q *fairQueue) Get() (reconcile.Request, bool) {
 func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
 	for {
 		request, priority, shutdown := q.PriorityQueue.GetWithPriority()
-		if shutdown || q.admit(waitingRequest{request, priority}) {
+		if shutdown || q.admit(request, priority) {
 			return request, priority, shutdown
 		}
 	}
 }
 
 // admit counts a request as handed out, or has it wait.
-func (q *fairQueue) admit(r waitingRequest) bool {
+func (q *fairQueue) admit(r reconcile.Request, priority int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.busy[r.Namespace] >= q.share {
-		q.waiting[r.Namespace] = append(q.waiting[r.Namespace], r)
+		if q.waiting[r.Namespace] == nil {
+			q.waiting[r.Namespace] = map[int][]reconcile.Request{}
+		}
+		q.waiting[r.Namespace][priority] = append(q.waiting[r.Namespace][priority], r)
 		return false
 	}
 	q.busy[r.Namespace]++
@@ -69,14 +70,14 @@ func (q *fairQueue) admit(r waitingRequest) bool {
 // to the queue.
 func (q *fairQueue) Done(request reconcile.Request) {
 	q.PriorityQueue.Done(request)
-	if next, ok := q.release(request.Namespace); ok {
-		q.PriorityQueue.Done(next.Request)
-		q.AddWithOpts(priorityqueue.AddOpts{Priority: &next.priority}, next.Request)
+	if next, priority, ok := q.release(request.Namespace); ok {
+		q.PriorityQueue.Done(next)
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, next)
 	}
 }
 
 // release returns the first of the most urgent requests that wait for a share of a namespace.
-func (q *fairQueue) release(namespace string) (next waitingRequest, ok bool) {
+func (q *fairQueue) release(namespace string) (next reconcile.Request, priority int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.busy[namespace]--; q.busy[namespace] == 0 {
@@ -85,16 +86,12 @@ func (q *fairQueue) release(namespace string) (next waitingRequest, ok bool) {
 	waiting := q.waiting[namespace]
 	if len(waiting) == 0 {
 		delete(q.waiting, namespace)
-		return next, false
+		return next, 0, false
 	}
-	most := 0
-	for i := range waiting {
-		if waiting[i].priority > waiting[most].priority {
-			most = i
-		}
+	priority = slices.Max(slices.Collect(maps.Keys(waiting)))
+	next = waiting[priority][0]
+	if waiting[priority] = waiting[priority][1:]; len(waiting[priority]) == 0 {
+		delete(waiting, priority)
 	}
-	next = waiting[most]
-	waiting[most] = waiting[0]
-	q.waiting[namespace] = waiting[1:]
-	return next, true
+	return next, priority, true
 }

@@ -28,10 +28,10 @@ type Rendered struct {
 	conditionTypes []string // of the controller
 }
 
-// List lists the rendered objects of a type and a source object. Callers must not change them.
-func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey) error {
-	return r.Cache.List(ctx, list, client.InNamespace(from.Namespace),
-		client.MatchingFields{byOwner: owner(r.label, from.Name)}, client.UnsafeDisableDeepCopy)
+// List lists the rendered objects of a type and a source object.
+func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey, options ...client.ListOption) error {
+	return r.Cache.List(ctx, list, append(options, client.InNamespace(from.Namespace),
+		client.MatchingFields{byOwner: owner(r.label, from.Name)})...)
 }
 
 // Events returns a source that requests the source object of each changed object, after a delay.

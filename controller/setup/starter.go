@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +22,6 @@ type starter struct {
 	options Options
 
 	controllers []Controller
-	indexed     sets.Set[schema.GroupVersionKind]
 }
 
 const (
@@ -91,15 +89,6 @@ func (s *starter) checkList(ctx context.Context, gvk schema.GroupVersionKind, na
 // start adds a controller to the manager.
 func (s *starter) start(ctx context.Context, c Controller) error {
 	cached := s.mgr.GetCache()
-	for _, gvk := range ObservedTypes(c.Kind) {
-		if s.indexed.Has(gvk) {
-			continue
-		}
-		if err := cached.IndexField(ctx, NewObject(gvk), byOwner, ownersOf(s.controllers)); err != nil {
-			return err
-		}
-		s.indexed.Insert(gvk)
-	}
 	if err := s.mgr.Add(c.leftOutGauge(cached.(*objects))); err != nil {
 		return err
 	}

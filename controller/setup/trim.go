@@ -51,7 +51,7 @@ func nameOnly(object client.Object, gvk schema.GroupVersionKind) client.Object {
 // Identity returns the metadata that identifies an object, its version, and its deletion.
 func Identity(m metav1.Object) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Namespace:         m.GetNamespace(),
+		Namespace:         intern(m.GetNamespace()),
 		Name:              m.GetName(),
 		UID:               m.GetUID(),
 		ResourceVersion:   m.GetResourceVersion(),

@@ -14,6 +14,14 @@ func Earliest(a, b time.Time) time.Time {
 	return a
 }
 
+// Latest returns the later of two times.
+func Latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
 // RequeueAt returns the result that reconciles an object again at wake; never if wake is zero.
 func RequeueAt(wake, now time.Time) reconcile.Result {
 	if wake.IsZero() {
