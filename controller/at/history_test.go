@@ -523,14 +523,7 @@ func (w *world) proceedAny(t *rapid.T) {
 		w.serve(t, q)
 		w.fail(t, c, timeout)
 	case "ignored":
-		pod := w.present().pod(q.name)
-		if pod == nil || !q.matches(pod.UID, pod.ResourceVersion) {
-			w.proceed(t, c, w.serve(t, q))
-			return
-		}
-		w.write(w.present().withRefusal(q))
-		c.hasFailed = true
-		w.proceed(t, c, answer{pod: pod})
+		w.ignore(t, c)
 	case "stripped":
 		c.hasFailed = true
 		stripped := *q
@@ -554,6 +547,19 @@ func (w *world) proceedAny(t *rapid.T) {
 func (w *world) refuse(t *rapid.T, c *simulatedController) {
 	w.write(w.present().withRefusal(c.run.request))
 	w.fail(t, c, rapid.SampledFrom(refusals).Draw(t, "refusal"))
+}
+
+// ignore makes admission undo the write of a Pod.
+func (w *world) ignore(t *rapid.T, c *simulatedController) {
+	q := c.run.request
+	pod := w.present().pod(q.name)
+	if pod == nil || !q.matches(pod.UID, pod.ResourceVersion) {
+		w.proceed(t, c, w.serve(t, q))
+		return
+	}
+	w.write(w.present().withRefusal(q))
+	c.hasFailed = true
+	w.proceed(t, c, answer{pod: pod})
 }
 
 // abandonRequest leaves a write in flight. It may arrive later or never.
@@ -616,7 +622,7 @@ func (w *world) finish(t *rapid.T, c *simulatedController) {
 	for c.run != nil {
 		if q := c.run.request; w.refusals > 0 && (q.verb == openGate || q.verb == hold) {
 			w.refusals--
-			w.refuse(t, c)
+			rapid.SampledFrom([]func(*rapid.T, *simulatedController){w.refuse, w.ignore}).Draw(t, "refusal")(t, c)
 			continue
 		}
 		w.proceed(t, c, w.serve(t, c.run.request))
@@ -643,6 +649,7 @@ func (w *world) settle(t *rapid.T) {
 	if w.present().at.Spec.Suspend {
 		w.suspend(t)
 	}
+	w.refusals = rapid.IntRange(0, 2).Draw(t, "refused holds")
 	w.runFor(t, 0)
 	w.sync(t)
 	w.prune(renderedPod(w.present().at.Spec, w.renderer, w.wall()).Name)

@@ -91,7 +91,7 @@ func (m mutant) overlay(t *testing.T) string {
 
 var mutants = []mutant{
 	{"a start is recorded after the gate is opened", "opener.go", []string{
-		"run == nil || !isClaimed(*run) || run.FinishedTime != nil {", "run != nil && run.FinishedTime != nil {",
+		"	if !hasRecordedStart(at) {", "	if run := at.Status.Run; run != nil && run.FinishedTime != nil {",
 		"	if err != nil || decision.Open == nil {\n", "	if pods := atPods(ctx, o, at); err == nil && decision.Open == nil && len(pods) > 0 {\n		decision.Open = &pods[0]\n	}\n	if err != nil || decision.Open == nil {\n",
 		"// open opens the gate", "func atPods(ctx context.Context, o Opener, at *cnatv1alpha1.At) []corev1.Pod {\n	pods, _ := o.Server.Pods(ctx, client.ObjectKeyFromObject(at))\n	return pods\n}\n\n// open opens the gate",
 		"	apierrors ", "	corev1 \"k8s.io/api/core/v1\"\n	apierrors ",

@@ -22,7 +22,7 @@ type Opener struct{ *Reconciler }
 
 // Reconcile implements reconcile.ObjectReconciler.
 func (o Opener) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.Result, error) {
-	if run := at.Status.Run; at.DeletionTimestamp != nil || run == nil || !isClaimed(*run) || run.FinishedTime != nil {
+	if !hasRecordedStart(at) {
 		return reconcile.Result{}, nil
 	}
 	if due, _ := kindat.Schedule(at.Spec); o.Clock.Now().Before(due) {
@@ -40,6 +40,12 @@ func (o Opener) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.R
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	}
 	return reconcile.Result{}, err
+}
+
+// hasRecordedStart reports whether an object is an At with a recorded start that has not ended.
+func hasRecordedStart(object client.Object) bool {
+	at, ok := object.(*cnatv1alpha1.At)
+	return ok && at.DeletionTimestamp == nil && at.Status.Run != nil && isClaimed(*at.Status.Run) && at.Status.Run.FinishedTime == nil
 }
 
 // open opens the gate of a Pod. The At may have been edited since its start was recorded, and the

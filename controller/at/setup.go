@@ -8,7 +8,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
@@ -45,29 +48,33 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 		IsFresh:   options.IsFresh,
 	}
 	steps := clockSteps(mgr.GetCache(), options.Clock)
-	err = newBuilder(mgr, rendered, options).Named("at").
+	err = newBuilder(mgr, options).Named("at").
+		For(&cnatv1alpha1.At{}).
+		WatchesRawSource(rendered.Events(&corev1.Pod{}, atOnce)).
 		WatchesRawSource(steps).
 		WatchesRawSource(election(mgr.GetCache(), mgr.Elected())).
 		Complete(rendered.Served(reconcile.AsReconciler(mgr.GetClient(), reconciler)))
 	if err != nil {
 		return err
 	}
-	return newBuilder(mgr, rendered, options).Named("at-opener").
+	// Thousands of Ats may wait in the queue of the Reconciler, and few in this one. The Opener reads
+	// Pods that it does not find in the cache.
+	notCreated := predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
+	return newBuilder(mgr, options).Named("at-opener").
+		For(&cnatv1alpha1.At{}, builder.WithPredicates(predicate.NewPredicateFuncs(hasRecordedStart))).
+		WatchesRawSource(rendered.Events(&corev1.Pod{}, atOnce, notCreated)).
 		WatchesRawSource(steps).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), Opener{reconciler}))
 }
 
-// newBuilder returns the builder of a controller that gets all events of Ats and their Pods. It runs
-// on a standby, too, which does the work of a leader that is late.
-func newBuilder(mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) *ctrl.Builder {
+// newBuilder returns the builder of a controller of Ats. It runs on a standby, too, which does the work
+// of a leader that is late.
+func newBuilder(mgr ctrl.Manager, options setup.Options) *ctrl.Builder {
 	base := options.Controller()
 	base.NeedLeaderElection = ptr.To(false)
 	// Overdue Ats open soon after an API server is back, however long it was away.
 	base.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
-	return ctrl.NewControllerManagedBy(mgr).
-		For(&cnatv1alpha1.At{}).
-		WatchesRawSource(rendered.Events(&corev1.Pod{}, atOnce)).
-		WithOptions(base)
+	return ctrl.NewControllerManagedBy(mgr).WithOptions(base)
 }
 
 func atOnce(context.Context, client.Object, client.ObjectKey) time.Duration { return 0 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -35,11 +36,11 @@ func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.
 }
 
 // Events returns a source that requests the source object of each changed object, after a delay.
-func (r Rendered) Events(object client.Object, delay Delay) source.Source {
+func (r Rendered) Events(object client.Object, delay Delay, predicates ...predicate.Predicate) source.Source {
 	from := func(object client.Object) client.ObjectKey {
 		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.label]}
 	}
-	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)))
+	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)), predicates...)
 }
 
 // Delay returns the delay from an event of an object to the request of a key.
