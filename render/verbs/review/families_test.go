@@ -67,8 +67,8 @@ func TestKindWithoutReviewHasCounts(t *testing.T) {
 		"a Job":            {fleet(job("0123456789")), fleet(job("0123456780")), []string{"Fleet ns/f: replaces 1 Job | it runs again, and its running Pods are stopped"}},
 		"fewer":            {fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), fleet(fleetPod("f-0-0")), []string{"Fleet ns/f: removes 1 Pod" + stops}},
 		"more":             {fleet(fleetPod("f-0-0")), fleet(fleetPod("f-0-0"), fleetPod("f-1-0")), []string{"Fleet ns/f: adds 1 Pod"}},
-		"image":            {fleet(fleetFront("i")), fleet(fleetFront("i:2")), []string{"Deployment ns/f-front: Pods are replaced: image i → i:2"}},
-		"both":             {fleet(fleetFront("i"), fleetPod("f-0-0"), config("b")), fleet(fleetFront("i:2"), fleetPod("f-0-1"), config("c")), []string{"Fleet ns/f: replaces 1 Pod, changes 1 ConfigMap" + stops, "Deployment ns/f-front: Pods are replaced: image i → i:2"}},
+		"image":            {fleet(fleetFront("i")), fleet(fleetFront("i:latest")), []string{"Deployment ns/f-front: Pods are replaced: image i → i:latest"}},
+		"both":             {fleet(fleetFront("i"), fleetPod("f-0-0"), config("b")), fleet(fleetFront("i:latest"), fleetPod("f-0-1"), config("c")), []string{"Fleet ns/f: replaces 1 Pod, changes 1 ConfigMap" + stops, "Deployment ns/f-front: Pods are replaced: image i → i:latest"}},
 		"front removed":    {fleet(fleetFront("i"), fleetPod("f-0-0")), fleet(fleetPod("f-0-0")), []string{"Deployment ns/f-front: is removed with its Pods | its service stops"}},
 		"spec alone":       {fleet(fleetPod("f-0-0")), strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", "namespace: ns}, spec: {loud: true}}", 1), nil},
 		"another build": {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("a", "c")(fleetPod("f-0-1")), []string{
@@ -76,7 +76,7 @@ func TestKindWithoutReviewHasCounts(t *testing.T) {
 			"Fleet ns/f: replaces 1 Pod" + stops,
 		}},
 		"another spec and build": {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("b", "c")(fleetPod("f-0-1")), []string{"Fleet ns/f: replaces 1 Pod" + stops}},
-		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods"}},
+		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods: container c runs image i"}},
 		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune prevents pruning"}},
 	} {
 		got := linesOf(ruled(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
@@ -150,9 +150,9 @@ func TestReviewOfAKindReplacesOtherEffects(t *testing.T) {
 	}{
 		"added":      {"", says("a", fleetPod("f-0-0")), []string{"Fleet ns/f: is there false, then true"}},
 		"removed":    {says("a", fleetPod("f-0-0")), "", []string{"Fleet ns/f: is there true, then false"}},
-		"children":   {says("a", fleetPod("f-0-0"), fleetFront("i")), says("b", fleetPod("f-0-1"), fleetFront("i:2")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 true image i → i:2; f-0-0→f-0-1 1→1 true other labels or annotations"}},
+		"children":   {says("a", fleetPod("f-0-0"), fleetFront("i")), says("b", fleetPod("f-0-1"), fleetFront("i:latest")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 true image i → i:latest; f-0-0→f-0-1 1→1 true other labels or annotations"}},
 		"unchanged":  {says("a", fleetFront("i")), says("b", fleetFront("i")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 false"}},
-		"refused":    {says("a", fleetFront("i")), says("b", strings.ReplaceAll(fleetFront("i:2"), "{a: b}", "{a: c}")), []string{"Deployment ns/f-front: the API server refuses this change: spec.selector: field is immutable | Flux and Argo CD fail to apply it: rename it to create a new one", "Fleet ns/f: a b; f-front→f-front 2→2 false"}},
+		"refused":    {says("a", fleetFront("i")), says("b", strings.ReplaceAll(fleetFront("i:latest"), "{a: b}", "{a: c}")), []string{"Deployment ns/f-front: the API server refuses this change: spec.selector: field is immutable | Flux and Argo CD fail to apply it: rename it to create a new one", "Fleet ns/f: a b; f-front→f-front 2→2 false"}},
 		"unreadable": {says("[a]"), says("b"), []string{"Fleet ns/f: changes | the effect is unknown: read Fleet f: json: cannot unmarshal array into Go struct field Spec.spec.message of type string"}},
 		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | the effect is unknown: its Review panics: of the kind"}},
 		"CRD":        {crd("b"), crd("c"), []string{"CustomResourceDefinition fleets.testing.example.com: b → c"}},

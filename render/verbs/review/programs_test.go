@@ -49,7 +49,7 @@ func TestReviewTellsAllContainers(t *testing.T) {
 		{"another tag", image("web:1"), image("web:2"), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:2"}},
 		{"another registry", image("web:1"), image("ghcr.io/x/web:1"), []string{"Deployment ns/a: container app runs image ghcr.io/x/web:1 instead of web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image web:1 → ghcr.io/x/web:1"}},
 		{"the same registry in full", image("web:1"), image("docker.io/library/web:1"), []string{"Deployment ns/a: Pods are replaced: image web:1 → docker.io/library/web:1"}},
-		{"a registry with a port", image("r:5000/web"), image("r:5000/web:1"), []string{"Deployment ns/a: Pods are replaced: image r:5000/web → r:5000/web:1"}},
+		{"a registry with a port", image("r:5000/web:2"), image("r:5000/web:1"), []string{"Deployment ns/a: Pods are replaced: image r:5000/web:2 → r:5000/web:1"}},
 		{"a variable", image(`"${R}/web:1"`), image(`"${S}/web:1"`), []string{"Deployment ns/a: container app runs image ${S}/web:1 instead of ${R}/web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image ${R}/web:1 → ${S}/web:1"}},
 		{"a tag in place of a digest", image("web:1" + digest), image("web:1"), []string{"Deployment ns/a: container app runs image web:1 instead of web:1" + digest + unpinned, "Deployment ns/a: Pods are replaced: image web:1" + digest + " → web:1"}},
 		{"a digest in place of a tag", image("web:1"), image("web:1" + digest), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:1" + digest}},
