@@ -47,7 +47,7 @@ func (p Program) Say() kind.Sentence {
 	return said
 }
 
-// SayCommand describes the command or the arguments that replace those of the image, if any.
+// SayCommand describes the command or arguments of the Pod spec, if any.
 func (p Program) SayCommand() kind.Sentence {
 	switch {
 	case len(p.Command) > 0:

@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// use is the use of a ConfigMap or Secret by the Pods of an object, in one of the ways.
+// use is a use of a ConfigMap or Secret: the object with the Pods, and the way.
 type use struct {
 	user manifest.ID
 	way  kind.Sentence
@@ -102,9 +102,9 @@ func visitReferences(content any, visit func(kind, name string, isRequired bool)
 	}
 }
 
-// reviewConfig reviews ConfigMaps and Secrets that Pods use. A change of the content is a risk: it reaches
-// running Pods without a rollout, which would stop at the first Pod that fails, or the old and the new
-// content run side by side. A new object is a risk if Pods wait for it already.
+// reviewConfig reviews ConfigMaps and Secrets that Pods use. A changed content is a risk: mounted, it
+// reaches all running Pods at once, and no rollout stops at the first failure; in the environment, old and
+// new content run side by side. A new object is a risk if Pods referred to it before.
 func reviewConfig(w *world, c diff.Change) []kind.Effect {
 	before, after := w.uses()
 	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]

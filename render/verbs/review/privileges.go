@@ -12,8 +12,8 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
-// privileges are the fields of Pods that give them access to their node, with the values that do not. They
-// match the level baseline of Pod Security, and work for Pod templates of any kind.
+// privileges are the fields of Pods that give access to their node, and tests for harmless values. They
+// match the level baseline of Pod Security, in Pod templates of any kind.
 var privileges = []struct {
 	field      *regexp.Regexp
 	isHarmless func(match []string, value string) bool

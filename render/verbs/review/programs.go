@@ -116,8 +116,8 @@ func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
 	return effects
 }
 
-// reviewProgram returns the effects of a changed container. Pods that are replaced name their images; here
-// an image is told only with its risk.
+// reviewProgram returns the effects of a changed container. It tells an image only if it is a risk: the
+// effect of the rollout names all images.
 func reviewProgram(was, is pod.Program, field string) (effects []kind.Effect) {
 	var said []string
 	if was.Name != is.Name || was.Role != is.Role {
