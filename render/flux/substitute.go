@@ -36,9 +36,12 @@ const (
 	maxGrowth = text.MaxGrowth
 )
 
+// ErrTooLarge is the error of variables that stand for too much.
+var ErrTooLarge = errors.New("write shorter values")
+
 var (
-	errObjectTooLarge = errors.New("the object would have over 3 MiB, and the API server refuses that: write shorter values")
-	errTooLarge       = fmt.Errorf("the objects of the environment would have over %d MiB more: write shorter values", maxGrowth>>20)
+	errObjectTooLarge = fmt.Errorf("the object would have over %d MiB, and the API server refuses that: %w", maxObject>>20, ErrTooLarge)
+	errTooLarge       = fmt.Errorf("the objects of the environment would have over %d MiB more: %w", maxGrowth>>20, ErrTooLarge)
 )
 
 // Substitute returns objects as Flux applies them, except the objects that skip, if not nil, selects. It changes no

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -63,8 +64,10 @@ func substitutionProblems(o manifest.Object, applied flux.Result) (problems []ma
 		problems = append(problems, problem.FromWarning(o, fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", applied.Missing, flux.Annotation)))
 	}
 	switch {
-	case applied.Err != nil && applied.Missing != nil:
+	case applied.Err != nil && applied.Missing != nil && !errors.Is(applied.Err, flux.ErrTooLarge):
 		problems = []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", applied.Missing, flux.Annotation))}
+	case errors.Is(applied.Err, flux.ErrTooLarge):
+		problems = append(problems, problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v", applied.Err)))
 	case applied.Err != nil:
 		problems = append(problems, problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is not a variable, or the annotation %s: %s", applied.Err, flux.Switch, flux.Off)))
 	case applied.GroupVersionKind() != o.GroupVersionKind() || hasVariableType(o):
