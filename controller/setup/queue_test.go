@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestFairQueueBoundsANamespace(t *testing.T) {
 	}
 }
 
-// Every request of a namespace comes, once, and an urgent one comes before the others that wait.
+// Every request of a namespace comes, once and in order, and an urgent one before the others that wait.
 func TestFairQueueHandsOutEveryRequest(t *testing.T) {
 	q := newTestQueue(t, 2)
 	for i := range 100 {
@@ -62,11 +63,18 @@ func TestFairQueueHandsOutEveryRequest(t *testing.T) {
 		q.Done(first)
 		q.Done(second)
 	}()
-	seen := map[reconcile.Request]bool{first: true, second: true}
+	last, seen := 0, map[reconcile.Request]bool{first: true, second: true}
 	for i := range 99 {
 		request, _ := q.Get()
 		if seen[request] {
 			t.Fatalf("%s comes twice", request)
+		}
+		number, err := strconv.Atoi(request.Name)
+		if err != nil || number < last {
+			t.Fatalf("%s comes after number %d: %v", request, last, err)
+		}
+		if number < 1000 {
+			last = number
 		}
 		if seen[request] = true; i > 5 && !seen[requestIn("n", 1000)] {
 			t.Fatal("the urgent request does not come first")
