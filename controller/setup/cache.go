@@ -49,18 +49,16 @@ func (c Controller) Trimmed(object client.Object, gvk schema.GroupVersionKind) c
 	return trim(object, gvk, c.Kind.Label())
 }
 
-// indexByOwner adds an index by namespace and owner: each label of a kind that an object carries.
-// The cache's own IndexField would need twice the memory, for an index of all namespaces.
-func indexByOwner(indexers toolscache.Indexers, controllers []Controller) {
-	indexers["field:"+byOwner] = func(o any) (owners []string, _ error) {
-		labels, namespace := o.(client.Object).GetLabels(), o.(client.Object).GetNamespace()
-		for _, c := range controllers {
-			if name := labels[c.Kind.Label()]; name != "" {
-				owners = append(owners, namespace+"/"+owner(c.Kind.Label(), name))
-			}
+// ownersOf returns the owners of an object with its namespace: each label of a kind that it carries.
+// The cache's own IndexField would take twice the memory, for an index of all namespaces.
+func (o *objects) ownersOf(object any) (owners []string, _ error) {
+	labels, namespace := object.(client.Object).GetLabels(), object.(client.Object).GetNamespace()
+	for _, c := range o.controllers {
+		if name := labels[c.Kind.Label()]; name != "" {
+			owners = append(owners, namespace+"/"+owner(c.Kind.Label(), name))
 		}
-		return owners, nil
 	}
+	return owners, nil
 }
 
 func owner(label, name string) string { return label + "=" + name }

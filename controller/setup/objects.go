@@ -33,7 +33,8 @@ import (
 // undecodable object is left out and all others are served.
 type objects struct {
 	cache.Cache
-	scheme *runtime.Scheme
+	scheme      *runtime.Scheme
+	controllers []Controller
 
 	mu sync.Mutex
 	// informers are the informers of each kind of source objects, one per watched namespace.
@@ -47,7 +48,7 @@ const largestObject = 128 << 10
 // types only rendered objects.
 func NewCache(controllers []Controller) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (_ cache.Cache, err error) {
-		o := &objects{scheme: options.Scheme, informers: map[schema.GroupVersionKind][]toolscache.SharedIndexInformer{}}
+		o := &objects{scheme: options.Scheme, controllers: controllers, informers: map[schema.GroupVersionKind][]toolscache.SharedIndexInformer{}}
 		options.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy})
 		options.DefaultTransform = transform(options.Scheme, controllers)
 		options.ByObject = map[client.Object]cache.ByObject{}
@@ -60,10 +61,7 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 			known.AddSpecific(c.Kind.GVK(), group.WithResource(c.Kind.Plural()), group.WithResource(singular), meta.RESTScopeNamespace)
 			options.ByObject[untyped(c.Kind.GVK())] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
 		}
-		options.NewInformer = func(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-			indexByOwner(indexers, controllers)
-			return o.newInformer(source, object, resync, indexers)
-		}
+		options.NewInformer = o.newInformer
 		o.Cache, err = cache.New(config, options)
 		return o, err
 	}
@@ -71,6 +69,7 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 
 // newInformer returns a new informer, and records it if it is for source objects.
 func (o *objects) newInformer(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	indexers["field:"+byOwner] = o.ownersOf
 	informer := toolscache.NewSharedIndexInformer(source, object, resync, indexers)
 	o.mu.Lock()
 	defer o.mu.Unlock()
