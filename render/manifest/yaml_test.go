@@ -59,8 +59,8 @@ func TestYAMLOfAnyObjectIsTheLibrarys(t *testing.T) {
 	})
 	strings := rapid.OneOf(words, rapid.String(), rapid.StringMatching(`[-a-zA-Z0-9:/._=@+ ]{0,90}`), rapid.StringMatching(`[0-9]{1,25}`), rapid.StringMatching(`20[0-9]{2}-[01][0-9]-[0-3][0-9]T[012][0-9]:[0-5][0-9]:[0-6][0-9](\.[0-9]{1,10})?(Z|[-+][012][0-9]:[0-5][0-9])`))
 	var value *rapid.Generator[any]
-	// The library has another order for other keys.
-	mapping := rapid.MapOfN(rapid.StringMatching(`[a-zA-Z]{1,9}`), rapid.Deferred(func() *rapid.Generator[any] { return value }), 0, 5)
+	// The library's order of other keys is random, see sortedKeys.
+	mapping := rapid.MapOfN(rapid.StringMatching(`[a-zA-Z][a-zA-Z0-9./_-]{0,9}`), rapid.Deferred(func() *rapid.Generator[any] { return value }), 0, 5)
 	value = rapid.OneOf(
 		rapid.Map(strings, func(s string) any { return s }),
 		rapid.Map(rapid.Int64(), func(i int64) any { return i }),
