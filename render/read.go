@@ -50,7 +50,17 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		in.overrides, folders = overrides, []string{overrides}
 	}
 	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), folder, folders...)
-	return in, slices.Concat(in.readKubernetes(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems())
+	return in, slices.Concat(in.readKubernetes(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+}
+
+// timeProblems returns the problems of time fields of kinds.
+func (in *input) timeProblems() (problems []manifest.Problem) {
+	for _, kind := range in.kinds.All {
+		if kind.TimeField() != "" {
+			problems = append(problems, in.sources.TimeProblems(kind.GVK().Group, kind.GVK().Kind, kind.TimeField())...)
+		}
+	}
+	return problems
 }
 
 // locate returns a problem with the file and line to change. It leaves a problem alone that has
