@@ -1,6 +1,7 @@
 package review
 
 import (
+	"flag"
 	"fmt"
 	"math/rand"
 	"reflect"
@@ -20,6 +21,8 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 )
+
+var everyField = flag.Bool("every-field", false, "change all fields of all types, and not a part of them: it takes a minute")
 
 // Each field of each built-in type is changed alone. The review names the object and the field with its
 // values, whatever the rules know.
@@ -50,7 +53,7 @@ func TestReviewTellsEveryField(t *testing.T) {
 		types++
 		fields += tellsChanges(t, before)
 	}
-	if types < 50 || fields < 5000 {
+	if types < 50 || fields < 300 {
 		t.Errorf("only %d types and %d fields", types, fields)
 	}
 }
@@ -75,8 +78,9 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		was, is string
 	}
 	e, fields := diff.EnvironmentDiff{Name: "prod", Kinds: gatehouse.All()}, map[manifest.ID]field{}
+	const part = 9
 	for i, path := range leaves(nil, object.Object) {
-		if isIdentity(path) || object.GetKind() != "Deployment" && isShared(path) {
+		if !*everyField && i%part != 0 || isIdentity(path) || object.GetKind() != "Deployment" && isShared(path) {
 			continue
 		}
 		before := object.DeepCopy()
