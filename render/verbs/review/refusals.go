@@ -57,11 +57,17 @@ func reason(errs field.ErrorList) kind.Sentence {
 	return said
 }
 
+// isForced reports whether GitOps tools delete and recreate an object if the API server refuses a change.
+func isForced(o *unstructured.Unstructured) bool {
+	const flux = "kustomize.toolkit.fluxcd.io/force"
+	set := o.GetAnnotations()
+	return strings.EqualFold(set[flux], "enabled") || strings.EqualFold(o.GetLabels()[flux], "enabled") || hasSyncOption(o, "Force=true") ||
+		set["argocd.argoproj.io/hook"] != "" || set["helm.sh/hook"] != ""
+}
+
 // remedy describes the reaction of GitOps tools to a refused change, and a safe way to make the change.
 func remedy(o *unstructured.Unstructured) kind.Sentence {
-	const flux = "kustomize.toolkit.fluxcd.io/force"
-	isForced := strings.EqualFold(o.GetAnnotations()[flux], "enabled") || strings.EqualFold(o.GetLabels()[flux], "enabled") || hasSyncOption(o, "Force=true")
-	if isForced || o.GetAnnotations()["argocd.argoproj.io/hook"] != "" || o.GetAnnotations()["helm.sh/hook"] != "" {
+	if isForced(o) {
 		return "Flux or Argo CD deletes and recreates it, because of its annotations or labels"
 	}
 	switch o.GetKind() {

@@ -59,7 +59,11 @@ var coveredTypes = []string{
 func (w *world) review(c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.refused[idOf(o)]; ok {
-		return []kind.Effect{e}
+		effects = []kind.Effect{e}
+		if rule := rules[kindOf(o)]; rule != nil && isForced(o) {
+			effects = append(effects, rule(w, diff.Change{After: c.After})...) // it is created again
+		}
+		return effects
 	}
 	isCovered := w.isCovered(o)
 	if c.After == nil {
