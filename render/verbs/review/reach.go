@@ -68,7 +68,7 @@ type note struct {
 }
 
 // maxSteps bounds the comparison to a few seconds.
-const maxSteps = 5_000_000
+const maxSteps = 2_000_000
 
 // spend reports whether the comparison may take more steps.
 func (r *reach) spend(steps int) bool {
@@ -190,7 +190,7 @@ func (r *reach) compare(namespace string, c podsChange) {
 	}
 }
 
-// access has the allows of Pods in one direction.
+// access is the reach of Pods in one direction.
 type access struct {
 	by     []*networkPolicy // they isolate the Pods
 	allows []allowed

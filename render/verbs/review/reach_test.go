@@ -298,6 +298,9 @@ type end struct {
 	address    string
 }
 
+// isKnown reports whether the end is a Pod of the environment. Only their reach is complete.
+func (e end) isKnown() bool { return e.pod != nil && e.pod.Name != "" }
+
 // ends returns the ends that tests connect, the Pods of the environment first.
 func (s small) ends() (ends []end) {
 	labelsOf := map[string]map[string]string{"elsewhere": {"k": "1", "l": "2"}}
@@ -322,7 +325,7 @@ func (s small) ends() (ends []end) {
 func (s small) mayConnect(from, to end, protocol string, port int32) bool {
 	mayLeave, isIsolated := false, false
 	for _, p := range s.policies {
-		if types := p.Spec.PolicyTypes; from.pod != nil && p.Namespace == from.namespace && matches(&p.Spec.PodSelector, from.pod.Labels) && (slices.Contains(types, "Egress") || types == nil && len(p.Spec.Egress) > 0) {
+		if types := p.Spec.PolicyTypes; from.isKnown() && p.Namespace == from.namespace && matches(&p.Spec.PodSelector, from.pod.Labels) && (slices.Contains(types, "Egress") || types == nil && len(p.Spec.Egress) > 0) {
 			isIsolated = true
 			for _, rule := range p.Spec.Egress {
 				mayLeave = mayLeave || hasPeer(rule.To, p.Namespace, to) && hasPort(rule.Ports, to, protocol, port)
@@ -334,7 +337,7 @@ func (s small) mayConnect(from, to end, protocol string, port int32) bool {
 	}
 	mayEnter, isIsolated := false, false
 	for _, p := range s.policies {
-		if types := p.Spec.PolicyTypes; to.pod != nil && p.Namespace == to.namespace && matches(&p.Spec.PodSelector, to.pod.Labels) && (slices.Contains(types, "Ingress") || types == nil) {
+		if types := p.Spec.PolicyTypes; to.isKnown() && p.Namespace == to.namespace && matches(&p.Spec.PodSelector, to.pod.Labels) && (slices.Contains(types, "Ingress") || types == nil) {
 			isIsolated = true
 			for _, rule := range p.Spec.Ingress {
 				mayEnter = mayEnter || hasPeer(rule.From, p.Namespace, from) && hasPort(rule.Ports, to, protocol, port)
