@@ -31,9 +31,9 @@ func checkExpressions(objects []manifest.Object, group string) map[int]manifest.
 			continue
 		}
 		largest, sum := programs(o)
-		if all += sum; largest > maxProgram {
+		if largest > maxProgram {
 			problems[i] = problem.OfObject(o, fmt.Sprintf("a regular expression compiles to over %d instructions: repeat less", maxProgram))
-		} else if all > maxPrograms {
+		} else if all += sum; all > maxPrograms && sum > 0 {
 			problems[i] = problem.OfObject(o, fmt.Sprintf("the regular expressions of the environment compile to over %d instructions: repeat less", maxPrograms))
 		}
 	}
@@ -67,7 +67,10 @@ func programSize(pattern string) int {
 }
 
 func instructions(r *syntax.Regexp) int {
-	size := 1 + len(r.Rune)
+	size := 1
+	if r.Op == syntax.OpLiteral {
+		size = len(r.Rune)
+	}
 	for _, sub := range r.Sub {
 		size += instructions(sub)
 	}
