@@ -70,8 +70,8 @@ func (b *PostBuild) Substitute(objects []manifest.Object, skip func(manifest.Obj
 	return results
 }
 
-// template returns the text in which Flux substitutes the variables of an object, and a bound for the
-// number of bytes that this takes.
+// template returns the text of an object with its variables, and a bound for the number of bytes that
+// their substitution takes.
 func (b *PostBuild) template(o manifest.Object) (template string, size int, err error) {
 	content, err := yaml.Marshal(o.Object)
 	if err != nil {
