@@ -68,7 +68,7 @@ type note struct {
 }
 
 // maxSteps bounds the comparison to a few seconds.
-const maxSteps = 2_000_000
+const maxSteps = 5_000_000
 
 // spend reports whether the comparison may take more steps.
 func (r *reach) spend(steps int) bool {
@@ -294,16 +294,17 @@ func (r *reach) add(n note, peers, target kind.Sentence) {
 // compareUnknownPods compares Pods with the labels in changed policies: other tools may create them. It
 // does so for policies without an effect on known Pods.
 func (r *reach) compareUnknownPods(namespace string) {
+	var known []labels.Set
+	for _, o := range r.workloads[namespace] {
+		known = append(known, readPods(o[after]).labels)
+	}
 	for _, pair := range r.changed[namespace] {
-		isKnown := slices.ContainsFunc(r.workloads[namespace], func(o objectPair) bool {
-			known := readPods(o[after])
-			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool {
-				return p != nil && r.spend(p.selector.cost) && p.selector.Matches(known.labels)
-			})
-		})
 		if p := cmp.Or(pair[after], pair[before]); p == nil || r.notes[note{p.id, inward, false}] != nil || r.notes[note{p.id, outward, false}] != nil {
 			continue
 		}
+		isKnown := slices.ContainsFunc(known, func(set labels.Set) bool {
+			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool { return p != nil && r.spend(p.selector.cost) && p.selector.Matches(set) })
+		})
 		for _, set := range examples(pair) {
 			name := kind.Sentence("all Pods without labels")
 			if len(set) > 0 {
@@ -436,24 +437,19 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 // for all Pods that a selector matches.
 func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *labelSelector, isSpecific bool) (ports []portRange) {
 	for _, g := range allows {
+		isAny, own := g.peer.pods == nil, g.ports
+		if d == outward && of != nil && of.pods != nil {
+			own = resolve(own, of.pods.ports)
+		}
 		switch {
 		case of == nil, g.peer.block.IsValid():
-		case g.peer.pods == nil:
-			if !isSpecific {
-				ports = append(ports, g.ports...)
-			}
+		case isAny && isSpecific:
+		case isAny:
+			ports = append(ports, own...)
 		case isSpecific && of.pods == nil && len(g.peer.namespaces.requirements) == 0:
 		case isSpecific && of.pods != nil && len(g.peer.pods.requirements) == 0:
 		case !r.spend(1+g.peer.namespaces.cost+g.peer.pods.cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
-		case of.pods == nil:
-			if selected != nil && g.peer.pods.covers(selected) {
-				ports = append(ports, g.ports...)
-			}
-		case g.peer.pods.Matches(of.pods.labels):
-			own := g.ports
-			if d == outward {
-				own = resolve(own, of.pods.ports)
-			}
+		case of.pods == nil && selected != nil && g.peer.pods.covers(selected), of.pods != nil && g.peer.pods.Matches(of.pods.labels):
 			ports = append(ports, own...)
 		}
 	}

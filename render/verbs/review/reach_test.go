@@ -389,7 +389,7 @@ func hasPort(ports []networkingv1.NetworkPolicyPort, of end, protocol string, po
 func TestEachNewlyAllowedConnectionIsARisk(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	opened, blocked, told := 0, 0, 0
-	for range 3000 {
+	for range 600 {
 		was := randomSmall(random, 2)
 		is := was.mutated(random)
 		isOpened, isBlocked := was.differences(is)
@@ -410,7 +410,7 @@ func TestEachNewlyAllowedConnectionIsARisk(t *testing.T) {
 		opened, blocked, told = opened+toInt(isOpened), blocked+toInt(isBlocked), told+toInt(len(risks) > 0)
 	}
 	t.Logf("%d opened, %d blocked, %d told", opened, blocked, told)
-	if opened < 100 || blocked < 100 || told > 2900 {
+	if opened < 100 || blocked < 100 || told > 580 {
 		t.Error("too few cases")
 	}
 }

@@ -231,7 +231,7 @@ func TestGrantedRightsAreThoseOfTheAuthorizer(t *testing.T) {
 		w := newWorld(diff.Objects(gatehouse.All(), "prod", was.objects(t), is.objects(t)))
 		told := map[string]bool{}
 		for _, e := range w.grantedRights() {
-			subject, rights, _ := strings.Cut(strings.TrimPrefix(e.What.Plain(), "if it is deleted and recreated: "), " may now ")
+			subject, _, _ := strings.Cut(strings.TrimPrefix(e.What.Plain(), "if it is deleted and recreated: "), " may now ")
 			told[subject] = true
 		}
 		before, after := was.authorizer(), is.authorizer()
