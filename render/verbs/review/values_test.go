@@ -25,7 +25,7 @@ func TestUnknownValuesAreARisk(t *testing.T) {
 		values *flux.PostBuild
 		want   string
 	}{
-		"unknown":        {object("${B} ${A:=x}", nil), &flux.PostBuild{}, `has 2 variables of "A", "B", which Flux puts in place`},
+		"unknown":        {object("${B} ${A:=x}", nil), &flux.PostBuild{}, "has 2 variables of \x00A\x00, \x00B\x00, which Flux puts in place"},
 		"known":          {object("${A}", nil), &flux.PostBuild{Values: map[string]string{}}, ""},
 		"no variables":   {object("A", nil), &flux.PostBuild{}, ""},
 		"switched off":   {object("${A}", off), &flux.PostBuild{}, ""},

@@ -272,8 +272,8 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r rollout) {
 		return r
 	}
 	var said []kind.Sentence
-	was := w.templates(w.before, before)
-	for i, is := range w.templates(w.after, after) {
+	was := podsecurity.Templates(manifest.Object{Unstructured: before})
+	for i, is := range podsecurity.Templates(manifest.Object{Unstructured: after}) {
 		if i < len(was) && was[i].Field == is.Field && !equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
 			more, told := difference(was[i], is)
 			said, r.images = append(said, more...), append(r.images, told...)
