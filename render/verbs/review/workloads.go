@@ -10,6 +10,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
