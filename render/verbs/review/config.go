@@ -47,7 +47,7 @@ func (w *world) usesOf(s side) uses {
 				all[id][use{user, way}] = all[id][use{user, way}] || isRequired && way != forImages
 			})
 		}
-		for _, t := range w.templates(s, o) {
+		for _, t := range w.templates(o) {
 			isWhole := map[string]bool{} // volumes, if they are mounted as a whole
 			for _, c := range containers(&t.Spec) {
 				for _, mount := range c.VolumeMounts {

@@ -3,9 +3,9 @@ package review
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/pod-security-admission/policy"
 
 	"example.com/gatehouse/kind"
@@ -48,33 +48,40 @@ func allows(id policy.CheckID, ofPod *corev1.PodSecurityContext, ofContainer *co
 
 func isPrivilege(f diff.FieldChange) bool {
 	for _, p := range privileges {
-		if match := p.field.FindStringSubmatch(f.Path); match != nil && *f.After != "[]" && !p.isHarmless(match, *f.After) {
+		if f.After == nil || *f.After == "[]" {
+			return false
+		}
+		if match := p.field.FindStringSubmatch(f.Path); match != nil && !p.isHarmless(match, *f.After) {
 			return true
 		}
 	}
 	return false
 }
 
-// reviewPrivileges returns the effect of new privileges. It compares all fields of the object, as a value
-// may be new in an old place.
-func reviewPrivileges(before, after *unstructured.Unstructured) []kind.Effect {
-	was := map[string]string{}
-	if before != nil {
-		for _, f := range (diff.Change{After: before}).Fields() {
+// isBranch reports whether a change is of a whole branch, which may have privileges.
+func isBranch(f diff.FieldChange) bool {
+	return f.After != nil && len(*f.After) > len("{}") && (strings.HasPrefix(*f.After, "{") || strings.HasPrefix(*f.After, "["))
+}
+
+// reviewPrivileges returns the effect of new privileges. If a whole branch changes, such as a variable in
+// place of a list, it compares the fields of both objects.
+func reviewPrivileges(c diff.Change) []kind.Effect {
+	set, was := c.Fields(), map[string]string{}
+	if slices.ContainsFunc(set, isBranch) {
+		for _, f := range (diff.Change{After: c.Before}).Fields() {
 			was[f.Path] = *f.After
 		}
+		set = diff.Change{After: c.After}.Fields()
 	}
-	e := kind.Effect{Type: PodPrivileged, Risk: "its Pods can reach beyond their containers (Pod Security baseline forbids it)"}
-	set := slices.DeleteFunc(diff.Change{After: after}.Fields(), func(f diff.FieldChange) bool {
-		old, wasSet := was[f.Path]
-		return wasSet && old == *f.After || !isPrivilege(f)
+	set = slices.DeleteFunc(set, func(f diff.FieldChange) bool {
+		return !isPrivilege(f) || was[f.Path] == *f.After
 	})
 	if len(set) == 0 {
 		return nil
 	}
-	e.What = "sets " + sayFields(set, mostChanged, sayValue)
+	e := kind.Effect{Type: PodPrivileged, What: "sets " + sayFields(set, mostChanged, sayValue), Risk: "its Pods can reach beyond their containers (Pod Security baseline forbids it)"}
 	for _, f := range set {
-		if _, wasSet := was[f.Path]; !wasSet && len(set) <= mostChanged {
+		if f.Before == nil && was[f.Path] == "" && len(set) <= mostChanged {
 			e.Fields = append(e.Fields, f.Path)
 		}
 	}

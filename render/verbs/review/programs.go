@@ -16,12 +16,22 @@ import (
 )
 
 // templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
-// templates. They include the ServiceAccounts' settings for mounting tokens.
-func (w *world) templates(s side, o *unstructured.Unstructured) []podsecurity.Template {
+// templates.
+func (w *world) templates(o *unstructured.Unstructured) []podsecurity.Template {
 	if o == nil || w.Kinds.Find(o.GroupVersionKind()) != nil {
 		return nil
 	}
-	templates := podsecurity.Templates(manifest.Object{Unstructured: o})
+	known, ok := w.pods[o]
+	if !ok {
+		known = podsecurity.Templates(manifest.Object{Unstructured: o})
+		w.pods[o] = known
+	}
+	return known
+}
+
+// templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
+func (w *world) templatesWithTokens(s side, o *unstructured.Unstructured) []podsecurity.Template {
+	templates := slices.Clone(w.templates(o))
 	for i := range templates {
 		spec := &templates[i].Spec
 		account := manifest.ID{Kind: "ServiceAccount", Namespace: namespaceOf(o), Name: accountOf(spec)}
@@ -34,7 +44,7 @@ func (w *world) templates(s side, o *unstructured.Unstructured) []podsecurity.Te
 
 // podSpec returns the spec of the first Pod template of an object, or nil.
 func (w *world) podSpec(s side, o *unstructured.Unstructured) *corev1.PodSpec {
-	for _, t := range w.templates(s, o) {
+	for _, t := range w.templatesWithTokens(s, o) {
 		return &t.Spec
 	}
 	return nil
@@ -43,7 +53,7 @@ func (w *world) podSpec(s side, o *unstructured.Unstructured) *corev1.PodSpec {
 // runs describes all containers of an object's Pods, after a colon.
 func (w *world) runs(o *unstructured.Unstructured) kind.Sentence {
 	var said []string
-	for _, t := range w.templates(w.after, o) {
+	for _, t := range w.templates(o) {
 		said = append(said, string(pod.SayAll(&t.Spec)))
 	}
 	if len(said) == 0 {

@@ -21,12 +21,12 @@ import (
 // reviewPods returns the effects of changed Pod templates, and the object to report them for: the source
 // object of an immutable object such as a Pod, and otherwise the object itself.
 func (w *world) reviewPods(c diff.Change) (told manifest.ID, effects []kind.Effect) {
-	o, is := c.Object().Unstructured, w.templates(w.after, c.After)
+	o, is := c.Object().Unstructured, w.templatesWithTokens(w.after, c.After)
 	if len(is) == 0 {
 		return told, nil
 	}
 	was := map[string]podsecurity.Template{}
-	for _, t := range w.templates(w.before, c.Before) {
+	for _, t := range w.templatesWithTokens(w.before, c.Before) {
 		was[t.Field] = t
 	}
 	for _, t := range is {
@@ -37,7 +37,7 @@ func (w *world) reviewPods(c diff.Change) (told manifest.ID, effects []kind.Effe
 			effects = slices.Concat(effects, reviewPrograms(was[t.Field], t), weaker(renamed(ptr.To(was[t.Field].Spec), &t.Spec), &t.Spec))
 		}
 	}
-	effects = append(effects, reviewPrivileges(c.Before, c.After)...)
+	effects = append(effects, reviewPrivileges(c)...)
 	if w.isCovered(o) {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
 	}

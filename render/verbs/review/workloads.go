@@ -273,8 +273,8 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r rollout) {
 		return r
 	}
 	var said []kind.Sentence
-	was := podsecurity.Templates(manifest.Object{Unstructured: before})
-	for i, is := range podsecurity.Templates(manifest.Object{Unstructured: after}) {
+	was := w.templates(before)
+	for i, is := range w.templates(after) {
 		if i < len(was) && was[i].Field == is.Field && !equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
 			more, told := difference(was[i], is)
 			said, r.images = append(said, more...), append(r.images, told...)

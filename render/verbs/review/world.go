@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // world is an environment before and after a change.
@@ -26,6 +27,7 @@ type world struct {
 	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
 	checks        *verdict.Checker            // of the changed kinds
 	uses          func() (before, after uses) // of ConfigMaps and Secrets
+	pods          map[*unstructured.Unstructured][]podsecurity.Template
 }
 
 // side is an environment before a change, or after it.
@@ -38,7 +40,7 @@ type side struct {
 }
 
 func newWorld(e diff.EnvironmentDiff) *world {
-	w := &world{EnvironmentDiff: e, removed: map[string]int{}, gone: map[string]bool{}}
+	w := &world{EnvironmentDiff: e, removed: map[string]int{}, gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}}
 	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
 	for _, c := range e.Changes {
 		if c.Before != nil {
