@@ -10,7 +10,6 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
