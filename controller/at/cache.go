@@ -78,7 +78,7 @@ func (p *cachedPod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjec
 // DeepCopyObject returns the corev1.Pod, since readers of the cache get deep copies.
 func (p *cachedPod) DeepCopyObject() runtime.Object {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{SchedulingGates: slices.Clone(p.gates)}}
-	p.ObjectMeta.DeepCopyInto(&pod.ObjectMeta)
+	p.DeepCopyInto(&pod.ObjectMeta)
 	pod.Labels, pod.Annotations = p.GetLabels(), map[string]string{kind.DigestAnnotation: p.digest}
 	if p.status != nil {
 		p.status.DeepCopyInto(&pod.Status)

@@ -88,8 +88,9 @@ func (p Program) Hooks() (hooks []Hook) {
 
 // SayAll describes all programs of Pods.
 func SayAll(spec *corev1.PodSpec) kind.Sentence {
-	var said []string
-	for _, p := range Programs(spec) {
+	programs := Programs(spec)
+	said := make([]string, 0, len(programs))
+	for _, p := range programs {
 		said = append(said, string(p.Say()))
 	}
 	return kind.Sentence(strings.Join(said, "; "))

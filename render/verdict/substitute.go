@@ -65,7 +65,7 @@ func substitutionProblems(o manifest.Object, applied flux.Result) (problems []ma
 	}
 	switch {
 	case applied.Err != nil && applied.Missing != nil && !errors.Is(applied.Err, flux.ErrTooLarge):
-		problems = []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", applied.Missing, flux.Annotation))}
+		return []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", applied.Missing, flux.Annotation))}
 	case errors.Is(applied.Err, flux.ErrTooLarge):
 		problems = append(problems, problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v", applied.Err)))
 	case applied.Err != nil:

@@ -9,6 +9,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // use is a use of a ConfigMap or Secret: the object with the Pods, and the way.
@@ -48,32 +49,37 @@ func (w *world) usesOf(s side) uses {
 			})
 		}
 		for _, t := range w.templates(o) {
-			isWhole := map[string]bool{} // volumes, if they are mounted as a whole
-			for _, c := range containers(&t.Spec) {
-				for _, mount := range c.VolumeMounts {
-					isWhole[mount.Name] = isWhole[mount.Name] || mount.SubPath == "" && mount.SubPathExpr == ""
-				}
-			}
-			for field, content := range t.Written {
-				listed, _ := content.([]any)
-				for _, item := range listed {
-					fields, _ := item.(map[string]any)
-					name, _ := fields["name"].(string)
-					switch whole, isMounted := isWhole[name]; {
-					case field == "imagePullSecrets":
-						add(forImages, map[string]any{"secret": item})
-					case field != "volumes":
-						add(inEnv, item)
-					case isMounted && !whole:
-						add(mountedOnce, item)
-					default:
-						add(mounted, item)
-					}
-				}
-			}
+			visitUses(t, add)
 		}
 	}
 	return all
+}
+
+// visitUses visits the parts of a template that may refer to ConfigMaps and Secrets.
+func visitUses(t podsecurity.Template, visit func(way kind.Sentence, content any)) {
+	isWhole := map[string]bool{} // volumes, if they are mounted as a whole
+	for _, c := range containers(&t.Spec) {
+		for _, mount := range c.VolumeMounts {
+			isWhole[mount.Name] = isWhole[mount.Name] || mount.SubPath == "" && mount.SubPathExpr == ""
+		}
+	}
+	for field, content := range t.Written {
+		listed, _ := content.([]any)
+		for _, item := range listed {
+			fields, _ := item.(map[string]any)
+			name, _ := fields["name"].(string)
+			switch whole, isMounted := isWhole[name]; {
+			case field == "imagePullSecrets":
+				visit(forImages, map[string]any{"secret": item})
+			case field != "volumes":
+				visit(inEnv, item)
+			case isMounted && !whole:
+				visit(mountedOnce, item)
+			default:
+				visit(mounted, item)
+			}
+		}
+	}
 }
 
 // visitReferences visits the references to ConfigMaps and Secrets in a part of a Pod spec: configMapRef,

@@ -141,7 +141,7 @@ func replaceLeaf(content any, path []any) (was, is string) {
 	}
 	parent, step := reflect.ValueOf(content), path[len(path)-1]
 	set := func(v any) { parent.SetMapIndex(reflect.ValueOf(step), reflect.ValueOf(v)) }
-	value := any(nil)
+	var value any
 	if i, ok := step.(int); ok {
 		value = parent.Index(i).Interface()
 		set = func(v any) { parent.Index(i).Set(reflect.ValueOf(v)) }

@@ -278,7 +278,7 @@ func reviewNamespace(w *world, c diff.Change) (effects []kind.Effect) {
 			continue
 		case levels > 0:
 			from, to = string(mode.was.Level), string(mode.is.Level)
-		case mode.is.Level == api.LevelPrivileged, !mode.is.Version.Older(mode.was.Version):
+		case mode.is.Level == api.LevelPrivileged, !mode.is.Older(mode.was.Version):
 			continue
 		}
 		effects = append(effects, kind.Effect{Type: PodSecurityLowered, What: "Pod Security" + mode.name + kind.Say(": %s → %s", from, to), Risk: mode.risk})

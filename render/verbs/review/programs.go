@@ -52,8 +52,9 @@ func (w *world) podSpec(s side, o *unstructured.Unstructured) *corev1.PodSpec {
 
 // runs describes all containers of an object's Pods, after a colon.
 func (w *world) runs(o *unstructured.Unstructured) kind.Sentence {
-	var said []string
-	for _, t := range w.templates(o) {
+	templates := w.templates(o)
+	said := make([]string, 0, len(templates))
+	for _, t := range templates {
 		said = append(said, string(pod.SayAll(&t.Spec)))
 	}
 	if len(said) == 0 {
@@ -116,7 +117,7 @@ func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
 			continue
 		}
 		replaced[i] = true
-		effects = append(effects, reviewProgram(old[i], p, is.Field)...)
+		effects = append(effects, reviewProgram(old[i], p)...)
 	}
 	for i, p := range old {
 		if !replaced[i] {
@@ -128,7 +129,7 @@ func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
 
 // reviewProgram returns the effects of a changed container. It tells an image only if it is a risk: the
 // effect of the rollout names all images.
-func reviewProgram(was, is pod.Program, field string) (effects []kind.Effect) {
+func reviewProgram(was, is pod.Program) (effects []kind.Effect) {
 	var said []string
 	if was.Name != is.Name || was.Role != is.Role {
 		said = append(said, "replaces "+string(was.Named()))

@@ -294,7 +294,7 @@ func (r *reach) add(n note, peers, target kind.Sentence) {
 // compareUnknownPods compares Pods with the labels in changed policies: other tools may create them. It
 // does so for policies without an effect on known Pods.
 func (r *reach) compareUnknownPods(namespace string) {
-	var known []labels.Set
+	known := make([]labels.Set, 0, len(r.workloads[namespace]))
 	for _, o := range r.workloads[namespace] {
 		known = append(known, readPods(o[after]).labels)
 	}
@@ -436,24 +436,41 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 // portsFor returns the ports that allowances have for a peer. For all Pods of a Namespace, they are the ports
 // for all Pods that a selector matches.
 func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *labelSelector, isSpecific bool) (ports []portRange) {
+	if of == nil {
+		return nil
+	}
 	for _, g := range allows {
-		isAny, own := g.peer.pods == nil, g.ports
-		if d == outward && of != nil && of.pods != nil {
-			own = resolve(own, of.pods.ports)
+		if g.peer.block.IsValid() || isSpecific && !g.peer.isSpecific(of) || !r.allows(g, of, selected) {
+			continue
 		}
-		switch {
-		case of == nil, g.peer.block.IsValid():
-		case isAny && isSpecific:
-		case isAny:
-			ports = append(ports, own...)
-		case isSpecific && of.pods == nil && len(g.peer.namespaces.requirements) == 0:
-		case isSpecific && of.pods != nil && len(g.peer.pods.requirements) == 0:
-		case !r.spend(1+g.peer.namespaces.cost+g.peer.pods.cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
-		case of.pods == nil && selected != nil && g.peer.pods.covers(selected), of.pods != nil && g.peer.pods.Matches(of.pods.labels):
-			ports = append(ports, own...)
+		if d == outward && of.pods != nil {
+			ports = append(ports, resolve(g.ports, of.pods.ports)...)
+		} else {
+			ports = append(ports, g.ports...)
 		}
 	}
 	return sorted(ports)
+}
+
+// isSpecific reports whether the selector for the Namespace, or for the Pods, excludes any.
+func (p peer) isSpecific(of *peerState) bool {
+	if p.pods == nil || of.pods != nil {
+		return p.pods != nil && len(p.pods.requirements) > 0
+	}
+	return len(p.namespaces.requirements) > 0
+}
+
+// allows reports whether an allowance has a peer.
+func (r *reach) allows(g allowance, of *peerState, selected *labelSelector) bool {
+	switch {
+	case g.peer.pods == nil:
+		return true
+	case !r.spend(1+g.peer.namespaces.cost+g.peer.pods.cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
+		return false
+	case of.pods == nil:
+		return selected != nil && g.peer.pods.covers(selected)
+	}
+	return g.peer.pods.Matches(of.pods.labels)
 }
 
 // tellNotes returns the effects of all notes.
@@ -488,7 +505,7 @@ func sayConnections(d direction, connections map[kind.Sentence][]kind.Sentence) 
 		targets := list(connections[peers])
 		byTarget[targets] = append(byTarget[targets], peers)
 	}
-	var said []kind.Sentence
+	said := make([]kind.Sentence, 0, len(byTarget))
 	for _, targets := range slices.Sorted(maps.Keys(byTarget)) {
 		peers := byTarget[targets]
 		slices.SortStableFunc(peers, func(a, b kind.Sentence) int {

@@ -186,7 +186,7 @@ func randomSmall(random *rand.Rand, namespaces int) (s small) {
 				port.Port = new(intOrString(80 + random.IntN(3)))
 			case 2:
 				from := 80 + random.IntN(3)
-				port.Port, port.EndPort = new(intOrString(from)), new(int32(from+random.IntN(3))) //nolint:gosec // small
+				port.Port, port.EndPort = new(intOrString(from)), new(int32(from+random.IntN(3)))
 			}
 			if random.IntN(3) == 0 {
 				port.Protocol = new(corev1.Protocol(pick("TCP", "UDP")))
@@ -219,7 +219,7 @@ func randomSmall(random *rand.Rand, namespaces int) (s small) {
 		s.namespaces = append(s.namespaces, corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: set()}})
 		for i := range 2 {
 			pod := corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Namespace: name, Labels: set()}}
-			pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "i", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(80 + random.IntN(3)), Protocol: "TCP"}}}} //nolint:gosec // small
+			pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "i", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(80 + random.IntN(3)), Protocol: "TCP"}}}}
 			s.pods = append(s.pods, pod)
 		}
 		for i := range random.IntN(3) {

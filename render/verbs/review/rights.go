@@ -218,7 +218,7 @@ func (r *rights) of(s rbacv1.Subject) [][]grant {
 	default:
 		groups = []string{user.AllAuthenticated}
 	}
-	all := [][]grant{r.grants[s]}
+	all := append(make([][]grant, 0, 1+len(groups)), r.grants[s])
 	for _, name := range groups {
 		all = append(all, r.grants[rbacv1.Subject{Kind: rbacv1.GroupKind, Name: name}])
 	}

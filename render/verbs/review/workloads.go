@@ -153,11 +153,7 @@ func (w *world) reviewFirstScaling(before, after *unstructured.Unstructured) kin
 // reviewRollout returns the effect of a changed workload.
 func (w *world) reviewRollout(r rollout, c diff.Change) (e kind.Effect) {
 	isResized, hasPods := r.Before != r.After, r.Before > 0 || c.After.GetKind() == "DaemonSet"
-	size := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod"))
-	var lost kind.Sentence
-	if r.After < r.Before && hasClaims(c.After) && text(c.After, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
-		lost = kind.Say("the volumes of %s are deleted: their data is lost", kind.Count(r.Before-r.After, "Pod"))
-	}
+	size, lost := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod")), lostVolumes(r, c.After)
 	switch {
 	case r.Before > 0 && r.After == 0:
 		return kind.Effect{Type: WorkloadScaled, What: size, Risk: "all its Pods stop", Fields: r.size}
@@ -176,6 +172,14 @@ func (w *world) reviewRollout(r rollout, c diff.Change) (e kind.Effect) {
 		e.What, e.Fields = e.What+"; "+size, slices.Concat(e.Fields, r.size)
 	}
 	return e
+}
+
+// lostVolumes returns the risk of a StatefulSet that deletes the volumes of fewer Pods.
+func lostVolumes(r rollout, after *unstructured.Unstructured) kind.Sentence {
+	if r.After >= r.Before || !hasClaims(after) || text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete" {
+		return ""
+	}
+	return kind.Say("the volumes of %s are deleted: their data is lost", kind.Count(r.Before-r.After, "Pod"))
 }
 
 // reviewRelease returns the effect of a workload that replaces Pods again.
@@ -268,9 +272,14 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r rollout) {
 	if _, isScaled := w.after.autoscalerOf(after); isScaled && wasScaled {
 		r.Before = r.After // git does not know the live number
 	}
-	if before == after {
-		return r
+	if before != after {
+		w.compareTemplates(&r, before, after)
 	}
+	return r
+}
+
+// compareTemplates adds the difference of the templates to a rollout.
+func (w *world) compareTemplates(r *rollout, before, after *unstructured.Unstructured) {
 	var said []kind.Sentence
 	was := w.templates(before)
 	for i, is := range w.templates(after) {
@@ -284,7 +293,6 @@ func (w *world) rollout(before, after *unstructured.Unstructured) (r rollout) {
 	}
 	r.Difference = list(said)
 	r.Replaced = len(said) > 0 && held(after) < max(replicas(after), 1) && (r.Before > 0 || after.GetKind() == "DaemonSet")
-	return r
 }
 
 // replicas returns the number of Pods in the spec of a workload.
