@@ -14,19 +14,21 @@ import (
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
+const runsUnasked = "it runs as soon as the change is synced"
+
 // reviewRun reviews Jobs and Pods, which run when they are added or resumed.
 func reviewRun(w *world, c diff.Change) []kind.Effect {
 	switch {
 	case c.After == nil:
 	case c.Before == nil && replicas(c.After) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + w.runs(c.After)}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + w.runs(c.After), Risk: runsUnasked}}
 	case c.Before == nil && c.After.GetKind() == "Job":
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + w.runs(c.After)}}
 	case c.Before == nil:
 	case replicas(c.Before) > 0 && replicas(c.After) == 0:
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
 	case replicas(c.Before) == 0 && replicas(c.After) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "is resumed and runs at once" + w.runs(c.After)}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "is resumed and runs at once" + w.runs(c.After), Risk: runsUnasked}}
 	}
 	return nil
 }
