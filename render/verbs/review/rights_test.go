@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -296,9 +295,9 @@ func TestComparisonsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(changed(t, test.before, test.after))
-			start := cpuTime(t)
+			start := time.Now()
 			got := w.grantedRights()
-			if took := cpuTime(t) - start; took > 5*time.Second {
+			if took := time.Since(start); took > time.Minute { // some seconds on an idle machine
 				t.Errorf("takes %s", took)
 			}
 			if len(got) != test.rows || strings.Contains(string(got[len(got)-1].Risk), "too many") != test.isPartial {
@@ -306,13 +305,4 @@ func TestComparisonsAreBounded(t *testing.T) {
 			}
 		})
 	}
-}
-
-// cpuTime returns the processor time of this process: other processes may keep it waiting.
-func cpuTime(t *testing.T) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
