@@ -3,6 +3,7 @@ package diff
 import (
 	"cmp"
 	"encoding/json"
+	"iter"
 	"maps"
 	"reflect"
 	"regexp"
@@ -29,6 +30,18 @@ type FieldChange struct {
 func (f FieldChange) IsIn(path string) bool {
 	rest, ok := strings.CutPrefix(f.Path, path)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// Starts returns the paths that the field is at or below: all starts of its own, and its own last.
+func (f FieldChange) Starts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, r := range f.Path {
+			if (r == '.' || r == '[') && !yield(f.Path[:i]) {
+				return
+			}
+		}
+		yield(f.Path)
+	}
 }
 
 // Fields returns the changed fields of the object in the order of their paths, with masked values of
@@ -119,10 +132,10 @@ func (f *fields) compareLists(path *field.Path, before, after []any) {
 		for _, name := range old {
 			f.compare(path.Key(name), was[name], is[name])
 		}
-		for _, name := range without(current, old) {
+		for _, name := range Without(current, old) {
 			f.compare(path.Key(name), nil, is[name])
 		}
-		if a, b := without(old, without(old, current)), without(current, without(current, old)); !slices.Equal(a, b) {
+		if a, b := Without(old, Without(old, current)), Without(current, Without(current, old)); !slices.Equal(a, b) {
 			f.add(path, a, b) // the order
 		}
 		return
@@ -189,8 +202,14 @@ func byName(list []any) (items map[string]any, names []string, ok bool) {
 	return items, names, true
 }
 
-// without returns the names that are not in others.
-func without(names, others []string) []string {
+// Without returns the values that are not in others, each once.
+func Without(values, others []string) (left []string) {
 	known := sets.New(others...)
-	return slices.DeleteFunc(slices.Clone(names), known.Has)
+	for _, v := range values {
+		if !known.Has(v) {
+			known.Insert(v)
+			left = append(left, v)
+		}
+	}
+	return left
 }

@@ -56,7 +56,7 @@ func (c *comparison) reviewPods(w *world, change diff.Change) kind.Effect {
 			had = append([][]grant{c.before.grants[old]}, c.after.of(old)[1:]...)
 		}
 	}
-	rights, risk := c.sayAccount(now, had, without(cloudRoles(c.accountsAfter[now]), cloudRoles(before)))
+	rights, risk := c.sayAccount(now, had, diff.Without(cloudRoles(c.accountsAfter[now]), cloudRoles(before)))
 	switch isUnknown := c.accountsAfter[now] == nil && now.Name != "default" && len(c.after.grants[now]) == 0; {
 	case rights == "" && isUnknown && (was == nil || old != now):
 		rights, risk = "has unknown rights: it is not in this environment", "may get more rights"
@@ -107,12 +107,12 @@ func tokenOf(o *unstructured.Unstructured) (rbacv1.Subject, bool) {
 
 // reviewCloudRoles returns the effect of a ServiceAccount that gets other rights in a cloud.
 func reviewCloudRoles(change diff.Change) kind.Effect {
-	added := without(cloudRoles(change.After), cloudRoles(change.Before))
+	added := diff.Without(cloudRoles(change.After), cloudRoles(change.Before))
 	if len(added) == 0 {
 		return kind.Effect{}
 	}
 	e := kind.Effect{Type: RightsGranted, What: kind.Say("its Pods get the cloud role %s", quoteAll(added)), Risk: "an attacker in a container gets its rights in the cloud"}
-	if removed := without(cloudRoles(change.Before), cloudRoles(change.After)); len(removed) > 0 {
+	if removed := diff.Without(cloudRoles(change.Before), cloudRoles(change.After)); len(removed) > 0 {
 		e.What += kind.Say(" instead of %s", quoteAll(removed))
 	}
 	return e

@@ -114,7 +114,7 @@ func visitReferences(content any, visit func(kind, name string, isRequired bool)
 func reviewConfig(w *world, c diff.Change) []kind.Effect {
 	before, after := w.uses()
 	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]
-	if len(is) == 0 || !slices.ContainsFunc(c.Fields(), func(f diff.FieldChange) bool { return !f.IsIn("metadata") }) {
+	if len(is) == 0 || !slices.ContainsFunc(w.fieldsOf(c), func(f diff.FieldChange) bool { return !f.IsIn("metadata") }) {
 		return nil
 	}
 	users := map[kind.Sentence][]string{} // by way

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
@@ -51,9 +52,11 @@ func (w *world) complete(effects []Effect) []Effect {
 // reviewFields returns the effect of the changed fields that other effects leave unexplained, if any.
 // An object without another effect has one, unless it has an owner and follows it.
 func reviewFields(c diff.Change, fields []diff.FieldChange, explained []kind.Effect) kind.Effect {
+	told := sets.Set[string]{}
 	for _, e := range explained {
-		fields = slices.DeleteFunc(fields, func(f diff.FieldChange) bool { return slices.ContainsFunc(e.Fields, f.IsIn) })
+		told.Insert(e.Fields...)
 	}
+	fields = slices.DeleteFunc(fields, func(f diff.FieldChange) bool { return isWithin(f, told) })
 	e := kind.Effect{Fields: pathsOf(fields)}
 	switch {
 	case len(fields) == 0, c.After == nil && len(explained) > 0:
@@ -66,6 +69,16 @@ func reviewFields(c diff.Change, fields []diff.FieldChange, explained []kind.Eff
 		e.Type, e.What = FieldsChanged, "changes "+sayFields(fields, mostChanged, sayChange)
 	}
 	return e
+}
+
+// isWithin reports whether a field is at one of the paths, or below.
+func isWithin(f diff.FieldChange, paths sets.Set[string]) bool {
+	for start := range f.Starts() {
+		if paths.Has(start) {
+			return true
+		}
+	}
+	return false
 }
 
 func pathsOf(fields []diff.FieldChange) (paths []string) {
@@ -88,17 +101,20 @@ var generated = []string{
 // object, and the source object, or the object itself if it has none.
 func (w *world) ownFields(c diff.Change) (fields []diff.FieldChange, owner manifest.ID) {
 	o := c.Object().Unstructured
-	fields = slices.DeleteFunc(c.Fields(), func(f diff.FieldChange) bool {
+	fields = slices.DeleteFunc(w.fieldsOf(c), func(f diff.FieldChange) bool {
 		return slices.ContainsFunc(generated, f.IsIn) || c.Action() != diff.Changed && slices.Contains(identity, f.Path)
 	})
 	owner, ok := diff.OwnerOf(w.Kinds, o)
 	if !ok || owner == idOf(o) {
 		return fields, idOf(o)
 	}
-	was, is := w.before.overridden(w, owner, c.Before), w.after.overridden(w, owner, c.After)
+	overridden, around := sets.Set[string]{}, sets.Set[string]{} // paths, and paths with one of them below
+	for _, f := range slices.Concat(w.before.overridden(w, owner, c.Before), w.after.overridden(w, owner, c.After)) {
+		overridden.Insert(f.Path)
+		around.Insert(slices.Collect(f.Starts())...)
+	}
 	return slices.DeleteFunc(fields, func(f diff.FieldChange) bool {
-		touches := func(other diff.FieldChange) bool { return f.IsIn(other.Path) || other.IsIn(f.Path) }
-		return !slices.ContainsFunc(was, touches) && !slices.ContainsFunc(is, touches)
+		return !isWithin(f, overridden) && !around.Has(f.Path)
 	}), owner
 }
 

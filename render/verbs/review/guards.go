@@ -126,7 +126,7 @@ func (g guard) review(w *world, c diff.Change) []kind.Effect {
 	if len(g.fields) == 0 && c.After == nil {
 		return removalOf(GuardRemoved, cmp.Or(g.lost, g.risk))(w, c)
 	}
-	fields := slices.DeleteFunc(c.Fields(), func(f diff.FieldChange) bool { return !g.decides(f) })
+	fields := slices.DeleteFunc(w.fieldsOf(c), func(f diff.FieldChange) bool { return !g.decides(f) })
 	switch {
 	case len(fields) == 0, c.After == nil, c.Before == nil && g.limits:
 		return nil

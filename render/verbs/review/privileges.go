@@ -47,10 +47,10 @@ func allows(id policy.CheckID, ofPod *corev1.PodSecurityContext, ofContainer *co
 }
 
 func isPrivilege(f diff.FieldChange) bool {
+	if f.After == nil || *f.After == "[]" {
+		return false
+	}
 	for _, p := range privileges {
-		if f.After == nil || *f.After == "[]" {
-			return false
-		}
 		if match := p.field.FindStringSubmatch(f.Path); match != nil && !p.isHarmless(match, *f.After) {
 			return true
 		}
@@ -65,8 +65,8 @@ func isBranch(f diff.FieldChange) bool {
 
 // reviewPrivileges returns the effect of new privileges. If a whole branch changes, such as a variable in
 // place of a list, it compares the fields of both objects.
-func reviewPrivileges(c diff.Change) []kind.Effect {
-	set, was := c.Fields(), map[string]string{}
+func (w *world) reviewPrivileges(c diff.Change) []kind.Effect {
+	set, was := w.fieldsOf(c), map[string]string{}
 	if slices.ContainsFunc(set, isBranch) {
 		for _, f := range (diff.Change{After: c.Before}).Fields() {
 			was[f.Path] = *f.After

@@ -64,9 +64,7 @@ func TestReviewTellsAllContainers(t *testing.T) {
 			"Pod ns/a: new ephemeral container x runs image evil" + shares,
 		}},
 	} {
-		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
-			t.Errorf("%s:\n%s\nwant\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
-		}
+		mustHaveLines(t, test.name, test.before, test.after, test.want)
 	}
 }
 
@@ -137,9 +135,7 @@ func TestReviewTellsWhenPodsAreReplaced(t *testing.T) {
 		{"custom and resumed", custom("paused: true, ", "1"), custom("", "1"), []string{"Rollout ns/a: is resumed: rolls out its Pods: " + running + "1" + unknown}},
 		{"custom and removed", custom("", "1"), "", []string{"Rollout ns/a: is removed with its Pods | its service stops"}},
 	} {
-		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
-			t.Errorf("%s:\n%s\nwant\n%s", test.name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
-		}
+		mustHaveLines(t, test.name, test.before, test.after, test.want)
 	}
 }
 

@@ -108,8 +108,8 @@ func (v values) review(_ *world, c diff.Change) (effects []kind.Effect) {
 			effects = append(effects, e)
 		}
 	}
-	tell(v.gone, without(was, is))
-	tell(v.added, without(is, was))
+	tell(v.gone, diff.Without(was, is))
+	tell(v.added, diff.Without(is, was))
 	return effects
 }
 

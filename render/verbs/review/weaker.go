@@ -37,7 +37,7 @@ func (w *world) reviewPods(c diff.Change) (told manifest.ID, effects []kind.Effe
 			effects = slices.Concat(effects, reviewPrograms(was[t.Field], t), weaker(renamed(ptr.To(was[t.Field].Spec), &t.Spec), &t.Spec))
 		}
 	}
-	effects = append(effects, reviewPrivileges(c)...)
+	effects = append(effects, w.reviewPrivileges(c)...)
 	if w.isCovered(o) {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
 	}
@@ -88,14 +88,14 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	if account == "default" && old != account {
 		effects = append(effects, kind.Effect{Type: AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
 	}
-	for _, audience := range without(audiences(is), audiences(was)) {
+	for _, audience := range diff.Without(audiences(is), audiences(was)) {
 		e := kind.Effect{Type: TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: actsAsAccount}
 		if audience != "" {
 			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "an attacker in a container can act as it there"
 		}
 		effects = append(effects, e)
 	}
-	if groups := without(rootGroups(is), rootGroups(was)); len(groups) > 0 {
+	if groups := diff.Without(rootGroups(is), rootGroups(was)); len(groups) > 0 {
 		effects = append(effects, kind.Effect{Type: PodWeakened, What: kind.Say("Pods are in group 0 by %s", quoteAll(groups)), Risk: "they can read and change files of the group root"})
 	}
 	if ptr.Deref(is.ShareProcessNamespace, false) && !ptr.Deref(was.ShareProcessNamespace, false) {

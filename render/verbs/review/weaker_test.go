@@ -170,6 +170,14 @@ func reviewLines(t *testing.T, before, after string) []string {
 	return linesOf(ruled(changed(t, before, after), time.Time{}))
 }
 
+// mustHaveLines fails unless the review of a change has the lines.
+func mustHaveLines(t *testing.T, name, before, after string, want []string) {
+	t.Helper()
+	if got := reviewLines(t, before, after); !slices.Equal(got, want) {
+		t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func TestViolationsOfBaselineAreReportedOnce(t *testing.T) {
 	const (
 		baseline = " | its Pods can reach beyond their containers (Pod Security baseline forbids it)"
@@ -223,9 +231,7 @@ func TestMountedTokensAreReported(t *testing.T) {
 		{"the default one goes", account("default", refuses), "", []string{"ServiceAccount ns/default: " + mounts}},
 		{"a ServiceAccount that comes", "", account("web", ""), nil},
 	} {
-		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
-			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
-		}
+		mustHaveLines(t, test.name, test.before, test.after, test.want)
 	}
 }
 

@@ -336,7 +336,7 @@ func difference(before, after podsecurity.Template) (said []kind.Sentence, image
 		said = append(said, "other containers")
 	}
 	fields = append(fields, changedFields(before.Spec, after.Spec)...)
-	for _, field := range without(fields, []string{"containers", "ephemeralContainers", "image", "initContainers"}) {
+	for _, field := range diff.Without(fields, []string{"containers", "ephemeralContainers", "image", "initContainers"}) {
 		said = append(said, kind.Say("another %s", field))
 	}
 	if len(said) == 0 {

@@ -28,6 +28,7 @@ type world struct {
 	checks        *verdict.Checker            // of the changed kinds
 	uses          func() (before, after uses) // of ConfigMaps and Secrets
 	pods          map[*unstructured.Unstructured][]podsecurity.Template
+	fields        map[[2]*unstructured.Unstructured][]diff.FieldChange // by the objects before and after
 }
 
 // side is an environment before a change, or after it.
@@ -40,7 +41,7 @@ type side struct {
 }
 
 func newWorld(e diff.EnvironmentDiff) *world {
-	w := &world{EnvironmentDiff: e, removed: map[string]int{}, gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}}
+	w := &world{EnvironmentDiff: e, removed: map[string]int{}, gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}, fields: map[[2]*unstructured.Unstructured][]diff.FieldChange{}}
 	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
 	for _, c := range e.Changes {
 		if c.Before != nil {
@@ -62,6 +63,17 @@ func newWorld(e diff.EnvironmentDiff) *world {
 	w.parameters = parametersOf(slices.Concat(before, after))
 	w.refused = w.refusals()
 	return w
+}
+
+// fieldsOf returns the changed fields of an object. Callers may change the list.
+func (w *world) fieldsOf(c diff.Change) []diff.FieldChange {
+	key := [2]*unstructured.Unstructured{c.Before, c.After}
+	known, ok := w.fields[key]
+	if !ok {
+		known = c.Fields()
+		w.fields[key] = known
+	}
+	return slices.Clone(known)
 }
 
 func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) side {
@@ -137,16 +149,4 @@ func quoteAll(values []string) kind.Sentence {
 		sentences[i] = kind.Say("%s", value)
 	}
 	return list(sentences)
-}
-
-// without returns the values that are not in others, each once.
-func without(values, others []string) (left []string) {
-	known := sets.New(others...)
-	for _, v := range values {
-		if !known.Has(v) {
-			known.Insert(v)
-			left = append(left, v)
-		}
-	}
-	return left
 }
