@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/resid"
@@ -198,6 +199,7 @@ func runKustomize(folder string) (resources resmap.ResMap, err error) {
 		}
 	}()
 	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone
 	options.Reorder = krusty.ReorderOptionUnspecified
 	resources, err = krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
 	if err == nil && resources.Size() == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"example.com/gatehouse/kind/gatehouse"
@@ -86,6 +87,7 @@ func names(objects []manifest.Object) string {
 func orderOfKustomize(t *testing.T, folder string) string {
 	t.Helper()
 	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone
 	options.Reorder = krusty.ReorderOptionUnspecified
 	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {

@@ -17,14 +17,15 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provenance"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
 
-// buildFolder builds a folder of a file system, without plugins. A kustomization may load files of its
-// own folder only.
+// buildFolder builds a folder of a file system, without plugins. A kustomization may load any file of
+// the file system, as in Flux.
 func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
 	resources, err := run(fs, folder)
 	if err != nil {
@@ -58,6 +59,7 @@ func run(fs *source.FileSystem, folder string) (resources resmap.ResMap, err err
 		}
 	}()
 	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone
 	options.Reorder = krusty.ReorderOptionUnspecified // as kustomize build, which follows sortOptions
 	resources, err = krusty.MakeKustomizer(options).Run(fs, folder)
 	if err == nil {

@@ -204,6 +204,8 @@ func (d *disk) follow(name string) resolution {
 		return nothing
 	case folder.err != nil:
 		return folder
+	case isGitFolder(path.Base(name)):
+		return resolution{err: errGit(name)}
 	}
 	resolved := path.Join(folder.path, path.Base(name))
 	info, err := os.Lstat(d.onDisk(resolved))
@@ -229,13 +231,29 @@ func (d *disk) followLink(name, resolved string) resolution {
 	}
 	inside, err := filepath.Rel(d.dir, target)
 	if err != nil || !filepath.IsLocal(inside) {
-		return resolution{err: fmt.Errorf("%s is a link that leads out of the folder that holds environments/", Relative(name))}
+		return resolution{err: errOutside(Relative(name))}
+	}
+	if isGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(inside), "/"), isGitFolder); isGit {
+		return resolution{err: errGit(name)}
 	}
 	info, err := d.root.Stat(inside)
 	if err != nil {
 		return resolution{err: err}
 	}
 	return resolution{path: path.Clean("/" + filepath.ToSlash(inside)), isDir: info.IsDir()}
+}
+
+// errOutside reports a path that leads out of the root.
+func errOutside(name string) error {
+	return fmt.Errorf("%s leads out of the folder that holds environments/: copy the file there and write its path", name)
+}
+
+// isGitFolder reports whether a name is git's folder, whose configuration often has the token of a CI
+// job. Some file systems ignore case.
+func isGitFolder(name string) bool { return strings.EqualFold(name, ".git") }
+
+func errGit(name string) error {
+	return fmt.Errorf("%s belongs to git, and may have a token: list a committed file", Relative(name))
 }
 
 func (d *disk) onDisk(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }

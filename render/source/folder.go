@@ -218,22 +218,9 @@ func (r folderReader) addPath(name string, f loadField) (wrong string) {
 		return name + " has no kustomization.yaml: write one there, or list its files here"
 	case !isDir && f.is == loadFolder:
 		return name + " is a file: write the path of a folder with a kustomization.yaml"
-	case !isDir && !strings.HasPrefix(resolved, strings.TrimSuffix(r.Folder, "/")+"/"):
-		return fmt.Sprintf("%s is outside %s: kustomize loads only files below the kustomization; %s", name, Relative(r.Folder), f.adviceOutside())
 	}
 	r.Paths[entry] = resolved
 	return ""
-}
-
-// adviceOutside returns the advice for a file outside the folder of the kustomization.
-func (f loadField) adviceOutside() string {
-	switch {
-	case f.name == "openapi":
-		return "copy it here"
-	case f.is.mayBeFolder(), f.is == loadAny:
-		return "write a kustomization.yaml beside it that has it under " + f.name + ", and list that folder under resources"
-	}
-	return "write a kustomization.yaml of kind Component beside it that has it under " + f.name + ", and list that folder under components"
 }
 
 // remote matches every path that kustomize would fetch: a URL, a git repository, or a user at a host.
@@ -250,6 +237,9 @@ func (r folderReader) resolve(name string, f loadField) (resolved string, isDir 
 		return "", false, fmt.Sprintf("%s is absolute: write a path relative to %s", name, Relative(r.Folder))
 	}
 	resolved, isDir, err := r.fs.Resolve(path.Join(r.Folder, name))
+	if !fs.ValidPath(path.Join(Relative(r.Folder), name)) {
+		err = errOutside(name)
+	}
 	exists := !errors.Is(err, fs.ErrNotExist)
 	isRemote := remote.MatchString(name) && (!exists || isDir || strings.HasPrefix(strings.ToLower(name), "http"))
 	switch {
