@@ -161,6 +161,49 @@ func (b *PostBuild) evaluate(o manifest.Object, template string) (substituted ma
 	return substituted, missing, nil
 }
 
+// WithDefaults returns an object with the defaults of its variables, in each text whose variables all
+// have one.
+func WithDefaults(o manifest.Object) manifest.Object {
+	o = o.Copy()
+	for key, value := range o.Object {
+		o.Object[key] = withDefaults(value)
+	}
+	return o
+}
+
+func withDefaults(content any) any {
+	switch content := content.(type) {
+	case string:
+		if value, ok := defaultOf(content); ok {
+			return value
+		}
+	case map[string]any:
+		for key, value := range content {
+			content[key] = withDefaults(value)
+		}
+	case []any:
+		for i, value := range content {
+			content[i] = withDefaults(value)
+		}
+	}
+	return content
+}
+
+// defaultOf returns a text with the defaults of its variables, unless one has none.
+func defaultOf(text string) (value any, ok bool) {
+	if !strings.Contains(text, "${") {
+		return nil, false
+	}
+	const key = "value"
+	o, none := manifest.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{key: text}}}, &PostBuild{}
+	template, _, err := none.template(o)
+	if err != nil {
+		return nil, false
+	}
+	o, missing, err := none.evaluate(o, template)
+	return o.Object[key], missing == nil && err == nil
+}
+
 // execute replaces the variables in a template.
 func (b *PostBuild) execute(template string) (result string, missing, err error) {
 	defer func() {

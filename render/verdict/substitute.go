@@ -3,26 +3,71 @@ package verdict
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/problem"
 	"example.com/gatehouse/render/verdict/secret"
 )
 
 // The substituted object is judged; the rendered object keeps its variables.
 
-// substitute returns objects as Flux applies them. Secrets are judged by their references. Source
-// objects are rendered before Flux sees them, and it leaves them and their rendered objects alone.
+// substitute returns objects as Flux applies them, but for the values of Secrets, which are judged by
+// their references. If the values of variables are unknown, it takes their defaults. Source objects are
+// rendered before Flux sees them, and it leaves them and their rendered objects alone.
 func (c *Checker) substitute(objects []manifest.Object) []flux.Result {
-	return c.PostBuild.Substitute(objects, func(o manifest.Object) bool {
-		return c.kinds.Find(o.GroupVersionKind()) != nil || o.IsRendered() || secret.Is(o.Unstructured)
+	results := c.PostBuild.Substitute(withoutSecrets(objects), func(o manifest.Object) bool {
+		return c.kinds.Find(o.GroupVersionKind()) != nil || o.IsRendered()
 	})
+	parallel.For(len(results), func(i int) {
+		r := &results[i]
+		if !r.IsSubstituted {
+			r.Object = objects[i]
+			return
+		}
+		if c.PostBuild.Values == nil && r.Err == nil {
+			r.Object = flux.WithDefaults(r.Object)
+		}
+		if secret.Is(objects[i].Unstructured) {
+			r.Object = withSecrets(r.Object, objects[i])
+		}
+	})
+	return results
+}
+
+// withoutSecrets returns objects without the values of Secrets.
+func withoutSecrets(objects []manifest.Object) []manifest.Object {
+	objects = slices.Clone(objects)
+	for i, o := range objects {
+		if secret.Is(o.Unstructured) {
+			objects[i] = withSecrets(o, manifest.Object{Unstructured: &unstructured.Unstructured{}})
+		}
+	}
+	return objects
+}
+
+// withSecrets returns a Secret with the values of another one.
+func withSecrets(o, other manifest.Object) manifest.Object {
+	isWritten := o.Written == o.Unstructured
+	o.Unstructured = &unstructured.Unstructured{Object: maps.Clone(o.Object)}
+	if isWritten {
+		o.Written = o.Unstructured
+	}
+	for _, name := range secret.ValueFields {
+		delete(o.Object, name)
+		if values, ok := other.Object[name]; ok {
+			o.Object[name] = values
+		}
+	}
+	return o
 }
 
 // objectsOf returns the objects of results.
@@ -41,10 +86,12 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 		return stored, c.explainVariables(o, slices.Clone(problems)) // the memo keeps problems
 	}
 	substituted, problems := applied.Object, substitutionProblems(o, applied)
-	if !manifest.HasErrors(problems) {
-		if c.PostBuild.Values == nil {
-			substituted = c.withoutUnknown(o)
-		}
+	switch {
+	case manifest.HasErrors(problems):
+	case c.PostBuild.Values == nil:
+		rest := c.withoutUnknown(applied.Object)
+		substituted, problems = rest.Object, append(problems, rest.problems(c)...)
+	default:
 		_, found := c.judge(substituted)
 		problems = append(problems, found...)
 	}
@@ -52,9 +99,8 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 		problems[i].Subject, problems[i].Object = o, o.String()
 	}
 	return o.Unstructured, slices.DeleteFunc(problems, func(p manifest.Problem) bool {
-		path := manifest.SplitField(p.Field)
-		isUnknown := c.PostBuild.Values == nil && p.Field != "" && flux.HasVariables(decoding.At(o.Object, path))
-		return isUnknown && (!p.Warning || !flux.HasVariables(decoding.At(substituted.Object, path)))
+		isUnknown := c.PostBuild.Values == nil && isOfVariable(p, applied.Object)
+		return isUnknown && (!p.Warning || !isOfVariable(p, substituted))
 	})
 }
 
@@ -90,19 +136,24 @@ func hasVariableType(o manifest.Object) bool {
 func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
 	for i, p := range problems {
 		switch {
-		case !isOfVariable(p, o):
+		case p.Warning || !isOfVariable(p, o):
 		case c.kinds.Find(o.GroupVersionKind()) != nil || o.IsRendered():
 			problems[i].Message += ": " + o.GetKind() + " is rendered before Flux substitutes variables: write the value"
-		case c.PostBuild == nil && !secret.Is(o.Unstructured):
+		case c.PostBuild == nil:
 			problems[i].Message += ": write the value or, where Flux substitutes variables, say so by the annotation " + flux.Annotation + " of the environment's kustomization"
 		}
 	}
 	return problems
 }
 
-// isOfVariable reports whether a problem is an error of a field with variables in an object.
+// isOfVariable reports whether a problem is with a value that has variables in an object. An unknown
+// field is no such problem, nor is a value of a Secret, which is judged as it is.
 func isOfVariable(p manifest.Problem, o manifest.Object) bool {
-	return p.Field != "" && !p.Warning && flux.HasVariables(decoding.At(o.Object, manifest.SplitField(p.Field)))
+	path := manifest.SplitField(p.Field)
+	if len(path) == 0 || strings.HasPrefix(p.Message, problem.Unknown) || slices.Contains(secret.ValueFields, path[0]) && secret.Is(o.Unstructured) {
+		return false
+	}
+	return flux.HasVariables(decoding.At(o.Object, path))
 }
 
 // Applied returns valid objects as Flux applies them, and the originals of the substituted ones.
@@ -115,7 +166,7 @@ func (c *Checker) Applied(objects []manifest.Object) (all []manifest.Object, ori
 	for i, applied := range c.substitute(objects) {
 		if applied.IsSubstituted {
 			if all[i] = applied.Object; c.PostBuild.Values == nil {
-				all[i] = c.withoutUnknown(objects[i])
+				all[i] = c.withoutUnknown(applied.Object).Object
 			}
 			originals[all[i].Unstructured] = objects[i]
 		}
@@ -130,25 +181,52 @@ func (c *Checker) Unjudged(objects []manifest.Object) (names []string) {
 	}
 	defer c.kubernetes.Enter()()
 	for _, applied := range c.substitute(objects) {
-		if o := applied.Object; applied.IsSubstituted && !reflect.DeepEqual(c.withoutUnknown(o).Object, o.Object) {
+		if o := applied.Object; applied.IsSubstituted && len(c.withoutUnknown(o).removed) > 0 {
 			names = append(names, o.String())
 		}
 	}
 	return names
 }
 
-// withoutUnknown returns an object without the values with variables that have errors: their type or
-// form may be right once they are substituted.
-func (c *Checker) withoutUnknown(o manifest.Object) manifest.Object {
-	rest := o.Copy()
-	_, problems := c.judge(manifest.Object{Unstructured: o.Unstructured, Written: o.Unstructured, Origin: o.Origin})
-	for _, p := range problems {
-		if isOfVariable(p, o) {
+// judgeable is an object without the values that have errors and variables: their type or form may be
+// right once they are substituted.
+type judgeable struct {
+	manifest.Object
+	removed [][]string         // the paths of the values
+	before  []manifest.Problem // of the object with the values
+}
+
+func (c *Checker) withoutUnknown(o manifest.Object) judgeable {
+	_, before := c.judge(manifest.Object{Unstructured: o.Unstructured, Written: o.Unstructured, Origin: o.Origin})
+	rest := judgeable{o.Copy(), nil, before}
+	for _, p := range before {
+		if p.IsError() && isOfVariable(p, o) {
 			path := manifest.SplitField(p.Field)
-			decoding.Replace(rest.Object, path, withoutVariables(decoding.At(rest.Object, path)))
+			decoding.Replace(rest.Object.Object, path, withoutVariables(decoding.At(rest.Object.Object, path)))
+			rest.removed = append(rest.removed, path)
 		}
 	}
 	return rest
+}
+
+// problems returns the problems of the object, without errors that a removed value causes by its
+// absence.
+func (j judgeable) problems(c *Checker) []manifest.Problem {
+	_, problems := c.judge(j.Object)
+	return slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
+		isOld := slices.ContainsFunc(j.before, func(other manifest.Problem) bool { return other.Field == p.Field && other.Message == p.Message })
+		return p.IsError() && !isOld && slices.ContainsFunc(j.removed, func(path []string) bool { return isOfAbsence(p, path) })
+	})
+}
+
+// isOfAbsence reports whether an error may be of the absence of the value at a path: of an object or list
+// around it, or of a missing field there.
+func isOfAbsence(p manifest.Problem, removed []string) bool {
+	path := manifest.SplitField(p.Field)
+	if n := len(path); n > 1 && strings.Contains(p.Message, field.ErrorTypeRequired.String()) {
+		path = path[:n-1]
+	}
+	return p.Field != "" && len(path) <= len(removed) && slices.Equal(path, removed[:len(path)])
 }
 
 // withoutVariables returns content without the texts and keys that have variables; nil for such a

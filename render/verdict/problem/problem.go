@@ -73,6 +73,9 @@ func warnedField(o manifest.Object, text string) string {
 // mostSiblings bounds how many fields a message suggests.
 const mostSiblings = 20
 
+// Unknown starts the message of each problem of an unknown field.
+const Unknown = "unknown field "
+
 // UnknownField returns the problem of a field that is not a known one. The hint, such as the version
 // of Kubernetes with the field, takes the place of a suggestion.
 func UnknownField(o manifest.Object, path string, known []string, hint string) manifest.Problem {
@@ -84,7 +87,7 @@ func UnknownField(o manifest.Object, path string, known []string, hint string) m
 		slices.Sort(known)
 		suggestion = ": write one of " + strings.Join(known, ", ")
 	}
-	return manifest.NewProblem(o, path, manifest.Value{}, fmt.Sprintf("unknown field %q%s", path, suggestion))
+	return manifest.NewProblem(o, path, manifest.Value{}, fmt.Sprintf(Unknown+"%q%s", path, suggestion))
 }
 
 // simpler has a text for people for each part of a message that is a pattern for programs.

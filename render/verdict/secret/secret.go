@@ -33,6 +33,9 @@ const (
 // placeholders are values that are valid in a Secret of any type, by field.
 var placeholders = map[string]string{"data": base64.StdEncoding.EncodeToString([]byte("{}")), "stringData": "{}"}
 
+// ValueFields are the fields of a Secret that have its values.
+var ValueFields = []string{"data", "stringData"}
+
 // Is reports whether an object without a CustomResourceDefinition is a Secret. An object of kind
 // Secret with values is one, whatever its group.
 func Is(u *unstructured.Unstructured) bool {
@@ -79,7 +82,7 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 			delete(decrypted.Object, name)
 		}
 	}
-	for _, name := range []string{"data", "stringData"} {
+	for _, name := range ValueFields {
 		found := exposed(secret, name)
 		errs = append(errs, found...)
 		isManifest = isManifest || len(found) > 0 // no second error for the same metadata
