@@ -153,7 +153,7 @@ func isOfVariable(p manifest.Problem, o manifest.Object) bool {
 	if len(path) == 0 || strings.HasPrefix(p.Message, problem.Unknown) || slices.Contains(secret.ValueFields, path[0]) && secret.Is(o.Unstructured) {
 		return false
 	}
-	return flux.HasVariables(decoding.At(o.Object, path))
+	return flux.HasVariables(decoding.At(o.Object, path)) || flux.HasVariables(p.Value.Is) // the API server's path may lead nowhere
 }
 
 // Applied returns valid objects as Flux applies them, and the originals of the substituted ones.
@@ -202,8 +202,10 @@ func (c *Checker) withoutUnknown(o manifest.Object) judgeable {
 	for _, p := range before {
 		if p.IsError() && isOfVariable(p, o) {
 			path := manifest.SplitField(p.Field)
-			decoding.Replace(rest.Object.Object, path, withoutVariables(decoding.At(rest.Object.Object, path)))
-			rest.removed = append(rest.removed, path)
+			if value := decoding.At(rest.Object.Object, path); value != nil {
+				decoding.Replace(rest.Object.Object, path, withoutVariables(value))
+				rest.removed = append(rest.removed, path)
+			}
 		}
 	}
 	return rest
