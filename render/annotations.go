@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,6 +37,14 @@ func CheckKubernetes(text string) error {
 func (in *input) readKubernetes() []manifest.Problem {
 	return in.readAnnotation(tree.KubernetesAnnotation, func(version string) (err error) {
 		in.kubernetes, err = apiserver.ParseVersion(version)
+		return err
+	})
+}
+
+// readRuntimeConfig reads the beta versions that the cluster of the environment serves.
+func (in *input) readRuntimeConfig() []manifest.Problem {
+	return in.readAnnotation(apiserver.RuntimeConfigAnnotation, func(versions string) (err error) {
+		in.runtimeConfig, err = cmp.Or(in.kubernetes, apiserver.Newest).ParseRuntimeConfig(versions)
 		return err
 	})
 }

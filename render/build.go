@@ -36,7 +36,7 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 		}
 	}
 	b.checker, b.invalid = verdict.New(in.memo, in.kinds, in.kubernetes, slices.Concat(b.objects, b.local))
-	b.checker.PostBuild = in.postBuild
+	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
 	return b, problems
 }

@@ -27,8 +27,10 @@ type input struct {
 	sources   *source.Sources
 	memo      *memo.Memo
 
-	kubernetes apiserver.Version // from the annotation; zero for the newest
-	postBuild  *flux.PostBuild   // from the annotation; nil if Flux substitutes nothing
+	// From annotations of the kustomization:
+	kubernetes    apiserver.Version // zero for the newest
+	runtimeConfig apiserver.RuntimeConfig
+	postBuild     *flux.PostBuild // nil if Flux substitutes nothing
 }
 
 // readInput reads the source files of an environment and checks them as far as that is possible
@@ -50,7 +52,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		in.overrides, folders = overrides, []string{overrides}
 	}
 	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), folder, folders...)
-	return in, slices.Concat(in.readKubernetes(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+	return in, slices.Concat(in.readKubernetes(), in.readRuntimeConfig(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 
 // timeProblems returns the problems of time fields of kinds.

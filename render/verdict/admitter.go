@@ -41,7 +41,7 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 
 // Kind returns a kind; a guess if it is unknown.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
-	if builtin, ok := a.kubernetes.Lookup(gvk); ok {
+	if builtin, ok := a.lookup(gvk); ok {
 		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions())}
 	}
 	conversion := &admission.RuntimeObjectInterfaces{
@@ -59,7 +59,7 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 // Admit returns a valid object as policies of the API server see it, without data of the cluster.
 func (a *admitter) Admit(o manifest.Object) (*unstructured.Unstructured, error) {
 	gvk := o.GroupVersionKind()
-	if builtin, ok := a.kubernetes.Lookup(gvk); ok {
+	if builtin, ok := a.lookup(gvk); ok {
 		return builtin.Admitted(secret.Decrypted(o.Unstructured).Object)
 	}
 	admitted := o.DeepCopy()

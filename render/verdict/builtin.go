@@ -14,11 +14,19 @@ import (
 	"example.com/gatehouse/render/verdict/problem"
 )
 
+// lookup returns a built-in kind that the API server serves.
+func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
+	if c.RuntimeConfig.Enables(gvk.GroupVersion()) {
+		return c.kubernetes.LookupBeta(gvk)
+	}
+	return c.kubernetes.Lookup(gvk)
+}
+
 // checkBuiltin returns the errors and warnings of the API server for an object of a built-in kind.
-func checkBuiltin(o manifest.Object, kubernetes apiserver.Version) []manifest.Problem {
-	served, ok := kubernetes.Lookup(o.GroupVersionKind())
+func (c *Checker) checkBuiltin(o manifest.Object) []manifest.Problem {
+	served, ok := c.lookup(o.GroupVersionKind())
 	if !ok {
-		return problem.FromErrors(o, field.ErrorList{notServed(o.GroupVersionKind(), kubernetes)})
+		return problem.FromErrors(o, field.ErrorList{notServed(o.GroupVersionKind(), c.kubernetes)})
 	}
 	decoded, problems := decode(o, served)
 	if len(problems) > 0 {
@@ -59,8 +67,15 @@ func mostSpecific(errs field.ErrorList) field.ErrorList {
 // another one.
 func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field.Error {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	var byConfig string
+	if _, isBeta := kubernetes.LookupBeta(gvk); isBeta {
+		byConfig = fmt.Sprintf(" or, if the --runtime-config of the API server enables %[1]s, the annotation %[2]s: %[1]s of the environment's kustomization", apiVersion, apiserver.RuntimeConfigAnnotation)
+	}
 	if versions := kubernetes.APIVersions(gvk.GroupKind()); len(versions) > 0 {
-		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s", kind, kubernetes, strings.Join(versions, " or ")))
+		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s%s", kind, kubernetes, strings.Join(versions, " or "), byConfig))
+	}
+	if byConfig != "" {
+		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("Kubernetes %s serves no such version by default: write another kind%s", kubernetes, byConfig))
 	}
 	if later := kubernetes.LaterKind(gvk); later != "" {
 		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind: %s", apiVersion, later))

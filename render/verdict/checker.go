@@ -35,6 +35,8 @@ import (
 type Checker struct {
 	// PostBuild has the variables that Flux substitutes in the objects before it applies them, if any.
 	PostBuild *flux.PostBuild
+	// RuntimeConfig has the beta versions that the API server serves.
+	RuntimeConfig apiserver.RuntimeConfig
 
 	kinds      *registry.Kinds
 	kubernetes apiserver.Version
@@ -144,12 +146,13 @@ func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []ma
 		manifest.Object
 		kind       *customKind // nil for a built-in kind
 		kubernetes apiserver.Version
+		config     apiserver.RuntimeConfig
 	}
 	type result struct {
 		stored   *unstructured.Unstructured
 		problems []manifest.Problem
 	}
-	r := memo.Get(c.memo, key{o, kind, c.kubernetes}, func() (r result) {
+	r := memo.Get(c.memo, key{o, kind, c.kubernetes, c.RuntimeConfig}, func() (r result) {
 		r.stored, r.problems = c.judge(o)
 		return r
 	})
@@ -191,10 +194,10 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 		return o.Unstructured, nil
 	case secret.Is(o.Unstructured):
 		decrypted, errs := secret.Check(o.Unstructured)
-		problems := checkBuiltin(manifest.Object{Unstructured: decrypted, Written: o.Written, Origin: o.Origin}, c.kubernetes)
+		problems := c.checkBuiltin(manifest.Object{Unstructured: decrypted, Written: o.Written, Origin: o.Origin})
 		return o.Unstructured, append(problems, problem.FromErrors(o, errs)...)
 	case apiserver.IsGroup(gvk.Group):
-		return o.Unstructured, checkBuiltin(o, c.kubernetes)
+		return o.Unstructured, c.checkBuiltin(o)
 	}
 	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
 		return o.Unstructured, problem.FromErrors(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
@@ -208,7 +211,7 @@ func (c *Checker) IsNamespaced(gvk schema.GroupVersionKind) (namespaced, known b
 	if kind, ok := c.custom[gvk]; ok {
 		return isNamespaced(kind.definition), true
 	}
-	builtin, known := c.kubernetes.Lookup(gvk)
+	builtin, known := c.lookup(gvk)
 	return known && builtin.IsNamespaced(), known
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"example.com/gatehouse/kind/registry"
@@ -89,7 +90,7 @@ func readEmbedded(kinds *registry.Kinds, kubernetes apiserver.Version) (all cust
 func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
 	served, ok := kubernetes.Lookup(crd.GroupVersionKind())
 	if !ok {
-		return nil, checkBuiltin(crd, kubernetes)
+		return nil, problem.FromErrors(crd, field.ErrorList{notServed(crd.GroupVersionKind(), kubernetes)})
 	}
 	decoded, problems := decode(crd, served)
 	if len(problems) > 0 {

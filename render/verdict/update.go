@@ -18,11 +18,11 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 	if kind, ok := c.custom[after.GroupVersionKind()]; ok {
 		return kind.update(before, after)
 	}
-	kind, ok := c.kubernetes.Lookup(after.GroupVersionKind())
+	kind, ok := c.lookup(after.GroupVersionKind())
 	if !ok {
 		return nil
 	}
-	if manifest.HasErrors(checkBuiltin(before, c.kubernetes)) || manifest.HasErrors(checkBuiltin(after, c.kubernetes)) {
+	if manifest.HasErrors(c.checkBuiltin(before)) || manifest.HasErrors(c.checkBuiltin(after)) {
 		return nil
 	}
 	return mostSpecific(kind.Update(before.Object, after.Object))

@@ -41,11 +41,11 @@ type Kind struct {
 	strategy   rest.RESTCreateStrategy
 }
 
-// served matches the versions of built-in kinds that kube-apiserver serves by default: stable ones.
-// https://kubernetes.io/docs/reference/using-api/#enabling-or-disabling
-var served = regexp.MustCompile(`^v[0-9]+$`)
+// kube-apiserver serves stable versions of built-in kinds by default, and beta versions by its
+// --runtime-config. https://kubernetes.io/docs/reference/using-api/#enabling-or-disabling
+var stable, beta = regexp.MustCompile(`^v[0-9]+$`), regexp.MustCompile(`^v[0-9]+beta[0-9]+$`)
 
-// kinds are the kinds of the newest version.
+// kinds are the kinds of the newest version, stable and beta.
 var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	// A flag of kube-apiserver, which clusters set.
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
@@ -56,7 +56,7 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 		for _, gv := range legacyscheme.Scheme.PrioritizedVersionsForGroup(group) {
 			for kindName, strategy := range ofGroup {
 				gvk := gv.WithKind(kindName)
-				if goType, ok := types[gvk]; ok && served.MatchString(gv.Version) {
+				if goType, ok := types[gvk]; ok && (stable.MatchString(gv.Version) || beta.MatchString(gv.Version)) {
 					all[gvk] = Kind{gvk, goType, Newest, strategy}
 				}
 			}
@@ -73,11 +73,11 @@ var decoder = sync.OnceValue(func() runtime.Decoder {
 // Prepare loads all kinds.
 func Prepare() { kinds() }
 
-// Lookup returns a kind that the version serves.
+// Lookup returns a kind that the version serves by default.
 func (v Version) Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
 	k, ok := kinds()[gvk]
 	k.kubernetes = v
-	return k, ok && v.hasKind(gvk)
+	return k, ok && stable.MatchString(gvk.Version) && v.hasKind(gvk)
 }
 
 // IsGroup reports whether a group belongs to Kubernetes, also if it is no longer served. Groups of
@@ -96,7 +96,7 @@ func (v Version) APIVersions(kind schema.GroupKind) []string {
 	var ofGroup, ofOthers []string
 	for gvk := range kinds() {
 		switch apiVersion := gvk.GroupVersion().String(); {
-		case !v.hasKind(gvk):
+		case !v.hasKind(gvk) || !stable.MatchString(gvk.Version):
 		case gvk.GroupKind() == kind:
 			ofGroup = append(ofGroup, apiVersion)
 		case gvk.Kind == kind.Kind:
