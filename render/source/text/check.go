@@ -45,6 +45,8 @@ func checkCharacter(r rune, size int, next []byte) string {
 		return "a byte order mark is only for the start of a file: remove it"
 	case r == utf8.RuneError && size == 1:
 		return "is not UTF-8: save the file as UTF-8"
+	case r == 0:
+		return "the character U+0000 cannot be in YAML: remove it, or save the file as UTF-8 if it is in UTF-16"
 	case r < ' ' && r != '\n' && r != '\t' && r != '\r', r == 0x7f, 0x80 <= r && r < 0xa0, r == 0xfffe, r == 0xffff:
 		return fmt.Sprintf(`the character U+%04X cannot be in YAML: remove it, or write it as "\u%04x", in double quotes`, r, r)
 	}
@@ -80,12 +82,16 @@ func (d Document) checkMarkers() error {
 	return nil
 }
 
-// checkKeys returns an error for a key that a mapping has twice, or that is not text.
-func checkKeys(n *yaml.Node) error {
-	isKnown := make(map[string]bool, len(n.Content)/2)
+// checkKeys returns an error for a key that a mapping has twice, or that is not text, and for an anchor
+// or tag of nothing.
+func (d Document) checkKeys(n *yaml.Node) error {
+	lines := make(map[string]int, len(n.Content)/2)
 	for i, child := range n.Content {
-		if err := checkKeys(child); err != nil {
+		if err := d.checkKeys(child); err != nil {
 			return err
+		}
+		if child.Kind == yaml.ScalarNode && child.Value == "" && (child.Anchor != "" || child.Tag[:1] == "!" && child.Tag[:2] != "!!") {
+			return Error{child.Line, "a word that begins with & or ! is no text, but names a value or its type: put it in quotes, or write the value after it"}
 		}
 		if n.Kind != yaml.MappingNode || i%2 == 1 {
 			continue
@@ -95,10 +101,10 @@ func checkKeys(n *yaml.Node) error {
 			return Error{child.Line, "malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
 		case node.IsNull(key):
 			return Error{child.Line, fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value)}
-		case isKnown[key.Value]:
-			return Error{child.Line, fmt.Sprintf("malformed YAML: mapping key %q already defined", key.Value)}
+		case lines[key.Value] > 0:
+			return Error{child.Line, fmt.Sprintf("malformed YAML: the key %q is in line %d as well: remove one, or write - before the first key of a list item, or --- between objects", key.Value, d.fileLine(lines[key.Value]))}
 		default:
-			isKnown[key.Value] = true
+			lines[key.Value] = key.Line
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func (d Document) Parse() (node *yaml.Node, growth int, err error) {
 		growth, err = measure(node, len(d.Content))
 	}
 	if err == nil && node != nil {
-		err = checkKeys(node)
+		err = d.checkKeys(node)
 	}
 	if err != nil {
 		return nil, 0, d.inFile(err)
