@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/comment"
 )
 
 // Marker is the first line of every comment. Programs find the comment to update by it.
@@ -19,23 +20,23 @@ const Marker = "<!-- gatehouse-diff -->"
 // then folded diffs. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names
 // omitted objects, counts omitted risks, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
-	c := &comment{}
+	c := &comment.Comment{}
 	if len(r.Frame) > 0 {
-		c.tables = append(c.tables, tableOfFrame(r.Frame))
+		c.Tables = append(c.Tables, tableOfFrame(r.Frame))
 	}
 	groups := r.groupAlike()
 	if len(groups) == 0 {
-		c.tables = append(c.tables, &section{title: line{text: "No change to any cluster.\n"}})
+		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: "No change to any cluster.\n"}})
 	}
 	for _, alike := range groups {
 		of := ""
 		if len(groups) > 1 {
 			of = " of " + codeSpan(alike[0].Name)
 		}
-		c.tables = append(c.tables, tableOf(alike, of))
-		c.folds = append(c.folds, foldOf(alike, of))
+		c.Tables = append(c.Tables, tableOf(alike, of))
+		c.Folds = append(c.Folds, foldOf(alike, of))
 	}
-	return Marker + "\n" + c.compose(limit-len(Marker+"\n"), command)
+	return Marker + "\n" + c.Compose(limit-len(Marker+"\n"), command)
 }
 
 // groupAlike groups environments with equal changes.
@@ -67,26 +68,26 @@ func (e EnvironmentReview) withoutName() string {
 }
 
 // tableOf returns the table for environments with equal changes. Names of omitted rows end with of.
-func tableOf(alike []EnvironmentReview, of string) *section {
+func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 	const most = 12 // names in a brief title
 	e := alike[0]
-	t := &section{open: "| | Object | What happens |\n|-|-|-|\n", end: "\n"}
+	t := &comment.Section{Open: "| | Object | What happens |\n|-|-|-|\n", End: "\n"}
 	risks := 0
 	for _, effect := range e.Effects {
 		object, what, risk := codeSpan(effect.Object.String()), effect.What.Format(manifest.CodeSpan), effect.Risk.Format(manifest.CodeSpan)
-		row := line{text: rowOf(object, what, risk), name: object + of, isRisk: risk != ""}
-		if len(row.text) > long {
-			if len(risk) > long/4 {
+		row := comment.Line{Text: rowOf(object, what, risk), Name: object + of, IsRisk: risk != ""}
+		if len(row.Text) > comment.Long {
+			if len(risk) > comment.Long/4 {
 				risk = "and so is the risk"
 			}
-			row.brief = rowOf(object, "an effect that is too long for this comment", risk)
+			row.Brief = rowOf(object, "an effect that is too long for this comment", risk)
 		}
-		if row.isRisk {
+		if row.IsRisk {
 			risks++
 		}
-		t.lines = append(t.lines, row)
+		t.Lines = append(t.Lines, row)
 	}
-	t.title = line{text: titleOf(alike, len(alike), risks), brief: titleOf(alike, most, risks), name: codeSpan(e.Name)}
+	t.Title = comment.Line{Text: titleOf(alike, len(alike), risks), Brief: titleOf(alike, most, risks), Name: codeSpan(e.Name)}
 	return t
 }
 
@@ -117,11 +118,11 @@ func titleOf(alike []EnvironmentReview, most, risks int) string {
 }
 
 // tableOfFrame returns the table for the frame of a review.
-func tableOfFrame(frame []diff.FrameChange) *section {
-	t := &section{title: line{text: heading("Around the review", len(frame))}, open: "| | File | What happens |\n|-|-|-|\n", end: "\n"}
+func tableOfFrame(frame []diff.FrameChange) *comment.Section {
+	t := &comment.Section{Title: comment.Line{Text: heading("Around the review", len(frame))}, Open: "| | File | What happens |\n|-|-|-|\n", End: "\n"}
 	for _, c := range frame {
 		file := kind.Say("%s", c.File).Format(manifest.CodeSpan)
-		t.lines = append(t.lines, line{text: rowOf(file, string(c.Action), c.Risk), name: file, isRisk: true})
+		t.Lines = append(t.Lines, comment.Line{Text: rowOf(file, string(c.Action), c.Risk), Name: file, IsRisk: true})
 	}
 	return t
 }
@@ -144,21 +145,21 @@ func codeSpan(name string) string { return manifest.CodeSpan(kind.Visible(name))
 
 // foldOf returns the folded diffs of environments with equal changes, by rank: objects with a risk, or with a
 // source object that has one, and then small diffs.
-func foldOf(alike []EnvironmentReview, of string) *section {
+func foldOf(alike []EnvironmentReview, of string) *comment.Section {
 	e, others := alike[0], ""
 	if len(alike) > 1 {
 		others = html.EscapeString(" of rendered/" + kind.Visible(e.Name) + ", the same in the others")
 	}
-	f := &section{open: "<details><summary>" + countMark + others + "</summary>\n\n", end: "</details>\n\n"}
+	f := &comment.Section{Open: "<details><summary>" + comment.CountMark + others + "</summary>\n\n", End: "</details>\n\n"}
 	hasRisk := map[manifest.ID]bool{}
 	for _, effect := range e.Effects {
 		hasRisk[effect.Object] = hasRisk[effect.Object] || effect.Risk != ""
 	}
 	for _, c := range e.Changes {
 		name := fmt.Sprintf("%s%s (%s)", codeSpan(c.Object.String()), of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
-		f.lines = append(f.lines, line{text: c.Diff, isDiff: true, size: len(c.Diff), name: name, isRisk: hasRisk[c.Object] || hasRisk[c.owner]})
+		f.Lines = append(f.Lines, comment.Line{Text: c.Diff, IsDiff: true, Size: len(c.Diff), Name: name, IsRisk: hasRisk[c.Object] || hasRisk[c.owner]})
 	}
-	slices.SortStableFunc(f.lines, compareRanks)
+	slices.SortStableFunc(f.Lines, comment.CompareRanks)
 	return f
 }
 
@@ -182,7 +183,7 @@ func Failure(problems []manifest.Problem, limit int, command string, frame ...di
 	}
 	head := Marker + "\n"
 	if len(frame) > 0 {
-		head += (&comment{tables: []*section{tableOfFrame(frame)}}).compose(limit/2, command)
+		head += (&comment.Comment{Tables: []*comment.Section{tableOfFrame(frame)}}).Compose(limit/2, command)
 	}
 	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))
 	if comment := head + manifest.CodeBlock("", lines.String()); len(comment) <= limit {

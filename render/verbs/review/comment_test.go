@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
 )
 
 // A comment is never too long, closes each fold, and counts omitted risks. Tables
@@ -21,7 +22,7 @@ func TestCommentsFit(t *testing.T) {
 		e := EnvironmentReview{Name: fmt.Sprintf("env-%d", i), Counts: Counts{diff.Added: i}}
 		for j := range i {
 			o := manifest.ID{Kind: "ConfigMap", Namespace: "n", Name: fmt.Sprintf("map-%d-%d", i, j)}
-			effect := Effect{o, kind.Effect{What: kind.Say("happens %d", i*j)}}
+			effect := effect.Effect{Object: o, Effect: kind.Effect{What: kind.Say("happens %d", i*j)}}
 			if j%3 == 0 {
 				effect.Risk = "is bad"
 			}
@@ -116,7 +117,7 @@ func reviewOfSizes(environment string, rows, diffs []int) EnvironmentReview {
 	e := EnvironmentReview{Name: environment, Counts: Counts{diff.Changed: len(rows)}}
 	for i := range rows {
 		o := manifest.ID{Kind: "ConfigMap", Namespace: "n", Name: fmt.Sprintf("map-%d", i)}
-		effect := Effect{o, kind.Effect{What: kind.Sentence(strings.Repeat("x", rows[i]))}}
+		effect := effect.Effect{Object: o, Effect: kind.Effect{What: kind.Sentence(strings.Repeat("x", rows[i]))}}
 		if i == len(rows)-1 {
 			effect.Risk = "is bad"
 		}
@@ -165,7 +166,7 @@ func TestCutCommentsKeepTheHighestRanks(t *testing.T) {
 			},
 		},
 		"backticks": {
-			environments: []EnvironmentReview{{Name: "prod", Effects: []Effect{}, Changes: []Change{
+			environments: []EnvironmentReview{{Name: "prod", Effects: []effect.Effect{}, Changes: []Change{
 				{Object: manifest.ID{Kind: "A", Name: "a"}, Diff: strings.Repeat("`", 3000) + "\n"}, {Object: manifest.ID{Kind: "B", Name: "b"}, Diff: strings.Repeat("+\n", 2000)},
 			}}},
 			has:   []string{"1 of 2 diffs", "\nNot shown: `A a` (1 line)."},

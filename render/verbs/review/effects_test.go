@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
 )
 
 // manifests returns the objects in YAML documents.
@@ -199,7 +200,7 @@ func TestReviewAcceptsMalformedObjects(t *testing.T) {
 	endless := fill(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
 	before, after := manifests(t, endless)[0], manifests(t, fill(deployment, "REPLICAS=0"))[0]
 	found := ruled(diff.EnvironmentDiff{Kinds: gatehouse.All(), Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
-	if len(found) != 1 || found[0].Type != WorkloadScaled {
+	if len(found) != 1 || found[0].Type != effect.WorkloadScaled {
 		t.Error(found)
 	}
 }

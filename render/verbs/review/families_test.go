@@ -14,6 +14,8 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 	"example.com/gatehouse/test/testkind"
 )
 
@@ -87,14 +89,14 @@ func TestKindWithoutReviewHasCounts(t *testing.T) {
 }
 
 // ruled returns the effects that rules find, in the order of a review.
-func ruled(e diff.EnvironmentDiff, now time.Time) []Effect {
-	effects := newWorld(e).effectsOfRules(now)
-	slices.SortStableFunc(effects, compare)
+func ruled(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
+	effects := effectsOfRules(world.New(e), now)
+	slices.SortStableFunc(effects, effect.Compare)
 	return effects
 }
 
 // linesOf returns effects as text.
-func linesOf(effects []Effect) (lines []string) {
+func linesOf(effects []effect.Effect) (lines []string) {
 	for _, e := range effects {
 		line := e.Object.String() + ": " + e.What.Plain()
 		if e.Risk != "" {

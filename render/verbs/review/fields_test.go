@@ -20,6 +20,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 var everyField = flag.Bool("every-field", false, "change all fields of all types, and not a part of them: it takes a minute")
@@ -88,7 +89,7 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		after := before.DeepCopy()
 		was, is := replaceLeaf(after.Object, path)
 		e.Changes = append(e.Changes, diff.Change{Before: before, After: after})
-		fields[idOf(after)] = field{path, was, is}
+		fields[world.IDOf(after)] = field{path, was, is}
 	}
 	told := map[manifest.ID]bool{}
 	for _, effect := range effects(e, time.Time{}) {

@@ -1,7 +1,7 @@
 package review
 
 import (
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"

@@ -3,7 +3,7 @@ package review
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
+	rand "math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
@@ -18,6 +18,9 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/reach"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 // policyOf returns a NetworkPolicy of the Namespace ns.
@@ -107,7 +110,7 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		{"a policy that stays", strings.Replace(deny, "namespace: ns", "namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", 1) + a, a, nil},
 	} {
 		var got []string
-		for _, e := range newWorld(changed(t, test.before, test.after)).reach() {
+		for _, e := range reach.Review(world.New(changed(t, test.before, test.after))) {
 			got = append(got, e.Object.String()+": "+e.What.Plain()+" | "+e.Risk.Plain())
 		}
 		if !slices.Equal(got, test.want) {
@@ -133,9 +136,9 @@ func TestReachIsBounded(t *testing.T) {
 				side.WriteString(podsOf(fmt.Sprintf("d%d", i), fmt.Sprintf("a%d", i)))
 			}
 		}
-		w := newWorld(changed(t, was.String(), is.String()))
+		w := world.New(changed(t, was.String(), is.String()))
 		start := time.Now()
-		found := w.reach()
+		found := reach.Review(w)
 		t.Logf("%s: %d effects in %s", name, len(found), time.Since(start))
 		isRisk := map[manifest.ID]bool{}
 		for _, e := range found {
@@ -393,9 +396,9 @@ func TestEachNewlyAllowedConnectionIsARisk(t *testing.T) {
 		was := randomSmall(random, 2)
 		is := was.mutated(random)
 		isOpened, isBlocked := was.differences(is)
-		w := newWorld(changed(t, was.manifests(t), is.manifests(t)))
+		w := world.New(changed(t, was.manifests(t), is.manifests(t)))
 		var risks []string
-		for _, e := range w.reach() {
+		for _, e := range reach.Review(w) {
 			if e.Risk != "" {
 				risks = append(risks, e.Type)
 			}
@@ -404,7 +407,7 @@ func TestEachNewlyAllowedConnectionIsARisk(t *testing.T) {
 				t.Errorf("effect on the unchanged %s", e.Object)
 			}
 		}
-		if isOpened && !slices.Contains(risks, ReachOpened) || isBlocked && !slices.Contains(risks, ReachBlocked) {
+		if isOpened && !slices.Contains(risks, effect.ReachOpened) || isBlocked && !slices.Contains(risks, effect.ReachBlocked) {
 			t.Fatalf("opened %v, blocked %v, risks %v\n%s\n---------\n%s", isOpened, isBlocked, risks, was.manifests(t), is.manifests(t))
 		}
 		opened, blocked, told = opened+toInt(isOpened), blocked+toInt(isBlocked), told+toInt(len(risks) > 0)

@@ -1,19 +1,18 @@
-// Package review describes the effects of a change on clusters: Pods that start or restart, lost data,
-// granted rights.
 package review
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/pods"
+	"example.com/gatehouse/render/verbs/review/reach"
+	"example.com/gatehouse/render/verbs/review/rights"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 // Review lists the effects of a change.
@@ -33,8 +32,8 @@ type EnvironmentReview struct {
 	Kubernetes *diff.KubernetesChange `json:"kubernetes,omitempty"`
 	Counts     Counts                 `json:"counts"`
 	// Effects begins with effects that have a risk, each part in the order of time.
-	Effects []Effect `json:"effects"`
-	Changes []Change `json:"changes"`
+	Effects []effect.Effect `json:"effects"`
+	Changes []Change        `json:"changes"`
 }
 
 // Counts is the number of objects of each action.
@@ -52,63 +51,6 @@ type Change struct {
 
 	owner manifest.ID // the source object of a rendered object
 }
-
-// Effect is the effect on an object in a cluster, or on its rendered objects.
-type Effect struct {
-	Object manifest.ID `json:"object"`
-	kind.Effect
-}
-
-// The types of effects. Kinds have additional ones.
-const (
-	UpdateRefused = "updateRefused"
-
-	WorkloadAdded   = "workloadAdded"
-	WorkloadRolled  = "workloadRolled"
-	WorkloadScaled  = "workloadScaled"
-	WorkloadRemoved = "workloadRemoved"
-
-	AutoscalingChanged = "autoscalingChanged"
-
-	RouteOpened  = "routeOpened"
-	RouteChanged = "routeChanged"
-	RouteRemoved = "routeRemoved"
-
-	ReachOpened  = "reachOpened"
-	ReachBlocked = "reachBlocked"
-
-	FieldsChanged  = "fieldsChanged"
-	RenderedFollow = "renderedFollow"
-
-	ObjectAdded   = "objectAdded"
-	ObjectChanged = "objectChanged"
-	ObjectRemoved = "objectRemoved"
-	ObjectKept    = "objectKept"
-
-	NamespaceRemoved  = "namespaceRemoved"
-	DefinitionRemoved = "definitionRemoved"
-	StorageRemoved    = "storageRemoved"
-
-	RightsGranted      = "rightsGranted"
-	GuardAdded         = "guardAdded"
-	GuardRemoved       = "guardRemoved"
-	GuardChanged       = "guardChanged"
-	PodSecurityLowered = "podSecurityLowered"
-	PodPrivileged      = "podPrivileged"
-	BuildChanged       = "buildChanged"
-	PodWeakened        = "podWeakened"
-	PodUnreadable      = "podUnreadable"
-	ContainerAdded     = "containerAdded"
-	ContainerChanged   = "containerChanged"
-	ContainerRemoved   = "containerRemoved"
-	ImageMoved         = "imageMoved"
-	ConfigChanged      = "configChanged"
-	ConfigRemoved      = "configRemoved"
-	ProbeRemoved       = "probeRemoved"
-	TokenMounted       = "tokenMounted"
-	AccountDefaulted   = "accountDefaulted"
-	ValuesUnknown      = "valuesUnknown"
-)
 
 // New reviews the changes of environments. Schedules before now are past.
 func New(environments []diff.EnvironmentDiff, now time.Time) *Review {
@@ -135,58 +77,39 @@ func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview 
 }
 
 // effects returns the effects of the changes of an environment, in the order of a review.
-func effects(e diff.EnvironmentDiff, now time.Time) []Effect {
-	w := newWorld(e)
-	effects := w.complete(w.effectsOfRules(now))
-	slices.SortStableFunc(effects, compare)
+func effects(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
+	w := world.New(e)
+	effects := complete(w, effectsOfRules(w, now))
+	slices.SortStableFunc(effects, effect.Compare)
 	return effects
 }
 
 // effectsOfRules returns the effects that rules and the reviews of kinds find.
-func (w *world) effectsOfRules(now time.Time) []Effect {
-	effects := []Effect{} // not null in JSON
+func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
+	effects := []effect.Effect{} // not null in JSON
 	hasEffect, isTold := map[manifest.ID]bool{}, map[string]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
 		for _, e := range more {
-			effects, hasEffect[o] = append(effects, Effect{o, e}), true
+			effects, hasEffect[o] = append(effects, effect.Effect{Object: o, Effect: e}), true
 		}
 	}
 	for _, c := range w.Changes {
-		add(idOf(c.Object().Unstructured), w.review(c))
-		effects = append(effects, w.reviewValues(c)...)
-		o, weaker := w.reviewPods(c)
+		add(world.IDOf(c.Object().Unstructured), review(w, c))
+		effects = append(effects, reviewValues(w, c)...)
+		o, weaker := pods.Review(w, c)
 		for _, e := range weaker {
 			if told := fmt.Sprint(o, e.What); !isTold[told] { // once for several Pods
-				effects, isTold[told] = append(effects, Effect{o, e}), true
+				effects, isTold[told] = append(effects, effect.Effect{Object: o, Effect: e}), true
 			}
 		}
 	}
-	effects = slices.Concat(effects, w.reach(), w.grantedRights())
-	families := w.families(hasEffect)
-	builds := w.reviewBuilds(families)
+	effects = slices.Concat(effects, reach.Review(w), rights.Review(w))
+	families := families(w, hasEffect)
+	builds := reviewBuilds(w, families)
 	for _, f := range families {
 		if !hasEffect[f.owner] {
-			add(f.owner, append(builds[f], w.reviewFamily(f, now)...))
+			add(f.owner, append(builds[f], reviewFamily(w, f, now)...))
 		}
 	}
 	return effects
-}
-
-// compare puts refused changes first, then effects with a risk, then earlier effects.
-func compare(a, b Effect) int {
-	rank := func(e Effect) int {
-		switch {
-		case e.Type == UpdateRefused:
-			return 0
-		case e.Risk != "":
-			return 1
-		}
-		return 2
-	}
-	when := func(e Effect) time.Time { return ptr.Deref(e.Time, time.Time{}) }
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), when(a).Compare(when(b)), compareObjects(a.Object, b.Object))
-}
-
-func compareObjects(a, b manifest.ID) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
 }

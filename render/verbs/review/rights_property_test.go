@@ -22,6 +22,8 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/rights"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 // cluster has the roles and bindings of a random environment.
@@ -228,9 +230,9 @@ func TestGrantedRightsAreThoseOfTheAuthorizer(t *testing.T) {
 		case 3:
 			is.bindings, is.everywhere = other.bindings, other.everywhere
 		}
-		w := newWorld(diff.Objects(gatehouse.All(), "prod", was.objects(t), is.objects(t)))
+		w := world.New(diff.Objects(gatehouse.All(), "prod", was.objects(t), is.objects(t)))
 		told := map[string]bool{}
-		for _, e := range w.grantedRights() {
+		for _, e := range rights.Review(w) {
 			subject, _, _ := strings.Cut(strings.TrimPrefix(e.What.Plain(), "if it is deleted and recreated: "), " may now ")
 			told[subject] = true
 		}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/rights"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 const rbacGroup = "rbac.authorization.k8s.io"
@@ -77,7 +80,7 @@ func grantsIn(t *testing.T, before, after string) []string {
 
 func rightsLines(e diff.EnvironmentDiff) []string {
 	all := effects(e, time.Time{})
-	return linesOf(slices.DeleteFunc(all, func(e Effect) bool { return e.Type != RightsGranted }))
+	return linesOf(slices.DeleteFunc(all, func(e effect.Effect) bool { return e.Type != effect.RightsGranted }))
 }
 
 func TestGrantedRightsAreReported(t *testing.T) {
@@ -294,9 +297,9 @@ func TestComparisonsAreBounded(t *testing.T) {
 		"loops of aggregation": {documents(roles...), documents(append(loops, roles...)...), 2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(changed(t, test.before, test.after))
+			w := world.New(changed(t, test.before, test.after))
 			start := time.Now()
-			got := w.grantedRights()
+			got := rights.Review(w)
 			if took := time.Since(start); took > time.Minute { // some seconds on an idle machine
 				t.Errorf("takes %s", took)
 			}

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/gatehouse/render/verbs/review/guards"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 // object returns a manifest of an object in the Namespace ns.
@@ -70,23 +73,23 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		{"no hosts", route("TLSRoute", "hostnames: [a.org]"), route("TLSRoute", ""), []string{"TLSRoute ns/o: no longer accepts requests to a.org" + fail, "TLSRoute ns/o: accepts requests to all hosts" + backends}},
 		{"a path", route("HTTPRoute", "rules: []"), route("HTTPRoute", "rules: [{matches: [{path: {type: PathPrefix, value: /admin}}], backendRefs: [{name: s, port: 80}]}]"), []string{"HTTPRoute ns/o: accepts requests to /admin for Service s port=80" + backends}},
 		{"a listener", route("Gateway", "listeners: []"), route("Gateway", "listeners: [{name: a, port: 80}]"), []string{`Gateway ns/o: listens on {"name":"a","port":80}` + backends}},
-		{"a grant of references", "", object(gateway, "ReferenceGrant", "", "spec: {from: []}"), []string{"ReferenceGrant ns/o: is added with spec.from: [] | " + connects}},
+		{"a grant of references", "", object(gateway, "ReferenceGrant", "", "spec: {from: []}"), []string{"ReferenceGrant ns/o: is added with spec.from: [] | " + guards.Connects}},
 
-		{"a policy of Cilium", "", object("cilium.io/v2", "CiliumNetworkPolicy", "", "spec: {}"), []string{"CiliumNetworkPolicy ns/o: is added with spec: {} | " + connects}},
-		{"a policy of Calico", object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 1}"), object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 2}"), []string{"NetworkPolicy ns/o: changes spec.order: 1 → 2 | " + connects}},
-		{"a policy of Istio", object("security.istio.io/v1", "PeerAuthentication", "", "spec: {mtls: {mode: STRICT}}"), "", []string{"PeerAuthentication ns/o: is removed | " + connects}},
-		{"a source of Flux", object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: a}"), object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: b}"), []string{"GitRepository ns/o: changes spec.url: a → b | " + syncs}},
-		{"a project of Argo CD", object("argoproj.io/v1alpha1", "AppProject", "", "spec: {sourceRepos: [a]}"), object("argoproj.io/v1alpha1", "AppProject", "", `spec: {sourceRepos: ["*"]}`), []string{"AppProject ns/o: changes spec.sourceRepos[0]: a → * | " + syncs}},
-		{"parameters", object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 1"), object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 9"), []string{"Limit ns/o: changes max: 1 → 9 | admission policies take their parameters from it: " + admits}},
+		{"a policy of Cilium", "", object("cilium.io/v2", "CiliumNetworkPolicy", "", "spec: {}"), []string{"CiliumNetworkPolicy ns/o: is added with spec: {} | " + guards.Connects}},
+		{"a policy of Calico", object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 1}"), object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 2}"), []string{"NetworkPolicy ns/o: changes spec.order: 1 → 2 | " + guards.Connects}},
+		{"a policy of Istio", object("security.istio.io/v1", "PeerAuthentication", "", "spec: {mtls: {mode: STRICT}}"), "", []string{"PeerAuthentication ns/o: is removed | " + guards.Connects}},
+		{"a source of Flux", object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: a}"), object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: b}"), []string{"GitRepository ns/o: changes spec.url: a → b | " + guards.Syncs}},
+		{"a project of Argo CD", object("argoproj.io/v1alpha1", "AppProject", "", "spec: {sourceRepos: [a]}"), object("argoproj.io/v1alpha1", "AppProject", "", `spec: {sourceRepos: ["*"]}`), []string{"AppProject ns/o: changes spec.sourceRepos[0]: a → * | " + guards.Syncs}},
+		{"parameters", object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 1"), object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 9"), []string{"Limit ns/o: changes max: 1 → 9 | admission policies take their parameters from it: " + guards.Admits}},
 		{"a public Secret", object("v1", "Secret", "", "type: Opaque"), object("v1", "Secret", annotated("gatehouse.example.com/public-because: all may know"), "type: Opaque"), []string{"Secret ns/o: changes metadata.annotations[gatehouse.example.com/public-because]: unset → all may know | its values are public: everyone who reads this repository has them"}},
-		{"a volume", object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Retain}"), object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Delete}"), []string{"PersistentVolume ns/o: changes spec.persistentVolumeReclaimPolicy: Retain → Delete | " + losesData}},
-		{"a taint", object("v1", "Node", "", "spec: {taints: [{key: a}]}"), object("v1", "Node", "", "spec: {}"), []string{"Node ns/o: changes spec.taints: " + `[{"key":"a"}] → unset | ` + schedules}},
+		{"a volume", object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Retain}"), object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Delete}"), []string{"PersistentVolume ns/o: changes spec.persistentVolumeReclaimPolicy: Retain → Delete | " + guards.LosesData}},
+		{"a taint", object("v1", "Node", "", "spec: {taints: [{key: a}]}"), object("v1", "Node", "", "spec: {}"), []string{"Node ns/o: changes spec.taints: " + `[{"key":"a"}] → unset | ` + guards.Schedules}},
 
 		{"a version of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: v1.20"), []string{"Namespace ns: Pod Security: restricted:latest → restricted:v1.20 | Pods that it refused are let in"}},
 		{"no warnings of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/warn: baseline"), fill(namespace), []string{"Namespace ns: Pod Security warn: baseline → privileged | nothing warns of violations any more"}},
 		{"a label of a Namespace", fill(namespace, "LABEL=istio-injection: enabled"), fill(namespace), []string{"Namespace ns: changes the labels istio-injection | policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more"}},
 	} {
-		got := linesOf(newWorld(changed(t, test.before, test.after)).effectsOfRules(time.Time{}))
+		got := linesOf(effectsOfRules(world.New(changed(t, test.before, test.after)), time.Time{}))
 		for _, line := range test.want {
 			if !slices.Contains(got, line) {
 				t.Errorf("%s: got\n%s\nwithout\n%s", test.name, strings.Join(got, "\n"), line)

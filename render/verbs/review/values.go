@@ -3,10 +3,12 @@ package review
 import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 // reviewValues returns the effect of variables whose values only the cluster has.
-func (w *world) reviewValues(c diff.Change) []Effect {
+func reviewValues(w *world.World, c diff.Change) []effect.Effect {
 	if c.After == nil || w.PostBuild == nil || w.PostBuild.Values != nil {
 		return nil
 	}
@@ -14,6 +16,6 @@ func (w *world) reviewValues(c diff.Change) []Effect {
 	if len(names) == 0 {
 		return nil
 	}
-	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"), quoteAll(names))
-	return []Effect{{idOf(c.After), kind.Effect{Type: ValuesUnknown, What: what, Risk: "their values come from the cluster: no review shows what runs"}}}
+	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"), effect.Quote(names))
+	return []effect.Effect{{Object: world.IDOf(c.After), Effect: kind.Effect{Type: effect.ValuesUnknown, What: what, Risk: "their values come from the cluster: no review shows what runs"}}}
 }

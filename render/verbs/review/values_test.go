@@ -9,6 +9,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
 )
 
 func TestUnknownValuesAreARisk(t *testing.T) {
@@ -34,9 +35,9 @@ func TestUnknownValuesAreARisk(t *testing.T) {
 	} {
 		e := diff.EnvironmentDiff{Name: "prod", Kinds: gatehouse.All(), PostBuild: test.values, Changes: []diff.Change{{Before: object("x", nil), After: test.after}}}
 		got := ""
-		for _, effect := range effects(e, time.Time{}) {
-			if effect.Type == ValuesUnknown {
-				got = string(effect.What)
+		for _, e := range effects(e, time.Time{}) {
+			if e.Type == effect.ValuesUnknown {
+				got = string(e.What)
 			}
 		}
 		if got != test.want {

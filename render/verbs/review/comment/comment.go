@@ -1,4 +1,4 @@
-package review
+package comment
 
 import (
 	"cmp"
@@ -10,54 +10,54 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// comment is a comment that shows as many lines as fit.
-type comment struct {
-	tables, folds []*section
+// Comment is a comment that shows as many lines as fit.
+type Comment struct {
+	Tables, Folds []*Section
 	room          int // the bytes that are left
 }
 
 // section is a title and lines, each optional.
-type section struct {
-	title     line
-	open, end string // around shown lines
-	lines     []line
+type Section struct {
+	Title     Line
+	Open, End string // around shown lines
+	Lines     []Line
 	shown     int // the number of shown lines
 }
 
 // countMark in a section's open is the place of the number of shown lines. No name contains it.
-const countMark = "\x00"
+const CountMark = "\x00"
 
 // line is a title, a row of a table, or the diff of an object.
-type line struct {
-	text    string
-	brief   string // a shorter text for a comment with too many rows, or empty
-	name    string // in the list of omitted lines
+type Line struct {
+	Text    string
+	Brief   string // a shorter text for a comment with too many rows, or empty
+	Name    string // in the list of omitted lines
 	isTitle bool
-	isRisk  bool
-	isDiff  bool // text is a diff, still to be formatted
-	size    int  // of a diff
+	IsRisk  bool
+	IsDiff  bool // text is a diff, still to be formatted
+	Size    int  // of a diff
 	isShown bool
 }
 
 // long is the length of a row that has a brief text.
-const long = 4096
+const Long = 4096
 
 // compareRanks orders lines by rank: lines with a risk, then titles, then other lines; small diffs first.
-func compareRanks(a, b line) int {
-	rank := func(l line) int {
+func CompareRanks(a, b Line) int {
+	rank := func(l Line) int {
 		switch {
-		case l.isRisk:
+		case l.IsRisk:
 			return 0
 		case l.isTitle:
 			return 1
 		}
 		return 2
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.size, b.size))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Size, b.Size))
 }
 
 // compose returns at most limit bytes: all sections or, if they do not fit, lines by rank and a note.
-func (c *comment) compose(limit int, command string) string {
+func (c *Comment) Compose(limit int, command string) string {
 	const counts = 80 // the bytes of two lists without names
 	if _, isWhole := c.fill(limit); isWhole {
 		return c.format()
@@ -69,65 +69,65 @@ func (c *comment) compose(limit int, command string) string {
 	}
 	text, note := c.format(), c.note(command)
 	room = limit - len(text) - len(note)
-	rows := listNames("Without a row", omitted(c.tables), "object", room/2)
-	return text + rows + listNames("Not shown", omitted(c.folds), "diff", room-len(rows)) + note
+	rows := listNames("Without a row", omitted(c.Tables), "object", room/2)
+	return text + rows + listNames("Not shown", omitted(c.Folds), "diff", room-len(rows)) + note
 }
 
 // fill shows the lines that fit in room: rows, and diffs if all rows fit.
-func (c *comment) fill(room int) (hasRows, isWhole bool) {
+func (c *Comment) fill(room int) (hasRows, isWhole bool) {
 	c.room = room
-	for _, s := range slices.Concat(c.tables, c.folds) {
-		s.shown, s.title.isShown, s.title.isTitle = 0, s.title.text == "", true
-		for i := range s.lines {
-			s.lines[i].isShown = false
+	for _, s := range slices.Concat(c.Tables, c.Folds) {
+		s.shown, s.Title.isShown, s.Title.isTitle = 0, s.Title.Text == "", true
+		for i := range s.Lines {
+			s.Lines[i].isShown = false
 		}
 	}
-	hasRows = c.show(c.tables)
-	return hasRows, hasRows && c.show(c.folds)
+	hasRows = c.show(c.Tables)
+	return hasRows, hasRows && c.show(c.Folds)
 }
 
 // show shows lines that fit, by rank, and reports whether all do.
-func (c *comment) show(sections []*section) bool {
+func (c *Comment) show(sections []*Section) bool {
 	type place struct {
-		*section
-		*line
+		*Section
+		*Line
 	}
 	var places []place
 	for _, s := range sections {
-		places = append(places, place{s, &s.title})
-		for i := range s.lines {
-			places = append(places, place{s, &s.lines[i]})
+		places = append(places, place{s, &s.Title})
+		for i := range s.Lines {
+			places = append(places, place{s, &s.Lines[i]})
 		}
 	}
-	slices.SortStableFunc(places, func(a, b place) int { return compareRanks(*a.line, *b.line) })
+	slices.SortStableFunc(places, func(a, b place) int { return CompareRanks(*a.Line, *b.Line) })
 	all := true
 	for _, p := range places {
-		all = c.showLine(p.section, p.line) && all
+		all = c.showLine(p.Section, p.Line) && all
 	}
 	return all
 }
 
 // showLine shows a line, and the title of its section, if both fit.
-func (c *comment) showLine(s *section, l *line) bool {
+func (c *Comment) showLine(s *Section, l *Line) bool {
 	const count = 24 // the bytes of a count
 	cost := 0
-	if !s.title.isShown {
-		cost = len(s.title.text)
+	if !s.Title.isShown {
+		cost = len(s.Title.Text)
 	}
 	if !l.isTitle && s.shown == 0 {
-		cost += len(s.open) + len(s.end) + count
+		cost += len(s.Open) + len(s.End) + count
 	}
-	if l.isDiff && cost+len(l.text) <= c.room { // formatting makes it longer
-		l.text, l.isDiff = manifest.CodeBlock("diff", kind.Visible(l.text, '\n', '\t'))+"\n", false
+	if l.IsDiff && cost+len(l.Text) <= c.room { // formatting makes it longer
+		l.Text, l.IsDiff = manifest.CodeBlock("diff", kind.Visible(l.Text, '\n', '\t'))+"\n", false
 	}
 	if !l.isTitle {
-		cost += len(l.text)
+		cost += len(l.Text)
 	}
 	if cost > c.room {
 		return false
 	}
 	c.room -= cost
-	s.title.isShown, l.isShown = true, true
+	s.Title.isShown, l.isShown = true, true
 	if !l.isTitle {
 		s.shown++
 	}
@@ -135,47 +135,47 @@ func (c *comment) showLine(s *section, l *line) bool {
 }
 
 // abbreviate makes long rows and titles brief.
-func (c *comment) abbreviate() {
-	for _, s := range c.tables {
-		s.title.text = cmp.Or(s.title.brief, s.title.text)
-		for i, l := range s.lines {
-			s.lines[i].text = cmp.Or(l.brief, l.text)
+func (c *Comment) abbreviate() {
+	for _, s := range c.Tables {
+		s.Title.Text = cmp.Or(s.Title.Brief, s.Title.Text)
+		for i, l := range s.Lines {
+			s.Lines[i].Text = cmp.Or(l.Brief, l.Text)
 		}
 	}
 }
 
 // format returns the shown lines.
-func (c *comment) format() string {
+func (c *Comment) format() string {
 	var b strings.Builder
-	for _, s := range slices.Concat(c.tables, c.folds) {
-		if s.title.isShown {
-			b.WriteString(s.title.text)
+	for _, s := range slices.Concat(c.Tables, c.Folds) {
+		if s.Title.isShown {
+			b.WriteString(s.Title.Text)
 		}
 		if s.shown == 0 {
 			continue
 		}
-		count := string(kind.Count(int64(len(s.lines)), "diff"))
-		if s.shown < len(s.lines) {
+		count := string(kind.Count(int64(len(s.Lines)), "diff"))
+		if s.shown < len(s.Lines) {
 			count = fmt.Sprintf("%d of %s", s.shown, count)
 		}
-		b.WriteString(strings.Replace(s.open, countMark, count, 1))
-		for _, l := range s.lines {
+		b.WriteString(strings.Replace(s.Open, CountMark, count, 1))
+		for _, l := range s.Lines {
 			if l.isShown {
-				b.WriteString(l.text)
+				b.WriteString(l.Text)
 			}
 		}
-		b.WriteString(s.end)
+		b.WriteString(s.End)
 	}
 	return b.String()
 }
 
 // omitted returns the names of omitted lines, each once.
-func omitted(sections []*section) (names []string) {
+func omitted(sections []*Section) (names []string) {
 	isThere := map[string]bool{}
 	for _, s := range sections {
-		for _, l := range append([]line{s.title}, s.lines...) {
-			if !l.isShown && !isThere[l.name] {
-				names, isThere[l.name] = append(names, l.name), true
+		for _, l := range append([]Line{s.Title}, s.Lines...) {
+			if !l.isShown && !isThere[l.Name] {
+				names, isThere[l.Name] = append(names, l.Name), true
 			}
 		}
 	}
@@ -204,11 +204,11 @@ func listNames(title string, names []string, noun string, room int) string {
 }
 
 // note returns the end of a comment that omits lines.
-func (c *comment) note(command string) string {
+func (c *Comment) note(command string) string {
 	risks := 0
-	for _, s := range c.tables {
-		for _, l := range s.lines {
-			if l.isRisk && !l.isShown {
+	for _, s := range c.Tables {
+		for _, l := range s.Lines {
+			if l.IsRisk && !l.isShown {
 				risks++
 			}
 		}

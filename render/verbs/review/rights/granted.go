@@ -1,29 +1,28 @@
-package review
+package rights
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 // subjects returns an effect for each subject of a binding that gains rights, on the change that causes it.
 // Subjects that may have bindings elsewhere are told by their role.
-func (c *comparison) subjects(w *world) (effects []Effect) {
+func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
 	add := func(cause int, holder, may, risk kind.Sentence) {
-		o := idOf(w.Changes[cause].Object().Unstructured)
-		e := kind.Effect{Type: RightsGranted, What: holder + " may now " + may, Risk: risk}
-		effects = append(effects, Effect{o, w.ifForced(o, e)})
+		o := world.IDOf(w.Changes[cause].Object().Unstructured)
+		e := kind.Effect{Type: effect.RightsGranted, What: holder + " may now " + may, Risk: risk}
+		effects = append(effects, effect.Effect{Object: o, Effect: ifForced(w, o, e)})
 	}
 	bySubject := func(a, b rbacv1.Subject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -40,7 +39,7 @@ func (c *comparison) subjects(w *world) (effects []Effect) {
 	}
 	var all []gained
 	roles := map[gained][]string{}
-	for _, id := range slices.SortedFunc(maps.Keys(c.after.roles), compareObjects) {
+	for _, id := range slices.SortedFunc(maps.Keys(c.after.roles), effect.CompareObjects) {
 		if gains, cause := c.gainsOfRole(id); len(gains) > 0 {
 			may, can := c.sayGains(gains, "in the scope of their bindings")
 			same := gained{cause, may, "they " + cmp.Or(can, "get more rights")}
@@ -51,14 +50,14 @@ func (c *comparison) subjects(w *world) (effects []Effect) {
 		}
 	}
 	for _, same := range all {
-		add(same.cause, "the subjects of "+quoteAll(roles[same]), same.may, same.risk)
+		add(same.cause, "the subjects of "+effect.Quote(roles[same]), same.may, same.risk)
 	}
 	return effects
 }
 
 // ifForced returns the effect of a change that may be refused: a tool that forces it recreates the object.
-func (w *world) ifForced(o manifest.ID, e kind.Effect) kind.Effect {
-	if _, isRefused := w.refused[o]; isRefused && e.Type != "" {
+func ifForced(w *world.World, o manifest.ID, e kind.Effect) kind.Effect {
+	if _, isRefused := w.Refused[o]; isRefused && e.Type != "" {
 		e.What = "if it is deleted and recreated: " + e.What
 	}
 	return e
@@ -105,7 +104,7 @@ func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can 
 	byPower := func(a, b kind.Sentence) int { return cmp.Or(cmp.Compare(ranks[a], ranks[b]), cmp.Compare(a, b)) }
 	parts := slices.SortedFunc(maps.Keys(scopes), byPower)
 	for i, said := range parts {
-		where := list(scopes[said])
+		where := effect.List(scopes[said])
 		if where != everywhere {
 			where = "in " + where
 		}
@@ -118,9 +117,9 @@ func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can 
 		}
 	}
 	if len(told) == 0 {
-		return list(parts), ""
+		return effect.List(parts), ""
 	}
-	return list(parts), kind.Sentence("can " + strings.Join(told, ", "))
+	return effect.List(parts), kind.Sentence("can " + strings.Join(told, ", "))
 }
 
 // sayGain describes the rights in a scope, the most powerful first. It adds the indices of their powers.
@@ -171,11 +170,7 @@ func (c *comparison) sayGain(g gain, has map[int]bool) (_ kind.Sentence, rank in
 	if len(said) == 0 {
 		said = append(said, "do more than before")
 	}
-	return list(said), rank
-}
-
-func allowsAll(r rbacv1.PolicyRule) bool {
-	return slices.Contains(r.Verbs, "*") && slices.Contains(r.APIGroups, "*") && slices.Contains(r.Resources, "*") && len(r.ResourceNames) == 0
+	return effect.List(said), rank
 }
 
 // objectsOf returns the objects of a rule: "deployments.apps [web]". A resource without a group is in all
@@ -195,88 +190,3 @@ func objectsOf(r rbacv1.PolicyRule) string {
 	}
 	return objects
 }
-
-// power is a set of requests that let a subject do more than their rules say.
-// https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
-type power struct {
-	can                     kind.Sentence
-	verbs, group, resources string
-	// isOfCluster excludes resources without a namespace from the rights in a namespace.
-	isOfCluster bool
-}
-
-// The powers that are no requests.
-const (
-	powerOverCluster = iota
-	powerOverNamespace
-	powerUnknown
-	powerPartial
-)
-
-var powers = []power{
-	{can: "control the whole cluster"},
-	{can: "control all objects of the namespace"},
-	{can: "use rights that this environment does not define"},
-	{can: "do more than was compared: their rights are too many"},
-	{"give themselves any right", "escalate,bind", rbacv1.GroupName, "clusterroles", true},
-	{"give themselves any right in the namespace", "escalate,bind", rbacv1.GroupName, "roles", false},
-	{"act as others", "impersonate", "", "users,groups,uids", true},
-	{"act as others", "impersonate", "authentication.k8s.io", "uids", true},
-	{"act as others", anyImpersonation, "", "", false},
-	{"act as others", "impersonate", "", "serviceaccounts", false},
-	{"act as ServiceAccounts by their tokens", "create", "", "serviceaccounts/token", false},
-	{"issue certificates for any user", "update,patch", "certificates.k8s.io", "certificatesigningrequests/approval,certificatesigningrequests/status", true},
-	{"issue certificates for any user", "approve,sign", "certificates.k8s.io", "signers", true},
-	{"run commands on all Pods of nodes", "get,create,update,patch,delete", "", "nodes/proxy", true},
-	{"run commands in Pods", "get,create", "", "pods/exec,pods/attach", false},
-	{"run commands in Pods", "update,patch", "", "pods/ephemeralcontainers", false},
-	{"read Secrets", "get,list,watch", "", "secrets", false},
-	{"change Secrets", "create,update,patch,delete,deletecollection", "", "secrets", false},
-	{"read and change objects by webhooks", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingwebhookconfigurations,validatingwebhookconfigurations", true},
-	{"change admission policies", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings", true},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "", "pods,replicationcontrollers", false},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "apps", "daemonsets,deployments,replicasets,statefulsets", false},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "batch", "cronjobs,jobs", false},
-	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "clusterroles,clusterrolebindings", true},
-	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "roles,rolebindings", false},
-	{"mount files of nodes", "create", "", "persistentvolumes", true},
-	{"lower the Pod Security of namespaces", "update,patch", "", "namespaces", false},
-	{kind.Say("use all that %s stands for, now and later", "*"), anyStar, "", "", false},
-}
-
-// The powers of rules with certain verbs or resources.
-const (
-	anyImpersonation = "impersonate*"
-	anyStar          = "*"
-)
-
-// isIn reports whether a rule has a power in a scope, for any name of an object.
-func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
-	switch {
-	case p.verbs == "":
-		return false
-	case p.verbs == anyStar:
-		return slices.Contains(r.Verbs, "*") || slices.Contains(r.Resources, "*")
-	case p.verbs == anyImpersonation:
-		return slices.ContainsFunc(r.Verbs, func(verb string) bool { return strings.HasPrefix(verb, "impersonate") })
-	case p.isOfCluster && scope != "":
-		return false
-	}
-	r.ResourceNames = nil
-	return slices.ContainsFunc(requestsOf()[p], func(request authorizer.Attributes) bool { return rbac.RuleAllows(request, &r) })
-}
-
-// requestsOf returns the requests of each power.
-var requestsOf = sync.OnceValue(func() map[power][]authorizer.Attributes {
-	requests := map[power][]authorizer.Attributes{}
-	for _, p := range powers {
-		for verb := range strings.SplitSeq(p.verbs, ",") {
-			for resource := range strings.SplitSeq(p.resources, ",") {
-				request := &authorizer.AttributesRecord{ResourceRequest: true, Verb: verb, APIGroup: p.group}
-				request.Resource, request.Subresource, _ = strings.Cut(resource, "/")
-				requests[p] = append(requests[p], request)
-			}
-		}
-	}
-	return requests
-})

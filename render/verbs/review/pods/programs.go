@@ -1,4 +1,4 @@
-package review
+package pods
 
 import (
 	"slices"
@@ -7,52 +7,17 @@ import (
 	"github.com/distribution/reference"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
-	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
-// templates.
-func (w *world) templates(o *unstructured.Unstructured) []podsecurity.Template {
-	if o == nil || w.Kinds.Find(o.GroupVersionKind()) != nil {
-		return nil
-	}
-	known, ok := w.pods[o]
-	if !ok {
-		known = podsecurity.Templates(manifest.Object{Unstructured: o})
-		w.pods[o] = known
-	}
-	return known
-}
-
-// templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
-func (w *world) templatesWithTokens(s side, o *unstructured.Unstructured) []podsecurity.Template {
-	templates := slices.Clone(w.templates(o))
-	for i := range templates {
-		spec := &templates[i].Spec
-		account := manifest.ID{Kind: "ServiceAccount", Namespace: namespaceOf(o), Name: accountOf(spec)}
-		if spec.AutomountServiceAccountToken == nil && s.tokenless[account] {
-			spec.AutomountServiceAccountToken = ptr.To(false)
-		}
-	}
-	return templates
-}
-
-// podSpec returns the spec of the first Pod template of an object, or nil.
-func (w *world) podSpec(s side, o *unstructured.Unstructured) *corev1.PodSpec {
-	for _, t := range w.templatesWithTokens(s, o) {
-		return &t.Spec
-	}
-	return nil
-}
-
 // runs describes all containers of an object's Pods, after a colon.
-func (w *world) runs(o *unstructured.Unstructured) kind.Sentence {
-	templates := w.templates(o)
+func runs(w *world.World, o *unstructured.Unstructured) kind.Sentence {
+	templates := w.Templates(o)
 	said := make([]string, 0, len(templates))
 	for _, t := range templates {
 		said = append(said, string(pod.SayAll(&t.Spec)))
@@ -113,7 +78,7 @@ func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
 	for _, p := range current {
 		i := predecessor(p, old, current)
 		if i < 0 || replaced[i] {
-			effects = append(effects, kind.Effect{Type: ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods"})
+			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods"})
 			continue
 		}
 		replaced[i] = true
@@ -121,7 +86,7 @@ func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
 	}
 	for i, p := range old {
 		if !replaced[i] {
-			effects = append(effects, kind.Effect{Type: ContainerRemoved, What: kind.Say("%s with image %s is removed", p.Named(), p.Image)})
+			effects = append(effects, kind.Effect{Type: effect.ContainerRemoved, What: kind.Say("%s with image %s is removed", p.Named(), p.Image)})
 		}
 	}
 	return effects
@@ -145,11 +110,11 @@ func reviewProgram(was, is pod.Program) (effects []kind.Effect) {
 		}
 	}
 	if len(said) > 0 {
-		effects = append(effects, kind.Effect{Type: ContainerChanged, What: is.Named() + " " + kind.Sentence(strings.Join(said, "; "))})
+		effects = append(effects, kind.Effect{Type: effect.ContainerChanged, What: is.Named() + " " + kind.Sentence(strings.Join(said, "; "))})
 	}
 	if risk := imageRisk(was.Image, is.Image); risk != "" {
 		from, to := kind.SayBoth(was.Image, is.Image)
-		effects = append(effects, kind.Effect{Type: ImageMoved, What: is.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk})
+		effects = append(effects, kind.Effect{Type: effect.ImageMoved, What: is.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk})
 	}
 	return effects
 }

@@ -1,4 +1,4 @@
-package review
+package reach
 
 import (
 	"cmp"
@@ -13,6 +13,8 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 const (
@@ -21,27 +23,27 @@ const (
 )
 
 // reviewService reviews Services: opened, closed and changed routes to Pods.
-func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
+func ReviewService(w *world.World, c diff.Change) (effects []kind.Effect) {
 	if c.After == nil {
-		return removalOf(RouteRemoved, "clients cannot resolve its name")(w, c)
+		return effect.Removed(effect.RouteRemoved, "clients cannot resolve its name")
 	}
 	was, is := &unstructured.Unstructured{}, c.After
 	if c.Before != nil {
 		was = c.Before
 	}
 	if before, after := openness(was), openness(is); before < after {
-		effects = append(effects, kind.Effect{Type: RouteOpened, What: kind.Say("gets the type %s", text(is, "spec", "type")), Risk: isOutside})
+		effects = append(effects, kind.Effect{Type: effect.RouteOpened, What: kind.Say("gets the type %s", world.Text(is, "spec", "type")), Risk: isOutside})
 	} else if before > after {
-		effects = append(effects, kind.Effect{Type: RouteRemoved, What: kind.Say("no longer has the type %s", text(was, "spec", "type")), Risk: "clients outside of the cluster cannot connect"})
+		effects = append(effects, kind.Effect{Type: effect.RouteRemoved, What: kind.Say("no longer has the type %s", world.Text(was, "spec", "type")), Risk: "clients outside of the cluster cannot connect"})
 	} else if after > 0 {
-		effects = append(effects, opened.review(w, c)...)
+		effects = append(effects, opened.Review(w, c)...)
 	}
 	effects = append(effects, reviewSources(was, is)...)
 	if isInternal(was) && !isInternal(is) && openness(is) == 2 {
-		effects = append(effects, kind.Effect{Type: RouteOpened, What: "its load balancer is no longer internal", Risk: "its Pods are reachable from outside of the network"})
+		effects = append(effects, kind.Effect{Type: effect.RouteOpened, What: "its load balancer is no longer internal", Risk: "its Pods are reachable from outside of the network"})
 	}
 	for _, v := range []values{served, externalIPs, externalNames} {
-		effects = append(effects, v.review(w, c)...)
+		effects = append(effects, v.Review(w, c)...)
 	}
 	if c.Before == nil {
 		return effects
@@ -52,7 +54,7 @@ func reviewService(w *world, c diff.Change) (effects []kind.Effect) {
 // openness returns the rank of a Service's type: a load balancer opens it to more clients than a port of the
 // nodes.
 func openness(service *unstructured.Unstructured) int {
-	return slices.Index([]string{"NodePort", "LoadBalancer"}, text(service, "spec", "type")) + 1
+	return slices.Index([]string{"NodePort", "LoadBalancer"}, world.Text(service, "spec", "type")) + 1
 }
 
 // reviewSources reviews the clients that a load balancer accepts.
@@ -66,10 +68,10 @@ func reviewSources(was, is *unstructured.Unstructured) []kind.Effect {
 	}
 	var effects []kind.Effect
 	if more := slices.DeleteFunc(slices.Clone(after), func(s string) bool { return !lacks(before)(s) }); len(more) > 0 {
-		effects = append(effects, kind.Effect{Type: RouteOpened, What: "its load balancer accepts connections from " + quoteAll(more), Risk: isOutside})
+		effects = append(effects, kind.Effect{Type: effect.RouteOpened, What: "its load balancer accepts connections from " + effect.Quote(more), Risk: isOutside})
 	}
 	if lost := slices.DeleteFunc(slices.Clone(before), func(s string) bool { return !lacks(after)(s) }); len(lost) > 0 {
-		effects = append(effects, kind.Effect{Type: RouteRemoved, What: "its load balancer no longer accepts all connections from " + quoteAll(lost), Risk: "clients there cannot connect"})
+		effects = append(effects, kind.Effect{Type: effect.RouteRemoved, What: "its load balancer no longer accepts all connections from " + effect.Quote(lost), Risk: "clients there cannot connect"})
 	}
 	return effects
 }
@@ -115,29 +117,29 @@ func isInternal(service *unstructured.Unstructured) bool {
 
 var (
 	// opened are the ports of a Service for clients outside of the cluster.
-	opened = values{of: ports, added: kind.Effect{Type: RouteOpened, What: "opens port %s", Risk: isOutside}}
+	opened = values{of: ports, added: kind.Effect{Type: effect.RouteOpened, What: "opens port %s", Risk: isOutside}}
 
 	// served are the ports of a Service.
 	served = values{
 		of:   ports,
-		gone: kind.Effect{Type: RouteRemoved, What: "no longer serves port %s", Risk: "clients of this port cannot connect"},
+		gone: kind.Effect{Type: effect.RouteRemoved, What: "no longer serves port %s", Risk: "clients of this port cannot connect"},
 	}
 
 	externalIPs = values{
 		of:    func(o *unstructured.Unstructured) []string { return texts(o, "spec", "externalIPs") },
-		gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts connections to %s", Risk: "clients of this address cannot connect"},
-		added: kind.Effect{Type: RouteOpened, What: "accepts connections to %s", Risk: "it receives all connections to this address, also if the address belongs to another server"},
+		gone:  kind.Effect{Type: effect.RouteRemoved, What: "no longer accepts connections to %s", Risk: "clients of this address cannot connect"},
+		added: kind.Effect{Type: effect.RouteOpened, What: "accepts connections to %s", Risk: "it receives all connections to this address, also if the address belongs to another server"},
 	}
 
 	externalNames = values{
 		of: func(o *unstructured.Unstructured) []string {
-			if name := text(o, "spec", "externalName"); name != "" && text(o, "spec", "type") == "ExternalName" {
+			if name := world.Text(o, "spec", "externalName"); name != "" && world.Text(o, "spec", "type") == "ExternalName" {
 				return []string{name}
 			}
 			return nil
 		},
-		gone:  kind.Effect{Type: RouteRemoved, What: "no longer is another name of %s", Risk: isElsewhere},
-		added: kind.Effect{Type: RouteOpened, What: "is another name of %s", Risk: "its clients connect to this host"},
+		gone:  kind.Effect{Type: effect.RouteRemoved, What: "no longer is another name of %s", Risk: isElsewhere},
+		added: kind.Effect{Type: effect.RouteOpened, What: "is another name of %s", Risk: "its clients connect to this host"},
 	}
 )
 
@@ -147,7 +149,7 @@ func texts(o *unstructured.Unstructured, path ...string) []string {
 }
 
 func ports(service *unstructured.Unstructured) (ports []string) {
-	for _, port := range items(service.Object, "spec", "ports") {
+	for _, port := range world.Items(service.Object, "spec", "ports") {
 		ports = append(ports, portName(port))
 	}
 	return ports
@@ -166,26 +168,26 @@ func reviewTargets(was, is *unstructured.Unstructured) (effects []kind.Effect) {
 	switch before, after := selector(was).String(), selector(is).String(); {
 	case before == after:
 	case after == "":
-		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("no longer routes to Pods with %s", before), Risk: "its Endpoints decide where its connections go: anyone who may edit them can redirect its clients"})
+		effects = append(effects, kind.Effect{Type: effect.RouteChanged, What: kind.Say("no longer routes to Pods with %s", before), Risk: "its Endpoints decide where its connections go: anyone who may edit them can redirect its clients"})
 	case before == "":
-		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("routes to Pods with %s", after), Risk: isElsewhere})
+		effects = append(effects, kind.Effect{Type: effect.RouteChanged, What: kind.Say("routes to Pods with %s", after), Risk: isElsewhere})
 	default:
 		from, to := kind.SayBoth(before, after)
-		effects = append(effects, kind.Effect{Type: RouteChanged, What: kind.Say("routes to Pods with %s instead of %s", to, from), Risk: isElsewhere})
+		effects = append(effects, kind.Effect{Type: effect.RouteChanged, What: kind.Say("routes to Pods with %s instead of %s", to, from), Risk: isElsewhere})
 	}
 	targets := map[string]string{}
-	for _, port := range items(was.Object, "spec", "ports") {
+	for _, port := range world.Items(was.Object, "spec", "ports") {
 		targets[portName(port)] = fmt.Sprint(cmp.Or(port["targetPort"], port["port"]))
 	}
 	var said []kind.Sentence
-	for _, port := range items(is.Object, "spec", "ports") {
+	for _, port := range world.Items(is.Object, "spec", "ports") {
 		name, target := portName(port), fmt.Sprint(cmp.Or(port["targetPort"], port["port"]))
 		if before, ok := targets[name]; ok && before != target {
 			said = append(said, kind.Say("port %s to port %s instead of %s", name, target, before))
 		}
 	}
 	if len(said) > 0 {
-		effects = append(effects, kind.Effect{Type: RouteChanged, What: "routes " + list(said) + " of its Pods", Risk: isElsewhere})
+		effects = append(effects, kind.Effect{Type: effect.RouteChanged, What: "routes " + effect.List(said) + " of its Pods", Risk: isElsewhere})
 	}
 	return effects
 }
@@ -209,13 +211,13 @@ func (r *reach) reviewBackends() {
 				was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
 				switch {
 				case is && !was:
-					e := kind.Effect{Type: RouteOpened, What: kind.Say("%s routes to its Pods", idOf(service)), Risk: "clients of this Service reach them"}
+					e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", world.IDOf(service)), Risk: "clients of this Service reach them"}
 					if openness(service) > 0 {
 						e.Risk = isOutside
 					}
-					r.effects = append(r.effects, Effect{c.id, e})
+					r.effects = append(r.effects, effect.Effect{Object: c.id, Effect: e})
 				case was && !is:
-					r.effects = append(r.effects, Effect{c.id, kind.Effect{Type: RouteRemoved, What: kind.Say("%s no longer routes to its Pods", idOf(service)), Risk: "clients of this Service cannot reach them"}})
+					r.effects = append(r.effects, effect.Effect{Object: c.id, Effect: kind.Effect{Type: effect.RouteRemoved, What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)), Risk: "clients of this Service cannot reach them"}})
 				}
 			}
 		}

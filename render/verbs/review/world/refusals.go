@@ -1,4 +1,4 @@
-package review
+package world
 
 import (
 	"fmt"
@@ -12,32 +12,33 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // refusals returns the changes that the API server refuses, such as changes of immutable fields.
-func (w *world) refusals() map[manifest.ID]kind.Effect {
+func (w *World) refusals() map[manifest.ID]kind.Effect {
 	refused := map[manifest.ID]kind.Effect{}
 	for _, c := range w.Changes {
 		if c.Action() != diff.Changed {
 			continue
 		}
 		if errs := w.checks.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
-			refused[idOf(c.After)] = kind.Effect{Type: UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c.After)}
+			refused[IDOf(c.After)] = kind.Effect{Type: effect.UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c.After)}
 		}
 	}
 	return refused
 }
 
 // checker returns a checker for the changed kinds, including those that the environment defines.
-func (w *world) checker() *verdict.Checker {
+func (w *World) checker() *verdict.Checker {
 	groups := map[string]bool{}
 	for _, c := range w.Changes {
 		groups[c.Object().GroupVersionKind().Group] = true
 	}
 	var definitions []manifest.Object
-	for _, o := range w.after.objects {
+	for _, o := range w.After.Objects {
 		if crd.Is(o) && groups[crd.Kind(o).Group] {
 			definitions = append(definitions, manifest.Object{Unstructured: o})
 		}
@@ -58,7 +59,7 @@ func reason(errs field.ErrorList) kind.Sentence {
 }
 
 // isForced reports whether GitOps tools delete and recreate an object if the API server refuses a change.
-func isForced(o *unstructured.Unstructured) bool {
+func IsForced(o *unstructured.Unstructured) bool {
 	const flux = "kustomize.toolkit.fluxcd.io/force"
 	set := o.GetAnnotations()
 	return strings.EqualFold(set[flux], "enabled") || strings.EqualFold(o.GetLabels()[flux], "enabled") || hasSyncOption(o, "Force=true") ||
@@ -67,7 +68,7 @@ func isForced(o *unstructured.Unstructured) bool {
 
 // remedy describes the reaction of GitOps tools to a refused change, and a safe way to make the change.
 func remedy(o *unstructured.Unstructured) kind.Sentence {
-	if isForced(o) {
+	if IsForced(o) {
 		return "Flux or Argo CD deletes and recreates it, because of its annotations or labels"
 	}
 	switch o.GetKind() {
@@ -78,7 +79,7 @@ func remedy(o *unstructured.Unstructured) kind.Sentence {
 }
 
 // keptBy returns the annotation or label that keeps GitOps tools from pruning an object, if any.
-func keptBy(o *unstructured.Unstructured) string {
+func KeptBy(o *unstructured.Unstructured) string {
 	const flux = "kustomize.toolkit.fluxcd.io/prune"
 	switch {
 	case o.GetAnnotations()[flux] == "disabled" || o.GetLabels()[flux] == "disabled":

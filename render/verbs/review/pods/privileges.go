@@ -1,4 +1,4 @@
-package review
+package pods
 
 import (
 	"regexp"
@@ -10,6 +10,8 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 // privileges are the fields of Pods that give access to their node, and tests for harmless values. They
@@ -65,8 +67,8 @@ func isBranch(f diff.FieldChange) bool {
 
 // reviewPrivileges returns the effect of new privileges. If a whole branch changes, such as a variable in
 // place of a list, it compares the fields of both objects.
-func (w *world) reviewPrivileges(c diff.Change) []kind.Effect {
-	set, was := w.fieldsOf(c), map[string]string{}
+func reviewPrivileges(w *world.World, c diff.Change) []kind.Effect {
+	set, was := w.FieldsOf(c), map[string]string{}
 	if slices.ContainsFunc(set, isBranch) {
 		for _, f := range (diff.Change{After: c.Before}).Fields() {
 			was[f.Path] = *f.After
@@ -79,9 +81,9 @@ func (w *world) reviewPrivileges(c diff.Change) []kind.Effect {
 	if len(set) == 0 {
 		return nil
 	}
-	e := kind.Effect{Type: PodPrivileged, What: "sets " + sayFields(set, mostChanged, sayValue), Risk: "its Pods can reach beyond their containers (Pod Security baseline forbids it)"}
+	e := kind.Effect{Type: effect.PodPrivileged, What: "sets " + effect.SayFields(set, effect.MostChanged, effect.SayValue), Risk: "its Pods can reach beyond their containers (Pod Security baseline forbids it)"}
 	for _, f := range set {
-		if f.Before == nil && was[f.Path] == "" && len(set) <= mostChanged {
+		if f.Before == nil && was[f.Path] == "" && len(set) <= effect.MostChanged {
 			e.Fields = append(e.Fields, f.Path)
 		}
 	}

@@ -1,4 +1,4 @@
-package review
+package rights
 
 import (
 	"cmp"
@@ -10,47 +10,24 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// This file reviews the holders of a ServiceAccount's rights: Pods, and Secrets with its token.
-
-// grantedRights returns the effects of a change that gives rights: on subjects of bindings, and on Pods and
-// Secrets that get the rights of a ServiceAccount.
-func (w *world) grantedRights() (effects []Effect) {
-	r := newComparison(w)
-	isTold := map[string]bool{}
-	for _, change := range w.Changes {
-		if change.After == nil {
-			continue
-		}
-		o := idOf(change.After)
-		if owner, ok := diff.OwnerOf(w.Kinds, change.After); ok && w.after.owners[owner] != nil && w.Kinds.IsImmutable(change.After) {
-			o = owner
-		}
-		for _, e := range []kind.Effect{r.reviewPods(w, change), r.reviewToken(change), reviewCloudRoles(change)} {
-			e = w.ifForced(idOf(change.After), e)
-			if told := o.String() + string(e.What); e.Type != "" && !isTold[told] { // once for several Pods
-				effects, isTold[told] = append(effects, Effect{o, e}), true
-			}
-		}
-	}
-	return append(effects, r.subjects(w)...)
-}
-
-// reviewPods returns the effect of Pods that run as another ServiceAccount with more rights.
-func (c *comparison) reviewPods(w *world, change diff.Change) kind.Effect {
-	was, is := w.podSpec(w.before, change.Before), w.podSpec(w.after, change.After)
+// Review returns the effect of Pods that run as another ServiceAccount with more rights.
+func (c *comparison) reviewPods(w *world.World, change diff.Change) kind.Effect {
+	was, is := w.PodSpec(w.Before, change.Before), w.PodSpec(w.After, change.After)
 	if is == nil {
 		return kind.Effect{}
 	}
-	now := account(namespaceOf(change.After), accountOf(is))
+	now := account(world.NamespaceOf(change.After), world.AccountOf(is))
 	verb, old, had := "run", now, c.newcomer(now)
 	var before *unstructured.Unstructured // the account
 	if was != nil {
-		verb, old = "now run", account(namespaceOf(change.Before), accountOf(was))
+		verb, old = "now run", account(world.NamespaceOf(change.Before), world.AccountOf(was))
 		before = c.accountsBefore[old]
-		switch hadToken := len(audiences(was)) > 0; {
-		case old == now && (hadToken || len(audiences(is)) == 0):
+		switch hadToken := len(world.Audiences(was)) > 0; {
+		case old == now && (hadToken || len(world.Audiences(is)) == 0):
 			return kind.Effect{}
 		case hadToken:
 			had = append([][]grant{c.before.grants[old]}, c.after.of(old)[1:]...)
@@ -63,7 +40,7 @@ func (c *comparison) reviewPods(w *world, change diff.Change) kind.Effect {
 	case rights == "":
 		return kind.Effect{}
 	}
-	return kind.Effect{Type: RightsGranted, What: kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights, Risk: "an attacker in a container " + risk}
+	return kind.Effect{Type: effect.RightsGranted, What: kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights, Risk: "an attacker in a container " + risk}
 }
 
 // newcomer returns the grants that an account has in every cluster, by its groups.
@@ -90,7 +67,7 @@ func (c *comparison) reviewToken(change diff.Change) kind.Effect {
 	if was, had := tokenOf(change.Before); !ok || had && was == is {
 		return kind.Effect{}
 	}
-	e := kind.Effect{Type: RightsGranted, What: kind.Say("holds a token of %s that does not expire", sayKind(is)), Risk: "readers of the Secret can act as it"}
+	e := kind.Effect{Type: effect.RightsGranted, What: kind.Say("holds a token of %s that does not expire", sayKind(is)), Risk: "readers of the Secret can act as it"}
 	if rights, risk := c.sayAccount(is, c.newcomer(is), nil); rights != "" {
 		e.What, e.Risk = e.What+", which "+rights, "a reader of the Secret "+risk
 	}
@@ -99,10 +76,10 @@ func (c *comparison) reviewToken(change diff.Change) kind.Effect {
 
 // tokenOf returns the ServiceAccount of a Secret's token, if it has one.
 func tokenOf(o *unstructured.Unstructured) (rbacv1.Subject, bool) {
-	if o == nil || kindOf(o) != "Secret" || text(o, "type") != string(corev1.SecretTypeServiceAccountToken) {
+	if o == nil || world.KindOf(o) != "Secret" || world.Text(o, "type") != string(corev1.SecretTypeServiceAccountToken) {
 		return rbacv1.Subject{}, false
 	}
-	return account(namespaceOf(o), o.GetAnnotations()[corev1.ServiceAccountNameKey]), true
+	return account(world.NamespaceOf(o), o.GetAnnotations()[corev1.ServiceAccountNameKey]), true
 }
 
 // reviewCloudRoles returns the effect of a ServiceAccount that gets other rights in a cloud.
@@ -111,16 +88,16 @@ func reviewCloudRoles(change diff.Change) kind.Effect {
 	if len(added) == 0 {
 		return kind.Effect{}
 	}
-	e := kind.Effect{Type: RightsGranted, What: kind.Say("its Pods get the cloud role %s", quoteAll(added)), Risk: "an attacker in a container gets its rights in the cloud"}
+	e := kind.Effect{Type: effect.RightsGranted, What: kind.Say("its Pods get the cloud role %s", effect.Quote(added)), Risk: "an attacker in a container gets its rights in the cloud"}
 	if removed := diff.Without(cloudRoles(change.Before), cloudRoles(change.After)); len(removed) > 0 {
-		e.What += kind.Say(" instead of %s", quoteAll(removed))
+		e.What += kind.Say(" instead of %s", effect.Quote(removed))
 	}
 	return e
 }
 
 // cloudRoles returns the roles and identities in a cloud of a ServiceAccount's Pods.
 func cloudRoles(o *unstructured.Unstructured) (roles []string) {
-	if o == nil || kindOf(o) != "ServiceAccount" {
+	if o == nil || world.KindOf(o) != "ServiceAccount" {
 		return nil
 	}
 	for _, key := range []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"} {

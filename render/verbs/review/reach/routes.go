@@ -1,4 +1,4 @@
-package review
+package reach
 
 import (
 	"cmp"
@@ -12,6 +12,8 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
 )
 
 const (
@@ -20,9 +22,9 @@ const (
 )
 
 // reviewRoute reviews Ingresses and the routes of Gateways.
-func reviewRoute(w *world, c diff.Change) (effects []kind.Effect) {
+func ReviewRoute(w *world.World, c diff.Change) (effects []kind.Effect) {
 	for _, v := range []values{hosts, parents, encrypted} {
-		effects = append(effects, v.review(w, c)...)
+		effects = append(effects, v.Review(w, c)...)
 	}
 	was, is := map[string]string{}, map[string]string{}
 	if c.Before != nil {
@@ -49,12 +51,12 @@ func reviewRoute(w *world, c diff.Change) (effects []kind.Effect) {
 	}
 	tell := func(t string, what kind.Sentence, said []kind.Sentence, risk kind.Sentence) {
 		if len(said) > 0 {
-			effects = append(effects, kind.Effect{Type: t, What: what + list(said), Risk: risk})
+			effects = append(effects, kind.Effect{Type: t, What: what + effect.List(said), Risk: risk})
 		}
 	}
-	tell(RouteRemoved, "no longer accepts requests to ", gone, theyFail)
-	tell(RouteOpened, "accepts requests to ", added, mayBeOutside)
-	tell(RouteChanged, "sends ", changed, isElsewhere)
+	tell(effect.RouteRemoved, "no longer accepts requests to ", gone, theyFail)
+	tell(effect.RouteOpened, "accepts requests to ", added, mayBeOutside)
+	tell(effect.RouteChanged, "sends ", changed, isElsewhere)
 	return effects
 }
 
@@ -67,21 +69,21 @@ var (
 			}
 			return []string{"all hosts"}
 		},
-		gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts requests to %s", Risk: theyFail},
-		added: kind.Effect{Type: RouteOpened, What: "accepts requests to %s", Risk: mayBeOutside},
+		gone:  kind.Effect{Type: effect.RouteRemoved, What: "no longer accepts requests to %s", Risk: theyFail},
+		added: kind.Effect{Type: effect.RouteOpened, What: "accepts requests to %s", Risk: mayBeOutside},
 	}
 
 	// parents are the Gateways of a route.
 	parents = values{
 		of:    func(o *unstructured.Unstructured) []string { return references(o.Object, "spec", "parentRefs") },
-		gone:  kind.Effect{Type: RouteRemoved, What: "no longer accepts requests from %s", Risk: theyFail},
-		added: kind.Effect{Type: RouteOpened, What: "accepts requests from %s", Risk: mayBeOutside},
+		gone:  kind.Effect{Type: effect.RouteRemoved, What: "no longer accepts requests from %s", Risk: theyFail},
+		added: kind.Effect{Type: effect.RouteOpened, What: "accepts requests from %s", Risk: mayBeOutside},
 	}
 
 	// encrypted are the hosts of an Ingress with the Secrets of their certificates.
 	encrypted = values{
 		of: func(o *unstructured.Unstructured) (all []string) {
-			for _, tls := range items(o.Object, "spec", "tls") {
+			for _, tls := range world.Items(o.Object, "spec", "tls") {
 				secret, _ := tls["secretName"].(string)
 				hosts, _, _ := unstructured.NestedStringSlice(tls, "hosts")
 				if len(hosts) == 0 {
@@ -93,20 +95,20 @@ var (
 			}
 			return all
 		},
-		gone:  kind.Effect{Type: RouteChanged, What: "no longer encrypts requests to %s", Risk: "clients may send them in clear text, or get another certificate"},
-		added: kind.Effect{Type: RouteChanged, What: "encrypts requests to %s", Risk: "the holder of this key can read them"},
+		gone:  kind.Effect{Type: effect.RouteChanged, What: "no longer encrypts requests to %s", Risk: "clients may send them in clear text, or get another certificate"},
+		added: kind.Effect{Type: effect.RouteChanged, What: "encrypts requests to %s", Risk: "the holder of this key can read them"},
 	}
 
 	// listeners are the listeners of a Gateway.
-	listeners = values{
+	Listeners = values{
 		of: func(o *unstructured.Unstructured) (all []string) {
-			for _, listener := range items(o.Object, "spec", "listeners") {
+			for _, listener := range world.Items(o.Object, "spec", "listeners") {
 				all = append(all, encode(listener))
 			}
 			return all
 		},
-		gone:  kind.Effect{Type: RouteRemoved, What: "no longer listens on %s", Risk: theyFail},
-		added: kind.Effect{Type: RouteOpened, What: "listens on %s", Risk: mayBeOutside},
+		gone:  kind.Effect{Type: effect.RouteRemoved, What: "no longer listens on %s", Risk: theyFail},
+		added: kind.Effect{Type: effect.RouteOpened, What: "listens on %s", Risk: mayBeOutside},
 	}
 )
 
@@ -126,9 +128,9 @@ func ways(o *unstructured.Unstructured) map[string]string {
 	if backend, ok, _ := unstructured.NestedMap(o.Object, "spec", "defaultBackend"); ok {
 		all["all other hosts and paths"] = []string{backendOf(backend)}
 	}
-	for _, rule := range items(o.Object, "spec", "rules") {
+	for _, rule := range world.Items(o.Object, "spec", "rules") {
 		host, _ := rule["host"].(string)
-		for _, p := range items(rule, "http", "paths") {
+		for _, p := range world.Items(rule, "http", "paths") {
 			path, _ := p["path"].(string)
 			backend, _ := p["backend"].(map[string]any)
 			address := cmp.Or(host, "*") + cmp.Or(path, "/")
@@ -145,7 +147,7 @@ func ways(o *unstructured.Unstructured) map[string]string {
 			to += " with " + encode(rule["filters"])
 		}
 		matches := []string{"all paths"}
-		if list := items(rule, "matches"); len(list) > 0 {
+		if list := world.Items(rule, "matches"); len(list) > 0 {
 			matches = matches[:0]
 			for _, match := range list {
 				matches = append(matches, matchOf(match))
@@ -184,7 +186,7 @@ func backendOf(backend map[string]any) string {
 
 // references returns the references to Gateways, Services and others in a route.
 func references(object map[string]any, path ...string) (all []string) {
-	for _, ref := range items(object, path...) {
+	for _, ref := range world.Items(object, path...) {
 		kind, _ := ref["kind"].(string)
 		name, _ := ref["name"].(string)
 		text := cmp.Or(kind, map[string]string{"parentRefs": "Gateway", "backendRefs": "Service"}[path[len(path)-1]]) + " "
@@ -204,16 +206,4 @@ func references(object map[string]any, path ...string) (all []string) {
 		all = append(all, text)
 	}
 	return all
-}
-
-// items returns the objects of a list.
-func items(object map[string]any, path ...string) (items []map[string]any) {
-	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
-	list, _ := value.([]any)
-	for _, item := range list {
-		if item, ok := item.(map[string]any); ok {
-			items = append(items, item)
-		}
-	}
-	return items
 }

@@ -1,0 +1,116 @@
+package review
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
+)
+
+// complete adds the effects of changed objects and fields that no effect explains.
+func complete(w *world.World, effects []effect.Effect) []effect.Effect {
+	explained := map[manifest.ID][]kind.Effect{}
+	for _, e := range effects {
+		explained[e.Object] = append(explained[e.Object], e.Effect)
+	}
+	following := map[manifest.ID][]diff.Change{}
+	var more []effect.Effect
+	for _, c := range w.Changes {
+		id := world.IDOf(c.Object().Unstructured)
+		fields, owner := ownFields(w, c)
+		if e := reviewFields(c, fields, explained[id]); e.Type != "" {
+			more = append(more, effect.Effect{Object: id, Effect: e})
+		} else if owner != id && len(explained[id]) == 0 {
+			following[owner] = append(following[owner], c)
+		}
+	}
+	for i, e := range more {
+		if changes := following[e.Object]; changes != nil {
+			more[i].What += "; " + sayFollowing(changes)
+			delete(following, e.Object)
+		}
+	}
+	for _, owner := range slices.SortedFunc(maps.Keys(following), effect.CompareObjects) {
+		more = append(more, effect.Effect{Object: owner, Effect: kind.Effect{Type: effect.RenderedFollow, What: sayFollowing(following[owner])}})
+	}
+	return append(effects, more...)
+}
+
+// reviewFields returns the effect of the changed fields that other effects leave unexplained, if any.
+// An object without another effect has one, unless it has an owner and follows it.
+func reviewFields(c diff.Change, fields []diff.FieldChange, explained []kind.Effect) kind.Effect {
+	told := sets.Set[string]{}
+	for _, e := range explained {
+		told.Insert(e.Fields...)
+	}
+	fields = slices.DeleteFunc(fields, func(f diff.FieldChange) bool { return isWithin(f, told) })
+	e := kind.Effect{Fields: effect.PathsOf(fields)}
+	switch {
+	case len(fields) == 0, c.After == nil && len(explained) > 0:
+		return kind.Effect{}
+	case c.After == nil:
+		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed"}
+	case c.Before == nil:
+		e.Type, e.What = effect.ObjectAdded, "is added with "+effect.SayFields(fields, effect.MostAdded, effect.SayValue)
+	default:
+		e.Type, e.What = effect.FieldsChanged, "changes "+effect.SayFields(fields, effect.MostChanged, effect.SayChange)
+	}
+	return e
+}
+
+// isWithin reports whether a field is at one of the paths, or below.
+func isWithin(f diff.FieldChange, paths sets.Set[string]) bool {
+	for start := range f.Starts() {
+		if paths.Has(start) {
+			return true
+		}
+	}
+	return false
+}
+
+// identity are the fields in the ID of an object.
+var identity = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace"}
+
+// generated are fields that Gatehouse computes from others.
+var generated = []string{
+	"metadata.annotations[" + kind.DigestAnnotation + "]",
+	"metadata.annotations[" + registry.RenderingAnnotation + "]",
+}
+
+// ownFields returns the changed fields of an object that do not follow from a change of its source
+// object, and the source object, or the object itself if it has none.
+func ownFields(w *world.World, c diff.Change) (fields []diff.FieldChange, owner manifest.ID) {
+	o := c.Object().Unstructured
+	fields = slices.DeleteFunc(w.FieldsOf(c), func(f diff.FieldChange) bool {
+		return slices.ContainsFunc(generated, f.IsIn) || c.Action() != diff.Changed && slices.Contains(identity, f.Path)
+	})
+	owner, ok := diff.OwnerOf(w.Kinds, o)
+	if !ok || owner == world.IDOf(o) {
+		return fields, world.IDOf(o)
+	}
+	overridden, around := sets.Set[string]{}, sets.Set[string]{} // paths, and paths with one of them below
+	for _, f := range w.Overridden(owner, c) {
+		overridden.Insert(f.Path)
+		around.Insert(slices.Collect(f.Starts())...)
+	}
+	return slices.DeleteFunc(fields, func(f diff.FieldChange) bool {
+		return !isWithin(f, overridden) && !around.Has(f.Path)
+	}), owner
+}
+
+// sayFollowing names the changed rendered objects that follow their source object.
+func sayFollowing(changes []diff.Change) kind.Sentence {
+	said := make([]string, len(changes))
+	for i, c := range changes {
+		said[i] = string(kind.Say("%s (", c.Object().String()) + kind.Sentence(c.Action()) + ")")
+	}
+	return "its rendered objects follow: " + kind.Sentence(strings.Join(said, ", "))
+}

@@ -1,0 +1,93 @@
+package effect
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/manifest"
+)
+
+// Effect is the effect on an object in a cluster, or on its rendered objects.
+type Effect struct {
+	Object manifest.ID `json:"object"`
+	kind.Effect
+}
+
+// The types of effects. Kinds have additional ones.
+const (
+	UpdateRefused = "updateRefused"
+
+	WorkloadAdded   = "workloadAdded"
+	WorkloadRolled  = "workloadRolled"
+	WorkloadScaled  = "workloadScaled"
+	WorkloadRemoved = "workloadRemoved"
+
+	AutoscalingChanged = "autoscalingChanged"
+
+	RouteOpened  = "routeOpened"
+	RouteChanged = "routeChanged"
+	RouteRemoved = "routeRemoved"
+
+	ReachOpened  = "reachOpened"
+	ReachBlocked = "reachBlocked"
+
+	FieldsChanged  = "fieldsChanged"
+	RenderedFollow = "renderedFollow"
+
+	ObjectAdded   = "objectAdded"
+	ObjectChanged = "objectChanged"
+	ObjectRemoved = "objectRemoved"
+	ObjectKept    = "objectKept"
+
+	NamespaceRemoved  = "namespaceRemoved"
+	DefinitionRemoved = "definitionRemoved"
+	StorageRemoved    = "storageRemoved"
+
+	RightsGranted      = "rightsGranted"
+	GuardAdded         = "guardAdded"
+	GuardRemoved       = "guardRemoved"
+	GuardChanged       = "guardChanged"
+	PodSecurityLowered = "podSecurityLowered"
+	PodPrivileged      = "podPrivileged"
+	BuildChanged       = "buildChanged"
+	PodWeakened        = "podWeakened"
+	PodUnreadable      = "podUnreadable"
+	ContainerAdded     = "containerAdded"
+	ContainerChanged   = "containerChanged"
+	ContainerRemoved   = "containerRemoved"
+	ImageMoved         = "imageMoved"
+	ConfigChanged      = "configChanged"
+	ConfigRemoved      = "configRemoved"
+	ProbeRemoved       = "probeRemoved"
+	TokenMounted       = "tokenMounted"
+	AccountDefaulted   = "accountDefaulted"
+	ValuesUnknown      = "valuesUnknown"
+)
+
+// compare puts refused changes first, then effects with a risk, then earlier effects.
+func Compare(a, b Effect) int {
+	rank := func(e Effect) int {
+		switch {
+		case e.Type == UpdateRefused:
+			return 0
+		case e.Risk != "":
+			return 1
+		}
+		return 2
+	}
+	when := func(e Effect) time.Time { return ptr.Deref(e.Time, time.Time{}) }
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), when(a).Compare(when(b)), CompareObjects(a.Object, b.Object))
+}
+
+func CompareObjects(a, b manifest.ID) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
+}
+
+// removed returns the effect of removing an object.
+func Removed(effect string, risk kind.Sentence) []kind.Effect {
+	return []kind.Effect{{Type: effect, What: "is removed", Risk: risk}}
+}

@@ -1,0 +1,180 @@
+package pods
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
+)
+
+const actsAsAccount = "an attacker in a container can act as it at the API server"
+
+// reviewAccount reviews ServiceAccounts. If the ServiceAccount default is removed, the cluster recreates it,
+// and mounts its token.
+func ReviewAccount(w *world.World, c diff.Change) []kind.Effect {
+	account := c.Object().IDInNamespace()
+	if !w.Before.Tokenless[account] || w.After.Tokenless[account] || c.After == nil && account.Name != "default" {
+		return nil
+	}
+	return []kind.Effect{{Type: effect.TokenMounted, What: "mounts its token in all its Pods, unless a Pod opts out", Risk: actsAsAccount}}
+}
+
+// weaker returns the effects of a less protected spec of Pods.
+func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
+	if lost := lostProtections(was, is); len(lost) > 0 {
+		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: "Pods are less protected: Pod Security restricted forbids " + effect.List(lost), Risk: doesMore})
+	}
+	for _, field := range containerFields {
+		var names []string
+		for _, c := range world.Containers(is) {
+			wasSet := func(old corev1.Container) bool { return old.Name == c.Name && field.isSet(old) }
+			if !field.isSet(c) && slices.ContainsFunc(world.Containers(was), wasSet) {
+				names = append(names, c.Name)
+			}
+		}
+		if len(names) > 0 {
+			effects = append(effects, kind.Effect{Type: field.effect, What: kind.Say("%s is removed from container %s", field.name, effect.Quote(names)), Risk: field.risk})
+		}
+	}
+	account, old := world.AccountOf(is), world.AccountOf(was)
+	if account == "default" && old != account {
+		effects = append(effects, kind.Effect{Type: effect.AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
+	}
+	for _, audience := range diff.Without(world.Audiences(is), world.Audiences(was)) {
+		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: actsAsAccount}
+		if audience != "" {
+			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "an attacker in a container can act as it there"
+		}
+		effects = append(effects, e)
+	}
+	if groups := diff.Without(rootGroups(is), rootGroups(was)); len(groups) > 0 {
+		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: kind.Say("Pods are in group 0 by %s", effect.Quote(groups)), Risk: "they can read and change files of the group root"})
+	}
+	if ptr.Deref(is.ShareProcessNamespace, false) && !ptr.Deref(was.ShareProcessNamespace, false) {
+		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: "Pods set shareProcessNamespace", Risk: "each container can read and signal the processes of the others"})
+	}
+	if added := addedCapabilities(was, is); len(added) > 0 {
+		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: kind.Say("Pods get the capability %s", effect.List(added)), Risk: doesMore})
+	}
+	return effects
+}
+
+const doesMore = "an attacker in a container can do more than before"
+
+// rootGroups returns the fields that put Pods in group 0.
+func rootGroups(spec *corev1.PodSpec) (fields []string) {
+	ofPod := ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{})
+	if ptr.Equal(ofPod.FSGroup, new(int64)) {
+		fields = append(fields, "fsGroup")
+	}
+	if slices.Contains(ofPod.SupplementalGroups, 0) {
+		fields = append(fields, "supplementalGroups")
+	}
+	for _, c := range world.Containers(spec) {
+		own := ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).RunAsGroup
+		if ptr.Equal(cmp.Or(own, ofPod.RunAsGroup), new(int64)) {
+			fields = append(fields, "runAsGroup of "+c.Name)
+		}
+	}
+	return fields
+}
+
+// addedCapabilities returns the new capabilities of containers, unless the effect podPrivileged covers them.
+func addedCapabilities(was, is *corev1.PodSpec) (added []kind.Sentence) {
+	for _, c := range world.Containers(is) {
+		if !judge("capabilities_baseline", only(c.Name, is)).Allowed {
+			continue
+		}
+		left := sets.New(capabilities(c).Add...)
+		for _, old := range world.Containers(only(c.Name, was)) {
+			left.Delete(capabilities(old).Add...)
+			if dropped := sets.New(capabilities(old).Drop...); !dropped.Has("ALL") {
+				left = left.Intersection(dropped)
+			}
+		}
+		for _, capability := range sets.List(left) {
+			added = append(added, kind.Say("%s in container %s", capability, c.Name))
+		}
+	}
+	return added
+}
+
+// capabilities returns the capabilities that a container adds and drops.
+func capabilities(c corev1.Container) corev1.Capabilities {
+	return ptr.Deref(ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).Capabilities, corev1.Capabilities{})
+}
+
+// containerFields are fields of containers that protect, and the risk of removing them.
+var containerFields = []struct {
+	effect     string
+	name, risk kind.Sentence
+	isSet      func(corev1.Container) bool
+}{
+	{effect.PodWeakened, "readOnlyRootFilesystem", "an attacker in the container can change its programs", func(c corev1.Container) bool {
+		return c.SecurityContext != nil && ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false)
+	}},
+	{effect.ProbeRemoved, "livenessProbe", "a hanging container is not restarted", func(c corev1.Container) bool { return c.LivenessProbe != nil }},
+	{effect.ProbeRemoved, "readinessProbe", "requests reach Pods that are not ready, and rollouts do not wait for readiness", func(c corev1.Container) bool { return c.ReadinessProbe != nil }},
+	{effect.ProbeRemoved, "startupProbe", "other probes act on the container while it starts", func(c corev1.Container) bool { return c.StartupProbe != nil }},
+}
+
+// lostProtections returns new violations of the Pod Security level restricted, unless the effect
+// podPrivileged covers them. A new container is weaker if it fails a check that all
+// containers passed before.
+func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
+	for _, check := range policy.DefaultChecks() {
+		if check.Level != api.LevelRestricted {
+			continue
+		}
+		var names []string
+		for _, c := range world.Containers(is) {
+			before, after := only(c.Name, was), only(c.Name, is)
+			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, after).Allowed }
+			if judge(check.ID, before).Allowed && !judge(check.ID, after).Allowed && !slices.ContainsFunc(latestChecks[check.ID].OverrideCheckIDs, isPrivileged) {
+				names = append(names, c.Name)
+			}
+		}
+		reason := kind.Say("%s", judge(check.ID, is).ForbiddenReason)
+		if len(names) > 0 && len(names) < len(world.Containers(is)) {
+			reason += " in container " + effect.Quote(names)
+		}
+		if len(names) > 0 {
+			lost = append(lost, reason)
+		}
+	}
+	return lost
+}
+
+// judge returns the result of a Pod Security check.
+func judge(id policy.CheckID, spec *corev1.PodSpec) policy.CheckResult {
+	return latestChecks[id].CheckPod(&metav1.ObjectMeta{}, spec)
+}
+
+var latestChecks = func() map[policy.CheckID]policy.VersionedCheck {
+	latest := map[policy.CheckID]policy.VersionedCheck{}
+	for _, check := range policy.DefaultChecks() {
+		latest[check.ID] = check.Versions[len(check.Versions)-1]
+	}
+	return latest
+}()
+
+// only returns the spec with one container, or the spec itself if it has no such container.
+func only(name string, spec *corev1.PodSpec) *corev1.PodSpec {
+	pods := *spec
+	isOther := func(c corev1.Container) bool { return c.Name != name }
+	pods.InitContainers, pods.EphemeralContainers, pods.Containers = nil, nil, slices.DeleteFunc(world.Containers(spec), isOther)
+	if len(pods.Containers) == 0 {
+		return spec
+	}
+	return &pods
+}

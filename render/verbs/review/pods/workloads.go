@@ -1,0 +1,114 @@
+package pods
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/world"
+)
+
+// reviewWorkload reviews workloads with Pods that run forever.
+func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
+	if c.After == nil {
+		return []kind.Effect{reviewStop(c.Before)}
+	}
+	r := RolloutOf(w, c.Before, c.After)
+	if c.Before == nil {
+		starts := "starts with " + kind.Count(r.After, "Pod")
+		if c.After.GetKind() == "DaemonSet" {
+			starts = "starts a Pod on each selected node"
+		} else if a, ok := autoscalerOf(w.After, c.After); ok {
+			starts = "starts with " + between(a)
+		}
+		if isPaused(c.After) {
+			starts = "is paused: when it is resumed, it " + starts
+		}
+		return []kind.Effect{{Type: effect.WorkloadAdded, What: starts + runs(w, c.After), Fields: r.size}}
+	}
+	e := reviewFirstScaling(w, c.Before, c.After)
+	if e.Type == "" {
+		e = reviewRollout(w, r, c)
+	}
+	if e.Type == "" {
+		return nil
+	}
+	return []kind.Effect{e}
+}
+
+func reviewStop(o *unstructured.Unstructured) kind.Effect {
+	e := kind.Effect{Type: effect.WorkloadRemoved, What: "is removed with its Pods", Risk: "its service stops"}
+	switch {
+	case !hasClaims(o):
+	case world.Text(o, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete":
+		e.Risk = "its volumes are deleted with it: their data is lost"
+	default:
+		e.Risk += "; its PersistentVolumeClaims stay"
+	}
+	return e
+}
+
+// hasClaims reports whether each Pod of a StatefulSet has volumes of its own.
+func hasClaims(o *unstructured.Unstructured) bool {
+	return len(world.Items(o.Object, "spec", "volumeClaimTemplates")) > 0
+}
+
+// reviewFirstScaling returns the effect of replacing spec.replicas by a new autoscaler: the API server first
+// sets replicas to its default 1.
+func reviewFirstScaling(w *world.World, before, after *unstructured.Unstructured) kind.Effect {
+	const unset = -1
+	a, isScaled := autoscalerOf(w.After, after)
+	_, wasScaled := autoscalerOf(w.Before, before)
+	from := replicas(before)
+	if !isScaled || wasScaled || from <= 1 || pod.Number(after, unset, "spec", "replicas") != unset {
+		return kind.Effect{}
+	}
+	return kind.Effect{Type: effect.WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, world.IDOf(w.After.Autoscalers[pod.WorkloadOf(after)]), between(a)), Risk: "fewer Pods run until then: 1 is the default of spec.replicas"}
+}
+
+// reviewRollout returns the effect of a changed workload.
+func reviewRollout(w *world.World, r Rollout, c diff.Change) (e kind.Effect) {
+	isResized, hasPods := r.Before != r.After, r.Before > 0 || c.After.GetKind() == "DaemonSet"
+	size, lost := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod")), lostVolumes(r, c.After)
+	switch {
+	case r.Before > 0 && r.After == 0:
+		return kind.Effect{Type: effect.WorkloadScaled, What: size, Risk: "all its Pods stop", Fields: r.size}
+	case isResized && !hasPods:
+		return kind.Effect{Type: effect.WorkloadScaled, What: size + runs(w, c.After), Fields: r.size}
+	case hasPods && held(c.After) < held(c.Before):
+		e = reviewRelease(w, r, c.After)
+	case r.Replaced && world.Text(c.After, "spec", "strategy", "type") == "Recreate":
+		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once: " + r.Difference, Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.images}
+	case hasPods && r.Difference != "":
+		e = kind.Effect{Type: effect.WorkloadRolled, What: whenReplaced(c.After) + ": " + r.Difference, Risk: lost, Fields: r.images}
+	case isResized:
+		return kind.Effect{Type: effect.WorkloadScaled, What: size, Risk: lost, Fields: r.size}
+	}
+	if isResized && e.Type != "" {
+		e.What, e.Fields = e.What+"; "+size, slices.Concat(e.Fields, r.size)
+	}
+	return e
+}
+
+// lostVolumes returns the risk of a StatefulSet that deletes the volumes of fewer Pods.
+func lostVolumes(r Rollout, after *unstructured.Unstructured) kind.Sentence {
+	if r.After >= r.Before || !hasClaims(after) || world.Text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete" {
+		return ""
+	}
+	return kind.Say("the volumes of %s are deleted: their data is lost", kind.Count(r.Before-r.After, "Pod"))
+}
+
+// reviewRelease returns the effect of a workload that replaces Pods again.
+func reviewRelease(w *world.World, r Rollout, after *unstructured.Unstructured) kind.Effect {
+	e := kind.Effect{Type: effect.WorkloadRolled, What: "is resumed: rolls out its Pods", Fields: r.images}
+	if r.Difference != "" {
+		e.What += " with " + r.Difference
+	}
+	e.What += runs(w, after)
+	e.Risk = "earlier changes may have waited: the difference from the running Pods is unknown"
+	return e
+}

@@ -1,0 +1,102 @@
+package rights
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+
+	"example.com/gatehouse/kind"
+)
+
+func allowsAll(r rbacv1.PolicyRule) bool {
+	return slices.Contains(r.Verbs, "*") && slices.Contains(r.APIGroups, "*") && slices.Contains(r.Resources, "*") && len(r.ResourceNames) == 0
+}
+
+// power is a set of requests that let a subject do more than their rules say.
+// https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
+type power struct {
+	can                     kind.Sentence
+	verbs, group, resources string
+	// isOfCluster excludes resources without a namespace from the rights in a namespace.
+	isOfCluster bool
+}
+
+// The powers that are no requests.
+const (
+	powerOverCluster = iota
+	powerOverNamespace
+	powerUnknown
+	powerPartial
+)
+
+var powers = []power{
+	{can: "control the whole cluster"},
+	{can: "control all objects of the namespace"},
+	{can: "use rights that this environment does not define"},
+	{can: "do more than was compared: their rights are too many"},
+	{"give themselves any right", "escalate,bind", rbacv1.GroupName, "clusterroles", true},
+	{"give themselves any right in the namespace", "escalate,bind", rbacv1.GroupName, "roles", false},
+	{"act as others", "impersonate", "", "users,groups,uids", true},
+	{"act as others", "impersonate", "authentication.k8s.io", "uids", true},
+	{"act as others", anyImpersonation, "", "", false},
+	{"act as others", "impersonate", "", "serviceaccounts", false},
+	{"act as ServiceAccounts by their tokens", "create", "", "serviceaccounts/token", false},
+	{"issue certificates for any user", "update,patch", "certificates.k8s.io", "certificatesigningrequests/approval,certificatesigningrequests/status", true},
+	{"issue certificates for any user", "approve,sign", "certificates.k8s.io", "signers", true},
+	{"run commands on all Pods of nodes", "get,create,update,patch,delete", "", "nodes/proxy", true},
+	{"run commands in Pods", "get,create", "", "pods/exec,pods/attach", false},
+	{"run commands in Pods", "update,patch", "", "pods/ephemeralcontainers", false},
+	{"read Secrets", "get,list,watch", "", "secrets", false},
+	{"change Secrets", "create,update,patch,delete,deletecollection", "", "secrets", false},
+	{"read and change objects by webhooks", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingwebhookconfigurations,validatingwebhookconfigurations", true},
+	{"change admission policies", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings", true},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "", "pods,replicationcontrollers", false},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "apps", "daemonsets,deployments,replicasets,statefulsets", false},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "batch", "cronjobs,jobs", false},
+	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "clusterroles,clusterrolebindings", true},
+	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "roles,rolebindings", false},
+	{"mount files of nodes", "create", "", "persistentvolumes", true},
+	{"lower the Pod Security of namespaces", "update,patch", "", "namespaces", false},
+	{kind.Say("use all that %s stands for, now and later", "*"), anyStar, "", "", false},
+}
+
+// The powers of rules with certain verbs or resources.
+const (
+	anyImpersonation = "impersonate*"
+	anyStar          = "*"
+)
+
+// isIn reports whether a rule has a power in a scope, for any name of an object.
+func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
+	switch {
+	case p.verbs == "":
+		return false
+	case p.verbs == anyStar:
+		return slices.Contains(r.Verbs, "*") || slices.Contains(r.Resources, "*")
+	case p.verbs == anyImpersonation:
+		return slices.ContainsFunc(r.Verbs, func(verb string) bool { return strings.HasPrefix(verb, "impersonate") })
+	case p.isOfCluster && scope != "":
+		return false
+	}
+	r.ResourceNames = nil
+	return slices.ContainsFunc(requestsOf()[p], func(request authorizer.Attributes) bool { return rbac.RuleAllows(request, &r) })
+}
+
+// requestsOf returns the requests of each power.
+var requestsOf = sync.OnceValue(func() map[power][]authorizer.Attributes {
+	requests := map[power][]authorizer.Attributes{}
+	for _, p := range powers {
+		for verb := range strings.SplitSeq(p.verbs, ",") {
+			for resource := range strings.SplitSeq(p.resources, ",") {
+				request := &authorizer.AttributesRecord{ResourceRequest: true, Verb: verb, APIGroup: p.group}
+				request.Resource, request.Subresource, _ = strings.Cut(resource, "/")
+				requests[p] = append(requests[p], request)
+			}
+		}
+	}
+	return requests
+})

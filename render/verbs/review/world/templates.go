@@ -1,0 +1,77 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict/podsecurity"
+)
+
+// templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
+// templates.
+func (w *World) Templates(o *unstructured.Unstructured) []podsecurity.Template {
+	if o == nil || w.Kinds.Find(o.GroupVersionKind()) != nil {
+		return nil
+	}
+	known, ok := w.pods[o]
+	if !ok {
+		known = podsecurity.Templates(manifest.Object{Unstructured: o})
+		w.pods[o] = known
+	}
+	return known
+}
+
+// templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
+func (w *World) TemplatesWithTokens(s Side, o *unstructured.Unstructured) []podsecurity.Template {
+	templates := slices.Clone(w.Templates(o))
+	for i := range templates {
+		spec := &templates[i].Spec
+		account := manifest.ID{Kind: "ServiceAccount", Namespace: NamespaceOf(o), Name: AccountOf(spec)}
+		if spec.AutomountServiceAccountToken == nil && s.Tokenless[account] {
+			spec.AutomountServiceAccountToken = ptr.To(false)
+		}
+	}
+	return templates
+}
+
+// podSpec returns the spec of the first Pod template of an object, or nil.
+func (w *World) PodSpec(s Side, o *unstructured.Unstructured) *corev1.PodSpec {
+	for _, t := range w.TemplatesWithTokens(s, o) {
+		return &t.Spec
+	}
+	return nil
+}
+
+// accountOf returns the ServiceAccount of Pods.
+func AccountOf(spec *corev1.PodSpec) string {
+	return cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount, "default")
+}
+
+// audiences returns the audiences of the ServiceAccount's tokens in Pods. Empty stands for the API server.
+func Audiences(spec *corev1.PodSpec) (all []string) {
+	if ptr.Deref(spec.AutomountServiceAccountToken, true) {
+		all = append(all, "")
+	}
+	for _, volume := range spec.Volumes {
+		for _, source := range ptr.Deref(volume.Projected, corev1.ProjectedVolumeSource{}).Sources {
+			if source.ServiceAccountToken != nil {
+				all = append(all, source.ServiceAccountToken.Audience)
+			}
+		}
+	}
+	return all
+}
+
+// Containers returns all containers of Pods.
+func Containers(spec *corev1.PodSpec) (all []corev1.Container) {
+	for _, p := range pod.Programs(spec) {
+		all = append(all, p.Container)
+	}
+	return all
+}

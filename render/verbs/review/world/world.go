@@ -1,0 +1,144 @@
+package world
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/podsecurity"
+)
+
+// sourceKind returns the kind of a source object, or nil for any other object.
+func (w *World) SourceKind(o manifest.ID) *kind.Kind {
+	return w.Kinds.FindRendered(schema.GroupKind{Group: o.Group, Kind: o.Kind})
+}
+
+// items returns the objects of a list.
+func Items(object map[string]any, path ...string) (items []map[string]any) {
+	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
+	list, _ := value.([]any)
+	for _, item := range list {
+		if item, ok := item.(map[string]any); ok {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// World is an environment before and after a change.
+type World struct {
+	diff.EnvironmentDiff
+	Before, After Side
+	Refused       map[manifest.ID]kind.Effect // changes that the API server refuses
+	Removed       map[string]int              // the number of removed objects in each Namespace
+	Gone          map[string]bool             // removed Namespaces
+	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
+	checks        *verdict.Checker            // of the changed kinds
+	Uses          func() (before, after uses) // of ConfigMaps and Secrets
+	pods          map[*unstructured.Unstructured][]podsecurity.Template
+	fields        map[[2]*unstructured.Unstructured][]diff.FieldChange // by the objects before and after
+}
+
+// Side is an environment before a change, or after it.
+type Side struct {
+	Objects     []*unstructured.Unstructured
+	Autoscalers map[pod.Workload]*unstructured.Unstructured  // by target
+	Owners      map[manifest.ID]*unstructured.Unstructured   // source objects
+	Tokenless   map[manifest.ID]bool                         // ServiceAccounts that mount no token by default
+	again       map[manifest.ID][]*unstructured.Unstructured // renderings of source objects alone
+}
+
+func New(e diff.EnvironmentDiff) *World {
+	w := &World{EnvironmentDiff: e, Removed: map[string]int{}, Gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}, fields: map[[2]*unstructured.Unstructured][]diff.FieldChange{}}
+	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
+	for _, c := range e.Changes {
+		if c.Before != nil {
+			before = append(before, c.Before)
+		}
+		if c.After != nil {
+			after = append(after, c.After)
+		}
+		if c.Action() == diff.Removed {
+			w.Removed[c.Before.GetNamespace()]++
+			if KindOf(c.Before) == "Namespace" && KeptBy(c.Before) == "" {
+				w.Gone[c.Before.GetName()] = true
+			}
+		}
+	}
+	w.Before, w.After = newSide(e.Kinds, before), newSide(e.Kinds, after)
+	w.Uses = sync.OnceValues(func() (before, after uses) { return w.usesOf(w.Before), w.usesOf(w.After) })
+	w.checks = w.checker()
+	w.parameters = parametersOf(slices.Concat(before, after))
+	w.Refused = w.refusals()
+	return w
+}
+
+// fieldsOf returns the changed fields of an object. Callers may change the list.
+func (w *World) FieldsOf(c diff.Change) []diff.FieldChange {
+	key := [2]*unstructured.Unstructured{c.Before, c.After}
+	known, ok := w.fields[key]
+	if !ok {
+		known = c.Fields()
+		w.fields[key] = known
+	}
+	return slices.Clone(known)
+}
+
+func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) Side {
+	s := Side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{}, map[manifest.ID]bool{}, map[manifest.ID][]*unstructured.Unstructured{}}
+	for _, o := range objects {
+		if a, ok := pod.ReadAutoscaler(o); ok {
+			s.Autoscalers[a.Target] = o
+		}
+		if kinds.Find(o.GroupVersionKind()) != nil {
+			s.Owners[IDOf(o)] = o
+		}
+		if mounts, isSet, _ := unstructured.NestedBool(o.Object, "automountServiceAccountToken"); isSet && !mounts && KindOf(o) == "ServiceAccount" {
+			s.Tokenless[manifest.Object{Unstructured: o}.IDInNamespace()] = true
+		}
+	}
+	return s
+}
+
+// isCovered reports whether the effect on the source object describes the effect on a rendered object.
+func (w *World) IsCovered(o *unstructured.Unstructured) bool {
+	k := w.Kinds.RenderedFrom(o)
+	if k == nil {
+		return false
+	}
+	owner, _ := diff.OwnerOf(w.Kinds, o)
+	was, is := w.Before.Owners[owner] != nil, w.After.Owners[owner] != nil
+	switch {
+	case k.HasReview():
+		return was || is
+	case was && is:
+		return w.Kinds.IsImmutable(o)
+	case is:
+		return manifest.MakesPods(o)
+	}
+	return was
+}
+
+func IDOf(o *unstructured.Unstructured) manifest.ID { return manifest.Object{Unstructured: o}.ID() }
+
+// kindOf returns the kind and group of an object: "Deployment.apps".
+func KindOf(o *unstructured.Unstructured) string { return o.GroupVersionKind().GroupKind().String() }
+
+// namespaceOf returns the namespace of an object in the cluster.
+func NamespaceOf(o *unstructured.Unstructured) string {
+	return manifest.Object{Unstructured: o}.NamespaceOrDefault()
+}
+
+func Text(o *unstructured.Unstructured, path ...string) string {
+	value, _, _ := unstructured.NestedString(o.Object, path...)
+	return value
+}
