@@ -15,7 +15,8 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// complete adds the effects of changed objects and fields that no effect explains.
+// complete keeps a review complete: rules only choose better words. A field needs no words of its own if it
+// follows from the source object, whose own change has an effect. complete adds the effects of changed objects and fields that no effect explains.
 func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 	explained := map[manifest.ID][]kind.Effect{}
 	for _, e := range effects {

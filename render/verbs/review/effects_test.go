@@ -7,44 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
-
 	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/test/changes"
 )
-
-// manifests returns the objects in YAML documents.
-func manifests(t *testing.T, documents string) (manifests []manifest.Object) {
-	t.Helper()
-	for document := range strings.SplitSeq(documents, "---\n") {
-		u := &unstructured.Unstructured{}
-		encoded, err := yaml.YAMLToJSON([]byte(document))
-		if err == nil && strings.TrimSpace(document) != "" {
-			err = u.UnmarshalJSON(encoded)
-		}
-		if err != nil {
-			t.Fatal(err, document)
-		}
-		if u.Object != nil {
-			manifests = append(manifests, manifest.Object{Unstructured: u})
-		}
-	}
-	return manifests
-}
-
-func changed(t *testing.T, before, after string) diff.EnvironmentDiff {
-	t.Helper()
-	return diff.Objects(gatehouse.All(), "prod", manifests(t, before), manifests(t, after))
-}
 
 const (
 	deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: ns}, spec: {replicas: REPLICAS, STRATEGY selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {MORE containers: [{name: c, image: IMAGE, FIELD}]}}}}`
 	role       = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r, labels: {LABEL}}, rules: [{apiGroups: [APIGROUPS], resources: [RESOURCES], verbs: [VERBS]}]}`
 	binding    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ROLE}, subjects: [SUBJECTS]}`
-	alice, bob = `{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}`, `{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}`
+	alice      = `{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}`
 	namespace  = `{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {LABEL}, annotations: {MARK}}}`
 	cronJob    = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: ns}, spec: {schedule: "0 3 * * *", suspend: SUSPEND, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`
 	job        = `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: ns}, spec: {suspend: SUSPEND, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [make, it]}]}}}}`
@@ -181,7 +154,7 @@ func TestEffectsOfChanges(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, e := range ruled(changed(t, test.before, test.after), time.Time{}) {
+			for _, e := range ruled(changes.Between(t, test.before, test.after), time.Time{}) {
 				said := e.Object.String() + ": " + e.What.Plain()
 				if e.Risk != "" {
 					said += " (" + e.Risk.Plain() + ")"
@@ -198,7 +171,7 @@ func TestEffectsOfChanges(t *testing.T) {
 // The review of a refused or malformed object continues.
 func TestReviewAcceptsMalformedObjects(t *testing.T) {
 	endless := fill(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
-	before, after := manifests(t, endless)[0], manifests(t, fill(deployment, "REPLICAS=0"))[0]
+	before, after := changes.Objects(t, endless)[0], changes.Objects(t, fill(deployment, "REPLICAS=0"))[0]
 	found := ruled(diff.EnvironmentDiff{Kinds: gatehouse.All(), Changes: []diff.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
 	if len(found) != 1 || found[0].Type != effect.WorkloadScaled {
 		t.Error(found)
@@ -209,7 +182,7 @@ func TestReviewOmitsValuesOfSecrets(t *testing.T) {
 	secret := func(value string) string {
 		return "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, immutable: true, type: Opaque, data: {key: " + value + "}}"
 	}
-	r := New([]diff.EnvironmentDiff{changed(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
+	r := New([]diff.EnvironmentDiff{changes.Between(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
+	"example.com/gatehouse/test/changes"
 	"example.com/gatehouse/test/testkind"
 )
 
@@ -81,7 +82,7 @@ func TestKindWithoutReviewHasCounts(t *testing.T) {
 		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods: container c runs image i"}},
 		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune prevents pruning"}},
 	} {
-		got := linesOf(ruled(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
+		got := changes.Lines(ruled(diff.Objects(kinds, "prod", changes.Objects(t, test.before), changes.Objects(t, test.after)), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
 		}
@@ -93,18 +94,6 @@ func ruled(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
 	effects := effectsOfRules(world.New(e), now)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects
-}
-
-// linesOf returns effects as text.
-func linesOf(effects []effect.Effect) (lines []string) {
-	for _, e := range effects {
-		line := e.Object.String() + ": " + e.What.Plain()
-		if e.Risk != "" {
-			line += " | " + e.Risk.Plain()
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // The review of a kind replaces other effects on its objects, except changes that the API server
@@ -159,7 +148,7 @@ func TestReviewOfAKindReplacesOtherEffects(t *testing.T) {
 		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | the effect is unknown: its Review panics: of the kind"}},
 		"CRD":        {crd("b"), crd("c"), []string{"CustomResourceDefinition fleets.testing.example.com: b → c"}},
 	} {
-		got := linesOf(ruled(diff.Objects(kinds, "prod", manifests(t, test.before), manifests(t, test.after)), time.Time{}))
+		got := changes.Lines(ruled(diff.Objects(kinds, "prod", changes.Objects(t, test.before), changes.Objects(t, test.after)), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
 		}

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/test/changes"
 )
 
 // Anybody may edit rendered files. With any content,
@@ -36,7 +37,7 @@ func TestReviewSurvivesAnyPreviousObject(t *testing.T) {
 			}
 		}
 	}
-	objects := manifests(t, strings.Join(documents, "\n---\n"))
+	objects := changes.Objects(t, strings.Join(documents, "\n---\n"))
 	random := rand.New(rand.NewPCG(7, 3))
 	for range 2000 {
 		after := objects[random.IntN(len(objects))]

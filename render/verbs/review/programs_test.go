@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/gatehouse/test/changes"
 )
 
 // podsWith returns a Deployment of one Pod with a spec.
@@ -274,7 +276,7 @@ func TestRulesClaimOnlyFieldsThatTheyTell(t *testing.T) {
 		{"", fill(cronJob), []string{"spec.schedule", "spec.timeZone"}},
 	} {
 		var got []string
-		for _, e := range ruled(changed(t, test.before, test.after), time.Time{}) {
+		for _, e := range ruled(changes.Between(t, test.before, test.after), time.Time{}) {
 			got = append(got, e.Fields...)
 		}
 		if !slices.Equal(got, test.want) {

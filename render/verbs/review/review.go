@@ -1,3 +1,9 @@
+// Package review describes the effects of a change on clusters: Pods that start or restart, lost data,
+// granted rights.
+//
+// Its rooms find the effects: rights, reach, pods and guards are functions from a world, an environment before
+// and after, to effects. The table in rules.go maps kinds to rules, and complete.go tells all other changed
+// fields. TestReviewTellsEveryField proves that nothing is left out.
 package review
 
 import (

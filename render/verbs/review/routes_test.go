@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/gatehouse/render/verbs/review/guards"
 	"example.com/gatehouse/render/verbs/review/world"
+	"example.com/gatehouse/test/changes"
 )
 
 // object returns a manifest of an object in the Namespace ns.
@@ -19,6 +19,11 @@ func annotated(annotations string) string { return "annotations: {" + annotation
 
 func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 	const (
+		connects                     = "it changes who can connect to Pods, or where their connections go"
+		admits                       = "it decides which objects the cluster admits, or changes them: it may read and change all of them"
+		syncs                        = "it decides which objects are applied to the cluster, from which source, and with which rights"
+		schedules                    = "it decides where Pods run, and which of them stop for others"
+		losesData                    = "data is lost as soon as its claim or object is deleted"
 		outside, elsewhere, backends = " | its Pods are reachable from outside of the cluster", " | its clients connect to other servers", " | clients outside of the cluster may reach its backends"
 		fail                         = " | they fail, unless another route accepts them"
 		balancer                     = "type: LoadBalancer, selector: {app: a}, ports: [{port: 80}]"
@@ -55,9 +60,9 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		{"another external name", service("type: ExternalName, externalName: a.org"), service("type: ExternalName, externalName: b.org"), []string{"Service ns/o: is another name of b.org | its clients connect to this host"}},
 		{"Pods that are not ready", service("ports: [{port: 80}]"), service("ports: [{port: 80}], publishNotReadyAddresses: true"), []string{"Service ns/o: changes spec.publishNotReadyAddresses: unset → true | requests reach Pods that are not ready"}},
 		{"one more open port", service("type: NodePort, ports: [{port: 80}]"), service("type: NodePort, ports: [{port: 80, name: a}, {port: 81, name: b}]"), []string{"Service ns/o: opens port 81" + outside}},
-		{"a label for a Service", service(balancer) + podsOf("x", "b"), service(balancer) + podsOf("x", "a"), []string{"Deployment ns/x: Service ns/o routes to its Pods" + outside}},
-		{"no label for a Service", service(balancer) + podsOf("x", "a"), service(balancer) + podsOf("x", "b"), []string{"Deployment ns/x: Service ns/o no longer routes to its Pods | clients of this Service cannot reach them"}},
-		{"Pods for a Service", service("selector: {app: a}"), service("selector: {app: a}") + podsOf("x", "a"), []string{"Deployment ns/x: Service ns/o routes to its Pods | clients of this Service reach them"}},
+		{"a label for a Service", service(balancer) + changes.Deployment("x", "b"), service(balancer) + changes.Deployment("x", "a"), []string{"Deployment ns/x: Service ns/o routes to its Pods" + outside}},
+		{"no label for a Service", service(balancer) + changes.Deployment("x", "a"), service(balancer) + changes.Deployment("x", "b"), []string{"Deployment ns/x: Service ns/o no longer routes to its Pods | clients of this Service cannot reach them"}},
+		{"Pods for a Service", service("selector: {app: a}"), service("selector: {app: a}") + changes.Deployment("x", "a"), []string{"Deployment ns/x: Service ns/o routes to its Pods | clients of this Service reach them"}},
 
 		{"an Ingress", "", ingressOf(web), []string{"Ingress ns/o: accepts requests to a.org/ for Service s:80" + backends}},
 		{"another backend", ingressOf(web), ingressOf(strings.Replace(web, "name: s", "name: admin", 1)), []string{"Ingress ns/o: sends requests to a.org/ to Service admin:80 instead of Service s:80" + elsewhere}},
@@ -73,23 +78,23 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		{"no hosts", route("TLSRoute", "hostnames: [a.org]"), route("TLSRoute", ""), []string{"TLSRoute ns/o: no longer accepts requests to a.org" + fail, "TLSRoute ns/o: accepts requests to all hosts" + backends}},
 		{"a path", route("HTTPRoute", "rules: []"), route("HTTPRoute", "rules: [{matches: [{path: {type: PathPrefix, value: /admin}}], backendRefs: [{name: s, port: 80}]}]"), []string{"HTTPRoute ns/o: accepts requests to /admin for Service s port=80" + backends}},
 		{"a listener", route("Gateway", "listeners: []"), route("Gateway", "listeners: [{name: a, port: 80}]"), []string{`Gateway ns/o: listens on {"name":"a","port":80}` + backends}},
-		{"a grant of references", "", object(gateway, "ReferenceGrant", "", "spec: {from: []}"), []string{"ReferenceGrant ns/o: is added with spec.from: [] | " + guards.Connects}},
+		{"a grant of references", "", object(gateway, "ReferenceGrant", "", "spec: {from: []}"), []string{"ReferenceGrant ns/o: is added with spec.from: [] | " + connects}},
 
-		{"a policy of Cilium", "", object("cilium.io/v2", "CiliumNetworkPolicy", "", "spec: {}"), []string{"CiliumNetworkPolicy ns/o: is added with spec: {} | " + guards.Connects}},
-		{"a policy of Calico", object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 1}"), object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 2}"), []string{"NetworkPolicy ns/o: changes spec.order: 1 → 2 | " + guards.Connects}},
-		{"a policy of Istio", object("security.istio.io/v1", "PeerAuthentication", "", "spec: {mtls: {mode: STRICT}}"), "", []string{"PeerAuthentication ns/o: is removed | " + guards.Connects}},
-		{"a source of Flux", object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: a}"), object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: b}"), []string{"GitRepository ns/o: changes spec.url: a → b | " + guards.Syncs}},
-		{"a project of Argo CD", object("argoproj.io/v1alpha1", "AppProject", "", "spec: {sourceRepos: [a]}"), object("argoproj.io/v1alpha1", "AppProject", "", `spec: {sourceRepos: ["*"]}`), []string{"AppProject ns/o: changes spec.sourceRepos[0]: a → * | " + guards.Syncs}},
-		{"parameters", object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 1"), object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 9"), []string{"Limit ns/o: changes max: 1 → 9 | admission policies take their parameters from it: " + guards.Admits}},
+		{"a policy of Cilium", "", object("cilium.io/v2", "CiliumNetworkPolicy", "", "spec: {}"), []string{"CiliumNetworkPolicy ns/o: is added with spec: {} | " + connects}},
+		{"a policy of Calico", object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 1}"), object("crd.projectcalico.org/v1", "NetworkPolicy", "", "spec: {order: 2}"), []string{"NetworkPolicy ns/o: changes spec.order: 1 → 2 | " + connects}},
+		{"a policy of Istio", object("security.istio.io/v1", "PeerAuthentication", "", "spec: {mtls: {mode: STRICT}}"), "", []string{"PeerAuthentication ns/o: is removed | " + connects}},
+		{"a source of Flux", object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: a}"), object("source.toolkit.fluxcd.io/v1", "GitRepository", "", "spec: {url: b}"), []string{"GitRepository ns/o: changes spec.url: a → b | " + syncs}},
+		{"a project of Argo CD", object("argoproj.io/v1alpha1", "AppProject", "", "spec: {sourceRepos: [a]}"), object("argoproj.io/v1alpha1", "AppProject", "", `spec: {sourceRepos: ["*"]}`), []string{"AppProject ns/o: changes spec.sourceRepos[0]: a → * | " + syncs}},
+		{"parameters", object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 1"), object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "spec: {paramKind: {apiVersion: a.org/v1, kind: Limit}}") + object("a.org/v1", "Limit", "", "max: 9"), []string{"Limit ns/o: changes max: 1 → 9 | admission policies take their parameters from it: " + admits}},
 		{"a public Secret", object("v1", "Secret", "", "type: Opaque"), object("v1", "Secret", annotated("gatehouse.example.com/public-because: all may know"), "type: Opaque"), []string{"Secret ns/o: changes metadata.annotations[gatehouse.example.com/public-because]: unset → all may know | its values are public: everyone who reads this repository has them"}},
-		{"a volume", object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Retain}"), object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Delete}"), []string{"PersistentVolume ns/o: changes spec.persistentVolumeReclaimPolicy: Retain → Delete | " + guards.LosesData}},
-		{"a taint", object("v1", "Node", "", "spec: {taints: [{key: a}]}"), object("v1", "Node", "", "spec: {}"), []string{"Node ns/o: changes spec.taints: " + `[{"key":"a"}] → unset | ` + guards.Schedules}},
+		{"a volume", object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Retain}"), object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Delete}"), []string{"PersistentVolume ns/o: changes spec.persistentVolumeReclaimPolicy: Retain → Delete | " + losesData}},
+		{"a taint", object("v1", "Node", "", "spec: {taints: [{key: a}]}"), object("v1", "Node", "", "spec: {}"), []string{"Node ns/o: changes spec.taints: " + `[{"key":"a"}] → unset | ` + schedules}},
 
 		{"a version of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: v1.20"), []string{"Namespace ns: Pod Security: restricted:latest → restricted:v1.20 | Pods that it refused are let in"}},
 		{"no warnings of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/warn: baseline"), fill(namespace), []string{"Namespace ns: Pod Security warn: baseline → privileged | nothing warns of violations any more"}},
 		{"a label of a Namespace", fill(namespace, "LABEL=istio-injection: enabled"), fill(namespace), []string{"Namespace ns: changes the labels istio-injection | policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more"}},
 	} {
-		got := linesOf(effectsOfRules(world.New(changed(t, test.before, test.after)), time.Time{}))
+		got := changes.Lines(effectsOfRules(world.New(changes.Between(t, test.before, test.after)), time.Time{}))
 		for _, line := range test.want {
 			if !slices.Contains(got, line) {
 				t.Errorf("%s: got\n%s\nwithout\n%s", test.name, strings.Join(got, "\n"), line)

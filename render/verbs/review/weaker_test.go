@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/test/changes"
 	"example.com/gatehouse/test/testkind"
 )
 
@@ -64,7 +65,7 @@ func TestWeakerPodsOfEveryWorkload(t *testing.T) {
 
 func reviewLines(t *testing.T, before, after string) []string {
 	t.Helper()
-	return linesOf(ruled(changed(t, before, after), time.Time{}))
+	return changes.Lines(ruled(changes.Between(t, before, after), time.Time{}))
 }
 
 // mustHaveLines fails unless the review of a change has the lines.
@@ -152,7 +153,7 @@ func TestWeakerRenderedPodsAreReportedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := linesOf(ruled(diff.Objects(kinds, "prod", manifests(t, before), manifests(t, weak)), time.Time{}))
+		got := changes.Lines(ruled(diff.Objects(kinds, "prod", changes.Objects(t, before), changes.Objects(t, weak)), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
 		}

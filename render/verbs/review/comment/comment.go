@@ -1,3 +1,5 @@
+// Package comment fits tables and diffs into the bytes of a comment: lines with a risk first. It knows no
+// effect. TestCommentsFit and TestCutCommentsKeepTheHighestRanks of package review prove it.
 package comment
 
 import (
@@ -16,7 +18,7 @@ type Comment struct {
 	room          int // the bytes that are left
 }
 
-// section is a title and lines, each optional.
+// Section is a title and lines, each optional.
 type Section struct {
 	Title     Line
 	Open, End string // around shown lines
@@ -24,10 +26,10 @@ type Section struct {
 	shown     int // the number of shown lines
 }
 
-// countMark in a section's open is the place of the number of shown lines. No name contains it.
+// CountMark in a section's open is the place of the number of shown lines. No name contains it.
 const CountMark = "\x00"
 
-// line is a title, a row of a table, or the diff of an object.
+// Line is a title, a row of a table, or the diff of an object.
 type Line struct {
 	Text    string
 	Brief   string // a shorter text for a comment with too many rows, or empty
@@ -39,10 +41,10 @@ type Line struct {
 	isShown bool
 }
 
-// long is the length of a row that has a brief text.
+// Long is the length of a row that has a brief text.
 const Long = 4096
 
-// compareRanks orders lines by rank: lines with a risk, then titles, then other lines; small diffs first.
+// CompareRanks orders lines by rank: lines with a risk, then titles, then other lines; small diffs first.
 func CompareRanks(a, b Line) int {
 	rank := func(l Line) int {
 		switch {
@@ -56,7 +58,7 @@ func CompareRanks(a, b Line) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Size, b.Size))
 }
 
-// compose returns at most limit bytes: all sections or, if they do not fit, lines by rank and a note.
+// Compose returns at most limit bytes: all sections or, if they do not fit, lines by rank and a note.
 func (c *Comment) Compose(limit int, command string) string {
 	const counts = 80 // the bytes of two lists without names
 	if _, isWhole := c.fill(limit); isWhole {

@@ -1,3 +1,5 @@
+// Package effect has the effects of a review: their types, their order, and the sentences that list values
+// and fields. TestCommentsFit and the transcripts of package review prove the words.
 package effect
 
 import (
@@ -68,7 +70,7 @@ const (
 	ValuesUnknown      = "valuesUnknown"
 )
 
-// compare puts refused changes first, then effects with a risk, then earlier effects.
+// Compare puts refused changes first, then effects with a risk, then earlier effects.
 func Compare(a, b Effect) int {
 	rank := func(e Effect) int {
 		switch {
@@ -83,11 +85,12 @@ func Compare(a, b Effect) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), when(a).Compare(when(b)), CompareObjects(a.Object, b.Object))
 }
 
+// CompareObjects orders IDs by namespace, name and kind.
 func CompareObjects(a, b manifest.ID) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
 }
 
-// removed returns the effect of removing an object.
+// Removed returns the effect of removing an object.
 func Removed(effect string, risk kind.Sentence) []kind.Effect {
 	return []kind.Effect{{Type: effect, What: "is removed", Risk: risk}}
 }

@@ -9,6 +9,7 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 )
 
+// PathsOf returns the paths of fields.
 func PathsOf(fields []diff.FieldChange) (paths []string) {
 	for _, f := range fields {
 		paths = append(paths, f.Path)
@@ -22,7 +23,7 @@ const (
 	MostAdded   = 16
 )
 
-// sayFields lists fields with their values. If there are too many, it counts the fields of branches.
+// SayFields lists fields with their values. If there are too many, it counts the fields of branches.
 func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) kind.Sentence) kind.Sentence {
 	var said []string
 	for _, branch := range branchesOf(fields, most) {
@@ -35,12 +36,12 @@ func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) k
 	return kind.Sentence(strings.Join(said, "; "))
 }
 
-// sayValue describes a field of an added object.
+// SayValue describes a field of an added object.
 func SayValue(f diff.FieldChange) kind.Sentence {
 	return kind.Say("%s: %s", f.Path, *f.After)
 }
 
-// sayChange describes a field of a changed object.
+// SayChange describes a field of a changed object.
 func SayChange(f diff.FieldChange) kind.Sentence {
 	const unset = kind.Sentence("unset")
 	switch {

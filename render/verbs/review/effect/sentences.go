@@ -6,7 +6,7 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// maxListed is the number of sentences in a list.
+// MaxListed is the number of sentences in a list.
 const MaxListed = 4
 
 // List joins the first few sentences, and counts the others.

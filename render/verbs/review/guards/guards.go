@@ -1,3 +1,5 @@
+// Package guards answers: does a change touch objects or fields that decide about other objects? A row of
+// the table in guards.go is a risk without code. TestRoutesAndGuardsAreReviewed of package review proves it.
 package guards
 
 import (
@@ -15,15 +17,15 @@ type guard struct {
 }
 
 const (
-	Connects   = "it changes who can connect to Pods, or where their connections go"
-	Admits     = "it decides which objects the cluster admits, or changes them: it may read and change all of them"
+	connects   = "it changes who can connect to Pods, or where their connections go"
+	admits     = "it decides which objects the cluster admits, or changes them: it may read and change all of them"
 	unadmitted = "objects that it refused are admitted"
 	unmutated  = "objects are no longer changed on admission"
-	Syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
-	Schedules  = "it decides where Pods run, and which of them stop for others"
+	syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
+	schedules  = "it decides where Pods run, and which of them stop for others"
 	isolates   = "it decides how Pods are isolated from their nodes"
 	stillLimit = "check in the diff that it still protects: without it, "
-	LosesData  = "data is lost as soon as its claim or object is deleted"
+	losesData  = "data is lost as soon as its claim or object is deleted"
 )
 
 func limit(risk kind.Sentence) []guard {
@@ -36,25 +38,25 @@ var guards = map[string][]guard{
 	"PodDisruptionBudget.policy": limit("a drain may stop all Pods at once"),
 	"ResourceQuota":              limit("the resources of its namespace are unlimited"),
 
-	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          {{risk: Admits, lost: unmutated}},
-	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   {{risk: Admits, lost: unmutated}},
-	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     {{risk: Admits, lost: unmutated}},
-	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        {{risk: Admits, lost: unadmitted}},
-	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: Admits, lost: "objects that its policy refused are admitted"}},
-	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   {{risk: Admits, lost: unadmitted}},
+	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          {{risk: admits, lost: unmutated}},
+	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   {{risk: admits, lost: unmutated}},
+	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     {{risk: admits, lost: unmutated}},
+	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        {{risk: admits, lost: unadmitted}},
+	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: "objects that its policy refused are admitted"}},
+	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   {{risk: admits, lost: unadmitted}},
 	"APIService.apiregistration.k8s.io":                             {{risk: "its server answers all requests for its API, and sees who sends them"}},
 	"CustomResourceDefinition.apiextensions.k8s.io":                 {{fields: []string{"spec.conversion"}, risk: "its webhook reads and changes all objects of this kind"}},
 	"ClusterTrustBundle.certificates.k8s.io":                        {{risk: "it decides which certificates Pods trust"}},
 
-	".cilium.io":                   {{risk: Connects}},
-	".discovery.k8s.io":            {{risk: Connects}},
-	".gateway.networking.x-k8s.io": {{risk: Connects}},
-	".multicluster.x-k8s.io":       {{risk: Connects}},
-	".networking.istio.io":         {{risk: Connects}},
-	".networking.k8s.io":           {{risk: Connects}},
-	".projectcalico.org":           {{risk: Connects}},
-	".security.istio.io":           {{risk: Connects}},
-	"Endpoints":                    {{risk: Connects}},
+	".cilium.io":                   {{risk: connects}},
+	".discovery.k8s.io":            {{risk: connects}},
+	".gateway.networking.x-k8s.io": {{risk: connects}},
+	".multicluster.x-k8s.io":       {{risk: connects}},
+	".networking.istio.io":         {{risk: connects}},
+	".networking.k8s.io":           {{risk: connects}},
+	".projectcalico.org":           {{risk: connects}},
+	".security.istio.io":           {{risk: connects}},
+	"Endpoints":                    {{risk: connects}},
 
 	// Rules of their own compare these.
 	"GRPCRoute.gateway.networking.k8s.io": {},
@@ -64,22 +66,22 @@ var guards = map[string][]guard{
 	"UDPRoute.gateway.networking.k8s.io":  {},
 	"NetworkPolicy.networking.k8s.io":     {},
 	"Ingress.networking.k8s.io":           {{fields: []string{"spec.ingressClassName"}, risk: "another controller serves it, maybe for other clients"}},
-	"Gateway.gateway.networking.k8s.io":   {{fields: []string{"spec.gatewayClassName", "spec.addresses", "spec.infrastructure", "spec.allowedListeners", "spec.tls"}, risk: Connects}},
+	"Gateway.gateway.networking.k8s.io":   {{fields: []string{"spec.gatewayClassName", "spec.addresses", "spec.infrastructure", "spec.allowedListeners", "spec.tls"}, risk: connects}},
 	"Service": {
 		{fields: []string{"spec.loadBalancerClass"}, risk: "another controller serves it, maybe for other clients"},
 		{fields: []string{"spec.publishNotReadyAddresses"}, value: "true", risk: "requests reach Pods that are not ready"},
 	},
 
-	".toolkit.fluxcd.io":              {{risk: Syncs}},
-	"Application.argoproj.io":         {{risk: Syncs}, {fields: []string{"operation"}, risk: Syncs}},
-	"ApplicationSet.argoproj.io":      {{risk: Syncs}},
-	"AppProject.argoproj.io":          {{risk: Syncs}},
-	"Node":                            {{fields: []string{"spec.taints", "spec.unschedulable", "metadata.labels"}, risk: Schedules}},
-	"PriorityClass.scheduling.k8s.io": {{risk: Schedules}},
+	".toolkit.fluxcd.io":              {{risk: syncs}},
+	"Application.argoproj.io":         {{risk: syncs}, {fields: []string{"operation"}, risk: syncs}},
+	"ApplicationSet.argoproj.io":      {{risk: syncs}},
+	"AppProject.argoproj.io":          {{risk: syncs}},
+	"Node":                            {{fields: []string{"spec.taints", "spec.unschedulable", "metadata.labels"}, risk: schedules}},
+	"PriorityClass.scheduling.k8s.io": {{risk: schedules}},
 	"RuntimeClass.node.k8s.io":        {{risk: isolates}},
 
-	"PersistentVolume":            {{fields: []string{"spec.persistentVolumeReclaimPolicy"}, value: "Delete", risk: LosesData}, {fields: []string{"spec.persistentVolumeReclaimPolicy"}, value: "Recycle", risk: LosesData}},
+	"PersistentVolume":            {{fields: []string{"spec.persistentVolumeReclaimPolicy"}, value: "Delete", risk: losesData}, {fields: []string{"spec.persistentVolumeReclaimPolicy"}, value: "Recycle", risk: losesData}},
 	"StorageClass.storage.k8s.io": {{risk: "it decides who stores the data of volumes, and whether it is deleted with them"}},
-	"StatefulSet.apps":            {{fields: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"}, value: "Delete", risk: LosesData}},
+	"StatefulSet.apps":            {{fields: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"}, value: "Delete", risk: losesData}},
 	"Secret":                      {{fields: []string{"metadata.annotations[" + secret.PublicAnnotation + "]"}, risk: "its values are public: everyone who reads this repository has them"}},
 }

@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// reviewNamespace reviews Namespaces: removal deletes all objects inside, and labels decide which policies
+// ReviewNamespace reviews Namespaces: removal deletes all objects inside, and labels decide which policies
 // apply.
 func ReviewNamespace(w *world.World, c diff.Change) (effects []kind.Effect) {
 	switch {

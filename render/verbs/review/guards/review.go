@@ -16,7 +16,7 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	all := guardsOf(world.KindOf(o))
 	if w.IsParameter(o) {
-		all = []guard{{risk: "admission policies take their parameters from it: " + Admits}}
+		all = []guard{{risk: "admission policies take their parameters from it: " + admits}}
 	}
 	for _, g := range all {
 		effects = append(effects, g.review(w.FieldsOf(c), c)...)

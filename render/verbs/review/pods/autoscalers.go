@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// reviewAutoscaler reviews autoscalers.
+// ReviewAutoscaler reviews autoscalers.
 func ReviewAutoscaler(_ *world.World, c diff.Change) []kind.Effect {
 	is, ok := pod.ReadAutoscaler(c.Object().Unstructured)
 	if !ok {

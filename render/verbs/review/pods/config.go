@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// reviewConfig reviews ConfigMaps and Secrets that Pods use. A changed content is a risk: mounted, it
+// ReviewConfig reviews ConfigMaps and Secrets that Pods use. A changed content is a risk: mounted, it
 // reaches all running Pods at once, and no rollout stops at the first failure; in the environment, old and
 // new content run side by side. A new object is a risk if Pods referred to it before.
 func ReviewConfig(w *world.World, c diff.Change) []kind.Effect {

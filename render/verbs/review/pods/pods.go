@@ -1,3 +1,6 @@
+// Package pods answers: which programs start, stop or restart, with which privileges, protections and
+// configuration? TestEffectsOfChanges of package review proves the workloads, TestReviewTellsAllContainers the
+// programs, TestWeakerPodsAreReported the protections.
 package pods
 
 import (

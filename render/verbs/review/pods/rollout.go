@@ -66,7 +66,7 @@ type Rollout struct {
 	images, size []string // fields that the difference and the numbers tell in full
 }
 
-// Rollout returns the effect of a change of a workload on its Pods. before or after may be nil.
+// RolloutOf returns the effect of a change of a workload on its Pods. before or after may be nil.
 func RolloutOf(w *world.World, before, after *unstructured.Unstructured) (r Rollout) {
 	const unset = -1
 	written := func(o *unstructured.Unstructured) int64 { return pod.Number(o, unset, "spec", "replicas") }

@@ -13,7 +13,7 @@ import (
 
 const runsUnasked = "it runs as soon as the change is synced"
 
-// reviewRun reviews Jobs and Pods, which run when they are added or resumed.
+// ReviewRun reviews Jobs and Pods, which run when they are added or resumed.
 func ReviewRun(w *world.World, c diff.Change) []kind.Effect {
 	switch {
 	case c.After == nil:
@@ -30,7 +30,7 @@ func ReviewRun(w *world.World, c diff.Change) []kind.Effect {
 	return nil
 }
 
-// reviewCronJob reviews CronJobs: changes of the schedule and of the Pods.
+// ReviewCronJob reviews CronJobs: changes of the schedule and of the Pods.
 func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
 	before, after := c.Before, c.After
 	wasSuspended := before != nil && isSuspended(before)

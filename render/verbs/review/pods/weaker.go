@@ -19,7 +19,7 @@ import (
 
 const actsAsAccount = "an attacker in a container can act as it at the API server"
 
-// reviewAccount reviews ServiceAccounts. If the ServiceAccount default is removed, the cluster recreates it,
+// ReviewAccount reviews ServiceAccounts. If the ServiceAccount default is removed, the cluster recreates it,
 // and mounts its token.
 func ReviewAccount(w *world.World, c diff.Change) []kind.Effect {
 	account := c.Object().IDInNamespace()

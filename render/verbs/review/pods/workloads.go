@@ -12,7 +12,7 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// reviewWorkload reviews workloads with Pods that run forever.
+// ReviewWorkload reviews workloads with Pods that run forever.
 func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
 	if c.After == nil {
 		return []kind.Effect{reviewStop(c.Before)}

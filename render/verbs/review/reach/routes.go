@@ -21,7 +21,7 @@ const (
 	theyFail     = "they fail, unless another route accepts them"
 )
 
-// reviewRoute reviews Ingresses and the routes of Gateways.
+// ReviewRoute reviews Ingresses and the routes of Gateways.
 func ReviewRoute(w *world.World, c diff.Change) (effects []kind.Effect) {
 	for _, v := range []values{hosts, parents, encrypted} {
 		effects = append(effects, v.Review(w, c)...)
@@ -99,7 +99,7 @@ var (
 		added: kind.Effect{Type: effect.RouteChanged, What: "encrypts requests to %s", Risk: "the holder of this key can read them"},
 	}
 
-	// listeners are the listeners of a Gateway.
+	// Listeners are the listeners of a Gateway.
 	Listeners = values{
 		of: func(o *unstructured.Unstructured) (all []string) {
 			for _, listener := range world.Items(o.Object, "spec", "listeners") {

@@ -22,7 +22,7 @@ const (
 	isElsewhere = "its clients connect to other servers"
 )
 
-// reviewService reviews Services: opened, closed and changed routes to Pods.
+// ReviewService reviews Services: opened, closed and changed routes to Pods.
 func ReviewService(w *world.World, c diff.Change) (effects []kind.Effect) {
 	if c.After == nil {
 		return effect.Removed(effect.RouteRemoved, "clients cannot resolve its name")

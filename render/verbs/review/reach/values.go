@@ -16,7 +16,7 @@ type values struct {
 	gone, added kind.Effect
 }
 
-// review returns the effects of removed and added values.
+// Review returns the effects of removed and added values.
 func (v values) Review(_ *world.World, c diff.Change) (effects []kind.Effect) {
 	var was, is []string
 	if c.Before != nil {

@@ -1,3 +1,7 @@
+// Package rights answers: who may do more after a change, by RBAC, by another ServiceAccount, or by a role in a
+// cloud? TestGrantedRightsAreThoseOfTheAuthorizer proves it against the authorizer of Kubernetes.
+//
+// It reads a Role as a ClusterRole, and a RoleBinding as a ClusterRoleBinding: their fields are equal.
 package rights
 
 import (

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// isParameter reports whether an admission policy takes parameters from an object. An environment without
+// IsParameter reports whether an admission policy takes parameters from an object. An environment without
 // the policy's bindings may use all objects of the kind.
 func (w *World) IsParameter(o *unstructured.Unstructured) bool {
 	names := w.parameters[KindOf(o)]

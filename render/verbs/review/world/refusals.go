@@ -58,7 +58,7 @@ func reason(errs field.ErrorList) kind.Sentence {
 	return said
 }
 
-// isForced reports whether GitOps tools delete and recreate an object if the API server refuses a change.
+// IsForced reports whether GitOps tools delete and recreate an object if the API server refuses a change.
 func IsForced(o *unstructured.Unstructured) bool {
 	const flux = "kustomize.toolkit.fluxcd.io/force"
 	set := o.GetAnnotations()
@@ -78,7 +78,7 @@ func remedy(o *unstructured.Unstructured) kind.Sentence {
 	return "Flux and Argo CD fail to apply it"
 }
 
-// keptBy returns the annotation or label that keeps GitOps tools from pruning an object, if any.
+// KeptBy returns the annotation or label that keeps GitOps tools from pruning an object, if any.
 func KeptBy(o *unstructured.Unstructured) string {
 	const flux = "kustomize.toolkit.fluxcd.io/prune"
 	switch {

@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
+// Templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
 // templates.
 func (w *World) Templates(o *unstructured.Unstructured) []podsecurity.Template {
 	if o == nil || w.Kinds.Find(o.GroupVersionKind()) != nil {
@@ -27,7 +27,7 @@ func (w *World) Templates(o *unstructured.Unstructured) []podsecurity.Template {
 	return known
 }
 
-// templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
+// TemplatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
 func (w *World) TemplatesWithTokens(s Side, o *unstructured.Unstructured) []podsecurity.Template {
 	templates := slices.Clone(w.Templates(o))
 	for i := range templates {
@@ -40,7 +40,7 @@ func (w *World) TemplatesWithTokens(s Side, o *unstructured.Unstructured) []pods
 	return templates
 }
 
-// podSpec returns the spec of the first Pod template of an object, or nil.
+// PodSpec returns the spec of the first Pod template of an object, or nil.
 func (w *World) PodSpec(s Side, o *unstructured.Unstructured) *corev1.PodSpec {
 	for _, t := range w.TemplatesWithTokens(s, o) {
 		return &t.Spec
@@ -48,12 +48,12 @@ func (w *World) PodSpec(s Side, o *unstructured.Unstructured) *corev1.PodSpec {
 	return nil
 }
 
-// accountOf returns the ServiceAccount of Pods.
+// AccountOf returns the ServiceAccount of Pods.
 func AccountOf(spec *corev1.PodSpec) string {
 	return cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount, "default")
 }
 
-// audiences returns the audiences of the ServiceAccount's tokens in Pods. Empty stands for the API server.
+// Audiences returns the audiences of the ServiceAccount's tokens in Pods. Empty stands for the API server.
 func Audiences(spec *corev1.PodSpec) (all []string) {
 	if ptr.Deref(spec.AutomountServiceAccountToken, true) {
 		all = append(all, "")

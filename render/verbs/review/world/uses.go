@@ -10,15 +10,16 @@ import (
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// use is a use of a ConfigMap or Secret: the object with the Pods, and the way.
+// Use is a use of a ConfigMap or Secret: the object with the Pods, and the way.
 type Use struct {
 	User manifest.ID
 	Way  kind.Sentence
 }
 
-// allUses are the uses of a ConfigMap or Secret by Pods, in the order of a review.
+// AllUses are the uses of a ConfigMap or Secret by Pods, in the order of a review.
 var AllUses = []kind.Sentence{Mounted, mountedOnce, inEnv, ForImages}
 
+// The uses.
 const (
 	Mounted     = "mount it and see changes without a restart"
 	mountedOnce = "mount it by subPath and see changes only after a restart"

@@ -1,3 +1,6 @@
+// Package world is an environment before and after a change, as the rooms of a review read it: objects with
+// their owners, Pod templates, the uses of ConfigMaps, refused updates, and objects that stay. Each index is
+// computed once. The tests of the rooms prove it.
 package world
 
 import (
@@ -16,23 +19,6 @@ import (
 	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
-
-// sourceKind returns the kind of a source object, or nil for any other object.
-func (w *World) SourceKind(o manifest.ID) *kind.Kind {
-	return w.Kinds.FindRendered(schema.GroupKind{Group: o.Group, Kind: o.Kind})
-}
-
-// items returns the objects of a list.
-func Items(object map[string]any, path ...string) (items []map[string]any) {
-	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
-	list, _ := value.([]any)
-	for _, item := range list {
-		if item, ok := item.(map[string]any); ok {
-			items = append(items, item)
-		}
-	}
-	return items
-}
 
 // World is an environment before and after a change.
 type World struct {
@@ -57,6 +43,7 @@ type Side struct {
 	again       map[manifest.ID][]*unstructured.Unstructured // renderings of source objects alone
 }
 
+// New returns the world of a change.
 func New(e diff.EnvironmentDiff) *World {
 	w := &World{EnvironmentDiff: e, Removed: map[string]int{}, Gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}, fields: map[[2]*unstructured.Unstructured][]diff.FieldChange{}}
 	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
@@ -82,7 +69,7 @@ func New(e diff.EnvironmentDiff) *World {
 	return w
 }
 
-// fieldsOf returns the changed fields of an object. Callers may change the list.
+// FieldsOf returns the changed fields of an object. Callers may change the list.
 func (w *World) FieldsOf(c diff.Change) []diff.FieldChange {
 	key := [2]*unstructured.Unstructured{c.Before, c.After}
 	known, ok := w.fields[key]
@@ -109,7 +96,7 @@ func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) Side {
 	return s
 }
 
-// isCovered reports whether the effect on the source object describes the effect on a rendered object.
+// IsCovered reports whether the effect on the source object describes the effect on a rendered object.
 func (w *World) IsCovered(o *unstructured.Unstructured) bool {
 	k := w.Kinds.RenderedFrom(o)
 	if k == nil {
@@ -128,17 +115,7 @@ func (w *World) IsCovered(o *unstructured.Unstructured) bool {
 	return was
 }
 
-func IDOf(o *unstructured.Unstructured) manifest.ID { return manifest.Object{Unstructured: o}.ID() }
-
-// kindOf returns the kind and group of an object: "Deployment.apps".
-func KindOf(o *unstructured.Unstructured) string { return o.GroupVersionKind().GroupKind().String() }
-
-// namespaceOf returns the namespace of an object in the cluster.
-func NamespaceOf(o *unstructured.Unstructured) string {
-	return manifest.Object{Unstructured: o}.NamespaceOrDefault()
-}
-
-func Text(o *unstructured.Unstructured, path ...string) string {
-	value, _, _ := unstructured.NestedString(o.Object, path...)
-	return value
+// SourceKind returns the kind of a source object, or nil for any other object.
+func (w *World) SourceKind(o manifest.ID) *kind.Kind {
+	return w.Kinds.FindRendered(schema.GroupKind{Group: o.Group, Kind: o.Kind})
 }

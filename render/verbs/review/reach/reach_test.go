@@ -1,4 +1,4 @@
-package review
+package reach
 
 import (
 	"encoding/json"
@@ -19,20 +19,13 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
-	"example.com/gatehouse/render/verbs/review/reach"
 	"example.com/gatehouse/render/verbs/review/world"
+	"example.com/gatehouse/test/changes"
 )
 
 // policyOf returns a NetworkPolicy of the Namespace ns.
 func policyOf(name, spec string) string {
 	return fmt.Sprintf("{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: %s, namespace: ns}, spec: {%s}}\n---\n", name, spec)
-}
-
-// podsOf returns a Deployment of the Namespace ns with a label, a port of the name web, and fields of its Pods.
-func podsOf(name, label string, fields ...string) string {
-	return fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: ns}, spec: {selector: {matchLabels: {id: %[1]s}}, template: {metadata: {labels: {id: %[1]s, app: %s}}, spec: {%s containers: [{name: c, image: i, ports: [{name: web, containerPort: 80}]}]}}}}
----
-`, name, label, strings.Join(fields, ""))
 }
 
 func namespaceOfLabels(name, set string) string {
@@ -46,7 +39,7 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		onlyA           = "podSelector: {matchLabels: {app: a}}, "
 		both            = "policyTypes: [Ingress, Egress], "
 	)
-	deny, a := policyOf("deny", all), podsOf("a", "a")
+	deny, a := policyOf("deny", all), changes.Deployment("a", "a")
 	from := func(rule string) string { return deny + policyOf("p", onlyA+"ingress: ["+rule+"]") + a }
 	to := func(rule string) string { return policyOf("p", onlyA+"egress: ["+rule+"]") + a }
 	const peers = `{from: [{podSelector: {matchLabels: {app: b}}}]}`
@@ -59,17 +52,17 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		{"a policy for unknown Pods", deny, strings.TrimSuffix(from("{}"), a), []string{"NetworkPolicy ns/p: connections from everywhere to all Pods with app=a are allowed" + opened}},
 		{"a policy for new Pods", deny, from(peers), []string{"NetworkPolicy ns/p: connections from Pods with app=b in ns to the Pods of Deployment ns/a are allowed" + opened}},
 		{"a policy with new Pods", "", from(peers), nil},
-		{"a narrower selector", policyOf("p", all) + a + podsOf("b", "b"), policyOf("p", onlyA) + a + podsOf("b", "b"), []string{"NetworkPolicy ns/p: connections from everywhere to the Pods of Deployment ns/b are allowed" + opened}},
+		{"a narrower selector", policyOf("p", all) + a + changes.Deployment("b", "b"), policyOf("p", onlyA) + a + changes.Deployment("b", "b"), []string{"NetworkPolicy ns/p: connections from everywhere to the Pods of Deployment ns/b are allowed" + opened}},
 		{"a narrower selector for unknown Pods", policyOf("p", all), policyOf("p", onlyA), []string{"NetworkPolicy ns/p: connections from everywhere to all Pods without labels are allowed" + opened}},
 		{"fewer values in a selector", policyOf("p", "podSelector: {matchExpressions: [{key: app, operator: In, values: [a, b]}]}"), policyOf("p", "podSelector: {matchExpressions: [{key: app, operator: In, values: [a]}]}"), []string{"NetworkPolicy ns/p: connections from everywhere to all Pods with app=b are allowed" + opened}},
 		{"more excluded values in a selector", policyOf("p", "podSelector: {matchExpressions: [{key: app, operator: NotIn, values: [a]}]}"), policyOf("p", "podSelector: {matchExpressions: [{key: app, operator: NotIn, values: [a, b]}]}"), []string{"NetworkPolicy ns/p: connections from everywhere to all Pods with app=b are allowed" + opened}},
 		{"a removed policy", deny + a, a, []string{"NetworkPolicy ns/deny: is removed: connections from everywhere to the Pods of Deployment ns/a are allowed" + opened}},
 		{"a removed policy for unknown Pods", deny, "", []string{"NetworkPolicy ns/deny: is removed: connections from everywhere to all Pods without labels are allowed" + opened}},
 		{"a renamed policy", deny + a, policyOf("other", all) + a, nil},
-		{"another label", policyOf("p", onlyA) + a, policyOf("p", onlyA) + podsOf("a", "b"), []string{"Deployment ns/a: connections from everywhere to its Pods are allowed" + opened}},
-		{"a label for another policy", deny + policyOf("p", onlyA+"ingress: ["+peers+"]") + podsOf("a", "c"), from(peers), []string{"Deployment ns/a: connections from Pods with app=b in ns to its Pods are allowed" + opened}},
-		{"the network of the node", deny + a, deny + podsOf("a", "a", "hostNetwork: true, "), []string{"Deployment ns/a: connections from everywhere to its Pods are allowed" + opened}},
-		{"new Pods without a policy", policyOf("p", onlyA) + a, policyOf("p", onlyA) + a + podsOf("b", "b"), []string{"Deployment ns/b: connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them | NetworkPolicies isolate other Pods of its namespace"}},
+		{"another label", policyOf("p", onlyA) + a, policyOf("p", onlyA) + changes.Deployment("a", "b"), []string{"Deployment ns/a: connections from everywhere to its Pods are allowed" + opened}},
+		{"a label for another policy", deny + policyOf("p", onlyA+"ingress: ["+peers+"]") + changes.Deployment("a", "c"), from(peers), []string{"Deployment ns/a: connections from Pods with app=b in ns to its Pods are allowed" + opened}},
+		{"the network of the node", deny + a, deny + changes.Deployment("a", "a", "hostNetwork: true, "), []string{"Deployment ns/a: connections from everywhere to its Pods are allowed" + opened}},
+		{"new Pods without a policy", policyOf("p", onlyA) + a, policyOf("p", onlyA) + a + changes.Deployment("b", "b"), []string{"Deployment ns/b: connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them | NetworkPolicies isolate other Pods of its namespace"}},
 		{"no egress type", policyOf("p", all+both) + a, policyOf("p", all+"policyTypes: [Ingress]") + a, []string{"NetworkPolicy ns/p: connections from the Pods of Deployment ns/a to everywhere are allowed" + opened}},
 		{"egress type by default", policyOf("p", all+"egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]") + a, policyOf("p", all) + a, []string{"NetworkPolicy ns/p: connections from the Pods of Deployment ns/a to everywhere are allowed" + opened}},
 		{"a wider block", from("{from: [{ipBlock: {cidr: 10.1.0.0/16}}]}"), from("{from: [{ipBlock: {cidr: 10.0.0.0/8}}]}"), []string{
@@ -96,10 +89,10 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		{"a first policy", a, deny + a, []string{"NetworkPolicy ns/deny: connections from everywhere to the Pods of Deployment ns/a are blocked" + wasOpen}},
 		{"a first policy with peers", a, policyOf("p", onlyA+"ingress: ["+peers+"]") + a, []string{"NetworkPolicy ns/p: connections from everywhere except Pods with app=b in ns to the Pods of Deployment ns/a are blocked" + wasOpen}},
 		{"a fewer peer", from(peers), from(""), []string{"NetworkPolicy ns/p: connections from Pods with app=b in ns to the Pods of Deployment ns/a are blocked" + wasOpen}},
-		{"a label of a peer", from(peers) + podsOf("c", "c"), from(peers) + podsOf("c", "b"), []string{"Deployment ns/c: connections from its Pods to the Pods that NetworkPolicy ns/p selects are allowed" + opened}},
-		{"a lost label of a peer", from(peers) + podsOf("c", "b"), from(peers) + podsOf("c", "c"), []string{"Deployment ns/c: connections from its Pods to the Pods that NetworkPolicy ns/p selects are blocked" + wasOpen}},
-		{"a new peer", from(peers), from(peers) + podsOf("b", "b"), []string{"Deployment ns/b: connections from its Pods to the Pods that NetworkPolicy ns/p selects are allowed" + opened}},
-		{"a new Pod among all", from("{from: [{podSelector: {}}]}"), from("{from: [{podSelector: {}}]}") + podsOf("b", "b"), nil},
+		{"a label of a peer", from(peers) + changes.Deployment("c", "c"), from(peers) + changes.Deployment("c", "b"), []string{"Deployment ns/c: connections from its Pods to the Pods that NetworkPolicy ns/p selects are allowed" + opened}},
+		{"a lost label of a peer", from(peers) + changes.Deployment("c", "b"), from(peers) + changes.Deployment("c", "c"), []string{"Deployment ns/c: connections from its Pods to the Pods that NetworkPolicy ns/p selects are blocked" + wasOpen}},
+		{"a new peer", from(peers), from(peers) + changes.Deployment("b", "b"), []string{"Deployment ns/b: connections from its Pods to the Pods that NetworkPolicy ns/p selects are allowed" + opened}},
+		{"a new Pod among all", from("{from: [{podSelector: {}}]}"), from("{from: [{podSelector: {}}]}") + changes.Deployment("b", "b"), nil},
 		{"a label of a Namespace", namespaceOfLabels("other", "team: red") + from("{from: [{namespaceSelector: {matchLabels: {team: blue}}}]}"), namespaceOfLabels("other", "team: blue") + from("{from: [{namespaceSelector: {matchLabels: {team: blue}}}]}"), []string{
 			"Namespace other: connections from its Pods to the Pods that NetworkPolicy ns/p selects are allowed" + opened,
 		}},
@@ -110,7 +103,7 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		{"a policy that stays", strings.Replace(deny, "namespace: ns", "namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", 1) + a, a, nil},
 	} {
 		var got []string
-		for _, e := range reach.Review(world.New(changed(t, test.before, test.after))) {
+		for _, e := range Review(world.New(changes.Between(t, test.before, test.after))) {
 			got = append(got, e.Object.String()+": "+e.What.Plain()+" | "+e.Risk.Plain())
 		}
 		if !slices.Equal(got, test.want) {
@@ -133,12 +126,12 @@ func TestReachIsBounded(t *testing.T) {
 			was.WriteString(policyOf(fmt.Sprintf("p%d", i), strings.NewReplacer("PEER", fmt.Sprint(i), "PORT", "20").Replace(spec)))
 			is.WriteString(policyOf(fmt.Sprintf("p%d", i), strings.NewReplacer("PEER", fmt.Sprint(n+i), "PORT", "19").Replace(spec)))
 			for _, side := range []*strings.Builder{&was, &is} {
-				side.WriteString(podsOf(fmt.Sprintf("d%d", i), fmt.Sprintf("a%d", i)))
+				side.WriteString(changes.Deployment(fmt.Sprintf("d%d", i), fmt.Sprintf("a%d", i)))
 			}
 		}
-		w := world.New(changed(t, was.String(), is.String()))
+		w := world.New(changes.Between(t, was.String(), is.String()))
 		start := time.Now()
-		found := reach.Review(w)
+		found := Review(w)
 		t.Logf("%s: %d effects in %s", name, len(found), time.Since(start))
 		isRisk := map[manifest.ID]bool{}
 		for _, e := range found {
@@ -396,9 +389,9 @@ func TestEachNewlyAllowedConnectionIsARisk(t *testing.T) {
 		was := randomSmall(random, 2)
 		is := was.mutated(random)
 		isOpened, isBlocked := was.differences(is)
-		w := world.New(changed(t, was.manifests(t), is.manifests(t)))
+		w := world.New(changes.Between(t, was.manifests(t), is.manifests(t)))
 		var risks []string
-		for _, e := range reach.Review(w) {
+		for _, e := range Review(w) {
 			if e.Risk != "" {
 				risks = append(risks, e.Type)
 			}

@@ -1,4 +1,4 @@
-package review
+package rights
 
 import (
 	"slices"
@@ -22,7 +22,6 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
-	"example.com/gatehouse/render/verbs/review/rights"
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
@@ -232,7 +231,7 @@ func TestGrantedRightsAreThoseOfTheAuthorizer(t *testing.T) {
 		}
 		w := world.New(diff.Objects(gatehouse.All(), "prod", was.objects(t), is.objects(t)))
 		told := map[string]bool{}
-		for _, e := range rights.Review(w) {
+		for _, e := range Review(w) {
 			subject, _, _ := strings.Cut(strings.TrimPrefix(e.What.Plain(), "if it is deleted and recreated: "), " may now ")
 			told[subject] = true
 		}

@@ -1,4 +1,4 @@
-package review
+package rights
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
-	"example.com/gatehouse/render/verbs/review/rights"
 	"example.com/gatehouse/render/verbs/review/world"
+	"example.com/gatehouse/test/changes"
 )
 
 const rbacGroup = "rbac.authorization.k8s.io"
@@ -63,7 +63,11 @@ func aggregated(name, more string, selectors ...string) string {
 }
 
 func podsAs(account, more string) string {
-	return fill(deployment, "MORE=serviceAccountName: '"+account+"', "+more)
+	return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: ns}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {serviceAccountName: '" + account + "', " + more + " containers: [{name: c, image: i}]}}}}"
+}
+
+func jobAs(account string) string {
+	return "{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: ns}, spec: {template: {spec: {restartPolicy: Never, serviceAccountName: " + account + ", containers: [{name: c, image: i}]}}}}"
 }
 
 func serviceAccount(name, annotations string) string {
@@ -75,12 +79,13 @@ func documents(all ...string) string { return strings.Join(all, "\n---\n") }
 // grantsIn returns the effects on rights, as text.
 func grantsIn(t *testing.T, before, after string) []string {
 	t.Helper()
-	return rightsLines(changed(t, before, after))
+	return rightsLines(changes.Between(t, before, after))
 }
 
 func rightsLines(e diff.EnvironmentDiff) []string {
-	all := effects(e, time.Time{})
-	return linesOf(slices.DeleteFunc(all, func(e effect.Effect) bool { return e.Type != effect.RightsGranted }))
+	effects := Review(world.New(e))
+	slices.SortStableFunc(effects, effect.Compare)
+	return changes.Lines(effects)
 }
 
 func TestGrantedRightsAreReported(t *testing.T) {
@@ -227,13 +232,13 @@ func TestPodsWithRightsOfAnotherAccountAreReported(t *testing.T) {
 		"an account with no rights": {documents(base, podsAs("boss", "")), documents(base, podsAs("web", "")), nil},
 		"an unknown account":        {documents(base, podsAs("web", "")), documents(base, podsAs("x", "")), []string{"Deployment ns/a: Pods now run as ServiceAccount ns/x, which has unknown rights: it is not in this environment | an attacker in a container may get more rights"}},
 		"a token":                   {documents(base, podsAs("boss", "automountServiceAccountToken: false,")), documents(base, podsAs("boss", "")), []string{"Deployment ns/a: Pods now run as ServiceAccount ns/boss, " + everything}},
-		"an account, refused":       {documents(base, strings.Replace(fill(job), "containers:", "serviceAccountName: web, containers:", 1)), documents(base, strings.Replace(fill(job), "containers:", "serviceAccountName: boss, containers:", 1)), []string{"Job ns/a: if it is deleted and recreated: Pods now run as ServiceAccount ns/boss, " + everything}},
+		"an account, refused":       {documents(base, jobAs("web")), documents(base, jobAs("boss")), []string{"Job ns/a: if it is deleted and recreated: Pods now run as ServiceAccount ns/boss, " + everything}},
 		"another image":             {documents(base, podsAs("boss", "")), documents(base, strings.Replace(podsAs("boss", ""), "image: i", "image: j", 1)), nil},
 		"a new workload":            {base, documents(base, podsAs("boss", "")), []string{"Deployment ns/a: Pods run as ServiceAccount ns/boss, " + everything}},
 		"a new workload, no rights": {base, documents(base, podsAs("web", ""), podsAs("default", "")), nil},
-		"a new CronJob":             {base, documents(base, strings.Replace(fill(cronJob), "containers:", "serviceAccountName: boss, containers:", 1)), []string{"CronJob ns/a: Pods run as ServiceAccount ns/boss, " + everything}},
+		"a new CronJob":             {base, documents(base, "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: ns}, spec: {schedule: '0 3 * * *', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, serviceAccountName: boss, containers: [{name: c, image: i}]}}}}}}"), []string{"CronJob ns/a: Pods run as ServiceAccount ns/boss, " + everything}},
 		"a new Pod":                 {base, documents(base, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {serviceAccount: boss, containers: [{name: c, image: i}]}}"), []string{"Pod ns/p: Pods run as ServiceAccount ns/boss, " + everything}},
-		"a powerful group":          {bind("g", "ClusterRole cluster-admin", "Group system:serviceaccounts:ns"), documents(bind("g", "ClusterRole cluster-admin", "Group system:serviceaccounts:ns"), fill(deployment)), []string{"Deployment ns/a: Pods run as ServiceAccount ns/default, " + everything}},
+		"a powerful group":          {bind("g", "ClusterRole cluster-admin", "Group system:serviceaccounts:ns"), documents(bind("g", "ClusterRole cluster-admin", "Group system:serviceaccounts:ns"), podsAs("default", "")), []string{"Deployment ns/a: Pods run as ServiceAccount ns/default, " + everything}},
 		"an account of the cloud":   {documents(cloud, web, podsAs("web", "")), documents(cloud, web, podsAs("cloud", "")), []string{"Deployment ns/a: Pods now run as ServiceAccount ns/cloud, which has the cloud role arn:a | an attacker in a container gets these rights"}},
 
 		"a token that stays":       {base, documents(base, "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns, annotations: {kubernetes.io/service-account.name: boss}}, type: kubernetes.io/service-account-token}"), []string{"Secret ns/s: holds a token of ServiceAccount ns/boss that does not expire, which may do everything in the whole cluster | a reader of the Secret can control the whole cluster"}},
@@ -297,14 +302,14 @@ func TestComparisonsAreBounded(t *testing.T) {
 		"loops of aggregation": {documents(roles...), documents(append(loops, roles...)...), 2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world.New(changed(t, test.before, test.after))
+			w := world.New(changes.Between(t, test.before, test.after))
 			start := time.Now()
-			got := rights.Review(w)
+			got := Review(w)
 			if took := time.Since(start); took > time.Minute { // some seconds on an idle machine
 				t.Errorf("takes %s", took)
 			}
 			if len(got) != test.rows || strings.Contains(string(got[len(got)-1].Risk), "too many") != test.isPartial {
-				t.Errorf("%d rows, first %s", len(got), linesOf(got[:min(3, len(got))]))
+				t.Errorf("%d rows, first %s", len(got), changes.Lines(got[:min(3, len(got))]))
 			}
 		})
 	}
