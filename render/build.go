@@ -16,7 +16,7 @@ type built struct {
 	objects []manifest.Object
 	// paths are the build paths of the objects.
 	paths *kustomize.Paths
-	// local are the CustomResourceDefinitions that other tools install.
+	// local are the CustomResourceDefinitions that other tools install: local config, and definitions.
 	local []manifest.Object
 	// checker judges by the CustomResourceDefinitions among objects and local.
 	checker *verdict.Checker
@@ -35,6 +35,8 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 			b.local = append(b.local, o)
 		}
 	}
+	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
+	b.local, problems = append(b.local, defined...), append(problems, invalid...)
 	b.checker, b.invalid = verdict.New(in.memo, in.kinds, in.kubernetes, slices.Concat(b.objects, b.local))
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)

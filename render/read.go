@@ -51,7 +51,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		}
 		in.overrides, folders = overrides, []string{overrides}
 	}
-	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), folder, folders...)
+	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), definitionFolders(folder), folder, folders...)
 	return in, slices.Concat(in.readKubernetes(), in.readRuntimeConfig(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 

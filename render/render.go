@@ -47,6 +47,8 @@ type Rendering struct {
 	Sources []string
 	// PostBuild has the variables that Flux substitutes in Objects, if any.
 	PostBuild *flux.PostBuild
+	// Unchecked are the kinds of Objects without a definition.
+	Unchecked []Unchecked
 }
 
 // Render renders an environment. It returns the problems in the order of files, and no
@@ -196,6 +198,7 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 		Index:       index,
 		Sources:     p.sources.FS.FilesRead(),
 		PostBuild:   p.postBuild,
+		Unchecked:   p.unchecked(objects),
 	}
 }
 

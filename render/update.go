@@ -29,6 +29,8 @@ type TreeUpdate struct {
 	Objects int
 	// Sources are the source files, relative to the root.
 	Sources []string
+	// Unchecked are the kinds of the objects without a definition.
+	Unchecked []Unchecked
 	// Plan is nil if the environment cannot be rendered.
 	Plan     *tree.Plan
 	Problems []manifest.Problem
@@ -59,6 +61,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
 	update.Orphans = manifest.SortProblems(update.Orphans)
+	update.warnUnchecked()
 	repository.Memo.Forget(update.Failed())
 	for _, p := range update.problems() { // some are below rendered/
 		repository.look(p.File)
@@ -109,7 +112,7 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 	}
 	progress("comparing")
 	plan, problems := previous.Plan(rendering.Files, rendering.Beside, rendering.Index)
-	e.Plan, e.Objects, e.Sources = plan, len(rendering.Objects), rendering.Sources
+	e.Plan, e.Objects, e.Sources, e.Unchecked = plan, len(rendering.Objects), rendering.Sources, rendering.Unchecked
 	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}

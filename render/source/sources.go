@@ -30,6 +30,8 @@ type Sources struct {
 	Kustomizations map[string]*Kustomization
 	// Manifests are the files of objects, in the order of the walk, each once.
 	Manifests []*Manifest
+	// Definitions are manifests that no kustomization loads.
+	Definitions []*Manifest
 	// Problems are the problems that stop or mislead kustomize.
 	Problems []manifest.Problem
 
@@ -41,9 +43,9 @@ type Sources struct {
 }
 
 // Read reads the kustomization in a folder, the kustomizations in the folders onTop, which build on
-// top of it, and everything that they load. The configuration is a file of `configurations:` that
-// tells kustomize about fields of kinds.
-func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, folder string, onTop ...string) *Sources {
+// top of it, everything that they load, and the manifests in the folders of definitions. The
+// configuration is a file of `configurations:` that tells kustomize about fields of kinds.
+func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, definitions []string, folder string, onTop ...string) *Sources {
 	var kindFields Configuration
 	if err := yaml.Unmarshal(configuration, &kindFields); err != nil {
 		panic(err) // it comes with the program
@@ -55,19 +57,21 @@ func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, folder str
 		w.visit(root, false)
 	}
 	manifests, problems := readManifests(m, fileSystem, w.manifestFiles())
+	defined, problemsOfDefined := readFolders(m, fileSystem, definitions, w.manifestFiles())
 	documents := map[string][]Document{}
-	for _, m := range manifests {
+	for _, m := range slices.Concat(manifests, defined) {
 		documents[m.File] = m.objects()
 	}
 	s := &Sources{
 		FS:             fileSystem.With(configurationFiles(fileSystem, w.order, kindFields)),
 		Kustomizations: w.kustomizations,
 		Manifests:      manifests,
+		Definitions:    defined,
 		kindFields:     kindFields,
 		loads:          w.loads,
 		documents:      documents,
 	}
-	problems = slices.Concat(w.problems, checkKinds(w.loads, w.kustomizations), problems,
+	problems = slices.Concat(w.problems, checkKinds(w.loads, w.kustomizations), problems, problemsOfDefined,
 		checkDuplicates(w.loads, documents), checkConfigs(fileSystem, w.loads, documents))
 	for _, k := range w.order {
 		if k.root != nil {

@@ -1,0 +1,82 @@
+package render
+
+import (
+	"fmt"
+	"path"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+)
+
+// definitionsFolder is the folder of CustomResourceDefinitions that render judges by and writes
+// nowhere, as other tools install them: environments/definitions is for all environments, and the
+// folder definitions in an environment for that one.
+const definitionsFolder = "definitions"
+
+// definitionFolders returns the folders of the definitions for an environment, its own first.
+func definitionFolders(folder string) []string {
+	return []string{path.Join(folder, definitionsFolder), path.Join("/", tree.EnvironmentsFolder, definitionsFolder)}
+}
+
+// definitions returns the CustomResourceDefinitions beside the built objects. A built object, and a
+// definition of the environment, stands in for one of the same name for all environments.
+func (in *input) definitions(built []manifest.Object) (all []manifest.Object, problems []manifest.Problem) {
+	folders := map[string]string{} // by name
+	for _, o := range built {
+		if crd.Is(o.Unstructured) {
+			folders[o.GetName()] = ""
+		}
+	}
+	for _, m := range in.sources.Definitions {
+		for _, d := range in.sources.Documents(m.File) {
+			o, err := in.definition(d)
+			folder, isKnown := folders[d.Name]
+			switch isSame := folder == path.Dir(m.File); {
+			case err != nil:
+				problems = append(problems, problemOf(d, err.Error()))
+			case isKnown && isSame:
+				problems = append(problems, problemOf(d, "is twice in this folder: remove one"))
+			case !isKnown:
+				folders[d.Name] = path.Dir(m.File)
+				all = append(all, o)
+			}
+		}
+	}
+	return all, problems
+}
+
+// definition returns a CustomResourceDefinition without the fields that a cluster adds.
+func (in *input) definition(d source.Document) (manifest.Object, error) {
+	type key struct{ node *yaml.Node }
+	type result struct {
+		manifest.Object
+		error
+	}
+	r := memo.Get(in.memo, key{d.Node}, func() result {
+		o, err := manifest.FromYAML(d.Node)
+		if err == nil && !crd.Is(o.Unstructured) {
+			err = fmt.Errorf("is no CustomResourceDefinition: a folder %s has only these", definitionsFolder)
+		}
+		if err != nil {
+			return result{error: err}
+		}
+		definition := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "spec": o.Object["spec"]}}
+		definition.SetName(o.GetName())
+		definition.SetAnnotations(o.GetAnnotations())
+		return result{Object: manifest.Object{Unstructured: definition, Written: definition, Origin: source.Relative(d.File)}}
+	})
+	return r.Object, r.error
+}
+
+// problemOf returns a problem of a document.
+func problemOf(d source.Document, message string) manifest.Problem {
+	p := manifest.Problem{Object: d.String(), Message: message}
+	p.File, p.Line = d.Position()
+	return p
+}

@@ -1,0 +1,41 @@
+package source
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
+)
+
+// readFolders reads the manifests in folders, except the loaded ones: the files there, not the folders.
+// It skips folders that do not exist or have a kustomization.
+func readFolders(m *memo.Memo, fileSystem *FileSystem, folders, loaded []string) ([]*Manifest, []manifest.Problem) {
+	var files []string
+	for _, folder := range folders {
+		if fileSystem.KustomizationFile(folder) == "" {
+			files = append(files, fileSystem.manifestsIn(folder)...)
+		}
+	}
+	files = slices.DeleteFunc(files, func(file string) bool { return slices.Contains(loaded, file) })
+	return readManifests(m, fileSystem, files)
+}
+
+// manifestsIn returns the paths of the YAML and JSON files in a folder, in order.
+func (f *FileSystem) manifestsIn(folder string) (files []string) {
+	resolved, isDir, err := f.Resolve(folder)
+	if err != nil || !isDir {
+		return nil
+	}
+	if f.disk.look != nil {
+		f.disk.look(Relative(resolved) + "/")
+	}
+	entries, _ := fs.ReadDir(f.disk.root.FS(), Relative(resolved)) // without entries there is no definition
+	for _, entry := range entries {
+		if slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(entry.Name())) && !entry.IsDir() {
+			files = append(files, path.Join(resolved, entry.Name()))
+		}
+	}
+	return files
+}
