@@ -17,6 +17,7 @@ import (
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -161,6 +162,9 @@ func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []ma
 
 // judge returns an object with its defaults, and its problems.
 func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	if secret.IsEncrypted(o.Unstructured) && c.kinds.Find(o.GroupVersionKind()) == nil {
+		return c.judgeEncrypted(o)
+	}
 	stored, problems := c.check(o)
 	if !manifest.HasErrors(problems) && !crd.Is(o.Unstructured) {
 		if errs := c.applyErrors(o); len(errs) > 0 {
@@ -171,6 +175,19 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
 	}
 	return stored, problems
+}
+
+// judgeEncrypted judges an object that Flux decrypts, without its encrypted values. It keeps the metadata
+// of SOPS.
+func (c *Checker) judgeEncrypted(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	decrypted := o.Copy()
+	delete(decrypted.Object, secret.Metadata)
+	stored, problems := c.judge(decrypted)
+	stored = stored.DeepCopy()
+	stored.Object[secret.Metadata] = o.Object[secret.Metadata]
+	return stored, slices.DeleteFunc(problems, func(p manifest.Problem) bool {
+		return p.Field != "" && secret.HasEncrypted(decoding.At(o.Object, manifest.SplitField(p.Field)))
+	})
 }
 
 func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {

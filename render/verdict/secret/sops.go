@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -38,6 +39,23 @@ func isMetadata(value any) bool {
 	}
 	mac, _ := metadata["mac"].(string)
 	return encrypted.MatchString(mac)
+}
+
+// Metadata is the field with the metadata of SOPS.
+const Metadata = "sops"
+
+// IsEncrypted reports whether SOPS encrypted an object of a kind other than Secret. Flux decrypts each
+// object with metadata of SOPS.
+func IsEncrypted(u *unstructured.Unstructured) bool {
+	return !Is(u) && isMetadata(u.Object[Metadata])
+}
+
+// HasEncrypted reports whether content has an encrypted value.
+func HasEncrypted(content any) bool {
+	return manifest.Contains(content, func(_ string, value any) bool {
+		text, _ := value.(string)
+		return encrypted.MatchString(text)
+	})
 }
 
 // mayBeEncrypted reports whether a text has an encrypted value in it.
