@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"sigs.k8s.io/kustomize/api/resmap"
+
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
@@ -42,6 +44,18 @@ func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []ma
 		}
 	}
 	return objects, nil
+}
+
+// Output returns the text that `kustomize build` prints for a folder.
+func Output(s *source.Sources, folder string) (output []byte, err error) {
+	isolate(s, func() {
+		defer mute()()
+		var resources resmap.ResMap
+		if resources, err = run(s.FS, folder); err == nil {
+			output, err = resources.AsYaml()
+		}
+	})
+	return output, err
 }
 
 // maxRebuilt is the largest number of objects that are built again at once if a part fails. That build

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/setup"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -26,7 +26,13 @@ its rendered manifests, .gitattributes and, at the top of the git repository, a 
 Init overwrites no file. It appends one line to an existing .gitattributes.
 
 With --from, create an environment from an existing kustomize overlay, without a base.
-The overlay stays in place, and rendered/ has its build.`,
+The overlay stays in place, and rendered/ has its build. Init compares the rendered
+objects with those of kustomize, and lists fields that differ. If the overlay has errors,
+init lists them, and leaves a place for patches in the environment.
+
+With --from FILE, create the environment of each Flux Kustomization and Argo CD
+Application in a file: it has their patches, images, names, components, labels and
+namespace. Init prints the file as it has to be once the rendered manifests are merged.`,
 		Example: `  # Set up the current repository, with the environment prod
   render init
 
@@ -37,23 +43,22 @@ The overlay stays in place, and rendered/ has its build.`,
   render init --kubernetes 1.35
 
   # Create the environment staging from an existing overlay
-  render init --from deploy/overlays/staging`,
+  render init --from deploy/overlays/staging
+
+  # Create the environments of the Kustomizations in a file
+  render init --from clusters/prod/apps.yaml > apps.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.From != "" && !cmd.Flags().Changed("env") {
-				o.Environment = filepath.Base(o.From)
-			}
 			return runInit(cmd, root, o)
 		},
 	}
-	cmd.Flags().StringVarP(&o.Environment, "env", "e", "prod", "the name of the environment; --from changes the default to the name of its folder")
-	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay in this git repository, in place of a new base")
+	cmd.Flags().StringVarP(&o.Environment, "env", "e", "", "the name of the environment (default: prod; with --from, the name of the folder or object)")
+	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay in this git repository, or a file with the objects that sync overlays, in place of a new base")
 	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the image of this release)")
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+apiserver.Oldest.String()+" (default: the newest that render supports, "+apiserver.Newest.String()+")")
 	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: from the host of the remote)")
 	cmd.Flags().StringVar(&root, "root", ".", "the folder for environments/")
 	_ = cmd.MarkFlagDirname("root")
-	_ = cmd.MarkFlagDirname("from")
 	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
 	_ = cmd.RegisterFlagCompletionFunc("ci", cobra.FixedCompletions(setup.CIs, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -65,13 +70,20 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	}
 	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
-	o.Now = time.Now()
+	if o.Now = time.Now(); o.From == "" && o.Environment == "" {
+		o.Environment = "prod"
+	}
 	made, err := setup.Init(cmd.Context(), root, o, p.step)
 	p.stop()
 	if err != nil {
 		return err
 	}
 	printMade(cmd, made, o)
+	if len(made.Unrendered) > 0 {
+		errors, _ := manifest.SplitProblems(made.Problems)
+		return fmt.Errorf("%s: correct them, or patch them in %s, and run render --env %s", count(len(errors), "problem"),
+			"environments/"+made.Unrendered[0]+"/kustomization.yaml", strings.Join(made.Unrendered, " --env "))
+	}
 	return nil
 }
 
@@ -88,8 +100,12 @@ func newCommands(o setup.Options) string {
 
 // printMade prints the new files and the next steps.
 func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
-	printProblems(cmd.ErrOrStderr(), made.Warnings)
+	printProblems(cmd.ErrOrStderr(), made.Problems)
 	out := cmd.OutOrStdout()
+	if made.Delivery != nil {
+		_, _ = out.Write(made.Delivery)
+		out = cmd.ErrOrStderr()
+	}
 	for _, file := range made.Files {
 		if file == made.Appended {
 			file += " (one line added)"
@@ -110,5 +126,10 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	if made.Base != "" {
 		fmt.Fprintf(out, "then: build the controller's image, and set its name and digest in images: of %s\n", made.Base)
 	}
-	fmt.Fprintf(out, "then: sync %s with Flux or Argo CD\n", made.Rendered)
+	switch {
+	case made.Delivery != nil:
+		fmt.Fprintf(out, "then: merge, and put the output of this command in the place of %s\n", o.From)
+	case len(made.Rendered) > 0:
+		fmt.Fprintf(out, "then: sync %s with Flux or Argo CD\n", made.Rendered[0])
+	}
 }

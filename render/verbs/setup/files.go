@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/environments/base/gatehouse"
 	"example.com/gatehouse/kind/rbac"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
@@ -22,13 +23,8 @@ import (
 const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 
 // environmentFiles returns the files of environments/ by their paths from there. image is the entry for the
-// controller's image in a kustomization. overlay is the resource of the environment; if it is empty, the
-// environment builds on a new base.
-func environmentFiles(o Options, image, overlay string) (map[string][]byte, error) {
-	if overlay != "" {
-		content := kustomization + o.annotation() + listField("resources", []string{manifest.Scalar(overlay)})
-		return map[string][]byte{o.Environment + "/kustomization.yaml": []byte(content)}, nil
-	}
+// controller's image in a kustomization.
+func environmentFiles(o Options, image string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	var definitions, configurations, patches []string
 	for i := range o.Kinds.All {
@@ -59,7 +55,7 @@ func environmentFiles(o Options, image, overlay string) (map[string][]byte, erro
 			listField("resources", definitions) + listField("configurations", configurations),
 		"base": "# The common part of all environments: the kinds, and the controller that " + does + ".\n" + kustomization +
 			listField("resources", []string{"crds", "gatehouse"}) + "images: # a digest pins the image of the controller\n" + image,
-		o.Environment: "# The environment " + o.Environment + ". A namespace: here would also move the controller: put it into the\n# kustomization.yaml of a subfolder, and list the subfolder here.\n" + kustomization + o.annotation() + listField("resources", []string{"../base"}) + listField("patches", patches),
+		o.Environment: "# The environment " + o.Environment + ". A namespace: here would also move the controller: put it into the\n# kustomization.yaml of a subfolder, and list the subfolder here.\n" + kustomization + o.annotations("") + listField("resources", []string{"../base"}) + listField("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
 	}
@@ -70,12 +66,19 @@ func environmentFiles(o Options, image, overlay string) (map[string][]byte, erro
 	return files, err
 }
 
-// annotation returns the metadata of the environment's kustomization, if it needs any.
-func (o Options) annotation() string {
-	if o.Kubernetes == "" {
-		return ""
+// annotations returns the metadata of an environment's kustomization, if it needs any. values is the file with
+// the values of variables.
+func (o Options) annotations(values string) (metadata string) {
+	if o.Kubernetes != "" {
+		metadata = fmt.Sprintf("    %s: %q # the version of its cluster\n", tree.KubernetesAnnotation, o.Kubernetes)
 	}
-	return fmt.Sprintf("metadata:\n  annotations:\n    %s: %q # the version of its cluster\n", tree.KubernetesAnnotation, o.Kubernetes)
+	if values != "" {
+		metadata += fmt.Sprintf("    %s: %s\n", flux.Annotation, manifest.Scalar(values))
+	}
+	if metadata != "" {
+		metadata = "metadata:\n  annotations:\n" + metadata
+	}
+	return metadata
 }
 
 // gateFiles are the files of the controller with policies for gated Pods.

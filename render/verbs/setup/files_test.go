@@ -27,7 +27,7 @@ func TestEnvironmentFilesMentionGatesOnlyForGatedKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := environmentFiles(Options{Kinds: kinds, Environment: "prod"}, "- name: gatehouse-controller\n", "")
+		files, err := environmentFiles(Options{Kinds: kinds, Environment: "prod"}, "- name: gatehouse-controller\n")
 		if err != nil {
 			t.Fatal(err)
 		}

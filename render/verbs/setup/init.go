@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	yamlv3 "go.yaml.in/yaml/v3"
+
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -24,9 +26,11 @@ import (
 type Options struct {
 	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
-	// Environment is the name of the environment.
+	// Environment is the name of the environment. With From it may be empty: then it is the name of the folder or
+	// of the delivery object.
 	Environment string
-	// From is an overlay outside of environments/ that the environment lists instead of a base.
+	// From is an overlay outside of environments/ that the environment lists instead of a base, or a file with
+	// the Kustomizations of Flux and Applications of Argo CD that sync overlays.
 	From string
 	// Image is the controller's image: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. Empty means the image
 	// of this release.
@@ -53,8 +57,12 @@ const (
 type Result struct {
 	// Files are new files and folders.
 	Files []string
-	// Rendered is the folder of rendered files.
-	Rendered string
+	// Rendered are the folders of rendered files.
+	Rendered []string
+	// Unrendered are the environments with errors. They are written and not rendered.
+	Unrendered []string
+	// Delivery is the file that From names, as it has to be once the rendered files are synced, or nil.
+	Delivery []byte
 	// CIFile is the new CI file, if any.
 	CIFile string
 	// Placeholders names the values that users must set in CIFile, if any.
@@ -66,11 +74,13 @@ type Result struct {
 	// Base is the kustomization that must name an image of the controller. It is empty if the image is in
 	// a registry.
 	Base string
-	// Warnings are the warnings of the rendered environment.
-	Warnings []manifest.Problem
+	// Problems are the warnings of the rendered environments, and the errors of the others.
+	Problems []manifest.Problem
 
 	files      map[string][]byte // all new files except rendered ones
 	attributes []byte            // the new content of .gitattributes, or nil
+	adoptions  []*adoption       // with From
+	objects    []*yamlv3.Node    // of the file that From names
 }
 
 // Init creates an environment in a folder of a git repository. It overwrites no file, and appends a line to
@@ -111,8 +121,8 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 // check returns the entry for the image, or an error with every invalid option.
 func (o Options) check() (image string, err error) {
 	var errs []error
-	if !render.IsEnvironmentName(o.Environment) {
-		errs = append(errs, fmt.Errorf("--env %q is not a valid name of an environment: use up to 63 lower case letters, digits and '-', and not base", o.Environment))
+	if !render.IsEnvironmentName(o.Environment) && (o.Environment != "" || o.From == "") {
+		errs = append(errs, invalidName(o.Environment))
 	}
 	if o.Kubernetes != "" {
 		if err := render.CheckKubernetes(o.Kubernetes); err != nil {
@@ -127,6 +137,11 @@ func (o Options) check() (image string, err error) {
 	}
 	image, err = imageEntry(o.Image)
 	return image, errors.Join(append(errs, err)...)
+}
+
+// invalidName is the error of a name that no environment may have.
+func invalidName(name string) error {
+	return fmt.Errorf("%q is not a valid name of an environment: pass one by --env, with up to 63 lower case letters, digits and '-', and not base", name)
 }
 
 // target is the folder of a git repository for environments/.
@@ -170,26 +185,6 @@ func resolve(dir string) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(resolved)
-}
-
-// overlay returns the path of o.From from the folder of the environment, if it is set.
-func (p *target) overlay(o Options) (string, error) {
-	if o.From == "" {
-		return "", nil
-	}
-	resolved, err := resolve(o.From)
-	if err != nil {
-		return "", fmt.Errorf("--from: %w", err)
-	}
-	if within, err := filepath.Rel(p.top, resolved); err != nil || !filepath.IsLocal(within) {
-		return "", fmt.Errorf("--from %s is outside of the git repository %s: name a folder in it", o.From, p.top)
-	}
-	environments := filepath.Join(p.top, filepath.FromSlash(p.prefix), tree.EnvironmentsFolder)
-	if within, err := filepath.Rel(environments, resolved); err == nil && filepath.IsLocal(within) {
-		return "", fmt.Errorf("--from %s is already in %s: run render --env %s", o.From, tree.EnvironmentsFolder, o.Environment)
-	}
-	listed, err := filepath.Rel(filepath.Join(environments, o.Environment), resolved)
-	return filepath.ToSlash(listed), err
 }
 
 // ciHost guesses the host of CI from the URL of the remote and existing files.

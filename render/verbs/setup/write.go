@@ -16,26 +16,38 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/warn"
 )
 
 // plan returns the files to create.
-func (p *target) plan(ctx context.Context, o Options, image string) (*Result, error) {
-	made := &Result{Rendered: path.Join(p.prefix, tree.Folder, o.Environment), files: map[string][]byte{}}
-	overlay, err := p.overlay(o)
-	if err != nil {
-		return nil, err
-	}
-	environments, err := environmentFiles(o, image, overlay)
-	if err != nil {
-		return nil, err
-	}
-	for name, content := range environments {
-		made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
-	}
-	if overlay == "" && cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
-		made.Base = path.Join(p.base(), "kustomization.yaml")
+func (p *target) plan(ctx context.Context, o Options, image string) (made *Result, err error) {
+	made = &Result{files: map[string][]byte{}}
+	names := []string{o.Environment}
+	if o.From != "" {
+		if made.adoptions, made.objects, err = p.readFrom(o); err != nil {
+			return nil, err
+		}
+		names = nil
+		for _, a := range made.adoptions {
+			names = append(names, a.environment)
+			made.files[source.Relative(path.Join(a.folder, "kustomization.yaml"))] = a.forms[0]
+			if a.values != nil {
+				made.files[source.Relative(path.Join(a.folder, valuesFile))] = a.values
+			}
+		}
+	} else {
+		files, err := environmentFiles(o, image)
+		if err != nil {
+			return nil, err
+		}
+		for name, content := range files {
+			made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
+		}
+		if cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
+			made.Base = path.Join(p.base(), "kustomization.yaml")
+		}
 	}
 	if err := p.planCI(ctx, o, made); err != nil {
 		return nil, err
@@ -51,8 +63,11 @@ func (p *target) plan(ctx context.Context, o Options, image string) (*Result, er
 		}
 		made.Files = append(made.Files, p.attributes())
 	}
-	made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, o.Environment), made.Rendered)
-	if overlay == "" {
+	for _, name := range names {
+		made.Rendered = append(made.Rendered, path.Join(p.prefix, tree.Folder, name))
+		made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, name), path.Join(p.prefix, tree.Folder, name))
+	}
+	if o.From == "" {
 		made.Files = append(made.Files, p.base())
 	}
 	return made, nil
@@ -113,6 +128,8 @@ func (p *target) checkNew(made *Result) error {
 	switch {
 	case len(found) == 0:
 		return nil
+	case len(made.adoptions) > 0:
+		hint = "pass another name by --env"
 	case p.exists(p.base()):
 		hint = fmt.Sprintf("to add an environment, create a folder in %s with a kustomization.yaml that lists ../base", path.Dir(p.base()))
 	case len(found) == 1 && found[0] == made.CIFile:
@@ -132,7 +149,24 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
-	if made.Warnings, err = p.render(ctx, o); err != nil {
+	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
+	if err != nil {
+		return err
+	}
+	defer repository.Close()
+	repository.Now = o.Now
+	if o.From == "" {
+		made.Problems, err = p.render(ctx, repository, o.Environment)
+	}
+	for _, a := range made.adoptions {
+		if err == nil {
+			err = p.renderAdoption(ctx, repository, a, made)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if made.Delivery, err = encode(made.objects); err != nil {
 		return err
 	}
 	if err = ctx.Err(); err == nil && made.attributes != nil {
@@ -141,15 +175,9 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 	return err
 }
 
-// render renders the environment, and returns warnings.
-func (p *target) render(ctx context.Context, o Options) ([]manifest.Problem, error) {
-	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
-	if err != nil {
-		return nil, err
-	}
-	defer repository.Close()
-	repository.Now = o.Now
-	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{o.Environment}}, func(string, string) {})
+// render renders an environment, and returns warnings.
+func (p *target) render(ctx context.Context, repository *render.Repository, name string) ([]manifest.Problem, error) {
+	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{name}}, func(string, string) {})
 	if err != nil {
 		return nil, err
 	}

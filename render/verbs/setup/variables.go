@@ -1,0 +1,124 @@
+package setup
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/flux"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+)
+
+// postBuild is spec.postBuild of a Kustomization.
+type postBuild struct {
+	Substitute     map[string]string
+	SubstituteFrom []struct{ Kind, Name string }
+}
+
+// valuesFile is the file with the values of variables in the folder of an environment.
+const valuesFile = "values.yaml"
+
+// values returns the annotation of the environment of an object with variables, with the content of valuesFile
+// if that is necessary. Later ConfigMaps precede earlier ones, and substitute precedes all, as in Flux.
+func (p *target) values(a *adoption) (annotation string, content []byte, err error) {
+	var files []string
+	var documents [][]byte
+	isAlone := len(a.PostBuild.SubstituteFrom) == 1 && len(a.PostBuild.Substitute) == 0
+	for _, from := range a.PostBuild.SubstituteFrom {
+		if from.Kind != "ConfigMap" {
+			return flux.Unknown, nil, fmt.Errorf("only the cluster has the values of %s %s", from.Kind, from.Name)
+		}
+		file, document, err := p.findConfigMap(a.delivery, from.Name)
+		if err != nil {
+			return flux.Unknown, nil, err
+		}
+		all, err := p.readFile(file)
+		isAlone = isAlone && err == nil && len(source.Documents(all)) == 1
+		files, documents = append(files, file), append(documents, document)
+	}
+	if isAlone {
+		annotation, err = filepath.Rel(a.folder, "/"+files[0])
+		return filepath.ToSlash(annotation), nil, err
+	}
+	header := "# The values of postBuild of " + a.title() + "."
+	if len(files) > 0 {
+		header += " Change them here and in " + strings.Join(files, ", ") + "."
+	}
+	if len(a.PostBuild.Substitute) > 0 {
+		document, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": a.name() + "-substitute"}, "data": a.PostBuild.Substitute})
+		if err != nil {
+			return "", nil, err
+		}
+		documents = append(documents, document)
+	}
+	for i := range documents {
+		documents[i] = append(bytes.TrimSpace(documents[i]), '\n')
+	}
+	return valuesFile, slices.Concat([]byte(header+"\n"), bytes.Join(documents, []byte("---\n"))), nil
+}
+
+// findConfigMap returns the manifest of a ConfigMap of the repository with values. Of several it takes the one
+// nearest to the file of the delivery object.
+func (p *target) findConfigMap(d *delivery, name string) (file string, document []byte, err error) {
+	from, _ := filepath.Abs(d.file)
+	from, _ = filepath.Rel(p.top, from)
+	nearest := -1
+	var files []string
+	err = fs.WalkDir(p.root.FS(), ".", func(at string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && at != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == tree.Folder):
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml"}, path.Ext(at)):
+			return nil
+		}
+		content, err := p.readFile(at)
+		if err != nil || !bytes.Contains(content, []byte(name)) || !bytes.Contains(content, []byte("ConfigMap")) {
+			return err
+		}
+		for _, found := range source.Documents(content) {
+			var o struct {
+				Kind     string
+				Metadata struct{ Name, Namespace string }
+				Data     map[string]string
+			}
+			if yaml.Unmarshal(found, &o) != nil || o.Kind != "ConfigMap" || o.Metadata.Name != name || o.Data == nil || o.Metadata.Namespace != "" && d.namespace() != "" && o.Metadata.Namespace != d.namespace() {
+				continue
+			}
+			switch shared := sharedFolders(at, filepath.ToSlash(from)); {
+			case shared > nearest:
+				nearest, files, file, document = shared, []string{at}, at, found
+			case shared == nearest:
+				files = append(files, at)
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return "", nil, err
+	case len(files) == 0:
+		return "", nil, fmt.Errorf("no file of the repository has the ConfigMap %s", name)
+	case len(files) > 1:
+		return "", nil, fmt.Errorf("several files have the ConfigMap %s: %s", name, manifest.FirstOf(3, files))
+	}
+	return file, document, nil
+}
+
+// sharedFolders returns the number of leading folders that two paths share.
+func sharedFolders(a, b string) (n int) {
+	as, bs := strings.Split(path.Dir(a), "/"), strings.Split(path.Dir(b), "/")
+	for n < min(len(as), len(bs)) && as[n] == bs[n] {
+		n++
+	}
+	return n
+}
