@@ -267,15 +267,15 @@ func (p *target) compare(repository *render.Repository, a *adoption, files []tre
 		return kinds.Find(o.GroupVersionKind()) != nil || kinds.RenderedFrom(o.Unstructured) != nil || o.GetAnnotations()[source.KeptConfig] != ""
 	}
 	for _, c := range diff.Objects(kinds, a.environment, slices.DeleteFunc(expected, isOwn), slices.DeleteFunc(rendered, isOwn)).Changes {
-		message := "is " + string(c.Action()) + " beside kustomize's own build"
+		message := string(c.Action()) + " in comparison with kustomize's output"
 		if c.Action() == diff.Changed {
 			var fields []string
 			for _, f := range c.Fields() {
 				fields = append(fields, f.Path)
 			}
-			message = manifest.FirstOf(5, fields) + ": not as kustomize prints it: syncing rendered/ changes the object"
+			message = manifest.FirstOf(5, fields) + ": not as in kustomize's output, so that a sync of rendered/ changes the object"
 		}
-		problems = append(problems, manifest.Problem{Warning: true, Subject: c.Object(), Message: message})
+		problems = append(problems, manifest.Problem{Warning: true, Object: c.Object().String(), Message: message})
 	}
 	return problems
 }

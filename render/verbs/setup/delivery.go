@@ -188,7 +188,7 @@ func (d *delivery) move(in string, moved, stay []string) {
 		if slices.Contains(moved, key.Value) {
 			d.moved = append(d.moved, key.Value)
 		} else if !slices.Contains(stay, key.Value) {
-			d.keep(in, "render does not know its effect", key.Value)
+			d.keep(in, "an environment has no place for it", key.Value)
 		}
 	}
 }
