@@ -110,8 +110,13 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 		}
 		gvk := kindOf(definition, version)
 		kinds[gvk] = newCustomKind(definition, version, kubernetes)
-		if missing := kinds[gvk].missingFields(known[gvk]); len(missing) > 0 {
-			return nil, append(problems, problem.OfObject(crd, fmt.Sprintf("has no %s: copy the CustomResourceDefinition of this version of render, and patch the copy", strings.Join(missing, ", "))))
+		missing, isForeign := kinds[gvk].missingFields(known[gvk])
+		message := "copy the CustomResourceDefinition of this version of render, and patch the copy"
+		if isForeign {
+			message = fmt.Sprintf("this is another kind with the name of this program's %s: give it another group, or build a render without %[1]s, as docs/kinds.md shows", gvk.Kind)
+		}
+		if len(missing) > 0 {
+			return nil, append(problems, problem.OfObject(crd, "has no "+strings.Join(missing, ", ")+": "+message))
 		}
 	}
 	return kinds, problems
@@ -151,19 +156,20 @@ func kindOf(definition *apiextensions.CustomResourceDefinition, version apiexten
 	return apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
 }
 
-// missingFields returns the spec fields of a known version of the kind that this version lacks.
-func (k *customKind) missingFields(known *customKind) (missing []string) {
+// missingFields returns the spec fields of a known version of the kind that this version lacks. The kind is
+// foreign if it lacks most of them, or has others: older versions of a kind have fewer fields.
+func (k *customKind) missingFields(known *customKind) (missing []string, isForeign bool) {
 	if known == nil {
-		return nil
+		return nil, false
 	}
-	fields := k.compiled().structural.Properties["spec"].Properties
-	for name := range known.compiled().structural.Properties["spec"].Properties {
+	fields, wanted := k.compiled().structural.Properties["spec"].Properties, known.compiled().structural.Properties["spec"].Properties
+	for name := range wanted {
 		if _, ok := fields[name]; !ok {
 			missing = append(missing, "spec."+name)
 		}
 	}
 	slices.Sort(missing)
-	return missing
+	return missing, 2*len(missing) > len(wanted) || len(fields) > len(wanted)-len(missing)
 }
 
 // compile compiles the schema of a version of a definition.

@@ -82,7 +82,7 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	if len(made.Unrendered) > 0 {
 		errors, _ := manifest.SplitProblems(made.Problems)
 		return fmt.Errorf("%s: correct them, or patch them in %s, and run render --env %s", count(len(errors), "problem"),
-			"environments/"+made.Unrendered[0]+"/kustomization.yaml", strings.Join(made.Unrendered, " --env "))
+			strings.Join(made.Patched, ", "), strings.Join(made.Unrendered, " --env "))
 	}
 	return nil
 }

@@ -58,12 +58,16 @@ func (p *target) readFrom(o Options) (all []*adoption, objects []*yamlv3.Node, e
 	for _, d := range deliveries {
 		a, err := p.adopt(o, d)
 		if err == nil && slices.ContainsFunc(all, func(other *adoption) bool { return other.environment == a.environment }) {
-			err = fmt.Errorf("is the second of this name: copy it to a file of its own, and pass --env")
+			err = errors.New("is the second of this name: copy it to a file of its own, and pass --env")
 		}
-		if err != nil && d.root != nil {
+		if err == nil {
+			all = append(all, a)
+			continue
+		}
+		if d.root != nil {
 			err = fmt.Errorf("%s:%d: %s: %w", d.file, d.root.Line, d.title(), err)
 		}
-		all, errs = append(all, a), append(errs, err)
+		errs = append(errs, err)
 	}
 	return all, objects, errors.Join(errs...)
 }
@@ -89,9 +93,12 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 	a.folder = path.Join(environments, a.environment)
 	files := source.NewFileSystem(p.root, p.top)
 	a.appliedFile = files.KustomizationFile(a.overlay)
+	for _, taken := range []string{tree.EnvironmentsFolder, tree.Folder} {
+		if isWithin(a.overlay, path.Join("/", p.prefix, taken)) {
+			return nil, fmt.Errorf("%s is already in %s: run render --env %s", d.Path, taken, path.Base(a.overlay))
+		}
+	}
 	switch {
-	case isWithin(a.overlay, environments) || isWithin(a.overlay, path.Join("/", p.prefix, tree.Folder)):
-		return nil, fmt.Errorf("--from: %s is already in %s: run render --env %s", d.Path, strings.Split(strings.TrimPrefix(a.overlay, path.Dir(environments)), "/")[1], path.Base(a.overlay))
 	case !render.IsEnvironmentName(a.environment):
 		return nil, invalidName(a.environment)
 	case !files.IsDir(a.overlay):
@@ -215,12 +222,17 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 	made.Problems = slices.Concat(made.Problems, best.Environments[0].Problems, a.kept, changes)
 	if best.Failed() {
 		made.Unrendered = append(made.Unrendered, a.environment)
+		made.Patched = append(made.Patched, file)
 		isRendered := func(name string) bool { return name == rendered }
 		made.Files, made.Rendered = slices.DeleteFunc(made.Files, isRendered), slices.DeleteFunc(made.Rendered, isRendered)
 		if form = append(form, "# Correct the overlay here, by patches. Then run render --env "+a.environment+".\n"...); !bytes.Contains(form, []byte("\npatches:")) {
 			form = append(form, "patches: []\n"...)
 		}
 		return p.root.WriteFile(file, form, 0o644)
+	}
+	if !bytes.Equal(form, a.forms[0]) {
+		made.Problems = append(made.Problems, manifest.Problem{Warning: true, File: file, Message: "is a copy of " + source.Relative(a.appliedFile) +
+			" with the fields of " + a.title() + ", as an environment on top of the overlay has other objects: edit the copy"})
 	}
 	if a.root != nil {
 		a.setPath(rendered)

@@ -130,7 +130,9 @@ func (d *delivery) title() string { return node.Text(d.root, "kind") + " " + d.n
 
 func (d *delivery) readFlux() error {
 	d.isFlux, d.spec = true, node.Field(d.root, "spec")
-	d.fields = d.spec
+	if d.fields = d.spec; d.spec == nil {
+		return errors.New("has no spec")
+	}
 	if err := decodeNode(d.spec, &d.deliveryFields); err != nil {
 		return err
 	}
@@ -178,6 +180,9 @@ func decodeNode(mapping *yamlv3.Node, into any) error {
 	content, err := yamlv3.Marshal(mapping)
 	if err == nil {
 		err = yaml.Unmarshal(content, into)
+	}
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("%s%s: must be of type %s, not %s", strings.ToLower(wrong.Field[:1]), wrong.Field[1:], wrong.Type, wrong.Value)
 	}
 	return err
 }

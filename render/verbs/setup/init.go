@@ -61,6 +61,8 @@ type Result struct {
 	Rendered []string
 	// Unrendered are the environments with errors. They are written and not rendered.
 	Unrendered []string
+	// Patched are their kustomizations, with a place for patches.
+	Patched []string
 	// Delivery is the file that From names, as it has to be once the rendered files are synced, or nil.
 	Delivery []byte
 	// CIFile is the new CI file, if any.

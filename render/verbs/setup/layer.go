@@ -74,7 +74,7 @@ func (d *delivery) addMetadata(k *types.Kustomization) {
 	}
 }
 
-// kustomizationPaths are the fields of a kustomization with paths, and entryPaths those of their entries.
+// kustomizationPaths are the fields of a kustomization with paths, and entryPaths the fields of their entries.
 var (
 	kustomizationPaths = strings.Fields("bases components configMapGenerator configurations crds generators openapi patches patchesJson6902 patchesStrategicMerge replacements resources secretGenerator transformers validators")
 	entryPaths         = strings.Fields("env envs files path")
