@@ -106,18 +106,6 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 	case a.appliedFile == "" && (!d.isFlux || isWithin(environments, a.overlay)):
 		return nil, fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`", cmp.Or(d.Path, "."))
 	}
-	own, layer := types.Kustomization{}, types.Kustomization{Resources: []string{"."}}
-	comment := ""
-	if a.appliedFile == "" {
-		list, err := listFiles(p.root.FS(), files, a.overlay)
-		if err != nil {
-			return nil, err
-		}
-		own.Resources, layer.Resources, a.appliedFile = list, list, path.Join(a.overlay, "kustomization.yaml")
-		comment = "# " + d.Path + " has no kustomization.yaml, so Flux lists its files. List new files here.\n"
-	} else if content, err := files.ReadFile(a.appliedFile); err == nil { // rendering reports an error
-		_ = yaml.Unmarshal(content, &own)
-	}
 	values := ""
 	if d.PostBuild != nil && len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
 		var err error
@@ -125,19 +113,35 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 			d.warn(node.Line(d.fields, "postBuild"), "spec.postBuild: the values of variables are unknown: "+err.Error())
 		}
 	}
+	return a, a.addForms(p.root.FS(), files, kustomization+o.annotations(values))
+}
+
+// addForms adds the kustomizations of the environment: on top of the overlay or, if the object changes it, as a
+// copy. If Flux lists the files of the overlay, so does the environment.
+func (a *adoption) addForms(root fs.FS, files *source.FileSystem, header string) error {
 	up, err := filepath.Rel(a.folder, a.overlay)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	header := kustomization + o.annotations(values)
-	merged := d.mergeInto(own, files, a.overlay)
-	a.applied = asYAML(merged)
-	a.forms = [][]byte{d.compose(comment+header, d.mergeInto(layer, files, a.overlay), up)}
-	if comment == "" && len(d.moved) > 0 {
-		comment = "# A copy of " + source.Relative(a.appliedFile) + " with the fields of " + d.title() + ", as its tool builds them. Edit it here.\n"
-		a.forms = append(a.forms, d.compose(comment+header, merged, up))
+	own := types.Kustomization{}
+	if a.appliedFile == "" {
+		if own.Resources, err = listFiles(root, files, a.overlay); err != nil {
+			return err
+		}
+		header = "# " + a.Path + " has no kustomization.yaml, so Flux lists its files. List new files here.\n" + header
+	} else {
+		content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
+		_ = yaml.Unmarshal(content, &own)
+		layer := a.mergeInto(types.Kustomization{Resources: []string{"."}}, files, a.overlay)
+		a.forms = append(a.forms, a.compose(header, layer, up))
+		header = "# A copy of " + source.Relative(a.appliedFile) + " with the fields of " + a.title() + ", as its tool builds them. Edit it here.\n" + header
 	}
-	return a, nil
+	merged := a.mergeInto(own, files, a.overlay)
+	if a.appliedFile == "" || len(a.moved) > 0 {
+		a.forms = append(a.forms, a.compose(header, merged, up))
+	}
+	a.applied, a.appliedFile = asYAML(merged), cmp.Or(a.appliedFile, path.Join(a.overlay, "kustomization.yaml"))
+	return nil
 }
 
 // isWithin reports whether a path is a folder or below it.
@@ -196,30 +200,22 @@ func listFiles(root fs.FS, files *source.FileSystem, folder string) (list []stri
 // the first form that changes no object, or the fewest. With errors it leaves a place for patches.
 func (p *target) renderAdoption(ctx context.Context, repository *render.Repository, a *adoption, made *Result) error {
 	file, rendered := source.Relative(path.Join(a.folder, "kustomization.yaml")), path.Join(p.prefix, tree.Folder, a.environment)
-	var best *render.Update
-	var form []byte
-	var changes []manifest.Problem
-	for _, candidate := range a.forms {
-		update, err := render.NewUpdate(ctx, repository.With(map[string][]byte{p.within("/" + file): candidate}), render.Selection{Names: []string{a.environment}}, func(string, string) {})
+	best := &attempt{}
+	for _, form := range a.forms {
+		next, err := p.try(ctx, repository, a, form)
 		if err != nil {
 			return err
 		}
-		defer update.Close()
-		if update.Failed() && best != nil {
-			break
+		defer next.Close()
+		if next.isBetterThan(best) {
+			best = next
 		}
-		var changed []manifest.Problem
-		if !update.Failed() {
-			changed = p.compare(repository, a, update.Environments[0].Plan.Files())
-		}
-		if best == nil || best.Failed() || len(changed) < len(changes) {
-			best, form, changes = update, candidate, changed
-		}
-		if !best.Failed() && len(changes) == 0 {
+		if !best.Failed() && len(best.changes) == 0 {
 			break
 		}
 	}
-	made.Problems = slices.Concat(made.Problems, best.Environments[0].Problems, a.kept, changes)
+	form := best.form
+	made.Problems = slices.Concat(made.Problems, best.Environments[0].Problems, a.kept, best.changes)
 	if best.Failed() {
 		made.Unrendered = append(made.Unrendered, a.environment)
 		made.Patched = append(made.Patched, file)
@@ -244,6 +240,33 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		return err
 	}
 	return best.Commit()
+}
+
+// attempt is the update with one form of an environment.
+type attempt struct {
+	*render.Update
+	form    []byte
+	changes []manifest.Problem // of objects, in comparison with the tool's
+}
+
+func (a *attempt) isBetterThan(other *attempt) bool {
+	if other.Update == nil || other.Failed() {
+		return other.Update == nil || !a.Failed()
+	}
+	return !a.Failed() && len(a.changes) < len(other.changes)
+}
+
+func (p *target) try(ctx context.Context, repository *render.Repository, a *adoption, form []byte) (*attempt, error) {
+	with := repository.With(map[string][]byte{p.within(path.Join(a.folder, "kustomization.yaml")): form})
+	update, err := render.NewUpdate(ctx, with, render.Selection{Names: []string{a.environment}}, func(string, string) {})
+	if err != nil {
+		return nil, err
+	}
+	next := &attempt{Update: update, form: form}
+	if !update.Failed() {
+		next.changes = p.compare(repository, a, update.Environments[0].Plan.Files())
+	}
+	return next, nil
 }
 
 // within returns a path from the top as a path from the folder with environments/.

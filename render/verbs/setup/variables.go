@@ -86,19 +86,14 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 			return err
 		}
 		for _, found := range source.Documents(content) {
-			var o struct {
-				Kind     string
-				Metadata struct{ Name, Namespace string }
-				Data     map[string]string
-			}
-			if yaml.Unmarshal(found, &o) != nil || o.Kind != "ConfigMap" || o.Metadata.Name != name || o.Data == nil || o.Metadata.Namespace != "" && d.namespace() != "" && o.Metadata.Namespace != d.namespace() {
+			if !d.takesValues(found, name) {
 				continue
 			}
-			switch shared := sharedFolders(at, filepath.ToSlash(from)); {
-			case shared > nearest:
-				nearest, files, file, document = shared, []string{at}, at, found
-			case shared == nearest:
-				files = append(files, at)
+			if shared := sharedFolders(at, filepath.ToSlash(from)); shared >= nearest {
+				if shared > nearest {
+					files = nil
+				}
+				nearest, files, file, document = shared, append(files, at), at, found
 			}
 		}
 		return nil
@@ -112,6 +107,18 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 		return "", nil, fmt.Errorf("several files have the ConfigMap %s: %s", name, manifest.FirstOf(3, files))
 	}
 	return file, document, nil
+}
+
+// takesValues reports whether a document is the ConfigMap of a name for the object.
+func (d *delivery) takesValues(document []byte, name string) bool {
+	var o struct {
+		Kind     string
+		Metadata struct{ Name, Namespace string }
+		Data     map[string]string
+	}
+	err := yaml.Unmarshal(document, &o)
+	return err == nil && o.Kind == "ConfigMap" && o.Metadata.Name == name && o.Data != nil &&
+		(o.Metadata.Namespace == "" || d.namespace() == "" || o.Metadata.Namespace == d.namespace())
 }
 
 // sharedFolders returns the number of leading folders that two paths share.
