@@ -185,7 +185,7 @@ func listFiles(root fs.FS, files *source.FileSystem, folder string) (list []stri
 		case entry.IsDir() && files.KustomizationFile("/"+at) != "":
 			list = append(list, name)
 			return fs.SkipDir
-		case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml"}, path.Ext(at)):
+		case !entry.IsDir() && isYAML(at):
 			list = append(list, name)
 		}
 		return nil

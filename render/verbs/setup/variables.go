@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -70,6 +71,7 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 func (p *target) findConfigMap(d *delivery, name string) (file string, document []byte, err error) {
 	from, _ := filepath.Abs(d.file)
 	from, _ = filepath.Rel(p.top, from)
+	from = filepath.ToSlash(from)
 	nearest := -1
 	var files []string
 	err = fs.WalkDir(p.root.FS(), ".", func(at string, entry fs.DirEntry, err error) error {
@@ -78,18 +80,18 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 			return err
 		case entry.IsDir() && at != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == tree.Folder):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml"}, path.Ext(at)):
+		case !entry.Type().IsRegular() || !isYAML(at):
 			return nil
 		}
 		content, err := p.readFile(at)
-		if err != nil || !bytes.Contains(content, []byte(name)) || !bytes.Contains(content, []byte("ConfigMap")) {
+		if err != nil || !bytes.Contains(content, []byte(name)) { // parsing is slow
 			return err
 		}
 		for _, found := range source.Documents(content) {
 			if !d.takesValues(found, name) {
 				continue
 			}
-			if shared := sharedFolders(at, filepath.ToSlash(from)); shared >= nearest {
+			if shared := sharedFolders(at, from); shared >= nearest {
 				if shared > nearest {
 					files = nil
 				}
@@ -98,16 +100,13 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
-		return "", nil, err
-	case len(files) == 0:
-		return "", nil, fmt.Errorf("no file of the repository has the ConfigMap %s", name)
-	case len(files) > 1:
-		return "", nil, fmt.Errorf("several files have the ConfigMap %s: %s", name, manifest.FirstOf(3, files))
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("%d files of the repository have the ConfigMap %s, and one must: %s", len(files), name, cmp.Or(manifest.FirstOf(3, files), "write it"))
 	}
-	return file, document, nil
+	return file, document, err
 }
+
+func isYAML(name string) bool { return slices.Contains([]string{".yaml", ".yml"}, path.Ext(name)) }
 
 // takesValues reports whether a document is the ConfigMap of a name for the object.
 func (d *delivery) takesValues(document []byte, name string) bool {
