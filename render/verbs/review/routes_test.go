@@ -77,7 +77,8 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		{"another Gateway", route("GRPCRoute", "parentRefs: [{name: internal}]"), route("GRPCRoute", "parentRefs: [{name: public, sectionName: web}]"), []string{"GRPCRoute ns/o: no longer accepts requests from Gateway internal" + fail, `GRPCRoute ns/o: accepts requests from Gateway public sectionName="web"` + backends}},
 		{"no hosts", route("TLSRoute", "hostnames: [a.org]"), route("TLSRoute", ""), []string{"TLSRoute ns/o: no longer accepts requests to a.org" + fail, "TLSRoute ns/o: accepts requests to all hosts" + backends}},
 		{"a path", route("HTTPRoute", "rules: []"), route("HTTPRoute", "rules: [{matches: [{path: {type: PathPrefix, value: /admin}}], backendRefs: [{name: s, port: 80}]}]"), []string{"HTTPRoute ns/o: accepts requests to /admin for Service s port=80" + backends}},
-		{"a listener", route("Gateway", "listeners: []"), route("Gateway", "listeners: [{name: a, port: 80}]"), []string{`Gateway ns/o: listens on {"name":"a","port":80}` + backends}},
+		{"a listener", route("Gateway", "listeners: []"), route("Gateway", "listeners: [{name: a, port: 80}]"), []string{`Gateway ns/o: changes spec.listeners[a].name: unset → a; spec.listeners[a].port: unset → 80 | ` + connects}},
+		{"a Gateway that goes", route("Gateway", "listeners: [{name: a, port: 80}]"), "", []string{"Gateway ns/o: is removed | " + connects}},
 		{"a grant of references", "", object(gateway, "ReferenceGrant", "", "spec: {from: []}"), []string{"ReferenceGrant ns/o: is added with spec.from: [] | " + connects}},
 
 		{"a policy of Cilium", "", object("cilium.io/v2", "CiliumNetworkPolicy", "", "spec: {}"), []string{"CiliumNetworkPolicy ns/o: is added with spec: {} | " + connects}},

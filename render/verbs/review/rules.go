@@ -34,7 +34,6 @@ var rules = map[string]rule{
 	"ScaledObject.keda.sh":                pods.ReviewAutoscaler,
 
 	"GRPCRoute.gateway.networking.k8s.io": reach.ReviewRoute,
-	"Gateway.gateway.networking.k8s.io":   reach.Listeners.Review,
 	"HTTPRoute.gateway.networking.k8s.io": reach.ReviewRoute,
 	"Ingress.networking.k8s.io":           reach.ReviewRoute,
 	"Service":                             reach.ReviewService,
@@ -109,4 +108,17 @@ func reviewDefinition(w *world.World, c diff.Change) []kind.Effect {
 		return nil
 	}
 	return orUnknown(registry.ReviewCRD(k, c.Before, c.After))
+}
+
+// reviewValues returns the effect of variables whose values only the cluster has.
+func reviewValues(w *world.World, c diff.Change) []effect.Effect {
+	if c.After == nil || w.PostBuild == nil || w.PostBuild.Values != nil {
+		return nil
+	}
+	names := w.PostBuild.Variables(c.Object())
+	if len(names) == 0 {
+		return nil
+	}
+	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"), effect.Quote(names))
+	return []effect.Effect{{Object: world.IDOf(c.After), Effect: kind.Effect{Type: effect.ValuesUnknown, What: what, Risk: "their values come from the cluster: no review shows what runs"}}}
 }

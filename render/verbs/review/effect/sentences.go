@@ -1,9 +1,12 @@
 package effect
 
 import (
+	"math"
+	"regexp"
 	"strings"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/verbs/diff"
 )
 
 // MaxListed is the number of sentences in a list.
@@ -30,3 +33,88 @@ func Quote(values []string) kind.Sentence {
 	}
 	return List(sentences)
 }
+
+// PathsOf returns the paths of fields.
+func PathsOf(fields []diff.FieldChange) (paths []string) {
+	for _, f := range fields {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}
+
+// The number of fields of an object that are told one by one. Of an added object the diff is as short.
+const (
+	MostChanged = 50
+	MostAdded   = 16
+)
+
+// SayFields lists fields with their values. If there are too many, it counts the fields of branches.
+func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) kind.Sentence) kind.Sentence {
+	var said []string
+	for _, branch := range branchesOf(fields, most) {
+		if len(branch.fields) == 1 {
+			said = append(said, string(say(branch.fields[0])))
+		} else {
+			said = append(said, string(kind.Say("%s (%s)", branch.path, kind.Count(int64(len(branch.fields)), "field"))))
+		}
+	}
+	return kind.Sentence(strings.Join(said, "; "))
+}
+
+// SayValue describes a field of an added object.
+func SayValue(f diff.FieldChange) kind.Sentence {
+	return kind.Say("%s: %s", f.Path, *f.After)
+}
+
+// SayChange describes a field of a changed object.
+func SayChange(f diff.FieldChange) kind.Sentence {
+	const unset = kind.Sentence("unset")
+	switch {
+	case f.Before == nil:
+		return kind.Say("%s: %s → %s", f.Path, unset, *f.After)
+	case f.After == nil:
+		return kind.Say("%s: %s → %s", f.Path, *f.Before, unset)
+	}
+	was, is := kind.SayBoth(*f.Before, *f.After)
+	return kind.Say("%s: %s → %s", f.Path, was, is)
+}
+
+// branch is a common start of the paths of fields.
+type branch struct {
+	path   string
+	fields []diff.FieldChange
+}
+
+// branchesOf returns the longest branches of sorted fields, at most a number of them if possible.
+func branchesOf(fields []diff.FieldChange, most int) (branches []branch) {
+	depth := 16
+	if len(fields) <= most {
+		depth = math.MaxInt
+	}
+	steps := make([][][]int, len(fields))
+	for i, f := range fields {
+		steps[i] = pathStep.FindAllStringIndex(f.Path, depth)
+	}
+	for ; depth > 0; depth-- {
+		branches = nil
+		for i, f := range fields {
+			path := f.Path
+			if len(steps[i]) >= depth {
+				path = path[:steps[i][depth-1][1]]
+			}
+			last := len(branches) - 1
+			if last < 0 || branches[last].path != path {
+				branches = append(branches, branch{path: path})
+				last++
+			}
+			branches[last].fields = append(branches[last].fields, f)
+		}
+		if len(branches) <= most {
+			break
+		}
+	}
+	return branches
+}
+
+// pathStep matches a key or index in a path.
+var pathStep = regexp.MustCompile(`\.?[^.\[]+|\[[^]]*\]`)

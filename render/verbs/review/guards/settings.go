@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
@@ -18,12 +20,8 @@ func reviewSettings(c diff.Change) (effects []kind.Effect) {
 	if group := o.GroupVersionKind().Group; c.After == nil || world.KindOf(o.Unstructured) != "Service" && !strings.HasSuffix(group, "networking.k8s.io") {
 		return nil
 	}
-	was := map[string]string{}
-	if c.Before != nil {
-		was = c.Before.GetAnnotations()
-	}
 	byRisk := map[kind.Sentence][]string{}
-	for _, key := range changedKeys(was, c.After.GetAnnotations()) {
+	for _, key := range changedKeys(world.Both(c, (*unstructured.Unstructured).GetAnnotations)) {
 		risk := settingRisk(key)
 		if isSnippet := risk == runsSnippet; risk != "" && (isSnippet || c.Before != nil) {
 			byRisk[risk] = append(byRisk[risk], key)

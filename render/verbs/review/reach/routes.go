@@ -23,40 +23,9 @@ const (
 
 // ReviewRoute reviews Ingresses and the routes of Gateways.
 func ReviewRoute(w *world.World, c diff.Change) (effects []kind.Effect) {
-	for _, v := range []values{hosts, parents, encrypted} {
+	for _, v := range []values{hosts, parents, encrypted, addresses} {
 		effects = append(effects, v.Review(w, c)...)
 	}
-	was, is := map[string]string{}, map[string]string{}
-	if c.Before != nil {
-		was = ways(c.Before)
-	}
-	if c.After != nil {
-		is = ways(c.After)
-	}
-	var added, gone, changed []kind.Sentence
-	for _, address := range slices.Sorted(maps.Keys(is)) {
-		before, ok := was[address]
-		switch {
-		case !ok:
-			added = append(added, kind.Say("%s for %s", address, is[address]))
-		case before != is[address]:
-			from, to := kind.SayBoth(before, is[address])
-			changed = append(changed, kind.Say("requests to %s to %s instead of %s", address, to, from))
-		}
-	}
-	for _, address := range slices.Sorted(maps.Keys(was)) {
-		if _, ok := is[address]; !ok {
-			gone = append(gone, kind.Say("%s", address))
-		}
-	}
-	tell := func(t string, what kind.Sentence, said []kind.Sentence, risk kind.Sentence) {
-		if len(said) > 0 {
-			effects = append(effects, kind.Effect{Type: t, What: what + effect.List(said), Risk: risk})
-		}
-	}
-	tell(effect.RouteRemoved, "no longer accepts requests to ", gone, theyFail)
-	tell(effect.RouteOpened, "accepts requests to ", added, mayBeOutside)
-	tell(effect.RouteChanged, "sends ", changed, isElsewhere)
 	return effects
 }
 
@@ -99,16 +68,13 @@ var (
 		added: kind.Effect{Type: effect.RouteChanged, What: "encrypts requests to %s", Risk: "the holder of this key can read them"},
 	}
 
-	// Listeners are the listeners of a Gateway.
-	Listeners = values{
-		of: func(o *unstructured.Unstructured) (all []string) {
-			for _, listener := range world.Items(o.Object, "spec", "listeners") {
-				all = append(all, encode(listener))
-			}
-			return all
-		},
-		gone:  kind.Effect{Type: effect.RouteRemoved, What: "no longer listens on %s", Risk: theyFail},
-		added: kind.Effect{Type: effect.RouteOpened, What: "listens on %s", Risk: mayBeOutside},
+	// addresses are the hosts and paths of a route, with their backends.
+	addresses = values{
+		of: func(o *unstructured.Unstructured) []string { return slices.Sorted(maps.Keys(ways(o))) }, to: ways,
+		gone:    kind.Effect{Type: effect.RouteRemoved, What: "no longer accepts requests to %s", Risk: theyFail},
+		added:   kind.Effect{Type: effect.RouteOpened, What: "accepts requests to %s", Risk: mayBeOutside},
+		changed: kind.Effect{Type: effect.RouteChanged, What: "sends %s", Risk: isElsewhere},
+		change:  "requests to %s to %s instead of %s",
 	}
 )
 

@@ -38,7 +38,9 @@ func ReviewService(w *world.World, c diff.Change) (effects []kind.Effect) {
 	} else if after > 0 {
 		effects = append(effects, opened.Review(w, c)...)
 	}
-	effects = append(effects, reviewSources(was, is)...)
+	if openness(was) == 2 && openness(is) == 2 {
+		effects = append(effects, clients.Review(w, c)...)
+	}
 	if isInternal(was) && !isInternal(is) && openness(is) == 2 {
 		effects = append(effects, kind.Effect{Type: effect.RouteOpened, What: "its load balancer is no longer internal", Risk: "its Pods are reachable from outside of the network"})
 	}
@@ -48,32 +50,13 @@ func ReviewService(w *world.World, c diff.Change) (effects []kind.Effect) {
 	if c.Before == nil {
 		return effects
 	}
-	return append(effects, reviewTargets(was, is)...)
+	return append(effects, reviewSelector(was, is)...)
 }
 
 // openness returns the rank of a Service's type: a load balancer opens it to more clients than a port of the
 // nodes.
 func openness(service *unstructured.Unstructured) int {
 	return slices.Index([]string{"NodePort", "LoadBalancer"}, world.Text(service, "spec", "type")) + 1
-}
-
-// reviewSources reviews the clients that a load balancer accepts.
-func reviewSources(was, is *unstructured.Unstructured) []kind.Effect {
-	if openness(was) < 2 || openness(is) < 2 {
-		return nil
-	}
-	before, after := sources(was), sources(is)
-	lacks := func(from []string) func(string) bool {
-		return func(source string) bool { return !slices.ContainsFunc(from, within(source)) }
-	}
-	var effects []kind.Effect
-	if more := slices.DeleteFunc(slices.Clone(after), func(s string) bool { return !lacks(before)(s) }); len(more) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.RouteOpened, What: "its load balancer accepts connections from " + effect.Quote(more), Risk: isOutside})
-	}
-	if lost := slices.DeleteFunc(slices.Clone(before), func(s string) bool { return !lacks(after)(s) }); len(lost) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.RouteRemoved, What: "its load balancer no longer accepts all connections from " + effect.Quote(lost), Risk: "clients there cannot connect"})
-	}
-	return effects
 }
 
 const everywhere = "everywhere"
@@ -121,8 +104,17 @@ var (
 
 	// served are the ports of a Service.
 	served = values{
-		of:   ports,
-		gone: kind.Effect{Type: effect.RouteRemoved, What: "no longer serves port %s", Risk: "clients of this port cannot connect"},
+		of: ports, to: targets,
+		gone:    kind.Effect{Type: effect.RouteRemoved, What: "no longer serves port %s", Risk: "clients of this port cannot connect"},
+		changed: kind.Effect{Type: effect.RouteChanged, What: "routes %s of its Pods", Risk: isElsewhere},
+		change:  "port %s to port %s instead of %s",
+	}
+
+	// clients are the blocks of addresses that a load balancer accepts.
+	clients = values{
+		of: sources, within: within,
+		gone:  kind.Effect{Type: effect.RouteRemoved, What: "its load balancer no longer accepts all connections from %s", Risk: "clients there cannot connect"},
+		added: kind.Effect{Type: effect.RouteOpened, What: "its load balancer accepts connections from %s", Risk: isOutside},
 	}
 
 	externalIPs = values{
@@ -155,6 +147,15 @@ func ports(service *unstructured.Unstructured) (ports []string) {
 	return ports
 }
 
+// targets returns the ports of Pods by the ports of a Service.
+func targets(service *unstructured.Unstructured) map[string]string {
+	all := map[string]string{}
+	for _, port := range world.Items(service.Object, "spec", "ports") {
+		all[portName(port)] = fmt.Sprint(cmp.Or(port["targetPort"], port["port"]))
+	}
+	return all
+}
+
 func portName(port map[string]any) string {
 	name := fmt.Sprint(port["port"])
 	if protocol, _ := port["protocol"].(string); protocol != "" && protocol != "TCP" {
@@ -163,8 +164,8 @@ func portName(port map[string]any) string {
 	return name
 }
 
-// reviewTargets reviews the Pods of a changed Service, and their ports.
-func reviewTargets(was, is *unstructured.Unstructured) (effects []kind.Effect) {
+// reviewSelector reviews the Pods of a changed Service.
+func reviewSelector(was, is *unstructured.Unstructured) (effects []kind.Effect) {
 	switch before, after := selector(was).String(), selector(is).String(); {
 	case before == after:
 	case after == "":
@@ -174,20 +175,6 @@ func reviewTargets(was, is *unstructured.Unstructured) (effects []kind.Effect) {
 	default:
 		from, to := kind.SayBoth(before, after)
 		effects = append(effects, kind.Effect{Type: effect.RouteChanged, What: kind.Say("routes to Pods with %s instead of %s", to, from), Risk: isElsewhere})
-	}
-	targets := map[string]string{}
-	for _, port := range world.Items(was.Object, "spec", "ports") {
-		targets[portName(port)] = fmt.Sprint(cmp.Or(port["targetPort"], port["port"]))
-	}
-	var said []kind.Sentence
-	for _, port := range world.Items(is.Object, "spec", "ports") {
-		name, target := portName(port), fmt.Sprint(cmp.Or(port["targetPort"], port["port"]))
-		if before, ok := targets[name]; ok && before != target {
-			said = append(said, kind.Say("port %s to port %s instead of %s", name, target, before))
-		}
-	}
-	if len(said) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.RouteChanged, What: "routes " + effect.List(said) + " of its Pods", Risk: isElsewhere})
 	}
 	return effects
 }

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
 )
 
 // IDOf returns the ID of an object.
@@ -33,4 +34,15 @@ func Items(object map[string]any, path ...string) (items []map[string]any) {
 		}
 	}
 	return items
+}
+
+// Both returns a value of an object before and after a change. It is zero where there is no object.
+func Both[T any](c diff.Change, of func(*unstructured.Unstructured) T) (was, is T) {
+	if c.Before != nil {
+		was = of(c.Before)
+	}
+	if c.After != nil {
+		is = of(c.After)
+	}
+	return was, is
 }
