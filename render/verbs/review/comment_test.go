@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
@@ -88,6 +89,11 @@ func TestCommentWithoutChanges(t *testing.T) {
 	if err != nil || string(encoded) != `{"environments":[]}` {
 		t.Errorf("%s %v", encoded, err)
 	}
+	r = New([]diff.EnvironmentDiff{{Name: "prod", Kinds: gatehouse.All(), Kubernetes: &diff.KubernetesChange{}}}, time.Now())
+	if encoded, err := json.Marshal(r); err != nil || !strings.Contains(string(encoded), `"effects":[]`) {
+		t.Errorf("%s %v", encoded, err)
+	}
+	r = New([]diff.EnvironmentDiff{{Name: "prod"}}, time.Now())
 	r.Frame = []diff.FrameChange{{File: "a|`b`\n@c", Action: diff.Added, Risk: "is bad"}}
 	const want = "### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo change to any cluster.\n"
 	if got := r.Markdown(1000, ""); got != Marker+"\n"+want {

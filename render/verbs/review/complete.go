@@ -3,7 +3,6 @@ package review
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -109,9 +108,9 @@ func ownFields(w *world.World, c diff.Change) (fields []diff.FieldChange, owner 
 
 // sayFollowing names the changed rendered objects that follow their source object.
 func sayFollowing(changes []diff.Change) kind.Sentence {
-	said := make([]string, len(changes))
+	said := make([]kind.Sentence, len(changes))
 	for i, c := range changes {
-		said[i] = string(kind.Say("%s (", c.Object().String()) + kind.Sentence(c.Action()) + ")")
+		said[i] = kind.Say("%s (", c.Object().String()) + kind.Sentence(c.Action()) + ")"
 	}
-	return "its rendered objects follow: " + kind.Sentence(strings.Join(said, ", "))
+	return "its rendered objects follow: " + effect.Join(said, ", ")
 }

@@ -7,7 +7,6 @@
 package review
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -93,7 +92,7 @@ func effects(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
 // effectsOfRules returns the effects that rules and the reviews of kinds find.
 func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
 	effects := []effect.Effect{} // not null in JSON
-	hasEffect, isTold := map[manifest.ID]bool{}, map[string]bool{}
+	hasEffect := map[manifest.ID]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
 		for _, e := range more {
 			effects, hasEffect[o] = append(effects, effect.Effect{Object: o, Effect: e}), true
@@ -104,12 +103,10 @@ func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
 		effects = append(effects, reviewValues(w, c)...)
 		o, weaker := pods.Review(w, c)
 		for _, e := range weaker {
-			if told := fmt.Sprint(o, e.What); !isTold[told] { // once for several Pods
-				effects, isTold[told] = append(effects, effect.Effect{Object: o, Effect: e}), true
-			}
+			effects = append(effects, effect.Effect{Object: o, Effect: e})
 		}
 	}
-	effects = slices.Concat(effects, reach.Review(w), rights.Review(w))
+	effects = append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...)
 	families := families(w, hasEffect)
 	builds := reviewBuilds(w, families)
 	for _, f := range families {

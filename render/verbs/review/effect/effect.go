@@ -4,6 +4,7 @@ package effect
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +70,21 @@ const (
 	AccountDefaulted   = "accountDefaulted"
 	ValuesUnknown      = "valuesUnknown"
 )
+
+// Once returns effects without repetitions, such as those on several Pods of a source object.
+func Once(effects []Effect) []Effect {
+	type told struct {
+		object     manifest.ID
+		name, what string
+	}
+	known := map[told]bool{}
+	return slices.DeleteFunc(effects, func(e Effect) bool {
+		key := told{e.Object, e.Type, string(e.What)}
+		wasKnown := known[key]
+		known[key] = true
+		return wasKnown
+	})
+}
 
 // Compare puts refused changes first, then effects with a risk, then earlier effects.
 func Compare(a, b Effect) int {

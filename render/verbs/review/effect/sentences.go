@@ -14,15 +14,20 @@ const MaxListed = 4
 
 // List joins the first few sentences, and counts the others.
 func List(sentences []kind.Sentence) kind.Sentence {
-	parts := make([]string, 0, MaxListed)
-	for _, s := range sentences[:min(len(sentences), MaxListed)] {
-		parts = append(parts, string(s))
-	}
-	joined := kind.Sentence(strings.Join(parts, ", "))
+	joined := Join(sentences[:min(len(sentences), MaxListed)], ", ")
 	if more := len(sentences) - MaxListed; more > 0 {
 		joined += kind.Say(" and %d more", more)
 	}
 	return joined
+}
+
+// Join joins all sentences.
+func Join(sentences []kind.Sentence, separator string) kind.Sentence {
+	parts := make([]string, len(sentences))
+	for i, s := range sentences {
+		parts[i] = string(s)
+	}
+	return kind.Sentence(strings.Join(parts, separator))
 }
 
 // Quote lists the first few values, and counts the others.
@@ -50,15 +55,15 @@ const (
 
 // SayFields lists fields with their values. If there are too many, it counts the fields of branches.
 func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) kind.Sentence) kind.Sentence {
-	var said []string
+	var said []kind.Sentence
 	for _, branch := range branchesOf(fields, most) {
 		if len(branch.fields) == 1 {
-			said = append(said, string(say(branch.fields[0])))
+			said = append(said, say(branch.fields[0]))
 		} else {
-			said = append(said, string(kind.Say("%s (%s)", branch.path, kind.Count(int64(len(branch.fields)), "field"))))
+			said = append(said, kind.Say("%s (%s)", branch.path, kind.Count(int64(len(branch.fields)), "field")))
 		}
 	}
-	return kind.Sentence(strings.Join(said, "; "))
+	return Join(said, "; ")
 }
 
 // SayValue describes a field of an added object.

@@ -3,7 +3,6 @@ package pods
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
@@ -27,10 +26,10 @@ func ReviewConfig(w *world.World, c diff.Change) []kind.Effect {
 		_, isOld := was[u]
 		isNeeded, isLive = isNeeded || is[u], isLive || isOld && u.Way != world.ForImages
 	}
-	var said []string
+	var said []kind.Sentence
 	for _, way := range world.AllUses {
 		if len(users[way]) > 0 {
-			said = append(said, string("Pods of "+effect.Quote(users[way])+" "+way))
+			said = append(said, "Pods of "+effect.Quote(users[way])+" "+way)
 		}
 	}
 	e := kind.Effect{Type: effect.ConfigChanged, What: "changes", Risk: "Pods of different content run side by side until all have restarted"}
@@ -46,6 +45,6 @@ func ReviewConfig(w *world.World, c diff.Change) []kind.Effect {
 	case c.After != nil && len(users[world.Mounted]) > 0:
 		e.Risk = "running Pods get it without a rollout that stops at the first failure"
 	}
-	e.What += ": " + kind.Sentence(strings.Join(said, "; "))
+	e.What += ": " + effect.Join(said, "; ")
 	return []kind.Effect{e}
 }

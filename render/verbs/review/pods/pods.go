@@ -4,9 +4,8 @@
 package pods
 
 import (
+	"cmp"
 	"slices"
-
-	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
@@ -16,34 +15,29 @@ import (
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// Review returns the effects of changed Pod templates, and the object to report them for: the source
-// object of an immutable object such as a Pod, and otherwise the object itself.
+// Review returns the effects of changed Pod templates, and the object to report them for.
 func Review(w *world.World, c diff.Change) (told manifest.ID, effects []kind.Effect) {
-	o, is := c.Object().Unstructured, w.TemplatesWithTokens(w.After, c.After)
-	if len(is) == 0 {
+	o, changes := c.Object().Unstructured, w.PodChanges(c)
+	if len(changes) == 0 {
 		return told, nil
 	}
-	was := map[string]podsecurity.Template{}
-	for _, t := range w.TemplatesWithTokens(w.Before, c.Before) {
-		was[t.Field] = t
-	}
-	for _, t := range is {
-		if len(t.Misfits) > 0 {
-			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Misfits)), Risk: "this review may miss risks: check every field"})
+	for _, t := range changes {
+		if len(t.Is.Misfits) > 0 {
+			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
 		}
 		if c.Before != nil {
-			effects = slices.Concat(effects, reviewPrograms(was[t.Field], t), weaker(renamed(ptr.To(was[t.Field].Spec), &t.Spec), &t.Spec))
+			was, is := &cmp.Or(t.Was, &podsecurity.Template{}).Spec, &t.Is.Spec
+			effects = slices.Concat(effects, reviewPrograms(was, is), weaker(renamed(was, is), is))
 		}
 	}
 	effects = append(effects, reviewPrivileges(w, c)...)
 	if w.IsCovered(o) {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
 	}
-	if owner, ok := diff.OwnerOf(w.Kinds, o); ok && w.After.Owners[owner] != nil && w.Kinds.IsImmutable(o) {
+	if told = w.Reported(o); told != world.IDOf(o) {
 		for i := range effects {
 			effects[i].Fields = nil // the source object has other fields
 		}
-		return owner, effects
 	}
-	return world.IDOf(o), effects
+	return told, effects
 }

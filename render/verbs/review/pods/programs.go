@@ -12,24 +12,33 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
-	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // runs describes all containers of an object's Pods, after a colon.
 func runs(w *world.World, o *unstructured.Unstructured) kind.Sentence {
-	templates := w.Templates(o)
-	said := make([]string, 0, len(templates))
-	for _, t := range templates {
-		said = append(said, string(pod.SayAll(&t.Spec)))
+	var said []kind.Sentence
+	for _, t := range w.Templates(o) {
+		said = append(said, pod.SayAll(&t.Spec))
 	}
 	if len(said) == 0 {
 		return ""
 	}
-	return ": " + kind.Sentence(strings.Join(said, "; "))
+	return ": " + effect.Join(said, "; ")
 }
 
-// predecessor returns the index of the container that a new one replaces, or -1: the container of the same
-// name, or else a removed one with the same image repository.
+// predecessors returns the indexes of the containers that new ones replace, each at most once, or -1.
+func predecessors(was, is []pod.Program) []int {
+	all := make([]int, len(is))
+	for i, p := range is {
+		if all[i] = predecessor(p, was, is); slices.Contains(all[:i], all[i]) {
+			all[i] = -1
+		}
+	}
+	return all
+}
+
+// predecessor returns the index of the container of the same name, or else of a removed one with the same
+// image repository, or -1.
 func predecessor(of pod.Program, was, is []pod.Program) int {
 	if i := slices.IndexFunc(was, func(p pod.Program) bool { return p.Name == of.Name }); i >= 0 {
 		return i
@@ -46,11 +55,11 @@ func renamed(was, is *corev1.PodSpec) *corev1.PodSpec {
 	old, current := pod.Programs(was), pod.Programs(is)
 	names := map[string]string{} // of successors
 	var left []string
-	for _, p := range current {
-		if i := predecessor(p, old, current); i >= 0 && names[old[i].Name] == "" {
-			names[old[i].Name] = p.Name
+	for i, of := range predecessors(old, current) {
+		if of >= 0 {
+			names[old[of].Name] = current[i].Name
 		} else {
-			left = append(left, p.Name)
+			left = append(left, current[i].Name)
 		}
 	}
 	was = was.DeepCopy()
@@ -72,20 +81,18 @@ func renamed(was, is *corev1.PodSpec) *corev1.PodSpec {
 }
 
 // reviewPrograms returns an effect for each container that is added, removed, or runs something else.
-func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
-	old, current := pod.Programs(&was.Spec), pod.Programs(&is.Spec)
-	replaced := map[int]bool{}
-	for _, p := range current {
-		i := predecessor(p, old, current)
-		if i < 0 || replaced[i] {
+func reviewPrograms(was, is *corev1.PodSpec) (effects []kind.Effect) {
+	old, current := pod.Programs(was), pod.Programs(is)
+	replaced := predecessors(old, current)
+	for i, p := range current {
+		if replaced[i] < 0 {
 			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods"})
-			continue
+		} else {
+			effects = append(effects, reviewProgram(old[replaced[i]], p)...)
 		}
-		replaced[i] = true
-		effects = append(effects, reviewProgram(old[i], p)...)
 	}
 	for i, p := range old {
-		if !replaced[i] {
+		if !slices.Contains(replaced, i) {
 			effects = append(effects, kind.Effect{Type: effect.ContainerRemoved, What: kind.Say("%s with image %s is removed", p.Named(), p.Image)})
 		}
 	}
@@ -95,22 +102,22 @@ func reviewPrograms(was, is podsecurity.Template) (effects []kind.Effect) {
 // reviewProgram returns the effects of a changed container. It tells an image only if it is a risk: the
 // effect of the rollout names all images.
 func reviewProgram(was, is pod.Program) (effects []kind.Effect) {
-	var said []string
+	var said []kind.Sentence
 	if was.Name != is.Name || was.Role != is.Role {
-		said = append(said, "replaces "+string(was.Named()))
+		said = append(said, "replaces "+was.Named())
 	}
 	if !slices.Equal(was.Command, is.Command) || !slices.Equal(was.Args, is.Args) {
-		said = append(said, "runs"+string(orOfImage(is)+" instead of"+orOfImage(was)))
+		said = append(said, "runs"+orOfImage(is)+" instead of"+orOfImage(was))
 	}
 	old := was.Hooks()
 	for _, h := range is.Hooks() {
 		isSame := func(other pod.Hook) bool { return other.Field == h.Field && slices.Equal(other.Command, h.Command) }
 		if !slices.ContainsFunc(old, isSame) {
-			said = append(said, string(h.Say()))
+			said = append(said, h.Say())
 		}
 	}
 	if len(said) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.ContainerChanged, What: is.Named() + " " + kind.Sentence(strings.Join(said, "; "))})
+		effects = append(effects, kind.Effect{Type: effect.ContainerChanged, What: is.Named() + " " + effect.Join(said, "; ")})
 	}
 	if risk := imageRisk(was.Image, is.Image); risk != "" {
 		from, to := kind.SayBoth(was.Image, is.Image)

@@ -2,7 +2,6 @@ package rights
 
 import (
 	"cmp"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -14,19 +13,16 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// Review returns the effect of Pods that run as another ServiceAccount with more rights.
-func (c *comparison) reviewPods(w *world.World, change diff.Change) kind.Effect {
-	was, is := w.PodSpec(w.Before, change.Before), w.PodSpec(w.After, change.After)
-	if is == nil {
-		return kind.Effect{}
-	}
+// reviewPods returns the effect of Pods that run as another ServiceAccount with more rights.
+func (c *comparison) reviewPods(change diff.Change, pods world.PodChange) kind.Effect {
+	was, is := pods.Was, &pods.Is.Spec
 	now := account(world.NamespaceOf(change.After), world.AccountOf(is))
 	verb, old, had := "run", now, c.newcomer(now)
 	var before *unstructured.Unstructured // the account
 	if was != nil {
-		verb, old = "now run", account(world.NamespaceOf(change.Before), world.AccountOf(was))
+		verb, old = "now run", account(world.NamespaceOf(change.Before), world.AccountOf(&was.Spec))
 		before = c.accountsBefore[old]
-		switch hadToken := len(world.Audiences(was)) > 0; {
+		switch hadToken := len(world.Audiences(&was.Spec)) > 0; {
 		case old == now && (hadToken || len(world.Audiences(is)) == 0):
 			return kind.Effect{}
 		case hadToken:
@@ -50,15 +46,15 @@ func (c *comparison) newcomer(s rbacv1.Subject) [][]grant {
 
 // sayAccount describes the rights of an account that others had not, or nothing.
 func (c *comparison) sayAccount(s rbacv1.Subject, had [][]grant, cloud []string) (rights, risk kind.Sentence) {
-	var said []string
+	var said []kind.Sentence
 	may, can := c.sayGains(c.gains(c.after.of(s), had), wholeCluster)
 	if may != "" {
-		said = append(said, "may "+string(may))
+		said = append(said, "may "+may)
 	}
 	for _, role := range cloud {
-		said = append(said, string(kind.Say("has the cloud role %s", role)))
+		said = append(said, kind.Say("has the cloud role %s", role))
 	}
-	return kind.Sentence(strings.Join(said, " and ")), cmp.Or(can, "gets these rights")
+	return effect.Join(said, " and "), cmp.Or(can, "gets these rights")
 }
 
 // reviewToken returns the effect of a Secret that gets a token of a ServiceAccount.
@@ -112,21 +108,19 @@ func cloudRoles(o *unstructured.Unstructured) (roles []string) {
 // Secrets that get the rights of a ServiceAccount.
 func Review(w *world.World) (effects []effect.Effect) {
 	r := newComparison(w)
-	isTold := map[string]bool{}
 	for _, change := range w.Changes {
 		if change.After == nil {
 			continue
 		}
-		o := world.IDOf(change.After)
-		if owner, ok := diff.OwnerOf(w.Kinds, change.After); ok && w.After.Owners[owner] != nil && w.Kinds.IsImmutable(change.After) {
-			o = owner
+		found := []kind.Effect{r.reviewToken(change), reviewCloudRoles(change)}
+		for _, pods := range w.PodChanges(change) {
+			found = append(found, r.reviewPods(change, pods))
 		}
-		for _, e := range []kind.Effect{r.reviewPods(w, change), r.reviewToken(change), reviewCloudRoles(change)} {
-			e = ifForced(w, world.IDOf(change.After), e)
-			if told := o.String() + string(e.What); e.Type != "" && !isTold[told] { // once for several Pods
-				effects, isTold[told] = append(effects, effect.Effect{Object: o, Effect: e}), true
+		for _, e := range found {
+			if e.Type != "" {
+				effects = append(effects, effect.Effect{Object: w.Reported(change.After), Effect: ifForced(w, world.IDOf(change.After), e)})
 			}
 		}
 	}
-	return append(effects, r.subjects(w)...)
+	return append(effect.Once(effects), r.subjects(w)...)
 }

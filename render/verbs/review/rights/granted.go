@@ -110,16 +110,16 @@ func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can 
 		}
 		parts[i] += " " + where
 	}
-	var told []string
+	var told []kind.Sentence
 	for _, i := range slices.Sorted(maps.Keys(has)) {
-		if power := string(powers[i].can); !slices.Contains(told, power) {
-			told = append(told, power)
+		if !slices.Contains(told, powers[i].can) {
+			told = append(told, powers[i].can)
 		}
 	}
-	if len(told) == 0 {
-		return effect.List(parts), ""
+	if len(told) > 0 {
+		can = "can " + effect.Join(told, ", ")
 	}
-	return effect.List(parts), kind.Sentence("can " + strings.Join(told, ", "))
+	return effect.List(parts), can
 }
 
 // sayGain describes the rights in a scope, the most powerful first. It adds the indices of their powers.

@@ -70,6 +70,8 @@ func jobAs(account string) string {
 	return "{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: ns}, spec: {template: {spec: {restartPolicy: Never, serviceAccountName: " + account + ", containers: [{name: c, image: i}]}}}}"
 }
 
+const twoTemplates = "{apiVersion: a.org/v1, kind: Cluster, metadata: {name: c, namespace: ns}, spec: {head: {template: {spec: {containers: [{name: c, image: i}]}}}, worker: {template: {spec: {serviceAccountName: boss, containers: [{name: c, image: i}]}}}}}"
+
 func serviceAccount(name, annotations string) string {
 	return "{apiVersion: v1, kind: ServiceAccount, metadata: {name: '" + name + "', namespace: ns, annotations: {" + annotations + "}}}"
 }
@@ -237,6 +239,7 @@ func TestPodsWithRightsOfAnotherAccountAreReported(t *testing.T) {
 		"a new workload":            {base, documents(base, podsAs("boss", "")), []string{"Deployment ns/a: Pods run as ServiceAccount ns/boss, " + everything}},
 		"a new workload, no rights": {base, documents(base, podsAs("web", ""), podsAs("default", "")), nil},
 		"a new CronJob":             {base, documents(base, "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: ns}, spec: {schedule: '0 3 * * *', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, serviceAccountName: boss, containers: [{name: c, image: i}]}}}}}}"), []string{"CronJob ns/a: Pods run as ServiceAccount ns/boss, " + everything}},
+		"a second template":         {base, documents(base, twoTemplates), []string{"Cluster ns/c: Pods run as ServiceAccount ns/boss, " + everything}},
 		"a new Pod":                 {base, documents(base, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: ns}, spec: {serviceAccount: boss, containers: [{name: c, image: i}]}}"), []string{"Pod ns/p: Pods run as ServiceAccount ns/boss, " + everything}},
 		"a powerful group":          {bind("g", "ClusterRole cluster-admin", "Group system:serviceaccounts:ns"), documents(bind("g", "ClusterRole cluster-admin", "Group system:serviceaccounts:ns"), podsAs("default", "")), []string{"Deployment ns/a: Pods run as ServiceAccount ns/default, " + everything}},
 		"an account of the cloud":   {documents(cloud, web, podsAs("web", "")), documents(cloud, web, podsAs("cloud", "")), []string{"Deployment ns/a: Pods now run as ServiceAccount ns/cloud, which has the cloud role arn:a | an attacker in a container gets these rights"}},

@@ -10,6 +10,7 @@ import (
 
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -27,8 +28,8 @@ func (w *World) Templates(o *unstructured.Unstructured) []podsecurity.Template {
 	return known
 }
 
-// TemplatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
-func (w *World) TemplatesWithTokens(s Side, o *unstructured.Unstructured) []podsecurity.Template {
+// templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
+func (w *World) templatesWithTokens(s Side, o *unstructured.Unstructured) []podsecurity.Template {
 	templates := slices.Clone(w.Templates(o))
 	for i := range templates {
 		spec := &templates[i].Spec
@@ -40,12 +41,21 @@ func (w *World) TemplatesWithTokens(s Side, o *unstructured.Unstructured) []pods
 	return templates
 }
 
-// PodSpec returns the spec of the first Pod template of an object, or nil.
-func (w *World) PodSpec(s Side, o *unstructured.Unstructured) *corev1.PodSpec {
-	for _, t := range w.TemplatesWithTokens(s, o) {
-		return &t.Spec
+// PodChange is a Pod template before and after a change.
+type PodChange struct {
+	Was, Is *podsecurity.Template // Was is nil for a new template
+}
+
+// PodChanges returns the Pod templates of an object after a change, with their previous versions.
+func (w *World) PodChanges(c diff.Change) (changes []PodChange) {
+	was := map[string]*podsecurity.Template{}
+	for _, t := range w.templatesWithTokens(w.Before, c.Before) {
+		was[t.Field] = &t
 	}
-	return nil
+	for _, t := range w.templatesWithTokens(w.After, c.After) {
+		changes = append(changes, PodChange{was[t.Field], &t})
+	}
+	return changes
 }
 
 // AccountOf returns the ServiceAccount of Pods.

@@ -10,7 +10,6 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -38,10 +37,7 @@ type uses map[manifest.ID]map[Use]bool
 func (w *World) usesOf(s Side) uses {
 	all := uses{}
 	for _, o := range s.Objects {
-		user := IDOf(o)
-		if owner, ok := diff.OwnerOf(w.Kinds, o); ok && w.Kinds.IsImmutable(o) {
-			user = owner
-		}
+		user := w.Reported(o)
 		add := func(way kind.Sentence, content any) {
 			visitReferences(content, func(kind, name string, isRequired bool) {
 				id := manifest.ID{Kind: kind, Namespace: NamespaceOf(o), Name: name}

@@ -115,6 +115,15 @@ func (w *World) IsCovered(o *unstructured.Unstructured) bool {
 	return was
 }
 
+// Reported returns the object to report an effect for: the source object of an immutable object such as a
+// Pod, and otherwise the object itself.
+func (w *World) Reported(o *unstructured.Unstructured) manifest.ID {
+	if owner, ok := diff.OwnerOf(w.Kinds, o); ok && w.After.Owners[owner] != nil && w.Kinds.IsImmutable(o) {
+		return owner
+	}
+	return IDOf(o)
+}
+
 // SourceKind returns the kind of a source object, or nil for any other object.
 func (w *World) SourceKind(o manifest.ID) *kind.Kind {
 	return w.Kinds.FindRendered(schema.GroupKind{Group: o.Group, Kind: o.Kind})
