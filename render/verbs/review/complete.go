@@ -24,10 +24,10 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 	following := map[manifest.ID][]diff.Change{}
 	var more []effect.Effect
 	for _, c := range w.Changes {
-		id := world.IDOf(c.Object().Unstructured)
+		id := c.Object().ID()
 		fields, owner := ownFields(w, c)
 		if e := reviewFields(c, fields, explained[id]); e.Type != "" {
-			more = append(more, effect.Effect{Object: id, Effect: e})
+			more = append(more, effect.Of(id, e)...)
 		} else if owner != id && len(explained[id]) == 0 {
 			following[owner] = append(following[owner], c)
 		}
@@ -39,7 +39,7 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 		}
 	}
 	for _, owner := range slices.SortedFunc(maps.Keys(following), effect.CompareObjects) {
-		more = append(more, effect.Effect{Object: owner, Effect: kind.Effect{Type: effect.RenderedFollow, What: sayFollowing(following[owner])}})
+		more = append(more, effect.Of(owner, kind.Effect{Type: effect.RenderedFollow, What: sayFollowing(following[owner])})...)
 	}
 	return append(effects, more...)
 }
@@ -52,16 +52,15 @@ func reviewFields(c diff.Change, fields []diff.FieldChange, explained []kind.Eff
 		told.Insert(e.Fields...)
 	}
 	fields = slices.DeleteFunc(fields, func(f diff.FieldChange) bool { return isWithin(f, told) })
-	e := kind.Effect{Fields: effect.PathsOf(fields)}
 	switch {
 	case len(fields) == 0, c.After == nil && len(explained) > 0:
 		return kind.Effect{}
 	case c.After == nil:
 		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed"}
-	case c.Before == nil:
-		e.Type, e.What = effect.ObjectAdded, "is added with "+effect.SayFields(fields, effect.MostAdded, effect.SayValue)
-	default:
-		e.Type, e.What = effect.FieldsChanged, "changes "+effect.SayFields(fields, effect.MostChanged, effect.SayChange)
+	}
+	e := effect.OfFields(c, fields)
+	if e.Type = effect.FieldsChanged; c.Before == nil {
+		e.Type = effect.ObjectAdded
 	}
 	return e
 }

@@ -94,17 +94,11 @@ func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
 	effects := []effect.Effect{} // not null in JSON
 	hasEffect := map[manifest.ID]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
-		for _, e := range more {
-			effects, hasEffect[o] = append(effects, effect.Effect{Object: o, Effect: e}), true
-		}
+		effects, hasEffect[o] = append(effects, effect.Of(o, more...)...), hasEffect[o] || len(more) > 0
 	}
 	for _, c := range w.Changes {
-		add(world.IDOf(c.Object().Unstructured), review(w, c))
-		effects = append(effects, reviewValues(w, c)...)
-		o, weaker := pods.Review(w, c)
-		for _, e := range weaker {
-			effects = append(effects, effect.Effect{Object: o, Effect: e})
-		}
+		add(c.Object().ID(), review(w, c))
+		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
 	}
 	effects = append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...)
 	families := families(w, hasEffect)

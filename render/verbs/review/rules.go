@@ -120,5 +120,5 @@ func reviewValues(w *world.World, c diff.Change) []effect.Effect {
 		return nil
 	}
 	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"), effect.Quote(names))
-	return []effect.Effect{{Object: world.IDOf(c.After), Effect: kind.Effect{Type: effect.ValuesUnknown, What: what, Risk: "their values come from the cluster: no review shows what runs"}}}
+	return effect.Of(world.IDOf(c.After), kind.Effect{Type: effect.ValuesUnknown, What: what, Risk: "their values come from the cluster: no review shows what runs"})
 }

@@ -39,6 +39,21 @@ type Line struct {
 	IsDiff  bool // text is a diff, still to be formatted
 	Size    int  // of a diff
 	isShown bool
+	in      *Section
+}
+
+// linesOf returns the titles and lines of sections.
+func linesOf(sections []*Section) (lines []*Line) {
+	for _, s := range sections {
+		if s.Title.isTitle, s.Title.in = true, s; s.Title.Text != "" {
+			lines = append(lines, &s.Title)
+		}
+		for i := range s.Lines {
+			s.Lines[i].in = s
+			lines = append(lines, &s.Lines[i])
+		}
+	}
+	return lines
 }
 
 // Long is the length of a row that has a brief text.
@@ -78,11 +93,8 @@ func (c *Comment) Compose(limit int, command string) string {
 // fill shows the lines that fit in room: rows, and diffs if all rows fit.
 func (c *Comment) fill(room int) (hasRows, isWhole bool) {
 	c.room = room
-	for _, s := range slices.Concat(c.Tables, c.Folds) {
-		s.shown, s.Title.isShown, s.Title.isTitle = 0, s.Title.Text == "", true
-		for i := range s.Lines {
-			s.Lines[i].isShown = false
-		}
+	for _, l := range linesOf(slices.Concat(c.Tables, c.Folds)) {
+		l.isShown, l.in.shown = false, 0
 	}
 	hasRows = c.show(c.Tables)
 	return hasRows, hasRows && c.show(c.Folds)
@@ -90,21 +102,10 @@ func (c *Comment) fill(room int) (hasRows, isWhole bool) {
 
 // show shows lines that fit, by rank, and reports whether all do.
 func (c *Comment) show(sections []*Section) bool {
-	type place struct {
-		*Section
-		*Line
-	}
-	var places []place
-	for _, s := range sections {
-		places = append(places, place{s, &s.Title})
-		for i := range s.Lines {
-			places = append(places, place{s, &s.Lines[i]})
-		}
-	}
-	slices.SortStableFunc(places, func(a, b place) int { return CompareRanks(*a.Line, *b.Line) })
-	all := true
-	for _, p := range places {
-		all = c.showLine(p.Section, p.Line) && all
+	lines, all := linesOf(sections), true
+	slices.SortStableFunc(lines, func(a, b *Line) int { return CompareRanks(*a, *b) })
+	for _, l := range lines {
+		all = c.showLine(l.in, l) && all
 	}
 	return all
 }
@@ -138,11 +139,8 @@ func (c *Comment) showLine(s *Section, l *Line) bool {
 
 // abbreviate makes long rows and titles brief.
 func (c *Comment) abbreviate() {
-	for _, s := range c.Tables {
-		s.Title.Text = cmp.Or(s.Title.Brief, s.Title.Text)
-		for i, l := range s.Lines {
-			s.Lines[i].Text = cmp.Or(l.Brief, l.Text)
-		}
+	for _, l := range linesOf(c.Tables) {
+		l.Text = cmp.Or(l.Brief, l.Text)
 	}
 }
 
@@ -174,11 +172,9 @@ func (c *Comment) format() string {
 // omitted returns the names of omitted lines, each once.
 func omitted(sections []*Section) (names []string) {
 	isThere := map[string]bool{}
-	for _, s := range sections {
-		for _, l := range append([]Line{s.Title}, s.Lines...) {
-			if !l.isShown && !isThere[l.Name] {
-				names, isThere[l.Name] = append(names, l.Name), true
-			}
+	for _, l := range linesOf(sections) {
+		if !l.isShown && !isThere[l.Name] {
+			names, isThere[l.Name] = append(names, l.Name), true
 		}
 	}
 	return names
@@ -208,11 +204,9 @@ func listNames(title string, names []string, noun string, room int) string {
 // note returns the end of a comment that omits lines.
 func (c *Comment) note(command string) string {
 	risks := 0
-	for _, s := range c.Tables {
-		for _, l := range s.Lines {
-			if l.IsRisk && !l.isShown {
-				risks++
-			}
+	for _, l := range linesOf(c.Tables) {
+		if l.IsRisk && !l.isShown {
+			risks++
 		}
 	}
 	lacks := ""

@@ -71,6 +71,15 @@ const (
 	ValuesUnknown      = "valuesUnknown"
 )
 
+// Of returns effects on an object.
+func Of(o manifest.ID, effects ...kind.Effect) []Effect {
+	all := make([]Effect, len(effects))
+	for i, e := range effects {
+		all[i] = Effect{o, e}
+	}
+	return all
+}
+
 // Once returns effects without repetitions, such as those on several Pods of a source object.
 func Once(effects []Effect) []Effect {
 	type told struct {

@@ -50,8 +50,17 @@ func PathsOf(fields []diff.FieldChange) (paths []string) {
 // The number of fields of an object that are told one by one. Of an added object the diff is as short.
 const (
 	MostChanged = 50
-	MostAdded   = 16
+	mostAdded   = 16
 )
+
+// OfFields describes the fields of an added or changed object, and claims them.
+func OfFields(c diff.Change, fields []diff.FieldChange) (e kind.Effect) {
+	e.What, e.Fields = "changes "+SayFields(fields, MostChanged, sayChange), PathsOf(fields)
+	if c.Before == nil {
+		e.What = "is added with " + SayFields(fields, mostAdded, SayValue)
+	}
+	return e
+}
 
 // SayFields lists fields with their values. If there are too many, it counts the fields of branches.
 func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) kind.Sentence) kind.Sentence {
@@ -71,8 +80,8 @@ func SayValue(f diff.FieldChange) kind.Sentence {
 	return kind.Say("%s: %s", f.Path, *f.After)
 }
 
-// SayChange describes a field of a changed object.
-func SayChange(f diff.FieldChange) kind.Sentence {
+// sayChange describes a field of a changed object.
+func sayChange(f diff.FieldChange) kind.Sentence {
 	const unset = kind.Sentence("unset")
 	switch {
 	case f.Before == nil:

@@ -126,10 +126,12 @@ func (g guard) review(fields []diff.FieldChange, c diff.Change) []kind.Effect {
 	switch {
 	case len(fields) == 0, c.After == nil, c.Before == nil && g.limits:
 		return nil
-	case c.Before == nil:
-		return []kind.Effect{{Type: effect.GuardAdded, What: "is added with " + effect.SayFields(fields, effect.MostAdded, effect.SayValue), Risk: g.risk, Fields: effect.PathsOf(fields)}}
 	}
-	return []kind.Effect{{Type: effect.GuardChanged, What: "changes " + effect.SayFields(fields, effect.MostChanged, effect.SayChange), Risk: g.risk, Fields: effect.PathsOf(fields)}}
+	e := effect.OfFields(c, fields)
+	if e.Type, e.Risk = effect.GuardChanged, g.risk; c.Before == nil {
+		e.Type = effect.GuardAdded
+	}
+	return []kind.Effect{e}
 }
 
 // decides reports whether the changed field is among the fields of the guard.

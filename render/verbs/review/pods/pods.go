@@ -8,19 +8,19 @@ import (
 	"slices"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// Review returns the effects of changed Pod templates, and the object to report them for.
-func Review(w *world.World, c diff.Change) (told manifest.ID, effects []kind.Effect) {
+// Review returns the effects of changed Pod templates.
+func Review(w *world.World, c diff.Change) []effect.Effect {
 	o, changes := c.Object().Unstructured, w.PodChanges(c)
 	if len(changes) == 0 {
-		return told, nil
+		return nil
 	}
+	var effects []kind.Effect
 	for _, t := range changes {
 		if len(t.Is.Misfits) > 0 {
 			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
@@ -34,10 +34,11 @@ func Review(w *world.World, c diff.Change) (told manifest.ID, effects []kind.Eff
 	if w.IsCovered(o) {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
 	}
-	if told = w.Reported(o); told != world.IDOf(o) {
+	told := w.Reported(o)
+	if told != world.IDOf(o) {
 		for i := range effects {
 			effects[i].Fields = nil // the source object has other fields
 		}
 	}
-	return told, effects
+	return effect.Of(told, effects...)
 }

@@ -92,7 +92,7 @@ func (r *reach) uncompared(w *world.World) (effects []effect.Effect) {
 	for _, c := range w.Changes {
 		switch id := c.Object().ID(); {
 		case world.KindOf(c.Object().Unstructured) == "NetworkPolicy.networking.k8s.io", len(r.changed) == 0 && len(effects) == 0 && (id.Kind == "Namespace" || manifest.MakesPods(c.Object().Unstructured)):
-			effects = append(effects, effect.Effect{Object: id, Effect: e})
+			effects = append(effects, effect.Of(id, e)...)
 		}
 	}
 	return effects

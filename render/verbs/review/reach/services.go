@@ -202,9 +202,9 @@ func (r *reach) reviewBackends() {
 					if openness(service) > 0 {
 						e.Risk = isOutside
 					}
-					r.effects = append(r.effects, effect.Effect{Object: c.id, Effect: e})
+					r.effects = append(r.effects, effect.Of(c.id, e)...)
 				case was && !is:
-					r.effects = append(r.effects, effect.Effect{Object: c.id, Effect: kind.Effect{Type: effect.RouteRemoved, What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)), Risk: "clients of this Service cannot reach them"}})
+					r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.RouteRemoved, What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)), Risk: "clients of this Service cannot reach them"})...)
 				}
 			}
 		}

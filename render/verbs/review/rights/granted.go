@@ -20,9 +20,9 @@ import (
 // Subjects that may have bindings elsewhere are told by their role.
 func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
 	add := func(cause int, holder, may, risk kind.Sentence) {
-		o := world.IDOf(w.Changes[cause].Object().Unstructured)
+		o := w.Changes[cause].Object().ID()
 		e := kind.Effect{Type: effect.RightsGranted, What: holder + " may now " + may, Risk: risk}
-		effects = append(effects, effect.Effect{Object: o, Effect: ifForced(w, o, e)})
+		effects = append(effects, effect.Of(o, ifForced(w, o, e))...)
 	}
 	bySubject := func(a, b rbacv1.Subject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
