@@ -97,7 +97,7 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 
 // portsFor returns the ports that allowances have for a peer. For all Pods of a Namespace, they are the ports
 // for all Pods that a selector matches.
-func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *labelSelector, isSpecific bool) (ports []portRange) {
+func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *world.Selector, isSpecific bool) (ports []portRange) {
 	if of == nil {
 		return nil
 	}
@@ -117,20 +117,20 @@ func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selecte
 // isSpecific reports whether the selector for the Namespace, or for the Pods, excludes any.
 func (p peer) isSpecific(of *peerState) bool {
 	if p.pods == nil || of.pods != nil {
-		return p.pods != nil && len(p.pods.requirements) > 0
+		return p.pods != nil && len(p.pods.Texts) > 0
 	}
-	return len(p.namespaces.requirements) > 0
+	return len(p.namespaces.Texts) > 0
 }
 
 // allows reports whether an allowance has a peer.
-func (r *reach) allows(g allowance, of *peerState, selected *labelSelector) bool {
+func (r *reach) allows(g allowance, of *peerState, selected *world.Selector) bool {
 	switch {
 	case g.peer.pods == nil:
 		return true
-	case !r.spend(1+g.peer.namespaces.cost+g.peer.pods.cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
+	case !r.spend(1+g.peer.namespaces.Cost+g.peer.pods.Cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
 		return false
 	case of.pods == nil:
-		return selected != nil && g.peer.pods.covers(selected)
+		return selected != nil && g.peer.pods.Covers(selected)
 	}
 	return g.peer.pods.Matches(of.pods.labels)
 }
@@ -147,7 +147,7 @@ func (r *reach) compareUnknownPods(namespace string) {
 			continue
 		}
 		isKnown := slices.ContainsFunc(known, func(set labels.Set) bool {
-			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool { return p != nil && r.spend(p.selector.cost) && p.selector.Matches(set) })
+			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool { return p != nil && r.spend(p.selector.Cost) && p.selector.Matches(set) })
 		})
 		for _, set := range examples(pair) {
 			name := kind.Sentence("all Pods without labels")

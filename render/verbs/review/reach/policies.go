@@ -10,7 +10,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	networkingdefaults "k8s.io/kubernetes/pkg/apis/networking/v1"
 	"k8s.io/utils/ptr"
@@ -32,7 +31,7 @@ const (
 // networkPolicy is a NetworkPolicy with its defaults.
 type networkPolicy struct {
 	id        manifest.ID
-	selector  labelSelector
+	selector  world.Selector
 	isChanged bool
 	isolates  [2]bool        // by direction
 	allows    [2][]allowance // by direction
@@ -46,17 +45,10 @@ type allowance struct {
 
 // peer is a set of Pods by selectors, or a block of addresses. Without either it is every peer.
 type peer struct {
-	namespaces, pods *labelSelector
+	namespaces, pods *world.Selector
 	block            netip.Prefix
 	except           []netip.Prefix
 	name             kind.Sentence
-}
-
-// labelSelector is a selector with the texts of its requirements. An object matches it if it meets all.
-type labelSelector struct {
-	labels.Selector
-	requirements []string // sorted
-	cost         int      // of a match
 }
 
 var (
@@ -71,7 +63,7 @@ func readPolicy(o *unstructured.Unstructured) *networkPolicy {
 	}
 	typed := manifest.As[networkingv1.NetworkPolicy](o)
 	networkingdefaults.SetObjectDefaults_NetworkPolicy(&typed)
-	selected, ok := readSelector(&typed.Spec.PodSelector)
+	selected, ok := world.ReadSelector(&typed.Spec.PodSelector)
 	if !ok {
 		return nil
 	}
@@ -118,8 +110,8 @@ func readPeer(from networkingv1.NetworkPolicyPeer, namespace string) (p peer, ok
 	if len(pods.MatchLabels)+len(pods.MatchExpressions) > 0 {
 		which = kind.Say("Pods with %s", metav1.FormatLabelSelector(pods))
 	}
-	inNamespaces, ok := readSelector(namespaces)
-	ofPods, isValid := readSelector(pods)
+	inNamespaces, ok := world.ReadSelector(namespaces)
+	ofPods, isValid := world.ReadSelector(pods)
 	return peer{namespaces: &inNamespaces, pods: &ofPods, name: which + where}, ok && isValid
 }
 
@@ -137,26 +129,11 @@ func readBlock(from *networkingv1.IPBlock) (p peer, ok bool) {
 	return p, err == nil
 }
 
-func readSelector(s *metav1.LabelSelector) (read labelSelector, ok bool) {
-	selects, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		return labelSelector{}, false
-	}
-	read = labelSelector{Selector: selects, cost: 1}
-	requirements, _ := selects.Requirements()
-	for _, r := range requirements {
-		read.requirements = append(read.requirements, r.String())
-		read.cost += r.Values().Len() / 4
-	}
-	slices.Sort(read.requirements)
-	return read, true
-}
-
 // covers reports whether each peer in other is in p. It may miss it, but is never wrong about it.
 func (p peer) covers(other peer) bool {
 	switch {
 	case p.pods != nil:
-		return other.pods != nil && p.pods.covers(other.pods) && p.namespaces.covers(other.namespaces)
+		return other.pods != nil && p.pods.Covers(other.pods) && p.namespaces.Covers(other.namespaces)
 	case p.block.IsValid():
 		return other.block.IsValid() && p.coversBlock(other)
 	}
@@ -173,16 +150,6 @@ func (p peer) coversBlock(other peer) bool {
 // contains reports whether a block has all addresses of another one.
 func contains(block, other netip.Prefix) bool {
 	return block.Bits() <= other.Bits() && block.Contains(other.Addr())
-}
-
-// covers reports whether s requires nothing that other does not require.
-func (s *labelSelector) covers(other *labelSelector) bool {
-	for _, r := range s.requirements {
-		if _, ok := slices.BinarySearch(other.requirements, r); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // portRange is a range of ports of a protocol. An outward port may have a name instead, for its peer to

@@ -194,7 +194,7 @@ type allowed struct {
 
 func (r *reach) access(side int, namespace string, of *pods, d direction) (a access) {
 	for _, p := range r.policies[side][namespace] {
-		if p.isolates[d] && !of.onHost && r.spend(p.selector.cost) && p.selector.Matches(of.labels) {
+		if p.isolates[d] && !of.onHost && r.spend(p.selector.Cost) && p.selector.Matches(of.labels) {
 			a.by = append(a.by, p)
 		}
 	}

@@ -37,7 +37,7 @@ type ruleSet struct {
 	id        manifest.ID
 	labels    labels.Set
 	rules     []rbacv1.PolicyRule
-	selectors []metav1.LabelSelector // of aggregated roles
+	selectors []world.Selector // of aggregated roles
 	isBound   bool
 
 	members   []*ruleSet // cache of closure
@@ -140,7 +140,12 @@ func newRights(own rbacObjects, b *budget) *rights {
 	for _, role := range slices.Concat(builtIn().roles, own.roles) {
 		set := &ruleSet{in: r, id: rbacID(role.Kind, role.Namespace, role.Name), labels: role.Labels, rules: role.Rules}
 		if role.AggregationRule != nil { // the cluster replaces its own rules
-			set.rules, set.selectors = nil, role.AggregationRule.ClusterRoleSelectors
+			set.rules = nil
+			for _, s := range role.AggregationRule.ClusterRoleSelectors {
+				if read, ok := world.ReadSelector(&s); ok {
+					set.selectors = append(set.selectors, read)
+				}
+			}
 		}
 		if was := r.roles[set.id]; was != nil {
 			set.labels = labels.Merge(was.labels, set.labels)
@@ -233,16 +238,11 @@ func (s *ruleSet) closure() []*ruleSet {
 	isMember := map[*ruleSet]bool{s: true}
 	for i := 0; i < len(s.members); i++ {
 		for _, selector := range s.members[i].selectors {
-			size := 1 + len(selector.MatchLabels)
-			for _, e := range selector.MatchExpressions {
-				size += 1 + len(e.Values)
-			}
-			if s.isPartial = !s.in.budget.spend(size * len(s.in.clusterRoles)); s.isPartial {
+			if s.isPartial = !s.in.budget.spend(selector.Cost * len(s.in.clusterRoles)); s.isPartial {
 				return s.members
 			}
-			compiled, err := metav1.LabelSelectorAsSelector(&selector)
 			for _, other := range s.in.clusterRoles {
-				if err == nil && !isMember[other] && compiled.Matches(other.labels) {
+				if !isMember[other] && selector.Matches(other.labels) {
 					isMember[other], s.members = true, append(s.members, other)
 				}
 			}
