@@ -80,7 +80,7 @@ func Of(o manifest.ID, effects ...kind.Effect) []Effect {
 	return all
 }
 
-// Once returns effects without repetitions, such as those on several Pods of a source object.
+// Once returns effects without repetitions, such as the effects on several Pods of a source object.
 func Once(effects []Effect) []Effect {
 	type told struct {
 		object     manifest.ID

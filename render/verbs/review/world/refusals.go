@@ -31,7 +31,7 @@ func (w *World) refusals() map[manifest.ID]kind.Effect {
 	return refused
 }
 
-// checker returns a checker for the changed kinds, including those that the environment defines.
+// checker returns a checker for the changed kinds, including the custom kinds of the environment.
 func (w *World) checker() *verdict.Checker {
 	groups := map[string]bool{}
 	for _, c := range w.Changes {
