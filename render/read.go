@@ -47,7 +47,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	folders := []string{}
 	if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {
-			return in, []manifest.Problem{{File: source.Relative(overrides), Message: "no kustomization.yaml: write one of kind Component"}}
+			return in, []manifest.Problem{{File: path.Join(source.Relative(overrides), "kustomization.yaml"), Message: "does not exist: write one of kind Component"}}
 		}
 		in.overrides, folders = overrides, []string{overrides}
 	}

@@ -6,11 +6,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -130,6 +132,16 @@ const (
 	TimeForm     = "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
 )
 
+// WrongTime describes what is wrong with a time: its form, or a day or hour that does not exist.
+func WrongTime(value any) string {
+	var wrong *time.ParseError
+	instant, _, _ := strings.Cut(fmt.Sprint(value), "[") // before the name of a zone
+	if _, err := time.Parse(time.RFC3339, instant); errors.As(err, &wrong) && strings.HasSuffix(wrong.Message, "out of range") {
+		return "there is no such time" + wrong.Message
+	}
+	return TimeForm
+}
+
 // forms describe the text of types.
 var forms = map[reflect.Type]string{
 	quantity:                            QuantityForm,
@@ -159,6 +171,9 @@ func refusal(scalar any, t reflect.Type) (wants []string, form string) {
 		return nil, ""
 	case errors.As(err, &wrongType):
 		return []string{wrongType.Type.Kind().String()}, forms[t]
+	}
+	if forms[t] == TimeForm {
+		return nil, WrongTime(scalar)
 	}
 	return nil, cmp.Or(forms[t], err.Error())
 }

@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -31,10 +30,18 @@ func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []ma
 	switch {
 	case err != nil:
 		p := kustomizeProblem(paths.Sources, k.File, err)
-		if isDuplicate.MatchString(err.Error()) {
+		switch {
+		case isDuplicate.MatchString(err.Error()):
 			p = explainCollision(paths, p)
+		case isUnmatched.MatchString(err.Error()):
+			for folder, candidates := range candidatesByFolder(paths, nil) {
+				problems = append(problems, unmatchedDocuments(paths.Patches[folder], candidates)...)
+			}
 		}
-		return nil, []manifest.Problem{p}
+		if len(problems) == 0 {
+			problems = []manifest.Problem{p}
+		}
+		return nil, problems
 	case len(objects) == 0:
 		return nil, []manifest.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
 	}
@@ -65,26 +72,12 @@ const maxRebuilt = 1000
 // buildObjects builds a folder in parts if possible, and otherwise at once.
 func buildObjects(paths *Paths, m *memo.Memo) ([]manifest.Object, error) {
 	if d := parts.Divide(paths, parts.Size); d != nil && d.IsWorthwhile() {
-		objects, err := buildParts(paths, d, m)
+		objects, err := d.Build(m, buildFolder)
 		if err == nil || len(paths.All) > maxRebuilt && !errors.Is(err, parts.ErrOverlap) {
 			return objects, err
 		}
 	}
 	return buildFolder(paths.Sources.FS, paths.Folder)
-}
-
-// buildParts builds the parts of a folder. It prints kustomize's warnings of deprecated fields once
-// instead of once for each part.
-func buildParts(paths *Paths, d *parts.Division, m *memo.Memo) ([]manifest.Object, error) {
-	for _, folder := range paths.LoadOrder {
-		if warnings := paths.Loaded[folder].CheckDeprecatedFields(); warnings != nil {
-			for _, warning := range *warnings {
-				fmt.Fprintln(os.Stderr, warning)
-			}
-		}
-	}
-	defer mute()()
-	return d.Build(m, buildFolder)
 }
 
 // mute discards kustomize's warnings until unmute.

@@ -17,7 +17,7 @@ import (
 
 var (
 	// resID matches the ID of an object in kustomize's errors: Deployment.v1.apps/web.shop.
-	resID = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)\.[^/\s]+/([^\s;'"\]]+)\.(\[noNs\]|[a-z0-9-]+)`)
+	resID = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)\.[^/\s]+/([^\s;'"\]]+)\.(\[noNs\]|\$\{[^\s;'"]*\}|[a-z0-9-]+)`)
 
 	// conflict matches the error of objects that get the same ID from namespace:.
 	conflict = regexp.MustCompile(`(?s)produces ID conflict: \[\{.*?"kind":"([^"]+)","metadata":\{.*?"name":"([^"]+)"`)
@@ -69,13 +69,12 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	}
 	if match := unscaled.FindStringSubmatch(text); match != nil {
 		p.Message = "replicas: nothing that has replicas is named " + match[1] + ": correct the name, or remove the entry"
-		if file, line := s.FindReplicas(match[1]); file != "" {
-			p.File, p.Line = file, line
-		}
+		p.File, p.Line = s.FindMention(kustomization, "replicas", strconv.Quote(match[1]))
 		return p
 	}
-	if file, line := s.FindPatch(text); file != "" {
-		p.File, p.Line, p.Message = file, line, "patches: kustomize: "+readable(quotedPatch.ReplaceAllString(text, "this"))
+	if quotedPatch.MatchString(text) {
+		p.File, p.Line = s.FindMention(kustomization, "patches", text)
+		p.Message = "patches: kustomize: " + readable(quotedPatch.ReplaceAllString(text, "this"))
 		if strings.Contains(text, "unable to parse") {
 			p.Message = "patches: this is neither an object to merge nor a list of JSON 6902 operations, which is JSON if it begins with [: write the operations as - op: ..., or as JSON"
 		}
@@ -89,6 +88,7 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if id, ok := idIn(message); ok {
 		return objectProblem(s, p, id)
 	}
+	p.File, p.Line = s.FindMention(kustomization, "", text)
 	return p
 }
 
@@ -104,12 +104,7 @@ func objectProblem(s *source.Sources, p manifest.Problem, id manifest.ID) manife
 	if isDuplicate.MatchString(p.Message) {
 		return duplicate(s, p, id)
 	}
-	found := s.Find(id)
-	if strings.Contains(p.Message, "no matches for Id") { // of a patch
-		found = slices.Concat(s.Patches(id), found)
-		p.Message += " (overrides/kustomization.yaml patches rendered objects)"
-	}
-	if len(found) > 0 {
+	if found := s.Find(id); len(found) > 0 {
 		p = at(p, found[0])
 	}
 	return p
@@ -219,6 +214,8 @@ var rewrites = []struct {
 	{regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`), "$1$2$3$4"},
 	// The type of a field, by encoding/json.
 	{regexp.MustCompile(`(?:json: )?cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`), "the field $2 cannot be of type $1"},
+	// The content of a node.
+	{regexp.MustCompile(`(?s):? node contents:.*`), ""},
 	// The content of an object without a name.
 	{regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`), "missing metadata.name in an object of kind $1 $2"},
 	{regexp.MustCompile(`(?s)^.*missing kind in object \{\{.*$`), "missing kind in an object"},

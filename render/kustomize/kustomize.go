@@ -5,6 +5,7 @@ package kustomize
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
@@ -120,24 +121,25 @@ func isolate(s *source.Sources, build func()) {
 	jsonpatch.AccumulatedCopySizeLimit = maxCopied
 	_ = os.Setenv("PATH", "")
 	log.SetFlags(0)
-	log.SetOutput(logWriter{})
+	log.SetOutput(logWriter{os.Stderr})
+	defer mute()() // kustomize names no file in its warnings of deprecated fields
 	build()
 }
 
 // logWriter prints kustomize's log on one line, with control characters escaped: it quotes names from
 // source files.
-type logWriter struct{}
+type logWriter struct{ io.Writer }
 
 // unusedVars precedes a list of names in random order.
 const unusedVars = "well-defined vars that were never replaced: "
 
 // Write implements io.Writer.
-func (logWriter) Write(message []byte) (int, error) {
+func (w logWriter) Write(message []byte) (int, error) {
 	text := strings.TrimSuffix(string(message), "\n")
 	if names, is := strings.CutPrefix(text, unusedVars); is {
 		text = unusedVars + strings.Join(slices.Sorted(strings.SplitSeq(names, ",")), ",")
 	}
-	fmt.Fprintln(os.Stderr, manifest.Problem{Message: text})
+	fmt.Fprintln(w.Writer, manifest.Problem{Message: text})
 	return len(message), nil
 }
 

@@ -35,8 +35,18 @@ func Override(paths *Paths, folder string, rendered []manifest.Object) (o Overri
 	k := paths.Sources.Kustomizations[folder]
 	var err error
 	isolate(paths.Sources, func() { o.Unchanged, o.Changed, err = overrideChanging(paths, k, rendered) })
-	if err != nil {
-		return o, []manifest.Problem{kustomizeProblem(paths.Sources, k.File, err)}
+	if err != nil && isUnmatched.MatchString(err.Error()) {
+		candidates := make([]buildpath.Candidate, len(rendered))
+		for i, o := range rendered {
+			candidates[i] = buildpath.NewCandidate(o)
+		}
+		problems = unmatchedDocuments(paths.Patches[k.Folder], candidates)
+	}
+	if err != nil && len(problems) == 0 {
+		problems = []manifest.Problem{kustomizeProblem(paths.Sources, k.File, err)}
+	}
+	if len(problems) > 0 {
+		return o, problems
 	}
 	o.findBefore(rendered)
 	return o, nil
@@ -117,7 +127,6 @@ func overrideSelected(fs *source.FileSystem, component source.Kustomization, pat
 	if err != nil {
 		return nil, err
 	}
-	defer mute()()
 	fs = fs.With(map[string][]byte{component.File: content})
 	chunks := slices.Collect(slices.Chunk(objects, parts.Size))
 	built, errs := make([][]manifest.Object, len(chunks)), make([]error, len(chunks))

@@ -164,7 +164,7 @@ func divide(s *source.Sources, partSize int) (paths *Paths, d *parts.Division) {
 func buildDivided(paths *Paths, d *parts.Division) result {
 	var objects []manifest.Object
 	err := isolated(paths.Sources, func() (err error) {
-		objects, err = buildParts(paths, d, nil)
+		objects, err = d.Build(nil, buildFolder)
 		return err
 	})
 	if errors.Is(err, parts.ErrOverlap) {

@@ -1,13 +1,16 @@
 package kustomize
 
 import (
+	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
@@ -56,6 +59,48 @@ func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest
 	return warnings
 }
 
+// isUnmatched matches the error of patches that name no object.
+var isUnmatched = regexp.MustCompile(`unique target for patch|no resource matches strategic merge patch`)
+
+// unmatchedDocuments returns the problems of patches without a target that name no candidate.
+func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candidate) (problems []manifest.Problem) {
+	for _, patch := range patches {
+		for _, d := range patch.Documents {
+			patch.Documents = []source.Document{d}
+			if patch.Selector == nil && patch.Err == nil && !slices.ContainsFunc(candidates, patch.Selects) {
+				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing: " + closest(d, candidates) + " (overrides/kustomization.yaml patches rendered objects)"}, d))
+			}
+		}
+	}
+	return problems
+}
+
+// closest returns advice to name a candidate of the same name in a patch, or of the same kind and a
+// similar name.
+func closest(d source.Document, candidates []buildpath.Candidate) string {
+	var sameName, sameKind []string
+	for _, c := range candidates {
+		for _, id := range c.Identities[:min(1, len(c.Identities))] {
+			if id.Namespace == resid.TotallyNotANamespace || id.Namespace == resid.DefaultNamespace {
+				id.Namespace = ""
+			}
+			switch {
+			case id.Name == d.Name:
+				sameName = append(sameName, fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace, Name: id.Name}, c.GVK.ApiVersion()))
+			case c.GVK.Kind == d.Kind:
+				sameKind = append(sameKind, id.Name)
+			}
+		}
+	}
+	if slices.Sort(sameName); len(sameName) > 0 {
+		return fmt.Sprintf("did you mean %s?", manifest.FirstOf(3, slices.Compact(sameName)))
+	}
+	if hint := manifest.DidYouMean(d.Name, sameKind); hint != "" {
+		return strings.TrimPrefix(hint, ": ")
+	}
+	return "correct or remove it"
+}
+
 // hasTarget reports whether one of the patches has a target.
 func hasTarget(patches []buildpath.Patch) bool {
 	return slices.ContainsFunc(patches, func(p buildpath.Patch) bool { return p.Target != nil })
@@ -66,7 +111,7 @@ func isBelow(folder, other string) bool {
 	return folder == other || strings.HasPrefix(folder, other+"/")
 }
 
-// candidatesByFolder returns the candidates of each folder that has patches with a target, and of the
+// candidatesByFolder returns the candidates of each folder that has patches, and of the
 // environment's own folder. A built object with an unknown build path is a candidate everywhere, under
 // any name.
 func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buildpath.Candidate {
@@ -86,7 +131,7 @@ func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buil
 	for n := range paths.All {
 		path := &paths.All[n]
 		for i, at := range path.Folders {
-			if at != paths.Folder && !hasTarget(paths.Patches[at]) {
+			if at != paths.Folder && len(paths.Patches[at]) == 0 {
 				continue
 			}
 			c := paths.Candidate(*path, i)

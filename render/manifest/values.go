@@ -1,6 +1,10 @@
 package manifest
 
-import "iter"
+import (
+	"encoding/json"
+	"iter"
+	"strings"
+)
 
 // Values yields content and every value inside it, parents first, each with its key in a mapping.
 // The key of content itself, and of an item in a list, is empty.
@@ -38,4 +42,15 @@ func Contains(content any, matches func(key string, value any) bool) bool {
 		}
 	}
 	return false
+}
+
+// JSON returns the JSON of a value of an object for people: without the escapes for HTML.
+func JSON(value any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // it comes from YAML or JSON
+	}
+	return strings.TrimSuffix(text.String(), "\n")
 }

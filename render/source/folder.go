@@ -7,6 +7,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -292,6 +293,7 @@ func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document)
 		if d.Node.Kind == yaml.SequenceNode && len(d.Node.Content) > 0 && target == nil {
 			r.report(r.File, entry.Line, "a JSON patch needs a target: list it under patches, with target: and the kind and name of what it changes, or target: {} to change everything")
 		}
+		r.checkOperations(d)
 		kind := d.Kind
 		if target != nil { // kustomize ignores the kind in the document
 			kind, d.APIVersion = node.Text(target, "kind"), ""
@@ -300,6 +302,16 @@ func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document)
 			d.Kind, d.Name = kind, node.Text(target, "name")
 		}
 		r.patches = append(r.patches, patchDocument{d, kind, target != nil})
+	}
+}
+
+// checkOperations reports operations of a JSON patch that do not exist.
+func (r folderReader) checkOperations(patch Document) {
+	operations := []string{"add", "remove", "replace", "move", "copy", "test"}
+	for _, o := range patch.Node.Content {
+		if op := node.Text(o, "op"); patch.Node.Kind == yaml.SequenceNode && !slices.Contains(operations, op) {
+			r.report(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s", op, strings.Join(operations, ", "))
+		}
 	}
 }
 

@@ -49,7 +49,13 @@ func sourceKeys(id manifest.ID, keys []string) []string {
 func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) manifest.Problem {
 	keys, test := sourceKeys(id, manifest.SplitField(p.Field)), node.TestOf(p.Value)
 	p.File, p.Line = Relative(origin), 0
-	if own := bestMatches(id, s.documents[origin]); len(own) > 0 {
+	own := bestMatches(id, s.documents[origin])
+	for _, d := range s.documents[origin] {
+		if len(own) == 0 && d.Kind == id.Kind && d.Group == id.Group { // renamed, as a Namespace by namespace:
+			own = []Document{d}
+		}
+	}
+	if len(own) > 0 {
 		p.Line = node.Line(own[0].Node, keys...)
 		if at := node.At(own[0].Node, keys, test); at != nil {
 			p.Line = at.Line

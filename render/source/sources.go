@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -47,7 +49,7 @@ type Sources struct {
 // configuration is a file of `configurations:` that tells kustomize about fields of kinds.
 func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, definitions []string, folder string, onTop ...string) *Sources {
 	var kindFields Configuration
-	if err := yaml.Unmarshal(configuration, &kindFields); err != nil {
+	if err := sigsyaml.Unmarshal(configuration, &kindFields); err != nil {
 		panic(err) // it comes with the program
 	}
 	fileSystem.disk.growth = 0
@@ -107,7 +109,7 @@ func (w *walk) visit(folder string, isConfig bool) {
 	}
 	file := w.fs.KustomizationFile(folder)
 	if file == "" {
-		w.problems.add(folder, 0, "no kustomization.yaml: write one that lists the resources of the environment")
+		w.problems.add(path.Join(folder, "kustomization.yaml"), 0, "does not exist: write one that lists the resources of the environment")
 		return
 	}
 	k := readKustomization(w.fs, folder, file, folder == w.root, isConfig)
@@ -155,14 +157,9 @@ func (s *Sources) SourceDocuments(id manifest.ID) []Document {
 
 // Find returns the documents, generators and patches that may produce the object, best match first.
 func (s *Sources) Find(id manifest.ID) []Document {
-	return bestMatches(id, append(s.SourceDocuments(id), s.Patches(id)...))
-}
-
-// Patches returns the patches that may change the object, best match first.
-func (s *Sources) Patches(id manifest.ID) []Document {
-	all := make([]Document, len(s.patches))
-	for i, p := range s.patches {
-		all[i] = p.Document
+	all := s.SourceDocuments(id)
+	for _, p := range s.patches {
+		all = append(all, p.Document)
 	}
 	return bestMatches(id, all)
 }
@@ -193,30 +190,40 @@ func (s *Sources) Line(file string, keys ...string) int {
 	return node.Line(s.Kustomizations[path.Dir(file)].root, keys...)
 }
 
-// FindReplicas returns the position of the entry of replicas: with a name, or "".
-func (s *Sources) FindReplicas(name string) (file string, line int) {
-	return s.findEntry("replicas", func(k *Kustomization) int {
-		return slices.IndexFunc(k.Replicas, func(r types.Replica) bool { return r.Name == name })
-	})
-}
+// quoted matches the parts of an error of kustomize that may be values of files.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[^\s'"{}\[\],]+`)
 
-// FindPatch returns the position of the entry of patches: that an error of kustomize quotes, or "".
-func (s *Sources) FindPatch(message string) (file string, line int) {
-	return s.findEntry("patches", func(k *Kustomization) int {
-		return slices.IndexFunc(k.Patches, func(p types.Patch) bool {
-			return strings.Contains(message, fmt.Sprintf("[patch: %q]", p.Patch)) || strings.Contains(message, fmt.Sprintf("[path: %q]", p.Path))
-		})
-	})
-}
-
-// findEntry returns the position of the first entry of a field whose index is not negative.
-func (s *Sources) findEntry(field string, index func(k *Kustomization) int) (file string, line int) {
-	for _, k := range s.sorted() {
-		if i := index(k); i >= 0 {
-			return Relative(k.File), node.Line(k.root, field, fmt.Sprint(i))
+// FindMention returns the position of the longest value in a field of a kustomization, or anywhere in it and
+// in its patches, that an error of kustomize quotes: otherwise the field, or the first line.
+func (s *Sources) FindMention(kustomization, field, message string) (file string, line int) {
+	isQuoted := map[string]bool{}
+	for _, part := range quoted.FindAllString(message, -1) {
+		if text, err := strconv.Unquote(part); err == nil {
+			part = text
+		}
+		isQuoted[part] = true
+	}
+	longest := 0
+	file, line = Relative(kustomization), 1
+	var look func(in string, n *yaml.Node)
+	look = func(in string, n *yaml.Node) {
+		if n.Kind == yaml.ScalarNode && isQuoted[n.Value] && len(n.Value) > longest {
+			file, line, longest = Relative(in), n.Line, len(n.Value)
+		}
+		for _, child := range n.Content {
+			look(in, child)
 		}
 	}
-	return "", 0
+	for _, k := range append([]*Kustomization{s.Kustomizations[path.Dir(kustomization)]}, s.sorted()...) {
+		if key, value := node.Entry(k.root, field); key != nil {
+			look(k.File, value)
+		} else if field == "" && k.File == kustomization {
+			for _, d := range append([]patchDocument{{Document: Document{File: k.File, Node: k.root}}}, k.patches...) {
+				look(d.File, d.Node)
+			}
+		}
+	}
+	return file, line
 }
 
 // sorted returns the kustomizations in the order of their folders.

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
 
@@ -67,6 +66,8 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 		message = m.Form
 	case m.Form != "":
 		message = "Invalid value: " + shown + ": " + m.Form
+	case is == "string" && wants == "object":
+		message += ": write key: value, with a space after the colon"
 	case is == "number" && strings.Contains(wants, "int") && !isSecret: // too large, or with a fraction
 		message = "must be of type " + wants + ", not " + shown
 	}
@@ -75,9 +76,9 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 
 // abbreviated returns at most the first 60 characters of a value as JSON.
 func abbreviated(value any) string {
-	encoded, _ := json.Marshal(value) // it was JSON
-	if runes := []rune(string(encoded)); len(runes) > 60 {
+	encoded := manifest.JSON(value)
+	if runes := []rune(encoded); len(runes) > 60 {
 		return string(runes[:60]) + "..."
 	}
-	return string(encoded)
+	return encoded
 }

@@ -33,10 +33,8 @@ type Paths struct {
 	All     []Path
 	Sources *source.Sources
 	Folder  string
-	// Loaded has the kustomizations of the build by folder. LoadOrder names a folder each time that
-	// another loads it.
-	Loaded    map[string]*source.Kustomization
-	LoadOrder []string
+	// Loaded has the kustomizations of the build by folder.
+	Loaded map[string]*source.Kustomization
 	// LoadedBy has, for each time that a folder is loaded, the folder itself and then the folders that
 	// change its objects later.
 	LoadedBy map[string][][]string
@@ -76,7 +74,6 @@ func Find(s *source.Sources, folder string) *Paths {
 func (p *Paths) follow(folder string, outer []string) {
 	k := p.Sources.Kustomizations[folder]
 	p.Loaded[folder] = k
-	p.LoadOrder = append(p.LoadOrder, folder)
 	p.LoadedBy[folder] = append(p.LoadedBy[folder], slices.Concat([]string{folder}, outer))
 	all := slices.Concat(p.componentsIn(k, k.Components), []string{folder}, outer)
 	for _, entry := range k.Resources {

@@ -2,7 +2,6 @@ package diff
 
 import (
 	"cmp"
-	"encoding/json"
 	"iter"
 	"maps"
 	"reflect"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // FieldChange is a changed field of an object: a scalar or an empty list or map, unless the change
@@ -73,11 +74,7 @@ func textOf(value any) *string {
 	}
 	text, ok := value.(string)
 	if !ok {
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			panic(err) // objects come from YAML or JSON
-		}
-		text = string(encoded)
+		text = manifest.JSON(value)
 	}
 	return &text
 }

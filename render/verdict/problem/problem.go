@@ -100,14 +100,17 @@ var simpler = []struct{ part, text string }{
 // message returns the text of an error for people.
 func message(err *field.Error) string {
 	err.Detail = strings.ReplaceAll(err.Detail, err.Field+" in body ", "")
-	for _, s := range simpler {
-		if strings.Contains(err.Detail, s.part) {
-			return field.Invalid(field.NewPath(err.Field), err.BadValue, s.text).Error()
-		}
-	}
 	value := reflect.ValueOf(err.BadValue)
 	for value.Kind() == reflect.Pointer {
 		value = value.Elem()
+	}
+	for _, s := range simpler {
+		if strings.Contains(err.Detail, s.part) {
+			if s.text == decoding.TimeForm {
+				s.text = decoding.WrongTime(value)
+			}
+			return field.Invalid(field.NewPath(err.Field), err.BadValue, s.text).Error()
+		}
 	}
 	switch kind := value.Kind(); {
 	case kind == reflect.Struct && err.Detail == "": // the struct would be printed as Go

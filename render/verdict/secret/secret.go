@@ -58,13 +58,14 @@ func hasValues(secret *unstructured.Unstructured) bool {
 
 // Check returns the errors of values that are readable in git, or stay encrypted in the cluster. It
 // also returns the Secret as a cluster gets it: without the metadata of SOPS, and with placeholders
-// for all values. Public Secrets stay unchanged.
+// for all values. Public Secrets without these stay unchanged.
 func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructured, errs field.ErrorList) {
-	if isPublic(secret) {
+	isManifest, isPublic := isMetadata(secret.Object["sops"]), isPublic(secret)
+	if isPublic && !isManifest {
 		return secret, nil
 	}
 	annotations := secret.GetAnnotations()
-	if _, isUnexplained := annotations[PublicAnnotation]; isUnexplained {
+	if _, isUnexplained := annotations[PublicAnnotation]; isUnexplained && !isPublic {
 		errs = append(errs, field.Required(annotationPath(PublicAnnotation), "explain why all may read the values"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -76,7 +77,6 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation), "keeps Flux from decrypting the values: remove it"))
 	}
 	decrypted = secret.DeepCopy()
-	isManifest := isMetadata(secret.Object["sops"])
 	for _, name := range []string{"type", "immutable"} {
 		if text, _ := secret.Object[name].(string); isManifest && encrypted.MatchString(text) {
 			delete(decrypted.Object, name)
@@ -84,7 +84,9 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 	}
 	for _, name := range ValueFields {
 		found := exposed(secret, name)
-		errs = append(errs, found...)
+		if !isPublic {
+			errs = append(errs, found...)
+		}
 		isManifest = isManifest || len(found) > 0 // no second error for the same metadata
 		decrypt(decrypted, name, len(found) > 0)
 	}

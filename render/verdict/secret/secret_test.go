@@ -13,12 +13,13 @@ const metadata = "sops: {mac: <enc>, encrypted_regex: ^data$}"
 
 func TestCheckOfManifests(t *testing.T) {
 	for content, want := range map[string]string{
-		"data: {a: <enc>, b: '', c: null}\n" + metadata:                      "[]",
-		"data: {a: <enc>}\nstringData: {b: <enc>}\ntype: <enc>\n" + metadata: "[]",
-		"stringData: {a: <enc>, b: '${B}', c: 'op://d/e/f'}\n" + metadata:    "[]",
-		"stringData: {a: <enc>, b: '${B}-hunter2'}\n" + metadata:             "[stringData: Forbidden: SOPS left b ",
-		"data: {a: <enc>}\nstringData: {b: hunter2}\n" + metadata:            "[stringData: Forbidden: SOPS left b ",
-		"data: {a: {b: hunter2}, c: 1, d: true, e: [f]}\n" + metadata:        "[data: Forbidden: SOPS left a.b, c, d, e[0] ",
+		"data: {a: <enc>, b: '', c: null}\n" + metadata:                                                           "[]",
+		"data: {a: <enc>}\nstringData: {b: <enc>}\ntype: <enc>\n" + metadata:                                      "[]",
+		"stringData: {a: <enc>, b: '${B}', c: 'op://d/e/f'}\n" + metadata:                                         "[]",
+		"stringData: {a: <enc>, b: '${B}-hunter2'}\n" + metadata:                                                  "[stringData: Forbidden: SOPS left b ",
+		"data: {a: <enc>}\nstringData: {b: hunter2}\n" + metadata:                                                 "[stringData: Forbidden: SOPS left b ",
+		"data: {a: {b: hunter2}, c: 1, d: true, e: [f]}\n" + metadata:                                             "[data: Forbidden: SOPS left a.b, c, d, e[0] ",
+		"metadata: {annotations: {" + PublicAnnotation + ": x}}\nstringData: {a: hunter2, b: <enc>}\n" + metadata: "[]",
 		"data: {a: <enc>}":                                "[data: Forbidden: all could read",
 		"data: {a: <enc>}\nsops: {mac: hunter2}":          "[data: Forbidden: all could read",
 		"data: {a: <enc>}\nsops: {mac: <enc>, hunter: 2}": "[data: Forbidden: all could read",
