@@ -93,6 +93,7 @@ func UnknownField(o manifest.Object, path string, known []string, hint string) m
 // simpler has a text for people for each part of a message that is a pattern for programs.
 var simpler = []struct{ part, text string }{
 	{"must be of type date-time", decoding.TimeForm},
+	{decoding.TimeForm, decoding.TimeForm}, // a rule of At
 	{"T[0-9]{2}:[0-9]{2}:[0-9]{2}", decoding.TimeForm},
 	{"([KMGTPE]i)|[numkMGTPE]", decoding.QuantityForm},
 }
