@@ -82,16 +82,12 @@ func (d Document) checkMarkers() error {
 	return nil
 }
 
-// checkKeys returns an error for a key that a mapping has twice, or that is not text, and for an anchor
-// or tag of nothing.
+// checkKeys returns an error for a key that a mapping has twice, or that is not text.
 func (d Document) checkKeys(n *yaml.Node) error {
 	lines := make(map[string]int, len(n.Content)/2)
 	for i, child := range n.Content {
 		if err := d.checkKeys(child); err != nil {
 			return err
-		}
-		if child.Kind == yaml.ScalarNode && child.Value == "" && (child.Anchor != "" || child.Tag[:1] == "!" && child.Tag[:2] != "!!") {
-			return Error{child.Line, "a word that begins with & or ! is no text, but names a value or its type: put it in quotes, or write the value after it"}
 		}
 		if n.Kind != yaml.MappingNode || i%2 == 1 {
 			continue
