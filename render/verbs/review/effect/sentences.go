@@ -39,14 +39,6 @@ func Quote(values []string) kind.Sentence {
 	return List(sentences)
 }
 
-// PathsOf returns the paths of fields.
-func PathsOf(fields []diff.FieldChange) (paths []string) {
-	for _, f := range fields {
-		paths = append(paths, f.Path)
-	}
-	return paths
-}
-
 // The number of fields of an object that are told one by one. Of an added object the diff is as short.
 const (
 	MostChanged = 50
@@ -55,8 +47,10 @@ const (
 
 // OfFields describes the fields of an added or changed object, and claims them.
 func OfFields(c diff.Change, fields []diff.FieldChange) (e kind.Effect) {
-	e.What, e.Fields = "changes "+SayFields(fields, MostChanged, sayChange), PathsOf(fields)
-	if c.Before == nil {
+	for _, f := range fields {
+		e.Fields = append(e.Fields, f.Path)
+	}
+	if e.What = "changes " + SayFields(fields, MostChanged, sayChange); c.Before == nil {
 		e.What = "is added with " + SayFields(fields, mostAdded, SayValue)
 	}
 	return e

@@ -16,8 +16,9 @@ import (
 
 // runs describes all containers of an object's Pods, after a colon.
 func runs(w *world.World, o *unstructured.Unstructured) kind.Sentence {
-	var said []kind.Sentence
-	for _, t := range w.Templates(o) {
+	templates := w.Templates(o)
+	said := make([]kind.Sentence, 0, len(templates))
+	for _, t := range templates {
 		said = append(said, pod.SayAll(&t.Spec))
 	}
 	if len(said) == 0 {

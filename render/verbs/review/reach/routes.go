@@ -22,9 +22,9 @@ const (
 )
 
 // ReviewRoute reviews Ingresses and the routes of Gateways.
-func ReviewRoute(w *world.World, c diff.Change) (effects []kind.Effect) {
+func ReviewRoute(_ *world.World, c diff.Change) (effects []kind.Effect) {
 	for _, v := range []values{hosts, parents, encrypted, addresses} {
-		effects = append(effects, v.Review(w, c)...)
+		effects = append(effects, v.review(c)...)
 	}
 	return effects
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // ReviewService reviews Services: opened, closed and changed routes to Pods.
-func ReviewService(w *world.World, c diff.Change) (effects []kind.Effect) {
+func ReviewService(_ *world.World, c diff.Change) (effects []kind.Effect) {
 	if c.After == nil {
 		return effect.Removed(effect.RouteRemoved, "clients cannot resolve its name")
 	}
@@ -36,16 +36,16 @@ func ReviewService(w *world.World, c diff.Change) (effects []kind.Effect) {
 	} else if before > after {
 		effects = append(effects, kind.Effect{Type: effect.RouteRemoved, What: kind.Say("no longer has the type %s", world.Text(was, "spec", "type")), Risk: "clients outside of the cluster cannot connect"})
 	} else if after > 0 {
-		effects = append(effects, opened.Review(w, c)...)
+		effects = append(effects, opened.review(c)...)
 	}
 	if openness(was) == 2 && openness(is) == 2 {
-		effects = append(effects, clients.Review(w, c)...)
+		effects = append(effects, clients.review(c)...)
 	}
 	if isInternal(was) && !isInternal(is) && openness(is) == 2 {
 		effects = append(effects, kind.Effect{Type: effect.RouteOpened, What: "its load balancer is no longer internal", Risk: "its Pods are reachable from outside of the network"})
 	}
 	for _, v := range []values{served, externalIPs, externalNames} {
-		effects = append(effects, v.Review(w, c)...)
+		effects = append(effects, v.review(c)...)
 	}
 	if c.Before == nil {
 		return effects

@@ -21,8 +21,8 @@ type values struct {
 	change               string // describes a value with its targets after and before
 }
 
-// Review returns the effects of removed, added and changed values.
-func (v values) Review(_ *world.World, c diff.Change) (effects []kind.Effect) {
+// review returns the effects of removed, added and changed values.
+func (v values) review(c diff.Change) (effects []kind.Effect) {
 	was, is := world.Both(c, v.of)
 	gone, added, changed := v.without(was, is), v.without(is, was), []kind.Sentence(nil)
 	if v.to != nil {

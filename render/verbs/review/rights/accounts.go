@@ -112,8 +112,9 @@ func Review(w *world.World) (effects []effect.Effect) {
 		if change.After == nil {
 			continue
 		}
-		found := []kind.Effect{r.reviewToken(change), reviewCloudRoles(change)}
-		for _, pods := range w.PodChanges(change) {
+		changes := w.PodChanges(change)
+		found := append(make([]kind.Effect, 0, len(changes)+2), r.reviewToken(change), reviewCloudRoles(change))
+		for _, pods := range changes {
 			found = append(found, r.reviewPods(change, pods))
 		}
 		for _, e := range found {
