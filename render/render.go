@@ -166,6 +166,7 @@ func runPipeline(repository *Repository, name string, progress func(step string)
 		return p
 	}
 	p.addProblems(p.admit(p.checker, p.objects))
+	p.addProblems(p.unlisted(repository))
 	return p
 }
 
