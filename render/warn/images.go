@@ -2,6 +2,7 @@ package warn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
@@ -13,17 +14,17 @@ import (
 // invalidImages warns of images that the kubelet cannot parse: their Pods stay in InvalidImageName.
 func invalidImages(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.Objects {
-		template, _ := manifest.PodTemplatePath(o.GetKind())
+		path, _ := manifest.PodTemplatePath(o.GetKind())
 		if !manifest.MakesPods(o.Unstructured) {
 			continue
 		}
 		for _, list := range []string{"initContainers", "containers"} {
-			containers, _ := decoding.At(o.Object, append(template[:len(template):len(template)], "spec", list)).([]any)
+			containers, _ := decoding.At(o.Object, slices.Concat(path, []string{"spec", list})).([]any)
 			for i := range containers {
 				image, _ := decoding.At(containers[i], []string{"image"}).(string)
 				if _, err := reference.ParseNormalizedNamed(image); image != "" && err != nil && !strings.Contains(image, "${") { // of Flux
-					path := append(template[:len(template):len(template)], "spec", list, fmt.Sprintf("[%d]", i), "image")
-					warnings = append(warnings, warning(o, manifest.JoinField(path), image, "%q is no image, so no Pod starts: %v: write HOST/NAME:TAG, with a name in lower case", image, err))
+					at := slices.Concat(path, []string{"spec", list, fmt.Sprintf("[%d]", i), "image"})
+					warnings = append(warnings, warning(o, manifest.JoinField(at), image, "%q is no image, so no Pod starts: %v: write HOST/NAME:TAG, with a name in lower case", image, err))
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -87,7 +88,8 @@ func TestMistakesAreDescribedAtTheirLines(t *testing.T) {
 	} {
 		documents := Split([]byte(content))
 		_, _, err := documents[0].Parse()
-		got, _ := err.(Error)
+		var got Error
+		errors.As(err, &got)
 		text := fmt.Sprintf("%d %s", got.Line, strings.TrimPrefix(got.message, "malformed YAML: "))
 		if !strings.HasPrefix(text, want) && !strings.Contains(text, strings.TrimLeft(want, "0123456789 ")) || text[:1] != want[:1] {
 			t.Errorf("%q: %s, want %s", content, text, want)
@@ -104,7 +106,8 @@ func TestMistakesHaveALineOfTheDocument(t *testing.T) {
 			content[i] = alphabet[random.IntN(len(alphabet))]
 		}
 		_, _, err := Document{Content: content, first: 1}.Parse()
-		if got, ok := err.(Error); err != nil && (!ok || got.Line < 1 || got.Line > 1+strings.Count(string(content), "\n")) {
+		var got Error
+		if err != nil && (!errors.As(err, &got) || got.Line < 1 || got.Line > 1+strings.Count(string(content), "\n")) {
 			t.Fatalf("%q: %#v", content, err)
 		}
 	}
