@@ -24,17 +24,18 @@ import (
 
 type diffFlags struct {
 	render.Selection
-	root   string
-	base   string
-	live   bool
-	target cluster.Target
-	output string
+	root    string
+	base    string
+	against string
+	live    bool
+	target  cluster.Target
+	output  string
 }
 
 func newDiffCommand(kinds *registry.Kinds) *cobra.Command {
 	var f diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff (--env NAME... | --all | --base REVISION | --env NAME... --live)",
+		Use:   "diff (--env NAME... | --all | --base REVISION | --env NAME --against NAME | --env NAME... --live)",
 		Short: "Show what rendering or a sync would change, object by object",
 		Long: `Render environments without writing them, and show how their objects differ from
 rendered/. The order of fields and the format of files do not matter.
@@ -42,6 +43,10 @@ rendered/. The order of fields and the format of files do not matter.
 With --base, compare with a commit in git, as a pull request does: the merge base of
 REVISION and HEAD or, if they share no history, REVISION itself. The output begins with
 other changed files that affect the review or the sync, such as workflows.
+
+With --against, compare with another environment, as before a promotion: what would change
+there if it became this one. Names and namespaces that the kustomizations at the same place
+of both environments give are no differences.
 
 With --live, compare with a cluster by server-side dry runs, which change nothing. They
 apply each object as the tool did before, so defaults and other additions of the API
@@ -62,6 +67,9 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
   # Print a pull request comment that begins with the effects on clusters
   render diff --base origin/main -o markdown
 
+  # Show what staging has that prod has not
+  render diff --env staging --against prod
+
   # Show what the next sync would change and prune in the cluster
   render diff --env prod --live
 
@@ -73,6 +81,7 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
 	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, including removed ones (the default with --base)")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
+	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	addClusterFlags(cmd, &f.target)
 	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
@@ -83,7 +92,7 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	if cmd.Flags().Changed("base") && f.base == "" {
 		return errors.New("--base is empty: specify a branch, a tag or a commit; in CI, check the variable that you pass")
 	}
-	if err := checkLive(cmd, f); err != nil {
+	if err := checkComparison(cmd, f); err != nil {
 		return err
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
@@ -91,9 +100,12 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		var d *diff.Diff
 		var err error
 		progress := func(environment, step string) { p.step(environment + ": " + step) }
-		if f.live {
+		switch {
+		case f.live:
 			d, err = diffLive(cmd, repository, f, p, progress)
-		} else {
+		case f.against != "":
+			d, err = diff.Against(repository, f.Names[0], f.against, progress)
+		default:
 			d, err = diff.New(cmd.Context(), repository, f.Selection, f.base, progress)
 		}
 		if err != nil {
@@ -104,12 +116,16 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	})
 }
 
-// checkLive checks the combination of --live with other flags.
-func checkLive(cmd *cobra.Command, f diffFlags) error {
+// checkComparison checks the combination of the flags that say with what to compare.
+func checkComparison(cmd *cobra.Command, f diffFlags) error {
 	changed := cmd.Flags().Changed
 	switch {
 	case f.live && changed("base"):
 		return errors.New("--live compares with a cluster, and --base with a commit: omit one of them")
+	case changed("against") && (f.live || changed("base")):
+		return errors.New("--against compares with an environment: omit --base and --live")
+	case changed("against") && (len(f.Names) != 1 || f.against == "" || f.against == f.Names[0]):
+		return errors.New("--against compares two environments: specify one with --env NAME, and another with --against NAME")
 	case f.live && len(f.Names) == 0:
 		return errors.New("--live compares with one cluster: specify its environments with --env NAME")
 	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
@@ -147,7 +163,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 	var err error
 	switch {
 	case f.output == "json":
-		err = printJSON(out, reviewReport{d.Base, reviewOf(d, now), r.errors, r.warnings})
+		err = printJSON(out, reviewReport{d.Base, d.Against, reviewOf(d, now), r.errors, r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(d, now, r, f))
 	case d.Failed():
@@ -208,6 +224,8 @@ func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) e
 type reviewReport struct {
 	// Base is the commit of the comparison, or empty for the work tree.
 	Base string `json:"base,omitempty"`
+	// Against is the other environment, if the comparison has one.
+	Against string `json:"against,omitempty"`
 	*review.Review
 	// Errors has the errors of environments that do not render.
 	Errors   []manifest.Problem `json:"errors"`
@@ -251,6 +269,9 @@ func (f diffFlags) command(base string) string {
 	words = append(words, selectionFlags(selection, f.root)...)
 	if f.live {
 		words = append(words, "--live")
+	}
+	if f.against != "" {
+		words = append(words, "--against", f.against)
 	}
 	return strings.Join(words, " ")
 }

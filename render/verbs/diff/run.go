@@ -16,7 +16,9 @@ import (
 // Diff lists the changes of environments, or the errors that prevent rendering them.
 type Diff struct {
 	// Base is the commit of the comparison, or empty for the work tree.
-	Base         string
+	Base string
+	// Against is the other environment of the comparison, if any.
+	Against      string
 	Environments []EnvironmentDiff
 	// Frame has changes since Base beside the environments.
 	Frame []FrameChange
