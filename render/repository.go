@@ -57,7 +57,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	r := &Repository{kinds: kinds, root: root, dir: resolved}
 	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.Close()
-		return nil, fmt.Errorf("%s has no folder %s: name the folder that holds it", resolved, tree.EnvironmentsFolder)
+		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it", resolved, tree.EnvironmentsFolder)
 	}
 	return r, nil
 }
@@ -140,7 +140,7 @@ func FindRoot(dir string) (string, error) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no folder %s at or above %s: name the folder that holds it with --root", tree.EnvironmentsFolder, dir)
+			return "", fmt.Errorf("no folder %s at or above %s: create it with render init, or name the folder that holds it with --root", tree.EnvironmentsFolder, dir)
 		}
 	}
 }

@@ -62,7 +62,7 @@ was applied.`,
 
   # List the changed objects
   render apply --env dev -o json | jq -r '.objects[] | select(.action != "unchanged") | .name'`,
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runApply(cmd, f) },
 	}
 	addApplyFlags(cmd, &f)

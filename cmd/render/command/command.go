@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/verbs/setup"
 )
 
 // The exit codes follow `kubectl diff` and `diff`.
@@ -180,8 +181,9 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock f
 	defer repository.Close()
 	repository.Now = time.Now()
 	if lock != nil {
-		p.step("waiting for another run")
+		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
 		unlock, err := lock(repository, cmd.Context())
+		waiting.Stop()
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ Exit codes: 0 success; 2 error, or not gone in time.`,
 
   # Delete, and wait until the objects are gone
   render delete --env dev`,
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDelete(cmd, f) },
 	}
 	addApplyFlags(cmd, &f)

@@ -49,7 +49,7 @@ build the environment, explain prints its errors and the answer.`,
 
   # List the kustomizations that change an object
   render explain memcached catalog -n shop --env prod -o json | jq -r '.objects[].changes[].file'`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: argsBetween(1, 2, "which object? write render explain deployment/NAME --env NAME, or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, kinds, f, args) },
 	}
 	addEnvironmentFlag(cmd, &f.environment)

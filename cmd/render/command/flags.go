@@ -40,6 +40,19 @@ func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all
 	cmd.MarkFlagsMutuallyExclusive("env", "all")
 }
 
+// argsBetween returns a check for the number of arguments. missing says which one is missing, with an example.
+func argsBetween(least, most int, missing string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return errors.New(missing)
+		case len(args) > most:
+			return fmt.Errorf("unexpected argument %q: remove it", args[most])
+		}
+		return nil
+	}
+}
+
 // addClusterFlags adds --kubeconfig and --context.
 func addClusterFlags(cmd *cobra.Command, target *cluster.Target) {
 	cmd.Flags().StringVar(&target.Kubeconfig, "kubeconfig", "", "the kubeconfig file (default: the files in KUBECONFIG, or ~/.kube/config)")

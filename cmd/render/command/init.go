@@ -19,7 +19,7 @@ func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 	o := setup.Options{Kinds: kinds}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Create the first environment in a git repository",
+		Short: "Create an environment in a git repository",
 		Long: `Set up Gatehouse in a folder of a git repository, by default the current one: create
 environments/base with the kinds and the controller, an environment that builds on it,
 its rendered manifests, .gitattributes and, at the top of the git repository, a CI file.
@@ -39,6 +39,9 @@ namespace. Init prints the file as it has to be once the rendered manifests are 
   # Create the environment staging, with the controller's image from your registry
   render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0
 
+  # Create another environment on the same base
+  render init --env dev
+
   # Set up an environment for a Kubernetes 1.35 cluster
   render init --kubernetes 1.35
 
@@ -47,7 +50,7 @@ namespace. Init prints the file as it has to be once the rendered manifests are 
 
   # Create the environments of the Kustomizations in a file
   render init --from clusters/prod/apps.yaml > apps.yaml`,
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runInit(cmd, root, o)
 		},
@@ -124,7 +127,7 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	}
 	fmt.Fprintf(out, "then: %s\n", commit)
 	if made.Base != "" {
-		fmt.Fprintf(out, "then: build the controller's image, and set its name and digest in images: of %s\n", made.Base)
+		fmt.Fprintf(out, "then: build the controller's image by make image in a clone of Gatehouse (docs/controller.md), push it, and set its name and digest in images: of %s: no cluster can pull gatehouse-controller:dev, which --strict accepts\n", made.Base)
 	}
 	switch {
 	case made.Delivery != nil:

@@ -13,6 +13,7 @@ import (
 	"time"
 	_ "time/tzdata" // for schedules with a time zone, on machines without a database
 
+	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind"
@@ -66,7 +67,7 @@ func run(all []kind.Kind) int {
 		if wrong := kinds.Check(); wrong != nil { // flags come from kinds, so a broken kind may be the cause
 			err = wrong
 		}
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(os.Stderr, paint(os.Stderr, "error:", color.FgRed), err)
 		return exitError
 	}
 	return 0

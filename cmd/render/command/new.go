@@ -25,7 +25,13 @@ func newNewCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 of an environment, and list the file in the kustomization. If the environment would not
 render, nothing is written. Each flag of a kind sets a field of its spec. If resources:
 of the kustomization is not a list with one entry per line, new prints the entry to add.`,
-		RunE: func(*cobra.Command, []string) error { return fmt.Errorf("specify a kind: %s", kind.Or(names)) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown kind %q: specify a kind: %s", args[0], kind.Or(names))
+			}
+			return fmt.Errorf("specify a kind: %s", kind.Or(names))
+		},
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // the flags of an unknown kind
 	}
 	if !slices.Contains(args, "new") {
 		return cmd
@@ -52,7 +58,7 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 		Use:     name + " NAME --env NAME",
 		Short:   strings.TrimSuffix(outline.Sentence, "."),
 		Example: fmt.Sprintf("  # Create environments/prod/%s-sample.yaml\n  render new %s sample --env prod", name, name),
-		Args:    cobra.ExactArgs(1),
+		Args:    argsBetween(1, 1, "which name? write render new "+name+" NAME --env NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
 			return runNew(cmd, kinds, root, s)

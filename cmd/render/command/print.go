@@ -46,14 +46,19 @@ func printSummary(w io.Writer, r report) {
 	}
 }
 
+// paint returns a word in a color if w is a terminal.
+func paint(w io.Writer, word string, attribute color.Attribute) string {
+	if !isColored(w) {
+		return word
+	}
+	painted := color.New(attribute)
+	painted.EnableColor() // the package asks about stdout
+	return painted.Sprint(word)
+}
+
 // printProblems prints problems; on a terminal, the word warning is yellow.
 func printProblems(w io.Writer, problems []manifest.Problem) {
-	warning := "warning:"
-	if isColored(w) {
-		yellow := color.New(color.FgYellow)
-		yellow.EnableColor() // the package asks about stdout
-		warning = yellow.Sprint(warning)
-	}
+	warning := paint(w, "warning:", color.FgYellow)
 	for _, p := range problems {
 		line := p.String()
 		if p.Warning {

@@ -45,7 +45,7 @@ unless the error names one; publish again to complete it.`,
 
   # Publish, and print the new commit
   render publish --env prod -o json | jq -r .commit`,
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPublish(cmd, kinds, f) },
 	}
 	addEnvironmentFlag(cmd, &f.Environment)

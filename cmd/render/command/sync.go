@@ -50,7 +50,7 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string, manifes
 
   # Sync the branch of render publish
   render sync %[1]s --env prod --repo https://github.com/acme/shop.git --branch env/prod`, tool),
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("path") && o.Path == "" {
 				return errors.New("--path is empty: use . for the top of the branch, or omit it")

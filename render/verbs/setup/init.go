@@ -44,6 +44,9 @@ type Options struct {
 	Now time.Time
 }
 
+// Patience is the time before a run says that it waits for another.
+const Patience = 200 * time.Millisecond
+
 // CIs are the supported hosts of CI, and none.
 var CIs = []string{github, gitlab, noCI}
 
@@ -97,8 +100,9 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 		return nil, err
 	}
 	defer p.root.Close()
-	progress("waiting for another run")
+	waiting := time.AfterFunc(Patience, func() { progress("waiting for another run") })
 	unlock, err := tree.Lock(ctx, p.top)
+	waiting.Stop()
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,10 @@ import (
 func (p *target) plan(ctx context.Context, o Options, image string) (made *Result, err error) {
 	made = &Result{files: map[string][]byte{}}
 	names := []string{o.Environment}
+	hasBase := o.From == "" && p.exists(path.Join(p.base(), "gatehouse"))
+	if hasBase && o.Image != "" {
+		return nil, fmt.Errorf("--image: %s exists: set the image there", p.base())
+	}
 	if o.From != "" {
 		if made.adoptions, made.objects, err = p.readFrom(o); err != nil {
 			return nil, err
@@ -43,13 +47,15 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 			return nil, err
 		}
 		for name, content := range files {
-			made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
+			if !hasBase || !strings.HasPrefix(name, "base/") {
+				made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
+			}
 		}
-		if cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
+		if !hasBase && cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
 			made.Base = path.Join(p.base(), "kustomization.yaml")
 		}
 	}
-	if err := p.planCI(ctx, o, made); err != nil {
+	if err := p.planCI(ctx, o, made, hasBase); err != nil {
 		return nil, err
 	}
 	attributes, err := p.readFile(p.attributes())
@@ -67,20 +73,20 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 		made.Rendered = append(made.Rendered, path.Join(p.prefix, tree.Folder, name))
 		made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, name), path.Join(p.prefix, tree.Folder, name))
 	}
-	if o.From == "" {
+	if o.From == "" && !hasBase {
 		made.Files = append(made.Files, p.base())
 	}
 	return made, nil
 }
 
-// planCI adds the CI files. With --from they may exist already.
-func (p *target) planCI(ctx context.Context, o Options, made *Result) error {
+// planCI adds the CI files. With --from or another environment they may exist already.
+func (p *target) planCI(ctx context.Context, o Options, made *Result, hasBase bool) error {
 	ci := cmp.Or(o.CI, p.ciHost(ctx))
 	if ci == noCI {
 		return nil
 	}
 	name, content := ciFile(ci, p.git.DefaultBranch(ctx), p.prefix)
-	if o.From != "" && p.exists(name) {
+	if (o.From != "" || hasBase) && p.exists(name) {
 		return nil
 	}
 	made.CIFile, made.Placeholders, made.files[name] = name, placeholders(content), []byte(content)
@@ -130,8 +136,8 @@ func (p *target) checkNew(made *Result) error {
 		return nil
 	case len(made.adoptions) > 0:
 		hint = "pass another name by --env"
-	case p.exists(p.base()):
-		hint = fmt.Sprintf("to add an environment, create a folder in %s with a kustomization.yaml that lists ../base", path.Dir(p.base()))
+	case p.exists(path.Join(p.base(), "gatehouse")):
+		hint = "to add an environment, pass another name by --env"
 	case len(found) == 1 && found[0] == made.CIFile:
 		hint = "move it away, or use --ci none"
 	}
