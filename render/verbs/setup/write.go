@@ -25,37 +25,16 @@ import (
 func (p *target) plan(ctx context.Context, o Options, image string) (made *Result, err error) {
 	made = &Result{files: map[string][]byte{}}
 	names := []string{o.Environment}
-	hasBase := o.From == "" && p.exists(path.Join(p.base(), "gatehouse"))
-	if hasBase && o.Image != "" {
-		return nil, fmt.Errorf("--image: %s exists: set the image there", p.base())
-	}
+	hasBase := p.exists(path.Join(p.base(), "gatehouse"))
 	if o.From != "" {
-		if made.adoptions, made.objects, err = p.readFrom(o); err != nil {
-			return nil, err
-		}
-		names = nil
-		for _, a := range made.adoptions {
-			names = append(names, a.environment)
-			made.files[source.Relative(path.Join(a.folder, "kustomization.yaml"))] = a.forms[0]
-			if a.values != nil {
-				made.files[source.Relative(path.Join(a.folder, valuesFile))] = a.values
-			}
-		}
+		names, err = p.planAdoptions(o, made)
 	} else {
-		files, err := environmentFiles(o, image)
-		if err != nil {
-			return nil, err
-		}
-		for name, content := range files {
-			if !hasBase || !strings.HasPrefix(name, "base/") {
-				made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
-			}
-		}
-		if !hasBase && cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
-			made.Base = path.Join(p.base(), "kustomization.yaml")
-		}
+		err = p.planEnvironment(o, image, hasBase, made)
 	}
-	if err := p.planCI(ctx, o, made, hasBase); err != nil {
+	if err != nil {
+		return nil, err
+	}
+	if err := p.planCI(ctx, o, made, o.From != "" || hasBase); err != nil {
 		return nil, err
 	}
 	attributes, err := p.readFile(p.attributes())
@@ -79,14 +58,44 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 	return made, nil
 }
 
+// planAdoptions adds the files of environments from overlays, and returns their names.
+func (p *target) planAdoptions(o Options, made *Result) (names []string, err error) {
+	made.adoptions, made.objects, err = p.readFrom(o)
+	for _, a := range made.adoptions {
+		names = append(names, a.environment)
+		made.files[source.Relative(path.Join(a.folder, "kustomization.yaml"))] = a.forms[0]
+		if a.values != nil {
+			made.files[source.Relative(path.Join(a.folder, valuesFile))] = a.values
+		}
+	}
+	return names, err
+}
+
+// planEnvironment adds the files of an environment and, unless it exists, of its base.
+func (p *target) planEnvironment(o Options, image string, hasBase bool, made *Result) error {
+	if hasBase && o.Image != "" {
+		return fmt.Errorf("--image: %s exists: set the image there", p.base())
+	}
+	files, err := environmentFiles(o, image)
+	for name, content := range files {
+		if !hasBase || !strings.HasPrefix(name, "base/") {
+			made.files[path.Join(p.prefix, tree.EnvironmentsFolder, name)] = content
+		}
+	}
+	if !hasBase && cmp.Or(o.Image, Image, warn.LocalImage) == warn.LocalImage {
+		made.Base = path.Join(p.base(), "kustomization.yaml")
+	}
+	return err
+}
+
 // planCI adds the CI files. With --from or another environment they may exist already.
-func (p *target) planCI(ctx context.Context, o Options, made *Result, hasBase bool) error {
+func (p *target) planCI(ctx context.Context, o Options, made *Result, mayExist bool) error {
 	ci := cmp.Or(o.CI, p.ciHost(ctx))
 	if ci == noCI {
 		return nil
 	}
 	name, content := ciFile(ci, p.git.DefaultBranch(ctx), p.prefix)
-	if (o.From != "" || hasBase) && p.exists(name) {
+	if mayExist && p.exists(name) {
 		return nil
 	}
 	made.CIFile, made.Placeholders, made.files[name] = name, placeholders(content), []byte(content)
