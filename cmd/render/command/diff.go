@@ -75,7 +75,7 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
 
   # Show the differences side by side
   KUBECTL_EXTERNAL_DIFF="diff -y" render diff --all`,
-		Args: environmentsAreFlags,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
 	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, including removed ones (the default with --base)")

@@ -2,10 +2,12 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -181,8 +183,10 @@ func decodeNode(mapping *yamlv3.Node, into any) error {
 	if err == nil {
 		err = yaml.Unmarshal(content, into)
 	}
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Errorf("%s%s: must be of type %s, not %s", strings.ToLower(wrong.Field[:1]), wrong.Field[1:], wrong.Type, wrong.Value)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping", reflect.Slice: "list"}[wrong.Type.Kind()], wrong.Type.String())
+		name := cmp.Or(wrong.Field, "spec")
+		return fmt.Errorf("%s%s: must be of type %s, not %s", strings.ToLower(name[:1]), name[1:], want, wrong.Value)
 	}
 	return err
 }
