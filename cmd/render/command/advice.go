@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"strings"
 
@@ -16,6 +17,9 @@ func printRenderCommand(out, errOut io.Writer, update *render.Update, f flags) {
 		return
 	}
 	message := "rendered/ is not up to date: run " + f.renderCommand()
+	if f.staged {
+		message = "rendered/ in the index is not up to date: run " + f.renderCommand() + ", and git add " + quote(path.Join(f.root, renderedFolder))
+	}
 	if f.output == "github" {
 		printAnnotation(out, manifest.Problem{Message: message}, "")
 		return

@@ -31,6 +31,7 @@ type flags struct {
 	root   string
 	check  bool
 	strict bool
+	staged bool
 	watch  bool
 	output string
 	memo   *memo.Memo // see render.Repository
@@ -53,8 +54,8 @@ change undoes edits in rendered/. Some network file systems, and containers on m
 and Windows, do not report changes: do not use --watch there.
 
 Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
-rendered/ is out of date, or has files that no index lists; 2 error; 130 --watch ended
-by Ctrl-C. On an error nothing is written. If the disk fails midway, the error lists
+rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
+missing; 2 error; 130 --watch ended by Ctrl-C. On an error nothing is written. If the disk fails midway, the error lists
 the changed files; render again.`,
 		Example: `  # Render rendered/prod
   render --env prod
@@ -64,6 +65,9 @@ the changed files; render again.`,
 
   # In CI, fail with a diff if rendered/ is out of date
   render --all --check
+
+  # In a hook of git, check the commit and not the work tree
+  render --all --check --staged
 
   # In a GitHub workflow, show errors and warnings in the pull request
   render --all --check -o github
@@ -82,6 +86,7 @@ the changed files; render again.`,
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit with 1 if rendered/ is out of date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "treat warnings as errors, including warnings that depend on today's date")
+	cmd.Flags().BoolVar(&f.staged, "staged", false, "for hooks of git: exit with 1 if git add is missing for rendered/; with --check, check the index instead of the work tree")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again whenever a source file changes, until Ctrl-C")
 	cmd.Flags().Bool("version", false, "print the version, like render version")
 	cmd.SetVersionTemplate(cmd.Version)
@@ -116,7 +121,16 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		lock = (*render.Repository).Lock
 		signal.Ignore(syscall.SIGPIPE) // a closed pipe must not interrupt the writes
 	}
-	return inRepository(cmd, kinds, f.root, lock, func(repository *render.Repository, p *progress) error {
+	root := f.root
+	if f.check && f.staged {
+		index, remove, err := checkOutIndex(cmd.Context(), f.root)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		root = index
+	}
+	return inRepository(cmd, kinds, root, lock, func(repository *render.Repository, p *progress) error {
 		repository.Look, repository.Memo = look, f.memo
 		return updateRendered(cmd, repository, f, p)
 	})
@@ -152,7 +166,10 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	case f.check:
 		return nil
 	}
-	return update.Commit()
+	if err := update.Commit(); err != nil {
+		return err
+	}
+	return adviseToAdd(cmd, repository, f)
 }
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {

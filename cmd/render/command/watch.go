@@ -19,6 +19,8 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	switch {
 	case f.check:
 		return errors.New("--watch writes rendered/, and --check does not: omit --check, and use git diff to see changes")
+	case f.staged:
+		return errors.New("--staged is for hooks, and --watch does not end: omit one of them")
 	case f.output == "github":
 		return errors.New("--output github is for workflows, and --watch does not end: omit --watch")
 	}

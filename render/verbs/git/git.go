@@ -26,6 +26,7 @@ type Repository struct {
 	dir    string // a folder of the work tree
 	prefix string // the path of the folder from the top of the work tree
 	format string // the hash of objects: sha1 or sha256
+	index  string // the index of a hook; see InHook
 }
 
 // Open opens the repository that holds a folder, at or below the top of its work tree.
@@ -94,6 +95,9 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...) //nolint:gosec // the first argument is constant
 	cmd.Dir = r.dir
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), selectsRepository), "LC_ALL=C.UTF-8", "LANGUAGE=C", "PWD="+r.dir)
+	if r.index != "" {
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.index)
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = shutdownTime
 	return cmd

@@ -60,18 +60,28 @@ type runner struct {
 	dir string
 	env []string
 	sum string // of the archive with render
+	cwd string // the working folder of scripts
 }
 
 // programs are the programs that scripts call. Each records its arguments. curl and gh answer with the
-// next of the files 1, 2, ... in the folder answers; the first line of each is the status.
+// next of the files 1, 2, ... in the folder answers; the first line of each is the status. gh api user fails
+// as for GITHUB_TOKEN and the token of an App, and only GraphQL names the account of each token: LOGIN.
 var programs = map[string]string{
 	"render": `echo "render $*" >> "$DIR/calls"
 case $* in *markdown*) [ -z "$MARKDOWN" ] || printf '<!-- gatehouse-diff -->\n%s\n' "$MARKDOWN" ;; *) echo diff ;; esac
+[ -z "$RENDERED" ] || { mkdir -p "$ROOT/rendered" && echo "$RENDERED" > "$ROOT/rendered/new.yaml"; }
 exit "$DIFFERS"`,
 	"apk": `echo "apk $*" >> "$DIR/calls"`,
 	"next": `n=$(($(cat "$DIR/n") + 1)); echo $n > "$DIR/n"
 status=$(sed -n 1p "$DIR/answers/$n"); sed 1d "$DIR/answers/$n" > "$DIR/answer"; echo "$status"`,
-	"gh": `echo "gh $*" >> "$DIR/calls"
+	"gh": `case $* in *--help) exit "$OLD" ;; esac
+echo "gh $*" >> "$DIR/calls"
+case $* in
+"api user"*) echo "gh: Resource not accessible by integration (HTTP 403)" >&2; exit 1 ;;
+"api graphql -f query={viewer{login}} --jq .data.viewer.login") echo "$LOGIN"; exit ;;
+"attestation verify"*) exit "$FORGED" ;;
+"release download"*) [ -n "$PRIVATE" ] || { echo "release not found" >&2; exit 1; }; cp "$DIR/render.tar.gz" "$RUNNER_TEMP/$7"; exit ;;
+esac
 jq=cat last=
 for arg; do
   case $last in --jq) jq=$arg ;; esac
@@ -90,7 +100,7 @@ for arg; do
   last=$arg
 done
 echo "curl$noted" >> "$DIR/calls"
-case $* in *tar.gz*) cp "$DIR/render.tar.gz" "$out" ;; *) printf %s "$(next)"; cp "$DIR/answer" "$out" ;; esac
+case $* in *tar.gz*) case $* in *-w*) printf %s "$STATUS" ;; esac; [ "$STATUS" != 200 ] || cp "$DIR/render.tar.gz" "$out" ;; *) printf %s "$(next)"; cp "$DIR/answer" "$out" ;; esac
 case $header in "" | 'header = "PRIVATE-TOKEN: secret"') ;; *) exit 9 ;; esac`,
 }
 
@@ -101,7 +111,8 @@ func newRunner(t *testing.T) *runner {
 			t.Skip(err)
 		}
 	}
-	r := &runner{t: t, dir: t.TempDir()}
+	dir := t.TempDir()
+	r := &runner{t: t, dir: dir, cwd: dir}
 	for name, script := range programs {
 		r.write(filepath.Join("bin", name), "#!/bin/sh\n"+script+"\n")
 	}
@@ -124,6 +135,11 @@ func newRunner(t *testing.T) *runner {
 	r.set("GITHUB_PATH", filepath.Join(r.dir, "path"))
 	r.set("GITHUB_STEP_SUMMARY", filepath.Join(r.dir, "summary"))
 	r.set("GITHUB_REPOSITORY", "acme/shop")
+	r.set("GITHUB_SERVER_URL", "https://github.com")
+	r.set("LOGIN", "github-actions[bot]")
+	r.set("STATUS", "200")
+	r.set("OLD", "0")
+	r.set("FORGED", "0")
 	r.set("HEAD_REPOSITORY", "acme/shop")
 	r.set("NUMBER", "7")
 	r.set("BASE", "b45e")
@@ -174,7 +190,7 @@ func (r *runner) run(ci, script string) (calls, out string, code int) {
 		args = []string{"sh", "-c", text}
 	}
 	cmd := exec.CommandContext(r.t.Context(), args[0], args[1:]...)
-	cmd.Dir, cmd.Env = r.dir, r.env
+	cmd.Dir, cmd.Env = r.cwd, r.env
 	printed, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		r.t.Fatal(err)
@@ -207,30 +223,49 @@ func TestGitLabInstallChecksTheChecksum(t *testing.T) {
 	}
 }
 
-// The action installs the release that it was asked for by, and no other file.
-func TestActionChecksTheChecksum(t *testing.T) {
+// The action installs an archive that its release attests, or whose checksum is known.
+func TestActionInstallsOnlyVerifiedArchives(t *testing.T) {
 	architecture := map[string]string{"amd64": "amd64"}[runtime.GOARCH]
 	archive := "render_v1.2.3_linux_" + cmp.Or(architecture, "arm64") + ".tar.gz"
+	const (
+		old    = "OLD=1"
+		verify = "gh attestation verify DIR/ARCHIVE --repo acme/gatehouse --signer-workflow acme/gatehouse/.github/workflows/release.yaml\n"
+		sums   = "curl -sSL --retry 3 https://github.com/acme/gatehouse/releases/download/v1.2.3/SHA256SUMS\n"
+		api    = "gh release download v1.2.3 --repo github.com/acme/gatehouse --pattern ARCHIVE --dir DIR --clobber\n"
+	)
 	for name, test := range map[string]struct {
-		sha256, sums string
-		code         int
+		set        []string
+		sums       string
+		calls, out string
+		code       int
 	}{
-		"of the release":         {"", "%s  " + archive, 0},
-		"as asked for":           {"%s", "", 0},
-		"another":                {strings.Repeat("0", 64), "", 1},
-		"another of the release": {"", strings.Repeat("0", 64) + "  " + archive, 1},
-		"of another file":        {"", "%s  x" + archive, 1},
-		"of no file":             {"", "", 1},
+		"attested":                {calls: verify},
+		"not attested":            {set: []string{"FORGED=1"}, calls: verify, out: "has no valid attestation of its build", code: 1},
+		"with a checksum":         {set: []string{"SHA256=CHECKSUM"}},
+		"with another checksum":   {set: []string{"SHA256=" + strings.Repeat("0", 64)}, code: 1},
+		"old gh":                  {set: []string{old}, sums: "CHECKSUM  ARCHIVE", calls: sums},
+		"on another server":       {set: []string{"GITHUB_SERVER_URL=https://git.example.com"}, sums: "CHECKSUM  ARCHIVE", calls: strings.Replace(sums, "github.com", "git.example.com", 1)},
+		"old gh, another archive": {set: []string{old}, sums: strings.Repeat("0", 64) + "  ARCHIVE", calls: sums, code: 1},
+		"old gh, another file":    {set: []string{old}, sums: "CHECKSUM  xARCHIVE", calls: sums, code: 1},
+		"old gh, no file":         {set: []string{old}, calls: sums, code: 1},
+		"private":                 {set: []string{"STATUS=404", "PRIVATE=1"}, calls: api + verify},
+		"missing":                 {set: []string{"STATUS=404"}, calls: api, out: `GitHub answered 404 for ARCHIVE of version v1.2.3 of acme/gatehouse. A branch or a commit after @ is not a release: set version:`, code: 1},
+		"an outage":               {set: []string{"STATUS=503"}, out: "GitHub answered 503", code: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRunner(t)
-			r.set("RELEASES", "https://github.com/acme/gatehouse/releases/download")
+			fill := strings.NewReplacer("DIR", r.dir, "ARCHIVE", archive, "CHECKSUM", r.sum).Replace
+			r.set("REPOSITORY", "acme/gatehouse")
 			r.set("VERSION", "v1.2.3")
-			r.set("SHA256", strings.ReplaceAll(test.sha256, "%s", r.sum))
-			r.answer("200 " + strings.ReplaceAll(test.sums, "%s", r.sum))
+			r.set("RUN", "check")
+			for _, variable := range test.set {
+				r.env = append(r.env, fill(variable))
+			}
+			r.answer("200 " + fill(test.sums))
 			calls, out, code := r.run(github, "Install render")
-			if code != test.code || !strings.HasPrefix(calls, "curl -fsSL --retry 3 https://github.com/acme/gatehouse/releases/download/v1.2.3/"+archive+"\n") {
-				t.Errorf("exit code %d: %s%s", code, out, calls)
+			_, calls, _ = strings.Cut(calls, archive+"\n") // after the download
+			if want := fill(test.calls); calls != want || code != test.code || !strings.Contains(out, fill(test.out)) {
+				t.Errorf("exit code %d, want %d: %s\n%s\nwant\n%s", code, test.code, out, calls, want)
 			}
 			path, _ := os.ReadFile(filepath.Join(r.dir, "path"))
 			if isInPath := len(path) > 0; isInPath != (code == 0) {
@@ -240,16 +275,30 @@ func TestActionChecksTheChecksum(t *testing.T) {
 	}
 }
 
+// A misspelled run would otherwise be green, and check nothing.
+func TestActionRefusesOtherRuns(t *testing.T) {
+	for _, run := range []string{"chek", "", "check update", "Check", "x\n::warning::y"} {
+		r := newRunner(t)
+		r.set("RUN", run)
+		calls, out, code := r.run(github, "Install render")
+		if code != 1 || calls != "" || !strings.HasPrefix(out, "::error title=gatehouse::run: ") || strings.Count(out, "\n") != 1 {
+			t.Errorf("%q: exit code %d: %s%s", run, code, out, calls)
+		}
+	}
+}
+
 // Without the right to comment, the job writes to the summary.
 func TestGitHubHasOneComment(t *testing.T) {
 	const (
 		diff   = "render diff --root shop --base b45e -o markdown\n"
-		find   = `gh api --paginate repos/acme/shop/issues/7/comments?per_page=100 --jq .[] | select(.user.login == "github-actions[bot]" and (.body | startswith("<!-- gatehouse-diff -->"))) | .id` + "\n"
+		who    = "gh api graphql -f query={viewer{login}} --jq .data.viewer.login\n"
+		find   = who + `gh api --paginate repos/acme/shop/issues/7/comments?per_page=100 --jq .[] | select(.user.login == "github-actions[bot]" and (.body | startswith("<!-- gatehouse-diff -->"))) | .id` + "\n"
 		create = "gh api --method POST repos/acme/shop/issues/7/comments -F body=@%s/comment.md --silent\nbody 1 changed\n"
 		update = "gh api --method PATCH repos/acme/shop/issues/comments/12 -F body=@%s/comment.md --silent\nbody 1 changed\n"
 	)
 	others := comment(10, "mallory", "<!-- gatehouse-diff -->\nnone") + "," + comment(11, "github-actions[bot]", "see <!-- gatehouse-diff -->")
 	ours := comment(12, "github-actions[bot]", "<!-- gatehouse-diff -->\nbefore")
+	theirs := comment(13, "acme-bot[bot]", "<!-- gatehouse-diff -->\nbefore")
 	for name, test := range map[string]struct {
 		set, answers []string
 		calls, out   string
@@ -259,6 +308,9 @@ func TestGitHubHasOneComment(t *testing.T) {
 		"the second":             {answers: []string{"200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update},
 		"no difference, none":    {set: []string{"DIFFERS=0"}, answers: []string{"200 []"}, calls: diff + find},
 		"no difference any more": {set: []string{"DIFFERS=0"}, answers: []string{"200 [" + ours + "]", "200 {}"}, calls: diff + find + update},
+		"an App's token":         {set: []string{"LOGIN=acme-bot[bot]"}, answers: []string{"200 [" + ours + "," + theirs + "]", "200 {}"}, calls: diff + strings.Replace(find, "github-actions", "acme-bot", 1) + strings.Replace(update, "12", "13", 1)},
+		"a person's token":       {set: []string{"LOGIN=ada"}, answers: []string{"200 [" + ours + "," + theirs + "]", "200 {}"}, calls: diff + strings.Replace(find, "github-actions[bot]", "ada", 1) + create},
+		"a push":                 {set: []string{"NUMBER=", "HEAD_REPOSITORY="}, calls: diff, out: "::notice title=gatehouse::no comment, as this run is for no pull request"},
 		"a fork":                 {set: []string{"HEAD_REPOSITORY=ada/shop"}, calls: diff, out: "::notice title=gatehouse::no comment, as a pull request from a fork has no token"},
 		"a fork that is gone":    {set: []string{"HEAD_REPOSITORY="}, calls: diff, out: "::notice "},
 		"a token without rights": {answers: []string{"200 []", "403 {}"}, calls: diff + find + create, out: "::warning title=gatehouse::no comment, as the token of this workflow may not"},

@@ -1,0 +1,83 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/verbs/git"
+)
+
+// renderedFolder is the folder of rendered files below the root.
+const renderedFolder = "rendered"
+
+// checkOutIndex writes the index of the repository at root, or of the nearest one, to a temporary folder.
+func checkOutIndex(ctx context.Context, root string) (folder string, remove func(), err error) {
+	repository, err := openRepository(root, nil) // the kinds do not matter for files
+	if err != nil {
+		return "", nil, err
+	}
+	defer repository.Close()
+	in, err := git.Open(ctx, repository.Dir())
+	if err == nil {
+		in, err = in.InHook()
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	to, err := os.MkdirTemp("", "render-index-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(to) }
+	if folder, err = in.CheckOutIndex(ctx, to); err != nil {
+		remove()
+	}
+	return folder, remove, err
+}
+
+// adviseToAdd prints the missing git add for new files of rendered/: `git commit --all` leaves them out, and
+// only CI would notice. With --staged changed files count too, and the exit code says so.
+func adviseToAdd(cmd *cobra.Command, repository *render.Repository, f flags) error {
+	in, err := git.Open(cmd.Context(), repository.Dir())
+	if err != nil && !f.staged {
+		return nil // without git there is nothing to add
+	}
+	if err == nil && f.staged {
+		in, err = in.InHook()
+	}
+	var files []string
+	if err == nil {
+		files, err = in.Unstaged(cmd.Context(), renderedFolder, f.staged)
+	}
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	if !f.watch && (f.staged || f.output == "text") {
+		kept := "git does not track"
+		if f.staged {
+			kept = "the commit lacks"
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "rendered/ has %s that %s: run git add %s\n", count(len(files), "file"), kept, quote(fromHere(filepath.Join(repository.Dir(), renderedFolder))))
+	}
+	if f.staged {
+		return exitCode(exitDiffers)
+	}
+	return nil
+}
+
+// fromHere returns a path relative to the working folder.
+func fromHere(name string) string {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	if relative, relErr := filepath.Rel(here, name); err == nil && relErr == nil {
+		return filepath.ToSlash(relative)
+	}
+	return name
+}
