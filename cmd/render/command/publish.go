@@ -16,13 +16,14 @@ import (
 type publishFlags struct {
 	publish.Options
 	root   string
+	verify string
 	output string
 }
 
 func newPublishCommand(kinds *registry.Kinds) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
-		Use:   "publish --env NAME [--branch BRANCH] [--push]",
+		Use:   "publish --env NAME [--branch BRANCH] [--push | --verify REVISION]",
 		Short: "Commit only rendered/NAME to a separate branch",
 		Long: `Commit rendered/NAME from HEAD, and no other files, to a branch that Argo CD or Flux
 can sync. The work tree and the index stay the same. If rendered/NAME did not change,
@@ -35,13 +36,22 @@ publish an older commit; revert instead.
 The commit has your name, is signed if commit.gpgSign is set, and runs the hook
 commit-msg. --push runs the hook pre-push.
 
-Exit codes: 0 success, or nothing to publish; 2 error. On an error no branch changes,
+With --promoter, publish as GitOps Promoter expects it: to BRANCH-next, with the file
+hydrator.metadata, and with --push a git note if nothing changed.
+
+With --verify, publish nothing: render the source of a published commit in a temporary
+folder, and list the files that differ. Use the version of render that published it.
+
+Exit codes: 0 success, or nothing to publish; 1 differences; 2 error. On an error no branch changes,
 unless the error names one; publish again to complete it.`,
 		Example: `  # Show what would be published
   render publish --env prod --dry-run
 
   # Commit to the branch env/prod, and push it
   render publish --env prod --push
+
+  # Check that the published branch is the rendering of its source
+  render publish --env prod --verify origin/env/prod
 
   # Publish, and print the new commit
   render publish --env prod -o json | jq -r .commit`,
@@ -53,6 +63,12 @@ unless the error names one; publish again to complete it.`,
 	cmd.Flags().StringVar(&f.Branch, "branch", "", "the branch to commit to (default env/NAME)")
 	cmd.Flags().BoolVar(&f.Push, "push", false, "push the branch to remote.pushDefault, the only remote, or origin")
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be published, without changing a branch")
+	cmd.Flags().BoolVar(&f.Promoter, "promoter", false, "publish for GitOps Promoter")
+	cmd.Flags().StringVar(&f.verify, "verify", "", "compare a published `REVISION` with a rendering of its source")
+	cmd.MarkFlagsMutuallyExclusive("verify", "push")
+	cmd.MarkFlagsMutuallyExclusive("verify", "branch")
+	cmd.MarkFlagsMutuallyExclusive("verify", "promoter")
+	cmd.MarkFlagsMutuallyExclusive("verify", "dry-run")
 	addRootFlag(cmd, &f.root)
 	addOutputFlag(cmd, &f.output, textOrJSON)
 	return cmd
@@ -70,21 +86,53 @@ func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error
 				p = newProgress(cmd.ErrOrStderr(), doing)
 			}
 		}
+		if cmd.Flags().Changed("verify") {
+			return runVerify(cmd, repository, f, step)
+		}
 		result, problems, err := publish.Run(cmd.Context(), repository, f.Options, step)
 		if err != nil {
 			return err
 		}
 		p.stop()
 		if result == nil {
-			found, _ := manifest.SplitProblems(problems)
-			printProblems(cmd.ErrOrStderr(), found)
-			return fmt.Errorf("%s, nothing was published", count(len(found), "problem"))
+			return problemsError(cmd, problems, "nothing was published")
 		}
 		if f.output == "json" {
 			return printJSON(cmd.OutOrStdout(), result)
 		}
 		return printPublished(cmd.OutOrStdout(), result)
 	})
+}
+
+// problemsError prints the errors among problems and returns their count as an error.
+func problemsError(cmd *cobra.Command, problems []manifest.Problem, consequence string) error {
+	found, _ := manifest.SplitProblems(problems)
+	printProblems(cmd.ErrOrStderr(), found)
+	return fmt.Errorf("%s, %s", count(len(found), "problem"), consequence)
+}
+
+// runVerify compares a published commit with a rendering of its source.
+func runVerify(cmd *cobra.Command, repository *render.Repository, f publishFlags, step func(string)) error {
+	v, problems, err := publish.Verify(cmd.Context(), repository, f.Environment, f.verify, step)
+	step("")
+	switch {
+	case err != nil:
+		return err
+	case manifest.HasErrors(problems):
+		return problemsError(cmd, problems, "the source cannot be rendered")
+	case f.output == "json":
+		err = printJSON(cmd.OutOrStdout(), v)
+	case len(v.Differences) == 0:
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s is the rendering of %s\n", v.Environment, v.Commit, v.Source)
+	default:
+		for _, d := range v.Differences {
+			fmt.Fprintln(cmd.OutOrStdout(), manifest.Problem{File: d.File, Message: d.Reason})
+		}
+	}
+	if err == nil && len(v.Differences) > 0 {
+		return exitCode(exitDiffers)
+	}
+	return err
 }
 
 // printPublished prints the result on one line.

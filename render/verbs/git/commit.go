@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,16 +46,48 @@ func (r *Repository) ChangedBetween(ctx context.Context, after, upTo, dir string
 	return out != "", err
 }
 
-// WriteTree writes a tree with only one folder of a commit, at the same path, and returns its id.
-func (r *Repository) WriteTree(ctx context.Context, commit, dir string) (string, error) {
+// WriteTree writes a tree with only one folder of a commit, at the same path, and files at the top. It
+// returns the id of the tree.
+func (r *Repository) WriteTree(ctx context.Context, commit, dir string, top map[string][]byte) (string, error) {
 	full := path.Join(r.prefix, dir)
 	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--end-of-options", commit+":"+full)
 	tree := strings.TrimSpace(out)
 	for name := full; name != "." && err == nil; name = path.Dir(name) {
-		out, err = r.git(ctx, strings.NewReader("040000 tree "+tree+"\t"+path.Base(name)+"\x00"), "mktree", "-z")
+		entries := "040000 tree " + tree + "\t" + path.Base(name) + "\x00"
+		if path.Dir(name) == "." {
+			for file, content := range top {
+				if out, err = r.git(ctx, bytes.NewReader(content), "hash-object", "-w", "--stdin"); err != nil {
+					return "", err
+				}
+				entries += "100644 blob " + strings.TrimSpace(out) + "\t" + file + "\x00"
+			}
+		}
+		out, err = r.git(ctx, strings.NewReader(entries), "mktree", "-z")
 		tree = strings.TrimSpace(out)
 	}
 	return tree, err
+}
+
+// Describe returns the author of a commit as "Name <email>", the date as ISO 8601, and the message.
+func (r *Repository) Describe(ctx context.Context, id string) (author, date, subject, body string, err error) {
+	out, err := r.git(ctx, nil, "log", "--max-count=1", "--format=%an <%ae>%x00%aI%x00%s%x00%b", id, "--")
+	fields := append(strings.SplitN(out, "\x00", 4), "", "", "", "")
+	return fields[0], fields[1], fields[2], strings.TrimSpace(fields[3]), err
+}
+
+// PushNote sets the note of a commit and pushes all notes of the reference. It fetches them first, and
+// tries again if others push meanwhile.
+func (r *Repository) PushNote(ctx context.Context, remote, ref, commit, note string) (err error) {
+	for range 8 {
+		_, _ = r.git(ctx, nil, "fetch", "--quiet", "--no-tags", remote, "+"+ref+":"+ref) // the first has none to fetch
+		if _, err = r.git(ctx, nil, "notes", "--ref="+ref, "add", "--force", "--message="+note, commit); err != nil {
+			return err
+		}
+		if _, err = r.git(ctx, nil, "push", "--quiet", remote, ref); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // Commit makes a commit like `git commit`: with the user's name, the hook commit-msg and, if git is

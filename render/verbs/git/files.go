@@ -28,6 +28,9 @@ const modeSubmodule = "160000"
 // IsRegular reports whether the entry is a regular file.
 func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
 
+// IsLink reports whether the entry is a symbolic link.
+func (f File) IsLink() bool { return f.Mode == "120000" }
+
 // Files returns the files and submodules of a commit at or below some paths. Paths are relative to the
 // folder of the repository, with slashes. It returns an error if one of the paths is a submodule.
 func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (map[string]File, error) {

@@ -92,7 +92,7 @@ func exitedWith1(err error) bool {
 // URL returns the URL of the remote origin, or nothing.
 func (r *Repository) URL(ctx context.Context) string {
 	out, _ := r.git(ctx, nil, "remote", "get-url", "--", "origin")
-	return strings.ToLower(strings.TrimSpace(out))
+	return strings.TrimSpace(out)
 }
 
 // DefaultBranch returns the target branch of pull requests: the default branch of origin, if git knows it,

@@ -70,7 +70,7 @@ func (p *publisher) needsCommit(ctx context.Context, now *branch) (bool, error) 
 		return false, err
 	}
 	source := now.commit.Trailers[trailerSource]
-	isEqual, isKnown := now.commit.Tree == p.tree, p.git.HasObject(ctx, source)
+	isEqual, isKnown := p.isPublished(ctx, now), p.git.HasObject(ctx, source)
 	isAfter := false // HEAD is the source or later
 	if isKnown {
 		var err error

@@ -23,6 +23,8 @@ type Options struct {
 	Environment string
 	// Branch is the name of the branch. Empty means env/ENVIRONMENT.
 	Branch string
+	// Promoter publishes to the branch with the suffix -next, as GitOps Promoter expects it.
+	Promoter bool
 	// Push also pushes the branch to a remote.
 	Push bool
 	// DryRun changes no branch.
@@ -54,7 +56,9 @@ type publisher struct {
 	remote string // empty without a remote
 	head   string
 	tree   string // the tree to commit
-	result Result
+	// rendered is the tree with the rendered folder alone.
+	rendered string
+	result   Result
 }
 
 // Run publishes an environment. It returns a result, the problems of the environment, or an error. It calls
@@ -65,6 +69,9 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 	}
 	if options.Branch == "" {
 		options.Branch = "env/" + options.Environment
+	}
+	if options.Promoter {
+		options.Branch += proposedSuffix
 	}
 	p := &publisher{Options: options, folder: path.Join(tree.Folder, options.Environment)}
 	var err error
@@ -153,7 +160,10 @@ func (p *publisher) publishOn(ctx context.Context, now *branch) error {
 			return err
 		}
 	}
-	return p.moveBranches(ctx, now, needsCommit)
+	if err := p.moveBranches(ctx, now, needsCommit); err != nil {
+		return err
+	}
+	return p.noteSource(ctx)
 }
 
 // moveBranches moves the branch of the remote and then the local one to the last commit. If it is

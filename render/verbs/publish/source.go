@@ -36,9 +36,7 @@ func (p *publisher) checkHead(ctx context.Context, repository *render.Repository
 		if err := s.compare(ctx, p.head, e); err != nil || len(s.wrong) > 0 {
 			return s.problems(), err
 		}
-		var err error
-		p.tree, err = p.git.WriteTree(ctx, p.head, p.folder)
-		return nil, err
+		return nil, p.writeTree(ctx)
 	})
 }
 

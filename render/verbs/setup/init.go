@@ -195,7 +195,7 @@ func resolve(dir string) (string, error) {
 
 // ciHost guesses the host of CI from the URL of the remote and existing files.
 func (p *target) ciHost(ctx context.Context) string {
-	url := p.git.URL(ctx)
+	url := strings.ToLower(p.git.URL(ctx))
 	if !strings.Contains(url, github) && (strings.Contains(url, gitlab) || p.exists(gitlabCI)) {
 		return gitlab
 	}
