@@ -28,8 +28,8 @@ func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
 		Short: "Show the source of an object, its changes and its rendered objects",
-		Long: `Show the file and line that define an object, the kustomizations that change it, in
-the order of application, its rendered objects, and a diff of all changes. For a
+		Long: `Show the file and line that define an object, the patches and kustomizations that change
+it, in the order of application, its rendered objects, and a diff of all changes. For a
 rendered object, show its source object and the changes by overrides.
 
 FILE is a rendered file, or a source file in environments/ or elsewhere. For a source

@@ -16,8 +16,8 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/diff"
 )
@@ -74,8 +74,8 @@ func (p Place) String() string { return manifest.Problem{File: p.File, Line: p.L
 
 // History is the change of an object between two stages.
 type History struct {
-	// Changes lists the kustomizations that may change the object, in the order of application. It is
-	// empty if the object stays the same.
+	// Changes lists the patches that select the object, and the kustomizations with other fields that may
+	// change it, in the order of application. It is empty if the object stays the same.
 	Changes []Place `json:"changes"`
 	// Diff is a unified diff of the object as YAML, with masked values of Secrets. It is empty for a
 	// generated object.
@@ -190,13 +190,13 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	return h
 }
 
-// places returns the files of kustomizations.
-func places(kustomizations []*source.Kustomization) []Place {
-	files := make([]Place, len(kustomizations))
-	for i, k := range kustomizations {
-		files[i].File = source.Relative(k.File)
+// places returns places, with a place for an empty list in JSON.
+func places(found []buildpath.Place) []Place {
+	all := make([]Place, len(found))
+	for i, p := range found {
+		all[i] = Place(p)
 	}
-	return files
+	return all
 }
 
 func (e explainer) reference(p tree.Placed) Reference {
