@@ -15,6 +15,7 @@
 package render
 
 import (
+	"path"
 	"slices"
 	"time"
 
@@ -125,10 +126,14 @@ type pipeline struct {
 }
 
 // addProblems records a stage's problems with their locations and reports whether any is an
-// error.
+// error. A problem with a whole file is at its first line.
 func (p *pipeline) addProblems(problems []manifest.Problem) bool {
 	for _, problem := range problems {
-		p.problems = append(p.problems, p.locate(problem))
+		located := p.locate(problem)
+		if path.Ext(located.File) != "" {
+			located.Line = max(located.Line, 1)
+		}
+		p.problems = append(p.problems, located)
 	}
 	return manifest.HasErrors(problems)
 }

@@ -39,7 +39,7 @@ func TestUnreadableFilesAreProblems(t *testing.T) {
 		"an environment that leads out":       {replace(environment, linkTo("/usr")), "leads out of"},
 		"an environment that leads to itself": {replace(environment, linkTo("prod")), "too many links"},
 		"an environment that leads nowhere":   {replace(environment, linkTo("gone")), "environments/prod is a link to nothing"},
-		"an environment that is a file":       {replace(environment, func(name string) error { return os.WriteFile(name, nil, 0o600) }), "no kustomization.yaml"},
+		"an environment that is a file":       {replace(environment, func(name string) error { return os.WriteFile(name, nil, 0o600) }), "kustomization.yaml:1: does not exist"},
 		"overrides that lead nowhere":         {replace(environment+"/overrides", linkTo("gone")), "environments/prod/overrides is a link to nothing"},
 		"overrides that lead out":             {replace(environment+"/overrides", linkTo("/usr")), "leads out of"},
 		"a kustomization that leads nowhere":  {replace(environment+"/kustomization.yaml", linkTo("gone")), "environments/prod/kustomization.yaml is a link to nothing"},

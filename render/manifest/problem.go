@@ -98,13 +98,9 @@ func SplitProblems(problems []Problem) (errors, warnings []Problem) {
 	return errors, warnings
 }
 
-// SortProblems sorts problems by file and line, removes duplicates, and joins each message's lines. A
-// problem with a whole file is at its first line.
+// SortProblems sorts problems by file and line, removes duplicates, and joins each message's lines.
 func SortProblems(problems []Problem) []Problem {
 	for i, p := range problems {
-		if p.File != "" {
-			problems[i].Line = max(p.Line, 1)
-		}
 		problems[i].Message = lineBreaks.ReplaceAllString(drawings.ReplaceAllString(strings.TrimSpace(p.Message), ""), "; ")
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int {

@@ -29,6 +29,9 @@ spec: {schedule: "2020-01-31T09:00:00Z", command: echo}
 func warned(t *testing.T) string {
 	t.Helper()
 	root := repository(t)
+	if err := os.Remove(filepath.Join(root, "environments/prod/a.yaml")); err != nil { // nothing lists it
+		t.Fatal(err)
+	}
 	writeFile(t, root, "../base/kustomization.yaml", "resources: [ats.yaml]\n")
 	writeFile(t, root, "../base/ats.yaml", past)
 	for _, environment := range []string{"prod", "dev"} {
