@@ -125,8 +125,9 @@ REPOSITORY ?= $(shell git remote get-url origin 2>/dev/null | sed -n 's|^.*githu
 
 .PHONY: release
 release: IMAGE ?= gatehouse-controller:$(VERSION)
-release: ## Write dist/: render for all platforms, the controller's image IMAGE, SBOMs, checksums, krew's manifest for REPOSITORY
-	go run -C release . -version '$(VERSION)' -image '$(IMAGE)' -repository '$(REPOSITORY)'
+release: RENDER_IMAGE ?= gatehouse-render:$(VERSION)
+release: ## Write dist/: render for all platforms, the images IMAGE and RENDER_IMAGE, SBOMs, checksums, manifests for package managers
+	go run -C release . -version '$(VERSION)' -image '$(IMAGE)' -render-image '$(RENDER_IMAGE)' -repository '$(REPOSITORY)'
 
 .PHONY: image
 image: IMAGE ?= gatehouse-controller:dev

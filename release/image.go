@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -26,10 +27,11 @@ import (
 // nonroot is an unprivileged user.
 const nonroot = "65532:65532"
 
-// newImage returns an image that consists of the program alone, and runs it.
+// newImage returns an image that consists of the program and an empty /tmp, and runs the program.
 func (r *release) newImage(p program) (v1.Image, error) {
 	var files bytes.Buffer
-	if err := writeTar(&files, fstest.MapFS{p.name: {Data: p.content, Mode: 0o555, ModTime: time.Unix(0, 0)}}); err != nil {
+	start := time.Unix(0, 0)
+	if err := writeTar(&files, fstest.MapFS{p.name: {Data: p.content, Mode: 0o555, ModTime: start}, "tmp": {Mode: fs.ModeDir | fs.ModeSticky | 0o777, ModTime: start}}); err != nil {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil },
@@ -59,12 +61,18 @@ func (r *release) newImage(p program) (v1.Image, error) {
 	return annotated, nil
 }
 
+// descriptions describe the images.
+var descriptions = map[string]string{
+	"controller": "Opens scheduling gates that are due, and writes the status of high-level kinds",
+	"render":     "Renders GitOps manifests, and reviews them",
+}
+
 // labels returns the labels and annotations of an image.
 // https://github.com/opencontainers/image-spec/blob/main/annotations.md
 func (r *release) labels(p program) map[string]string {
 	labels := map[string]string{
 		spec.AnnotationTitle:       "gatehouse-" + p.name,
-		spec.AnnotationDescription: "Opens scheduling gates that are due, and writes the status of high-level kinds",
+		spec.AnnotationDescription: descriptions[p.name],
 		spec.AnnotationLicenses:    "Apache-2.0",
 		spec.AnnotationVersion:     r.version,
 		spec.AnnotationCreated:     p.time().Format(time.RFC3339),
@@ -75,8 +83,8 @@ func (r *release) labels(p program) map[string]string {
 	return labels
 }
 
-// writeLayout writes an image for several platforms as an OCI image layout, and returns its digest.
-func (r *release) writeLayout(programs []program) (string, error) {
+// writeLayout writes an image for several platforms under a tag as an OCI image layout, and returns its digest.
+func (r *release) writeLayout(programs []program, tag name.Tag) (string, error) {
 	path, err := layout.Write(filepath.Join(r.out, programs[0].name), empty.Index)
 	if err != nil {
 		return "", err
@@ -103,8 +111,8 @@ func (r *release) writeLayout(programs []program) (string, error) {
 	}
 	// containerd finds an image in a layout by name, other tools by tag.
 	err = path.AppendDescriptor(v1.Descriptor{MediaType: types.OCIImageIndex, Digest: hash, Size: size, Annotations: map[string]string{
-		spec.AnnotationRefName:     r.image.TagStr(),
-		"io.containerd.image.name": strings.Replace(r.image.Name(), "index.docker.io/", "docker.io/", 1),
+		spec.AnnotationRefName:     tag.TagStr(),
+		"io.containerd.image.name": strings.Replace(tag.Name(), "index.docker.io/", "docker.io/", 1),
 	}})
 	return hash.String(), errors.Join(err, makeReadable(string(path)))
 }

@@ -1,5 +1,5 @@
-// Command release builds a release in dist/: render for each platform, the image of the controller,
-// SBOMs, and checksums. The build is reproducible. `make release` and `make image` run it.
+// Command release builds a release in dist/: render for each platform, the images of the controller and of
+// render, SBOMs, manifests for package managers, and checksums. The build is reproducible. `make release` and `make image` run it.
 package main
 
 import (
@@ -48,6 +48,7 @@ type release struct {
 	out     string   // the folder to write
 	version string   // part of the names of files
 	image   name.Tag // of the controller
+	render  name.Tag // the image of render
 
 	// repository is the OWNER/NAME of the release on GitHub; empty for a release elsewhere.
 	repository string
@@ -69,10 +70,11 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "dist", "the `folder` there to write the release to, emptied first")
 	version := flags.String("version", "", "the version of the release")
 	image := flags.String("image", "", "the `name:tag` of the image of the controller")
-	repository := flags.String("repository", "", "the `owner/name` of the release on GitHub, for the action and for krew; empty for neither")
+	render := flags.String("render-image", "gatehouse-render:dev", "the `name:tag` of the image of render")
+	repository := flags.String("repository", "", "the `owner/name` of the release on GitHub, for the action and for package managers; empty for neither")
 	archive := flags.String("archive", "", "write only the image, for this machine, to a `file` for docker load")
 	_ = flags.Parse(args)
-	r, err := newRelease(*root, *out, *version, *image, *repository)
+	r, err := newRelease(*root, *out, *version, *image, *render, *repository)
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ var fileNamePart = regexp.MustCompile(`^[A-Za-z0-9][-+.\w]*$`)
 // gitHubRepository matches OWNER/NAME.
 var gitHubRepository = regexp.MustCompile(`^[\w-]+/[-.\w]+$`)
 
-func newRelease(root, out, version, image, repository string) (*release, error) {
+func newRelease(root, out, version, image, render, repository string) (*release, error) {
 	var errs []error
 	if !fileNamePart.MatchString(version) {
 		errs = append(errs, fmt.Errorf("version %q cannot be part of the name of a file: write one like VERSION=v1.2.3", version))
@@ -105,12 +107,16 @@ func newRelease(root, out, version, image, repository string) (*release, error) 
 	if err != nil {
 		errs = append(errs, fmt.Errorf("image %q: %w: write one like IMAGE=registry.example.com/gatehouse-controller:v1.2.3", image, err))
 	}
+	renderTag, err := name.NewTag(render)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("image %q: %w: write one like RENDER_IMAGE=registry.example.com/gatehouse-render:v1.2.3", render, err))
+	}
 	if repository != "" && !gitHubRepository.MatchString(repository) {
 		errs = append(errs, fmt.Errorf("repository %q: write one like REPOSITORY=acme/gatehouse", repository))
 	}
 	root, err = filepath.Abs(root)
 	errs = append(errs, err)
-	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag, repository: repository}, errors.Join(errs...)
+	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag, render: renderTag, repository: repository}, errors.Join(errs...)
 }
 
 // write writes a release. The checksums come last, and mark it as complete.
@@ -133,7 +139,7 @@ func (r *release) write(ctx context.Context) error {
 	if controllers[0].revision() == "" {
 		fmt.Fprintln(os.Stderr, "warning: go does not know the revision: build in a clone of the git repository, not in a worktree of it")
 	}
-	digest, err := r.writeLayout(controllers)
+	digest, err := r.writeLayout(controllers, r.image)
 	if err != nil {
 		return err
 	}
@@ -154,12 +160,16 @@ func (r *release) write(ctx context.Context) error {
 			return err
 		}
 	}
+	renderDigest, err := r.writeLayout(renders[:len(controllerPlatforms)], r.render)
+	if err != nil {
+		return err
+	}
 	for _, p := range append(controllers, renders...) {
 		if err := writeBOM(filepath.Join(r.out, r.fileName(p)+".cdx.json"), p, r.version); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(os.Stderr, "the controller's image is %s\n", image)
+	fmt.Fprintf(os.Stderr, "the controller's image is %s\nrender's image is %s@%s\n", image, r.render, renderDigest)
 	return r.writeChecksums(renders)
 }
 
@@ -216,12 +226,14 @@ func checksums(folder string) (map[string][sha256.Size]byte, error) {
 	})
 }
 
-// writeChecksums writes the manifest for krew, with the sums of the archives, and then SHA256SUMS in the
-// format of sha256sum.
+// sumsFile has the checksums of a release in the format of sha256sum.
+const sumsFile = "SHA256SUMS"
+
+// writeChecksums writes the manifests for package managers, with the sums of the archives, and then sumsFile.
 func (r *release) writeChecksums(programs []program) error {
 	sums, err := checksums(r.out)
 	if err == nil && r.repository != "" {
-		err = r.writeKrew(programs, sums)
+		err = r.writeManifests(programs, sums)
 	}
 	if err != nil {
 		return err
@@ -230,5 +242,5 @@ func (r *release) writeChecksums(programs []program) error {
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		fmt.Fprintf(&lines, "%x  %s\n", sums[name], name)
 	}
-	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(lines.String()), 0o644)
+	return os.WriteFile(filepath.Join(r.out, sumsFile), []byte(lines.String()), 0o644)
 }

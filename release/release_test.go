@@ -40,7 +40,7 @@ func built(name, goos, arch string) program {
 
 func newTestRelease(t *testing.T) *release {
 	t.Helper()
-	r, err := newRelease("..", "dist", "v1.2.3", "registry.example.com/gatehouse-controller:v1.2.3", "acme/gatehouse")
+	r, err := newRelease("..", "dist", "v1.2.3", "registry.example.com/gatehouse-controller:v1.2.3", "registry.example.com/gatehouse-render:v1.2.3", "acme/gatehouse")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func files(t *testing.T, folder string) map[string]string {
 
 func TestLayoutHasOneImageForAllPlatforms(t *testing.T) {
 	r := newTestRelease(t)
-	digest, err := r.writeLayout([]program{built("controller", "linux", "amd64"), built("controller", "linux", "arm64")})
+	digest, err := r.writeLayout([]program{built("controller", "linux", "amd64"), built("controller", "linux", "arm64")}, r.image)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestLayoutHasOneImageForAllPlatforms(t *testing.T) {
 	}
 }
 
-// checkImage checks that an image contains only the program, and runs it as an unprivileged user.
+// checkImage checks that an image contains the program and an empty /tmp, and runs the program as an unprivileged user.
 func checkImage(t *testing.T, image v1.Image, arch string) {
 	t.Helper()
 	config, err := image.ConfigFile()
@@ -132,6 +132,9 @@ func checkImage(t *testing.T, image v1.Image, arch string) {
 	if got, err := io.ReadAll(r); err != nil || string(got) != "program for "+arch {
 		t.Errorf("error %v: %s", err, got)
 	}
+	if header, err := r.Next(); err != nil || header.Name != "tmp/" || header.FileInfo().Mode() != fs.ModeDir|fs.ModeSticky|0o777 {
+		t.Errorf("no /tmp: error %v: %+v", err, header)
+	}
 	if _, err := r.Next(); err != io.EOF {
 		t.Errorf("more than the program: %v", err)
 	}
@@ -141,7 +144,7 @@ func TestSameProgramsMakeSameBytes(t *testing.T) {
 	var first map[string]string
 	for range 2 {
 		r := newTestRelease(t)
-		if _, err := r.writeLayout([]program{built("controller", "linux", "amd64"), built("controller", "linux", "arm64")}); err != nil {
+		if _, err := r.writeLayout([]program{built("controller", "linux", "amd64"), built("controller", "linux", "arm64")}, r.image); err != nil {
 			t.Fatal(err)
 		}
 		renders := []program{built("render", "linux", "amd64"), built("render", "windows", "arm64")}
@@ -240,8 +243,8 @@ func TestBOMListsLinkedModules(t *testing.T) {
 }
 
 func TestNewReleaseReportsAllWrongNames(t *testing.T) {
-	_, err := newRelease("..", "dist", "release/1", "Registry/Image:v1", "acme")
-	if err == nil || !strings.Contains(err.Error(), `version "release/1" cannot be part`) || !strings.Contains(err.Error(), `image "Registry/Image:v1": `) {
+	_, err := newRelease("..", "dist", "release/1", "Registry/Image:v1", "Registry/Render:v1", "acme")
+	if err == nil || !strings.Contains(err.Error(), `version "release/1" cannot be part`) || !strings.Contains(err.Error(), `image "Registry/Image:v1": `) || !strings.Contains(err.Error(), `image "Registry/Render:v1": `) {
 		t.Error(err)
 	}
 }
@@ -258,7 +261,7 @@ func TestResolveKeepsAbsolutePaths(t *testing.T) {
 	}
 }
 
-func TestKrewManifestHasEveryArchive(t *testing.T) {
+func TestManifestsHaveEveryArchive(t *testing.T) {
 	r := newTestRelease(t)
 	programs := []program{built("render", "linux", "amd64"), built("render", "windows", "arm64")}
 	for _, p := range programs {
@@ -275,13 +278,24 @@ func TestKrewManifestHasEveryArchive(t *testing.T) {
 			t.Errorf("no %s in\n%s", line, content["SHA256SUMS"])
 		}
 	}
-	for _, want := range []string{
-		"uri: https://github.com/acme/gatehouse/releases/download/v1.2.3/render_v1.2.3_linux_amd64.tar.gz\n    sha256: " + fmt.Sprintf("%x", sha256.Sum256([]byte(content["render_v1.2.3_linux_amd64.tar.gz"]))) + "\n    bin: render\n",
-		"uri: https://github.com/acme/gatehouse/releases/download/v1.2.3/render_v1.2.3_windows_arm64.zip\n    sha256: " + fmt.Sprintf("%x", sha256.Sum256([]byte(content["render_v1.2.3_windows_arm64.zip"]))) + "\n    bin: render.exe\n",
-		"version: \"v1.2.3\"\n",
+	sum := func(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content[name]))) }
+	const folder, linux, windows = "https://github.com/acme/gatehouse/releases/download/v1.2.3/", "render_v1.2.3_linux_amd64.tar.gz", "render_v1.2.3_windows_arm64.zip"
+	for file, wants := range map[string][]string{
+		"gatehouse.yaml": {
+			"  name: gatehouse\n", "version: \"v1.2.3\"\n",
+			"uri: " + folder + linux + "\n    sha256: " + sum(linux) + "\n    bin: render\n",
+			"uri: " + folder + windows + "\n    sha256: " + sum(windows) + "\n    bin: render.exe\n",
+		},
+		"gatehouse.rb": {"  version \"1.2.3\"\n", "  on_linux do\n    on_intel do\n      url \"" + folder + linux + "\"\n      sha256 \"" + sum(linux) + "\"\n    end\n  end\n"},
+		"aqua.yaml":    {"  repo_owner: acme\n  repo_name: gatehouse\n", "  asset: render_{{.Version}}_{{.OS}}_{{.Arch}}.{{.Format}}\n", "    asset: SHA256SUMS\n", "signer_workflow: acme/gatehouse/.github/workflows/release.yaml\n"},
 	} {
-		if !strings.Contains(content[krewFile], want) {
-			t.Errorf("no %s in\n%s", want, content[krewFile])
+		for _, want := range wants {
+			if !strings.Contains(content[file], want) {
+				t.Errorf("%s: no %s in\n%s", file, want, content[file])
+			}
 		}
+	}
+	if strings.Contains(content["gatehouse.rb"], "windows") {
+		t.Error("Homebrew does not run on Windows")
 	}
 }

@@ -55,8 +55,8 @@ func run(all []kind.Kind) int {
 	kinds := &registry.Kinds{All: all}
 	// No signal is caught: the next run completes an interrupted one.
 	cmd := newCommand(kinds, os.Args[1:])
-	if strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") {
-		helpAsPlugin(cmd)
+	if name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), "kubectl-"); ok {
+		helpAsPlugin(cmd, "kubectl "+name)
 	}
 	err := cmd.Execute()
 	var code exitCode
@@ -76,13 +76,13 @@ func run(all []kind.Kind) int {
 // examples matches calls of render in examples.
 var examples = regexp.MustCompile(`(?m)^  render`)
 
-// helpAsPlugin changes render to kubectl render in the help of a command and its subcommands.
-func helpAsPlugin(cmd *cobra.Command) {
+// helpAsPlugin changes render to a plugin, such as kubectl gatehouse, in the help of a command and its subcommands.
+func helpAsPlugin(cmd *cobra.Command, plugin string) {
 	if !cmd.HasParent() {
-		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl render"}
+		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: plugin}
 	}
-	cmd.Example = examples.ReplaceAllString(cmd.Example, "  kubectl render")
+	cmd.Example = examples.ReplaceAllString(cmd.Example, "  "+plugin)
 	for _, c := range cmd.Commands() {
-		helpAsPlugin(c)
+		helpAsPlugin(c, plugin)
 	}
 }

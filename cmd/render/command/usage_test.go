@@ -81,9 +81,9 @@ func TestVersionFlagAndCommandPrintTheSame(t *testing.T) {
 
 func TestHelpOfPluginNamesKubectl(t *testing.T) {
 	cmd := newCommand(gatehouse.All(), nil)
-	helpAsPlugin(cmd)
+	helpAsPlugin(cmd, "kubectl gatehouse")
 	for _, c := range append(cmd.Commands(), cmd) {
-		if strings.Contains(c.Example, "\n  render") || !strings.HasPrefix(c.CommandPath(), "kubectl render") {
+		if strings.Contains(c.Example, "\n  render") || !strings.HasPrefix(c.CommandPath(), "kubectl gatehouse") {
 			t.Errorf("%s:\n%s", c.CommandPath(), c.Example)
 		}
 	}
