@@ -142,46 +142,51 @@ func TestCutCommentsKeepTheHighestRanks(t *testing.T) {
 	}{
 		"a large diff": {
 			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9, 9}, []int{5000, 20, 10})},
-			has:          []string{"map-0", "map-1", "map-2", "2 of 3 diffs", "+2 +", "+1 +", "\nNot shown: `ConfigMap n/map-0` (5000 lines).\n", "is cut. `cmd` shows"},
+			has:          []string{"map-0", "map-1", "map-2", "2 of 3 diffs", "+2 +", "+1 +", "\nWithout a diff:\n\n- `ConfigMap n/map-0` (5000 lines)\n", "is cut. `cmd` shows"},
 			lacks:        []string{"Without a row", "+0 +"},
 		},
 		"a large diff with a risk": {
 			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9, 9}, []int{20, 10, 5000})},
-			has:          []string{"2 of 3 diffs", "+1 +", "+0 +", "\nNot shown: `ConfigMap n/map-2` (5000 lines).\n"},
+			has:          []string{"2 of 3 diffs", "+1 +", "+0 +", "\nWithout a diff:\n\n- ⚠️ `ConfigMap n/map-2` (5000 lines)\n"},
 		},
 		"a large row": {
 			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9000, 9}, []int{10, 5000, 10})},
-			has:          []string{"`ConfigMap n/map-1` | an effect that is too long for this comment |", "**is bad**", "2 of 3 diffs", "+2 +", "+0 +", "\nNot shown: `ConfigMap n/map-1` (5000 lines).\n"},
+			has:          []string{"`ConfigMap n/map-1` | an effect that is too long for this comment |", "**is bad**", "2 of 3 diffs", "+2 +", "+0 +", "\nWithout a diff:\n\n- `ConfigMap n/map-1` (5000 lines)\n"},
 			lacks:        []string{"Without a row", "It omits"},
 		},
 		"a large row with a risk": {
 			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9, 9, 9000}, []int{10, 10, 10})},
 			has:          []string{"map-0", "`ConfigMap n/map-2` | an effect that is too long for this comment<br>**is bad** |", "3 diffs"},
-			lacks:        []string{"Without a row", "Not shown", "It omits"},
+			lacks:        []string{"Without a row", "Without a diff", "It omits"},
 		},
 		"many rows": {
 			environments: []EnvironmentReview{reviewOfSizes("prod", []int{3000, 3000, 3000, 3000}, []int{1, 1, 1, 1})},
-			has:          []string{"map-0", "**is bad**", "\nWithout a row: `ConfigMap n/map-1`, `ConfigMap n/map-2`.\n", "\nNot shown: `ConfigMap n/map-3` (1 line), `ConfigMap n/map-0` (1 line)", "is cut. `cmd`"},
+			has:          []string{"map-0", "**is bad**", "\nWithout a row:\n\n- `ConfigMap n/map-1`\n- `ConfigMap n/map-2`\n", "\nWithout a diff:\n\n- 4 objects\n", "is cut. `cmd`"},
 			lacks:        []string{"<details>"},
+		},
+		"many large diffs": { // every object is in the list, and makes room for itself
+			environments: []EnvironmentReview{reviewOfSizes("prod", slices.Repeat([]int{1}, 60), slices.Repeat([]int{45}, 60))},
+			has:          []string{"map-0", "map-58", "Without a diff:\n\n- `ConfigMap n/map-", "- `ConfigMap n/map-58` (45 lines)\n\nThis comment"},
+			lacks:        []string{"Without a row", " more\n"},
 		},
 		"two environments": {
 			environments: []EnvironmentReview{reviewOfSizes("dev", []int{9, 9}, []int{5000, 1}), reviewOfSizes("prod", []int{9, 9, 9}, []int{6000, 1, 2})},
 			has: []string{
 				"### `dev`", "### `prod`", "1 of 2 diffs", "+1 +", "2 of 3 diffs", "+2 +", "+1 +",
-				"\nNot shown: `ConfigMap n/map-0` of `dev` (5000 lines), `ConfigMap n/map-0` of `prod` (6000 lines).\n",
+				"\nWithout a diff:\n\n- `ConfigMap n/map-0` of `dev` (5000 lines)\n- `ConfigMap n/map-0` of `prod` (6000 lines)\n",
 			},
 		},
 		"backticks": {
 			environments: []EnvironmentReview{{Name: "prod", Effects: []effect.Effect{}, Changes: []Change{
 				{Object: manifest.ID{Kind: "A", Name: "a"}, Diff: strings.Repeat("`", 3000) + "\n"}, {Object: manifest.ID{Kind: "B", Name: "b"}, Diff: strings.Repeat("+\n", 2000)},
 			}}},
-			has:   []string{"1 of 2 diffs", "\nNot shown: `A a` (1 line)."},
+			has:   []string{"1 of 2 diffs", "\nWithout a diff:\n\n- `A a` (1 line)\n"},
 			lacks: []string{"It omits"},
 		},
 		"a flood of files": {
 			environments: []EnvironmentReview{reviewOfSizes("prod", []int{9}, []int{1})},
 			frame:        1000,
-			has:          []string{"### Around the review · ⚠️ 1000 risks", "`file-0`", "Without a row: `file-", " more.\n", "Not shown: `ConfigMap n/map-0` (1 line).", "It omits "},
+			has:          []string{"### Around the review · ⚠️ 1000 risks", "`file-0`", "Without a row:\n\n- ⚠️ `file-", " more\n", "It omits "},
 			lacks:        []string{"<details>"},
 		},
 	} {

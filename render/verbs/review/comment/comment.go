@@ -75,19 +75,48 @@ func CompareRanks(a, b Line) int {
 
 // Compose returns at most limit bytes: all sections or, if they do not fit, lines by rank and a note.
 func (c *Comment) Compose(limit int, command string) string {
-	const counts = 80 // the bytes of two lists without names
+	const counts = 120 // the bytes of two lists without names, and of a longer note
 	if _, isWhole := c.fill(limit); isWhole {
 		return c.format()
 	}
-	room := limit - limit/8 - counts - len(c.note(command)) // an eighth for names of omitted objects
-	if hasRows, _ := c.fill(room); !hasRows {
-		c.abbreviate()
-		c.fill(room)
+	names := limit / 8 // for omitted objects; lines without a risk make room for more
+	for range 5 {      // a longer list omits lines, which make it longer
+		room := limit - names - counts - len(c.note(command))
+		hasRows, _ := c.fill(room)
+		last := c.Folds
+		if !hasRows {
+			c.abbreviate()
+			c.fill(room)
+			last = c.Tables
+		}
+		needed := len(c.listOmitted(limit))
+		if needed <= names {
+			break
+		}
+		names = min(needed, names+spare(last))
 	}
 	text, note := c.format(), c.note(command)
-	room = limit - len(text) - len(note)
-	rows := listNames("Without a row", omitted(c.Tables), "object", room/2)
-	return text + rows + listNames("Not shown", omitted(c.Folds), "diff", room-len(rows)) + note
+	return text + c.listOmitted(limit-len(text)-len(note)) + note
+}
+
+// listOmitted lists the objects without a row and, if all have a row, those without a diff.
+func (c *Comment) listOmitted(room int) string {
+	const count = 40 // the bytes of a list without names
+	rows := listNames("Without a row", omitted(c.Tables), room-count)
+	if rows != "" {
+		room = 0
+	}
+	return rows + listNames("Without a diff", omitted(c.Folds), room)
+}
+
+// spare returns the bytes of shown lines without a risk.
+func spare(sections []*Section) (size int) {
+	for _, l := range linesOf(sections) {
+		if l.isShown && !l.isTitle && !l.IsRisk {
+			size += len(l.Text)
+		}
+	}
+	return size
 }
 
 // fill shows the lines that fit in room: rows, and diffs if all rows fit.
@@ -169,36 +198,48 @@ func (c *Comment) format() string {
 	return b.String()
 }
 
-// omitted returns the names of omitted lines, each once.
-func omitted(sections []*Section) (names []string) {
-	isThere := map[string]bool{}
+// omitted returns the omitted lines by rank, those of each name once. An object with a shown line is there
+// only for an omitted risk.
+func omitted(sections []*Section) (lines []Line) {
+	isThere := map[string]bool{"": true}
 	for _, l := range linesOf(sections) {
-		if !l.isShown && !isThere[l.Name] {
-			names, isThere[l.Name] = append(names, l.Name), true
+		if isThere[l.Name] = isThere[l.Name] || l.isShown; !l.isShown {
+			lines = append(lines, *l)
 		}
 	}
-	return names
+	slices.SortStableFunc(lines, CompareRanks)
+	isListed := map[string]bool{}
+	return slices.DeleteFunc(lines, func(l Line) bool {
+		isRepeated := isListed[l.Name] || isThere[l.Name] && !l.IsRisk
+		isListed[l.Name] = true
+		return isRepeated
+	})
 }
 
-// listNames returns a list of names. It counts names that do not fit in room.
-func listNames(title string, names []string, noun string, room int) string {
-	const counts = 40 // the bytes around names
-	if len(names) == 0 {
+// listNames returns a list of the names of lines, one a line. It counts names that do not fit in room.
+func listNames(title string, lines []Line, room int) string {
+	const counts = 20 // the bytes of a count
+	if len(lines) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	for i, name := range names {
-		if b.Len()+len(title)+len(name)+counts > room {
-			rest := string(kind.Count(int64(len(names)-i), noun))
+	fmt.Fprintf(&b, "\n%s:\n\n", title)
+	for i, l := range lines {
+		item := "- " + l.Name + "\n"
+		if l.IsRisk {
+			item = "- ⚠️ " + l.Name + "\n"
+		}
+		if b.Len()+len(item)+counts > room {
+			rest := string(kind.Count(int64(len(lines)), "object"))
 			if i > 0 {
-				rest = fmt.Sprintf("%d more", len(names)-i)
+				rest = fmt.Sprintf("%d more", len(lines)-i)
 			}
-			b.WriteString(rest + ", ")
+			b.WriteString("- " + rest + "\n")
 			break
 		}
-		b.WriteString(name + ", ")
+		b.WriteString(item)
 	}
-	return fmt.Sprintf("\n%s: %s.\n", title, strings.TrimSuffix(b.String(), ", "))
+	return b.String()
 }
 
 // note returns the end of a comment that omits lines.
