@@ -55,8 +55,8 @@ and Windows, do not report changes: do not use --watch there.
 
 Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
 rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
-missing; 2 error; 130 --watch ended by Ctrl-C. On an error nothing is written. If the disk fails midway, the error lists
-the changed files; render again.`,
+missing; 2 error; 130 --watch ended by Ctrl-C. On an error nothing is written. If the
+disk fails midway, the error lists the changed files; render again.`,
 		Example: `  # Render rendered/prod
   render --env prod
 
