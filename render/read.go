@@ -3,12 +3,14 @@ package render
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -51,8 +53,29 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		}
 		in.overrides, folders = overrides, []string{overrides}
 	}
-	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), definitionFolders(folder), folder, folders...)
+	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), clusterOf, definitionFolders(folder), folder, folders...)
 	return in, slices.Concat(in.readKubernetes(), in.readRuntimeConfig(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+}
+
+// clusterOf returns the cluster that the charts of an environment are rendered for.
+func clusterOf(environment *source.Kustomization) charts.Cluster {
+	version := apiserver.Newest
+	if text, ok := annotationOf(environment, tree.KubernetesAnnotation); ok {
+		if v, err := apiserver.ParseVersion(text); err == nil { // readKubernetes reports the error
+			version = v
+		}
+	}
+	cluster := charts.Cluster{Kubernetes: version.String() + ".0"}
+	for _, kind := range version.Kinds() {
+		if strings.Contains(kind.Version, "beta") { // served by --runtime-config only
+			continue
+		}
+		gv := kind.GroupVersion().String()
+		cluster.APIVersions = append(cluster.APIVersions, gv, gv+"/"+kind.Kind)
+	}
+	slices.Sort(cluster.APIVersions)
+	cluster.APIVersions = slices.Compact(cluster.APIVersions)
+	return cluster
 }
 
 // timeProblems returns the problems of time fields of kinds.

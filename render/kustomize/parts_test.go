@@ -134,7 +134,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), nil, prod)
+	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), nil, nil, prod)
 	return s, len(s.Problems) == 0
 }
 

@@ -132,7 +132,7 @@ func checkConfig(d *disk, config Document) (found problems) {
 	case config.APIVersion != "builtin":
 		found.add(config.File, config.Node.Line, "%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an ExternalSecret", config.ID)
 	case config.Kind == "HelmChartInflationGenerator":
-		found.add(config.File, config.Node.Line, "%s: %s", config.ID, noHelm)
+		found.add(config.File, config.Node.Line, "%s: list the chart under helmCharts of the kustomization", config.ID)
 	default:
 		return checkTexts(d, config.File, config.Node, maxTextLevels)
 	}

@@ -85,7 +85,10 @@ func configurationFiles(disk *FileSystem, kustomizations []*Kustomization, kindF
 	content, files := encode(kindFields), map[string][]byte{}
 	for _, k := range kustomizations {
 		if k.standIn != nil {
-			files[k.File], files[k.Paths[ConfigurationFile]] = k.standIn, content
+			files[k.File] = k.standIn
+			if file := k.Paths[ConfigurationFile]; file != "" {
+				files[file] = content
+			}
 		}
 	}
 	return files

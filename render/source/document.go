@@ -23,6 +23,8 @@ type Document struct {
 	Node *yaml.Node
 	// Listed marks an item of a List.
 	Listed bool
+	// FromChart marks an object of a Helm chart: namespace of a kustomization does not change it.
+	FromChart bool
 }
 
 // Position returns the file of the document, relative to the root, and its first line.

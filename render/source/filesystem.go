@@ -120,6 +120,21 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 	return resolved, content, err
 }
 
+// List returns the names in a folder on disk, sorted.
+func (f *FileSystem) List(folder string) (names []string, err error) {
+	if f.disk.look != nil {
+		f.disk.look(strings.TrimSuffix(folder, "/") + "/")
+	}
+	entries, err := os.ReadDir(f.disk.onDisk(folder))
+	if err != nil {
+		return nil, readError(folder, err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names, nil
+}
+
 // CleanedAbs follows the links of a path and splits it into folder and file. The folder has the
 // separators of the operating system, as kustomize compares it with others.
 func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {

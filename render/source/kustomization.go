@@ -38,7 +38,6 @@ func (r folderReader) parseKustomization(content []byte) *yaml.Node {
 	}
 	r.checkFields(r.File, root, content, reflect.TypeFor[types.Kustomization]())
 	r.checkItems(root, "")
-	r.reportHelm(root)
 	err := r.Unmarshal(content)
 	switch {
 	case len(r.problems) > 0:
@@ -139,15 +138,4 @@ func checkPatches(k *Kustomization) (found problems) {
 		}
 	}
 	return found
-}
-
-const noHelm = "rendering runs no Helm: write what `helm template` prints into a file, and list that under resources"
-
-// reportHelm reports fields that run Helm.
-func (r folderReader) reportHelm(root *yaml.Node) {
-	for key := range node.Entries(root) {
-		if strings.HasPrefix(strings.ToLower(key.Value), "helm") {
-			r.report(r.File, key.Line, "%s: %s", key.Value, noHelm)
-		}
-	}
 }

@@ -47,19 +47,22 @@ type Sources struct {
 // Read reads the kustomization in a folder, the kustomizations in the folders onTop, which build on
 // top of it, everything that they load, and the manifests in the folders of definitions. The
 // configuration is a file of `configurations:` that tells kustomize about fields of kinds.
-func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, definitions []string, folder string, onTop ...string) *Sources {
+func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf ClusterOf, definitions []string, folder string, onTop ...string) *Sources {
 	var kindFields Configuration
 	if err := sigsyaml.Unmarshal(configuration, &kindFields); err != nil {
 		panic(err) // it comes with the program
 	}
 	fileSystem.disk.growth = 0
-	w := &walk{fs: fileSystem, root: folder, kustomizations: map[string]*Kustomization{}}
+	w := &walk{fs: fileSystem, root: folder, kustomizations: map[string]*Kustomization{}, inherited: map[string]string{}, isChecked: map[string]bool{}}
 	roots := append([]string{folder}, onTop...)
-	for _, root := range roots {
-		w.visit(root, false)
+	for i, root := range roots {
+		w.isOverride = i > 0
+		w.visit(root, "", false)
 	}
 	manifests, problems := readManifests(m, fileSystem, w.manifestFiles())
 	defined, problemsOfDefined := readFolders(m, fileSystem, definitions, w.manifestFiles())
+	fileSystem, ofCharts, found := w.readCharts(m, slices.Concat(manifests, defined), clusterOf)
+	manifests, problems = append(manifests, ofCharts...), append(problems, found...)
 	documents := map[string][]Document{}
 	for _, m := range slices.Concat(manifests, defined) {
 		documents[m.File] = m.objects()
@@ -82,7 +85,9 @@ func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, definition
 		problems = slices.Concat(problems, k.problems, checkPatches(k), checkReplacements(fileSystem, k))
 		s.patches = append(s.patches, k.patches...)
 	}
+	maps.Copy(documents, byTemplate(ofCharts))
 	s.files = slices.Sorted(maps.Keys(documents))
+	s.files = slices.DeleteFunc(s.files, isOfChart)
 	skipTexts(fileSystem, w.order)
 	if len(problems) == 0 {
 		problems = checkLoads(roots, s)
@@ -100,11 +105,18 @@ type walk struct {
 	order          []*Kustomization          // each after the folders that it loads
 	loads          []load
 	problems       problems
+
+	charts     []chartLoad
+	isOverride bool
+	inherited  map[string]string // the namespace of charts by folder, see checkInherited
+	isChecked  map[string]bool
 }
 
-// visit reads the kustomization of a folder and visits the folders that it loads.
-func (w *walk) visit(folder string, isConfig bool) {
+// visit reads the kustomization of a folder and visits the folders that it loads. The charts in it
+// inherit a namespace.
+func (w *walk) visit(folder, namespace string, isConfig bool) {
 	if w.kustomizations[folder] != nil {
+		w.checkInherited(folder, namespace)
 		return
 	}
 	file := w.fs.KustomizationFile(folder)
@@ -116,9 +128,12 @@ func (w *walk) visit(folder string, isConfig bool) {
 	w.kustomizations[folder] = k
 	for _, l := range k.loads {
 		if l.isDir {
-			w.visit(l.path, l.isConfig)
+			w.visit(l.path, firstOf(k.Namespace, namespace), l.isConfig)
 		}
 		w.loads = append(w.loads, l)
+	}
+	if len(k.HelmCharts) > 0 {
+		w.addCharts(k, namespace, isConfig)
 	}
 	w.order = append(w.order, k)
 }
@@ -127,7 +142,7 @@ func (w *walk) visit(folder string, isConfig bool) {
 func (w *walk) manifestFiles() (files []string) {
 	isKnown := map[string]bool{}
 	for _, l := range w.loads {
-		if !l.isDir && !isKnown[l.path] {
+		if !l.isDir && !isKnown[l.path] && !isOfChart(l.path) {
 			isKnown[l.path] = true
 			files = append(files, l.path)
 		}

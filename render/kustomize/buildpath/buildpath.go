@@ -145,7 +145,7 @@ func (p *Paths) steps(path Path) [][]Identity {
 	all := append(make([][]Identity, 0, 1+len(path.Folders)), []Identity{id})
 	for _, folder := range path.Folders {
 		k := p.Sources.Kustomizations[folder]
-		if k.Namespace != "" {
+		if k.Namespace != "" && !path.Document.FromChart {
 			id = NewIdentity(path.GVK, id.Name, k.Namespace)
 			if path.GVK.Kind == "Namespace" && path.GVK.ApiVersion() == "v1" {
 				id.Name = k.Namespace

@@ -1,0 +1,296 @@
+package source
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/source/text"
+)
+
+// A kustomization with helmCharts is built with a component in their place, whose files hold the objects
+// of the charts: kustomize adds the objects of components right after those of generators.
+
+// ChartsFolder is the folder of that component, in the folder of the kustomization. It is never on disk.
+const ChartsFolder = ".gatehouse-charts"
+
+// ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization.
+type ClusterOf func(environment *Kustomization) charts.Cluster
+
+// chartLoad is a file with the objects of a chart.
+type chartLoad struct {
+	file string
+	charts.Entry
+}
+
+// addCharts replaces the charts of a kustomization by a component. Charts without a namespace go to the
+// namespace of the kustomization, or to the inherited one.
+func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
+	folder := path.Join(k.Folder, ChartsFolder)
+	line := node.Line(k.root, "helmCharts")
+	if isConfig || w.isOverride {
+		w.problems.add(k.File, line, "helmCharts: neither overrides nor generators have charts: list them in a kustomization of the environment")
+		return
+	}
+	c := &Kustomization{Folder: folder, File: path.Join(folder, konfig.DefaultKustomizationFileName()), Paths: map[string]string{}, Documents: map[string][]Document{}, root: &yaml.Node{Kind: yaml.MappingNode, Line: 1}}
+	c.Kind, c.APIVersion = types.ComponentKind, types.ComponentVersion
+	home := types.HelmDefaultHome
+	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
+		home = k.HelmGlobals.ChartHome
+	}
+	for i, chart := range k.HelmCharts {
+		if chart.Namespace == "" && k.Namespace == "" {
+			w.inherited[k.Folder] = inherited
+		}
+		chart.Namespace = firstOf(chart.Namespace, k.Namespace, inherited)
+		name := fmt.Sprintf("%d.yaml", i)
+		c.Resources, c.Paths[name] = append(c.Resources, name), path.Join(folder, name)
+		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
+		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
+		w.charts = append(w.charts, chartLoad{l.path, charts.Entry{
+			HelmChart: chart, Home: path.Join(k.Folder, home), Folder: k.Folder, File: Relative(k.File),
+			Line: func(keys ...string) int {
+				return node.Line(k.root, append([]string{"helmCharts", strconv.Itoa(i)}, keys...)...)
+			},
+		}})
+	}
+	k.HelmCharts, k.HelmGlobals = nil, nil
+	k.Components = append([]string{ChartsFolder}, k.Components...)
+	k.Paths[ChartsFolder] = folder
+	w.loads = append(w.loads, load{by: k, from: loadField{"components", "", loadFolder}, line: line, path: folder, isDir: true})
+	w.kustomizations[folder] = c
+	w.order = append(w.order, c)
+	k.standIn, c.standIn = encode(k.Kustomization), encode(c.Kustomization)
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// checkInherited reports the charts of a folder that another namespace reaches: kustomize renders them
+// again for each.
+func (w *walk) checkInherited(folder, inherited string) {
+	k := w.kustomizations[folder]
+	if first, is := w.inherited[folder]; is && first != inherited {
+		w.problems.add(k.File, node.Line(k.root, "helmCharts"), "helmCharts: comes into the environment with the namespaces %q and %q: write namespace in its entries, or a folder for each", first, inherited)
+	}
+	key := folder + "\n" + inherited
+	if w.isChecked[key] {
+		return
+	}
+	w.isChecked[key] = true
+	for _, l := range k.loads {
+		if l.isDir && w.kustomizations[l.path] != nil {
+			w.checkInherited(l.path, firstOf(k.Namespace, inherited))
+		}
+	}
+}
+
+// readCharts renders the charts of a walk and reads their objects. It returns the file system with them.
+func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) (*FileSystem, []*Manifest, []manifest.Problem) {
+	if len(w.charts) == 0 {
+		return w.fs, nil, nil
+	}
+	cluster := clusterOf(w.kustomizations[w.root])
+	for _, m := range manifests {
+		for _, d := range m.objects() {
+			cluster.APIVersions = append(cluster.APIVersions, definedVersions(d)...)
+		}
+	}
+	var read []*Manifest
+	var found problems
+	files := map[string][]byte{}
+	for _, c := range w.charts {
+		rendered, problems := charts.Render(chartFiles{w.fs}, c.Entry, cluster)
+		if found = append(found, problems...); len(problems) > 0 {
+			continue
+		}
+		key := chartKey{c.file, sha256.Sum256(fmt.Append(rendered.Content, rendered.Lines))}
+		read = append(read, w.admitChart(c.file, memo.Get(m, key, func() chartObjects { return parseChart(c.file, rendered) }), files, &found))
+	}
+	return w.fs.With(files), read, found
+}
+
+// chartKey is the memo key of the objects of a chart.
+type chartKey struct {
+	file string
+	hash [sha256.Size]byte
+}
+
+// chartObjects are the objects of a chart.
+type chartObjects struct {
+	charts.Rendered
+	parsed []parsedText
+}
+
+// admitChart returns the objects of a chart as a manifest, and adds its content to files.
+func (w *walk) admitChart(file string, c chartObjects, files map[string][]byte, found *problems) *Manifest {
+	m := &Manifest{File: file}
+	for _, p := range c.parsed {
+		root, wrong := w.fs.disk.admitDocument(file, p.root, p.growth, p.err)
+		for _, problem := range append(wrong, p.problems...) {
+			*found = append(*found, locateInTemplate(problem, file, c.Lines))
+		}
+		if root != nil && len(p.Objects) > 0 {
+			m.Texts = append(m.Texts, p.Text)
+		}
+	}
+	files[file] = c.Content
+	return m
+}
+
+// locateInTemplate returns a problem in the objects of a chart with the line of their template.
+func locateInTemplate(p manifest.Problem, file string, lines []charts.Position) manifest.Problem {
+	if p.File == Relative(file) && 0 < p.Line && p.Line <= len(lines) {
+		p.File, p.Line = Relative(lines[p.Line-1].File), lines[p.Line-1].Line
+	}
+	return p
+}
+
+// parseChart parses the objects of a chart and gives them the lines of their templates.
+func parseChart(file string, r charts.Rendered) chartObjects {
+	r = markObjects(file, r)
+	parsed := parseManifest(file, r.Content)
+	for i := range parsed {
+		p := &parsed[i]
+		for j := range p.numberProblems {
+			p.numberProblems[j] = locateInTemplate(p.numberProblems[j], file, r.Lines)
+		}
+		if p.root == nil {
+			continue
+		}
+		for j, problem := range p.problems {
+			p.problems[j] = locateInTemplate(problem, file, r.Lines)
+		}
+		for j := range p.Objects {
+			o := &p.Objects[j]
+			o.File, o.FromChart = r.Lines[o.Node.Line-1].File, true
+			unmark(o.Node)
+		}
+		setTemplateLines(p.root, r.Lines)
+	}
+	return chartObjects{r, parsed}
+}
+
+// setTemplateLines gives a node and the nodes in it the lines of their template. A node that an alias
+// repeats is there once.
+func setTemplateLines(n *yaml.Node, lines []charts.Position) {
+	if n.Line > 0 && n.Line <= len(lines) {
+		n.Line = lines[n.Line-1].Line
+	}
+	for _, child := range n.Content {
+		setTemplateLines(child, lines)
+	}
+}
+
+// markObjects marks the objects of a chart as kustomize does, which then leaves their namespace alone.
+func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
+	const mark = konfig.HelmGeneratedAnnotation + `: "true"`
+	added := map[int][]string{} // before a line
+	for _, d := range text.Split(r.Content) {
+		root, _, err := d.Parse()
+		if err != nil || root == nil {
+			continue
+		}
+		for _, o := range splitList(file, root, false) {
+			metadata := node.Field(o.Node, "metadata")
+			if metadata == nil || metadata.Kind != yaml.MappingNode || len(metadata.Content) == 0 {
+				continue
+			}
+			key, annotations := node.Entry(metadata, "annotations")
+			first := metadata.Content[0]
+			indent := strings.Repeat(" ", first.Column-1)
+			switch {
+			case metadata.Style&yaml.FlowStyle != 0: // see the package comment
+			case key == nil:
+				added[first.Line] = []string{indent + "annotations:", indent + "  " + mark}
+			case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle == 0 && len(annotations.Content) > 0:
+				first = annotations.Content[0]
+				added[first.Line] = []string{strings.Repeat(" ", first.Column-1) + mark}
+			}
+		}
+	}
+	var content []byte
+	line := 0
+	for text := range bytes.Lines(r.Content) {
+		line++
+		position := r.Lines[min(line, len(r.Lines))-1]
+		for _, add := range added[line] {
+			content = append(append(content, add...), '\n')
+			marked.Lines = append(marked.Lines, position)
+		}
+		content, marked.Lines = append(content, text...), append(marked.Lines, position)
+	}
+	marked.Content = content
+	return marked
+}
+
+// unmark removes the mark of an object.
+func unmark(object *yaml.Node) {
+	metadata := node.Field(object, "metadata")
+	annotations := node.Field(metadata, "annotations")
+	remove := func(mapping *yaml.Node, name string) {
+		for i := 0; mapping != nil && i+1 < len(mapping.Content); i += 2 {
+			if mapping.Content[i].Value == name {
+				mapping.Content = slices.Delete(mapping.Content, i, i+2)
+				return
+			}
+		}
+	}
+	remove(annotations, konfig.HelmGeneratedAnnotation)
+	if annotations != nil && annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0 {
+		remove(metadata, "annotations")
+	}
+}
+
+// definedVersions returns the versions and kinds that a CustomResourceDefinition adds, as Helm names them.
+func definedVersions(d Document) (versions []string) {
+	if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
+		return nil
+	}
+	for _, version := range node.Items(node.Field(node.Field(d.Node, "spec"), "versions")) {
+		gv := node.Text(d.Node, "spec", "group") + "/" + node.Text(version, "name")
+		versions = append(versions, gv, gv+"/"+node.Text(d.Node, "spec", "names", "kind"))
+	}
+	return versions
+}
+
+// chartFiles are the files of charts.
+type chartFiles struct{ *FileSystem }
+
+// ReadAny returns the content of any file, which kustomize does not expand.
+func (f chartFiles) ReadAny(name string) ([]byte, error) {
+	_, content, err := f.find(name)
+	return content, err
+}
+
+// isOfChart reports whether a file is of the component with charts.
+func isOfChart(file string) bool { return path.Base(path.Dir(file)) == ChartsFolder }
+
+// byTemplate returns the objects of charts by their template.
+func byTemplate(manifests []*Manifest) map[string][]Document {
+	found := map[string][]Document{}
+	for _, m := range manifests {
+		for _, d := range m.objects() {
+			found[d.File] = append(found[d.File], d)
+		}
+	}
+	return found
+}

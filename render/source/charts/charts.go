@@ -1,0 +1,297 @@
+// Package charts renders Helm charts of the repository as `kustomize build --enable-helm` does.
+//
+// The invariant: the documents are those of the real helm, and they depend only on files of the
+// repository and on the version of Kubernetes. Rendering ends, in bounded time and memory.
+//
+// Helm's own packages load the chart, merge its values, run its templates and sort its manifests. The
+// rest holds since no function of a template reaches the world around it (functions.go: a random
+// value, a clock or a network is an error, and a map is sorted), each loop and each call of a template
+// takes from a budget (meter.go), and only files within the chart are read (load.go). Package
+// test/charts compares the objects of real charts with the real helm and kustomize.
+package charts
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	"helm.sh/helm/v4/pkg/engine"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// Files are the files of a repository. Paths are absolute, without links once resolved.
+type Files interface {
+	Resolve(name string) (resolved string, isDir bool, err error)
+	// ReadFile reads a file of YAML, and ReadAny any file.
+	ReadFile(name string) ([]byte, error)
+	ReadAny(name string) ([]byte, error)
+	// List returns the names in a folder, sorted.
+	List(folder string) ([]string, error)
+}
+
+// Entry is an entry of helmCharts of a kustomization.
+type Entry struct {
+	types.HelmChart
+	// Home is the folder of charts, Folder the folder of the kustomization.
+	Home, Folder string
+	// File is the kustomization, and Line returns the line of a field of the entry.
+	File string
+	Line func(keys ...string) int
+}
+
+// Cluster is the default of kubeVersion and apiVersions.
+type Cluster struct {
+	Kubernetes  string
+	APIVersions []string
+}
+
+// Position is a line of a template.
+type Position struct {
+	File string
+	Line int
+}
+
+// Rendered are the documents of a chart, with the template line of each of their lines.
+type Rendered struct {
+	Content []byte
+	Lines   []Position
+}
+
+// Render renders the chart of an entry.
+func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem) {
+	if p := e.check(); p != nil {
+		return Rendered{}, []manifest.Problem{*p}
+	}
+	c, err := load(files, e)
+	if err != nil {
+		return Rendered{}, e.problems(nil, err)
+	}
+	values, found := e.values(files, c)
+	if len(found) > 0 {
+		return Rendered{}, found
+	}
+	documents, found := e.template(c, values, cluster)
+	if len(found) > 0 {
+		return Rendered{}, found
+	}
+	return c.join(documents), nil
+}
+
+// check returns the first problem of the entry itself, or nil.
+func (e Entry) check() *manifest.Problem {
+	problem := func(message string, keys ...string) *manifest.Problem {
+		return &manifest.Problem{File: e.File, Line: e.Line(keys...), Message: message}
+	}
+	switch {
+	case e.Name == "":
+		return problem("helmCharts: needs a name: that of the folder of the chart")
+	case strings.HasPrefix(e.Name, "-"), strings.HasPrefix(e.ReleaseName, "-"):
+		return problem("helmCharts: neither name nor releaseName may begin with -")
+	case e.ReleaseName == "" && e.NameTemplate == "":
+		return problem("helmCharts: "+e.Name+" needs a releaseName: without it each run would make another name", "name")
+	case e.ReleaseName != "" && e.NameTemplate != "":
+		return problem("nameTemplate: helm takes it only without releaseName: remove one", "nameTemplate")
+	case !slices.Contains([]string{"", "override", "merge", "replace"}, e.ValuesMerge):
+		return problem("valuesMerge: has to be override, merge or replace", "valuesMerge")
+	}
+	return nil
+}
+
+// releaseName returns the name of the release.
+func (e Entry) releaseName() (name string, err error) {
+	if name = e.ReleaseName; name == "" {
+		name, err = executeName(e.NameTemplate)
+	}
+	if err == nil {
+		err = chartutil.ValidateReleaseName(name)
+	}
+	return name, err
+}
+
+// document is a manifest that a template makes, or a file of a CustomResourceDefinition.
+type document struct {
+	template, content string
+}
+
+// template runs the templates of a chart as `helm template` does. It returns the documents in the order
+// of helm.
+func (e Entry) template(c *loaded, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
+	name, err := e.releaseName()
+	if err != nil {
+		return nil, []manifest.Problem{{File: e.File, Line: e.Line("releaseName"), Message: "helmCharts: " + err.Error()}}
+	}
+	capabilities, err := e.capabilities(cluster)
+	if err != nil {
+		return nil, []manifest.Problem{{File: e.File, Line: e.Line("kubeVersion"), Message: "kubeVersion: " + err.Error()}}
+	}
+	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
+		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
+	}
+	if e.SkipTests || e.SkipHooks {
+		c.dropTests()
+	}
+	m := newMeter()
+	m.instrumentAll(c.Chart) // each template once: aliases share them
+	if err := chartutil.ProcessDependencies(c.Chart, values); err != nil {
+		return nil, e.problems(c, err)
+	}
+	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
+	top, err := util.ToRenderValuesWithSchemaValidation(c.Chart, values, options, capabilities, true)
+	if err != nil {
+		return nil, e.problems(c, err)
+	}
+	if found := e.checkSchemas(c.Chart, top["Values"], nil); len(found) > 0 {
+		return nil, found
+	}
+	c.nameTemplates(c.Chart)
+	files, err := engine.Engine{CustomTemplateFuncs: m.functions()}.Render(c.Chart, top)
+	if err != nil {
+		return nil, e.problems(c, err)
+	}
+	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
+	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, e.problems(c, err)
+	}
+	var documents []document
+	if e.IncludeCRDs {
+		for _, crd := range c.CRDObjects() {
+			documents = append(documents, document{crd.Filename, string(crd.File.Data)})
+		}
+	}
+	for _, m := range manifests {
+		documents = append(documents, document{m.Name, m.Content})
+	}
+	if last := len(documents) - 1; last >= 0 {
+		documents[last].content = strings.TrimSpace(documents[last].content) // as helm does, before the hooks
+	}
+	for _, hook := range hooks {
+		if !e.SkipHooks && (!e.SkipTests || !slices.Contains(hook.Events, release.HookTest)) {
+			documents = append(documents, document{hook.Path, hook.Manifest})
+		}
+	}
+	return documents, nil
+}
+
+// capabilities returns .Capabilities of the templates.
+func (e Entry) capabilities(cluster Cluster) (*common.Capabilities, error) {
+	version, err := common.ParseKubeVersion(cmp.Or(e.KubeVersion, cluster.Kubernetes))
+	if err != nil {
+		return nil, err
+	}
+	c := common.DefaultCapabilities.Copy()
+	c.KubeVersion, c.HelmVersion.Version = *version, Helm
+	c.HelmVersion.KubeClientVersion = "v" + version.Major + "." + version.Minor
+	c.APIVersions = slices.Concat(cluster.APIVersions, e.ApiVersions)
+	return c, nil
+}
+
+// Helm is the version of Helm that charts are rendered with.
+const Helm = "v4.3.1"
+
+// problems returns an error of Helm as a problem of the innermost template line that it names, or of the
+// entry.
+func (e Entry) problems(c *loaded, err error) []manifest.Problem {
+	message := err.Error()
+	p := manifest.Problem{File: e.File, Line: e.Line("name"), Message: "chart " + e.Name + ": "}
+	if found := templateLine.FindAllStringSubmatchIndex(message, -1); c != nil && len(found) > 0 {
+		last := found[len(found)-1]
+		line, _ := strconv.Atoi(message[last[4]:last[5]])
+		file := message[last[2]:last[3]]
+		if source := c.templates[file]; source.file != "" {
+			p.File, p.Line = source.file, line
+		}
+		message = strings.TrimLeft(message[last[1]:], "): \n") + c.advice(file, line, err)
+	}
+	p.File = strings.TrimPrefix(p.File, "/")
+	p.Message += clip(strings.Join(strings.Fields(meterCalls.ReplaceAllString(message, "")), " "))
+	return []manifest.Problem{p}
+}
+
+// templateLine matches the line of a template in an error of Helm.
+var templateLine = regexp.MustCompile(`([^\s()"'<>:]+/templates/[^\s()"'<>:]+):(\d+)(?::\d+)?`)
+
+// clip shortens a long message, which may quote a whole document.
+func clip(message string) string {
+	if len(message) > 600 {
+		return strings.ToValidUTF8(message[:600], "") + " ..."
+	}
+	return message
+}
+
+// join returns the documents as one file.
+func (c *loaded) join(documents []document) (r Rendered) {
+	var content bytes.Buffer
+	seen := map[string]int{} // documents of a kind in a template
+	for _, d := range documents {
+		header := "---\n# Source: " + d.template + "\n"
+		content.WriteString(header + d.content + "\n")
+		lines := strings.Split(d.content, "\n")
+		kind := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "kind:") })
+		key := d.template
+		if kind >= 0 {
+			key += lines[kind]
+		}
+		template := c.templates[d.template]
+		origin := align(template.lines, lines, kind, seen[key])
+		seen[key]++
+		for _, line := range slices.Concat([]int{origin[0], origin[0]}, origin) {
+			r.Lines = append(r.Lines, Position{template.file, line})
+		}
+	}
+	r.Content = content.Bytes()
+	return r
+}
+
+// maxAhead bounds the lines of a template that align looks ahead.
+const maxAhead = 200
+
+// align returns the line of the template that made each line of a document: the next one that begins
+// with the same text, as far as that is text, and otherwise the line before it. The kind is at the line
+// kind of the document, which is the document number nth of that kind in the template.
+func align(template, lines []string, kind, nth int) []int {
+	at := 0
+	for i, line := range template {
+		if kind >= 0 && mayMake(line, lines[kind]) {
+			if at = max(0, i-kind); nth == 0 {
+				break
+			}
+			nth--
+		}
+	}
+	origin := make([]int, len(lines))
+	for i, line := range lines {
+		for ahead := at; ahead < len(template) && ahead < at+maxAhead; ahead++ {
+			if mayMake(template[ahead], line) {
+				at = ahead
+				break
+			}
+		}
+		origin[i] = at + 1
+		at = min(at+1, max(0, len(template)-1))
+		if i > 0 && origin[i] > origin[i-1]+1 && !mayMake(template[origin[i]-1], line) {
+			origin[i], at = origin[i-1], origin[i-1]
+		}
+	}
+	return origin
+}
+
+// mayMake reports whether a line of a template may make a line of a document.
+func mayMake(template, line string) bool {
+	literal, _, hasAction := strings.Cut(strings.TrimSpace(template), "{{")
+	line, literal = strings.TrimSpace(line), strings.TrimRight(literal, " \"'")
+	return literal != "" && (literal == strings.TrimRight(line, " \"'") || hasAction && literal != "-" && strings.HasPrefix(line, literal))
+}

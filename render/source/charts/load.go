@@ -1,0 +1,270 @@
+package charts
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/ignore"
+)
+
+// A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm's limit is that
+// of the bytes.
+const (
+	maxFiles = 20_000
+	maxBytes = 100 << 20
+)
+
+// loaded is a chart with its files.
+type loaded struct {
+	*chart.Chart
+	values    []byte // its values.yaml
+	sources   map[*common.File]source
+	templates map[string]source // by the name of the template in Helm
+}
+
+// source is a file of a chart in the repository.
+type source struct {
+	file  string
+	lines []string
+}
+
+// load loads the chart of an entry from the repository.
+func load(repository Files, e Entry) (*loaded, error) {
+	at, isDir, err := e.find(repository)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{files: repository, root: at}
+	if isDir {
+		err = r.readFolder("", ignore.Empty())
+	} else {
+		err = r.readArchive("", at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := loader.LoadFiles(r.found)
+	if err != nil {
+		return nil, err
+	}
+	sortDependencies(c)
+	result := &loaded{Chart: c, sources: map[*common.File]source{}, templates: map[string]source{}}
+	files := map[*byte]string{} // by content: Helm keeps the content of a file, and not its folder
+	for _, f := range r.found {
+		if len(f.Data) > 0 {
+			files[&f.Data[0]] = path.Join(at, strings.ReplaceAll(f.Name, archived, ".tgz"))
+		}
+	}
+	result.addSources(c, files)
+	for _, f := range c.Raw {
+		if f.Name == "values.yaml" {
+			result.values = f.Data
+		}
+	}
+	return result, checkChart(c)
+}
+
+// find returns the path of the chart: a folder, or an archive as `helm pull` writes it.
+func (e Entry) find(files Files) (at string, isDir bool, err error) {
+	home := e.Home
+	if e.Version != "" && e.Repo != "" {
+		home = path.Join(home, e.Name+"-"+e.Version)
+	}
+	folder := path.Join(home, e.Name)
+	for _, name := range []string{folder, path.Join(home, e.Name+"-"+e.Version+".tgz"), path.Join(e.Home, e.Name+"-"+e.Version+".tgz"), folder + ".tgz"} {
+		at, isDir, err = files.Resolve(name)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return at, isDir, err
+		}
+	}
+	pull := "helm pull " + e.Name
+	if strings.HasPrefix(e.Repo, "oci://") {
+		pull = "helm pull " + strings.TrimSuffix(e.Repo, "/") + "/" + e.Name
+	} else if e.Repo != "" {
+		pull += " --repo " + e.Repo
+	}
+	if e.Version != "" {
+		pull += " --version " + e.Version
+	}
+	return "", false, fmt.Errorf("is not in this repository: run `%s --untar --untardir %s`, and commit the files", pull, strings.TrimPrefix(home, "/"))
+}
+
+// reader reads the files of a chart.
+type reader struct {
+	files Files
+	root  string
+	found []*archive.BufferedFile
+	size  int
+}
+
+func (r *reader) add(name string, data []byte) error {
+	r.size += len(data)
+	if r.size > maxBytes || len(r.found) >= maxFiles {
+		return fmt.Errorf("is over %d MiB or %d files", maxBytes>>20, maxFiles)
+	}
+	if strings.HasSuffix(name, ".tgz") && isDependency(name) {
+		return r.unpack(strings.TrimSuffix(name, ".tgz")+archived, data)
+	}
+	r.found = append(r.found, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
+	return nil
+}
+
+// archived ends the name of a folder with the files of an archive: Helm unpacks no such name itself.
+const archived = ".archive"
+
+// isDependency reports whether a file is directly in a folder charts of a chart.
+func isDependency(name string) bool {
+	folder, base := path.Split(name)
+	above := path.Dir(path.Clean(folder))
+	return path.Base(folder) == "charts" && !strings.ContainsAny(base[:1], "_.") && (above == "." || path.Base(path.Dir(above)) == "charts")
+}
+
+// readFolder reads a folder of the chart as Helm does, in the order of names.
+func (r *reader) readFolder(folder string, rules *ignore.Rules) error {
+	names, err := r.files.List(path.Join(r.root, folder))
+	if err != nil {
+		return err
+	}
+	if folder == "" {
+		if slices.Contains(names, ignore.HelmIgnore) {
+			content, err := r.files.ReadAny(path.Join(r.root, ignore.HelmIgnore))
+			if err == nil {
+				rules, err = ignore.Parse(bytes.NewReader(content))
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", ignore.HelmIgnore, err)
+			}
+		}
+		rules.AddDefaults()
+	}
+	for _, name := range names {
+		name = path.Join(folder, name)
+		resolved, isDir, err := r.files.Resolve(path.Join(r.root, name))
+		switch {
+		case rules.Ignore(name, info{isDir: isDir}):
+		case err != nil:
+			return err
+		case resolved != path.Join(r.root, name) && (!strings.HasPrefix(resolved, r.root+"/") || isDir):
+			return fmt.Errorf("%s is a link out of the chart, or to a folder: copy its files", name)
+		case isDir:
+			err = r.readFolder(name, rules)
+		default:
+			err = r.readArchive(name, resolved)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readArchive reads a file of the chart; without a name the archive that is the chart.
+func (r *reader) readArchive(name, at string) error {
+	content, err := r.files.ReadAny(at)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		return r.unpack("", content)
+	}
+	return r.add(name, content)
+}
+
+// unpack adds the files of an archive below a folder.
+func (r *reader) unpack(folder string, content []byte) error {
+	unpacked, err := archive.LoadArchiveFiles(bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("%s: %w", cmp.Or(strings.ReplaceAll(folder, archived, ".tgz"), "archive"), err)
+	}
+	for _, f := range unpacked {
+		if err := r.add(path.Join(folder, f.Name), f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// info is a file or folder for the rules of .helmignore.
+type info struct {
+	fs.FileInfo
+	isDir bool
+}
+
+func (i info) IsDir() bool { return i.isDir }
+
+// sortDependencies sorts the charts that a chart loads: Helm reads them from a map.
+func sortDependencies(c *chart.Chart) {
+	dependencies := slices.Clone(c.Dependencies())
+	slices.SortStableFunc(dependencies, func(a, b *chart.Chart) int {
+		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
+	})
+	c.SetDependencies(dependencies...)
+	for _, d := range dependencies {
+		sortDependencies(d)
+	}
+}
+
+// addSources adds the files of a chart and its dependencies.
+func (c *loaded) addSources(from *chart.Chart, files map[*byte]string) {
+	for _, f := range slices.Concat(from.Templates, from.Files) {
+		if len(f.Data) > 0 {
+			c.sources[f] = source{files[&f.Data[0]], strings.Split(string(f.Data), "\n")}
+		}
+	}
+	for _, d := range from.Dependencies() {
+		c.addSources(d, files)
+	}
+}
+
+// nameTemplates names the templates of a chart and its dependencies as Helm does, aliases included.
+func (c *loaded) nameTemplates(from *chart.Chart) {
+	for _, f := range slices.Concat(from.Templates, from.Files) {
+		c.templates[path.Join(from.ChartFullPath(), f.Name)] = c.sources[f]
+	}
+	for _, d := range from.Dependencies() {
+		c.nameTemplates(d)
+	}
+}
+
+// checkChart returns an error for a chart that Helm does not install.
+func checkChart(c *chart.Chart) error {
+	if kind := c.Metadata.Type; kind != "" && kind != "application" {
+		return fmt.Errorf("is a chart of type %s, which only other charts may use", kind)
+	}
+	var missing []string
+	for _, required := range c.Metadata.Dependencies {
+		isRequired := func(d *chart.Chart) bool { return d.Name() == required.Name }
+		if !slices.ContainsFunc(c.Dependencies(), isRequired) {
+			missing = append(missing, strings.TrimSpace(required.Name+" "+required.Version))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("lacks charts that it depends on, %s: run `helm dependency build` in its folder, and commit its charts/", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// testHook matches the annotation of a test, and kind the first line of an object.
+var (
+	testHook = regexp.MustCompile(`(?m)^\s*"?helm\.sh/hook"?:\s*"?test(-success)?"?\s*$`)
+	kind     = regexp.MustCompile(`(?m)^kind:`)
+)
+
+// dropTests drops the templates of tests that are skipped: they are free to make random names.
+func (c *loaded) dropTests() {
+	c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool {
+		tests := len(testHook.FindAll(f.Data, -1))
+		return tests > 0 && tests == len(kind.FindAll(f.Data, -1)) && !bytes.Contains(f.Data, []byte("define"))
+	})
+}
