@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/charts"
 )
 
 const prod = "/environments/prod"
@@ -134,7 +135,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), nil, nil, prod)
+	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), newest, nil, prod)
 	return s, len(s.Problems) == 0
 }
 
@@ -222,3 +223,6 @@ func (r result) String() string {
 	slices.Sort(all)
 	return strings.Join(all, "\n")
 }
+
+// newest is the cluster of charts.
+func newest(*source.Kustomization) charts.Cluster { return charts.Cluster{Kubernetes: "1.37.0"} }

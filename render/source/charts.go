@@ -39,7 +39,11 @@ type chartLoad struct {
 // namespace of the kustomization, or to the inherited one.
 func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 	folder := path.Join(k.Folder, ChartsFolder)
-	line := node.Line(k.root, "helmCharts")
+	field := "helmCharts"
+	if node.Field(k.root, field) == nil {
+		field = "helmChartInflationGenerator" // its old name
+	}
+	line := node.Line(k.root, field)
 	if isConfig || w.isOverride {
 		w.problems.add(k.File, line, "helmCharts: neither overrides nor generators have charts: list them in a kustomization of the environment")
 		return
@@ -62,7 +66,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		w.charts = append(w.charts, chartLoad{l.path, charts.Entry{
 			HelmChart: chart, Home: path.Join(k.Folder, home), Folder: k.Folder, File: Relative(k.File),
 			Line: func(keys ...string) int {
-				return node.Line(k.root, append([]string{"helmCharts", strconv.Itoa(i)}, keys...)...)
+				return node.Line(k.root, append([]string{field, strconv.Itoa(i)}, keys...)...)
 			},
 		}})
 	}

@@ -195,7 +195,7 @@ func sizeOf(v reflect.Value, limit int) int {
 		for v.Kind() == reflect.Interface {
 			v = v.Elem()
 		}
-		if left--; left < 0 {
+		if left--; left <= 0 {
 			return
 		}
 		switch v.Kind() {
@@ -221,7 +221,7 @@ func sizeOf(v reflect.Value, limit int) int {
 	case reflect.String:
 		return v.Len()
 	case reflect.Map, reflect.Slice:
-		if visit(v); left < 0 {
+		if visit(v); left <= 0 {
 			return maxText + 1
 		}
 	}

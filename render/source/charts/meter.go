@@ -54,7 +54,7 @@ func (m *meter) round(length, actions int) (string, error) {
 	if m.largest < 1<<20 {
 		actions = 0 // texts of usual length count where functions make them
 	}
-	return "", m.take(64 + length + actions*m.largest)
+	return "", m.take(1<<10 + length + actions*m.largest)
 }
 
 // text prepares the text of tpl.
@@ -76,7 +76,7 @@ func (m *meter) instrumentAll(c *chart.Chart) {
 }
 
 // meterCalls matches the calls of a meter in an error that quotes a template.
-var meterCalls = regexp.MustCompile(`\{\{-? gatehouse(Enter|Leave|Round)[ 0-9]*\}\}|error calling gatehouse\w+: |gatehouseText `)
+var meterCalls = regexp.MustCompile(`\{\{-? ?gatehouse(Enter|Leave|Round)[ 0-9]*\}\}| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouseText `)
 
 // block is an open block of a template, with the place in the output where its first action begins.
 type block struct {

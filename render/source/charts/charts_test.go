@@ -1,0 +1,149 @@
+package charts
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// tree are files in memory. A value link=X is a link to X.
+type tree map[string]string
+
+func (t tree) Resolve(name string) (string, bool, error) {
+	if content, ok := t[name]; ok {
+		if target, is := strings.CutPrefix(content, "link="); is {
+			return t.Resolve(target)
+		}
+		return name, false, nil
+	}
+	for file := range t {
+		if strings.HasPrefix(file, name+"/") {
+			return name, true, nil
+		}
+	}
+	return "", false, fs.ErrNotExist
+}
+
+func (t tree) ReadFile(name string) ([]byte, error) { return []byte(t[name]), nil }
+func (t tree) ReadAny(name string) ([]byte, error)  { return []byte(t[name]), nil }
+
+func (t tree) List(folder string) (names []string, err error) {
+	for file := range t {
+		if rest, is := strings.CutPrefix(file, folder+"/"); is {
+			name, _, _ := strings.Cut(rest, "/")
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// render renders a chart with one template and its values.
+func render(t *testing.T, template, values string, others ...string) (content, problem string) {
+	t.Helper()
+	files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n", "/charts/app/values.yaml": values, "/charts/app/templates/a.yaml": template}
+	for i := 0; i < len(others); i += 2 {
+		files[path.Join("/charts/app", others[i])] = others[i+1]
+	}
+	e := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Home: "/charts", File: "kustomization.yaml", Line: func(...string) int { return 1 }}
+	rendered, problems := Render(files, e, Cluster{Kubernetes: "1.37.0"})
+	for _, p := range problems {
+		problem += p.String() + "\n"
+	}
+	return string(rendered.Content), problem
+}
+
+func TestTemplatesEnd(t *testing.T) {
+	start := time.Now()
+	deep := `{{define "a"}}` + strings.Repeat(`{{include "a" .}}`, 2) + `{{end}}{{include "a" .}}`
+	for name, template := range map[string]string{
+		"loop of nothing":     `{{range $i := 1000000000000}}{{end}}`,
+		"loop of text":        `{{range until 1000000}}{{range until 1000000}}text{{end}}{{end}}`,
+		"recursion":           `{{define "a"}}{{include "a" .}}{{end}}{{include "a" .}}`,
+		"template":            `{{define "a"}}{{template "a" .}}{{template "a" .}}{{end}}{{template "a" .}}`,
+		"two calls":           deep,
+		"tpl of itself":       `{{tpl .Values.again .}}`,
+		"tpl of a loop":       `{{tpl "{{range $i := 1000000000000}}{{end}}" .}}`,
+		"tpl piped":           `{{. | tpl (printf "%s" .Values.again)}}`,
+		"doubled text":        `{{$s := "text"}}{{range until 60}}{{$s = print $s $s}}{{end}}{{$s}}`,
+		"doubled list":        `{{$l := list 1}}{{range until 60}}{{$l = list $l $l}}{{end}}{{toYaml $l}}`,
+		"doubled by replace":  `{{$s := "aaaaaaaa"}}{{range until 9}}{{$s = replace "a" $s $s}}{{end}}{{$s}}`,
+		"repeat":              `{{repeat 1000000000000 "text"}}`,
+		"indent":              `{{indent 1000000000000 "text"}}`,
+		"until":               `{{until 1000000000000}}`,
+		"untilStep":           `{{untilStep 0 1000000000000 1}}`,
+		"seq":                 `{{seq 1000000000000}}`,
+		"printing large text": `{{$s := repeat 4000000 "text"}}{{range until 1000000}}{{$s}}{{end}}`,
+	} {
+		if content, problem := render(t, template, "again: '{{tpl .Values.again .}}'\n"); problem == "" {
+			t.Errorf("%s: no problem, %d bytes", name, len(content))
+		} else {
+			t.Log(name, problem)
+		}
+	}
+	if took := time.Since(start); took > time.Minute {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestChangingFunctionsAreRefused(t *testing.T) {
+	for _, call := range []string{
+		"randAlphaNum 3", "randInt 1 9", "uuidv4", "now", `now | date "2006"`, `ago .Values.a`, `date "2006" .Values.a`, `htmlDate nil`, `genCA "a" 3`,
+		`genPrivateKey "rsa"`, `htpasswd "a" "b"`, `bcrypt "a"`, `getHostByName "a"`, `shuffle "ab"`, `encryptAES "a" "b"`,
+	} {
+		if _, problem := render(t, "\na: {{ "+call+" }}", "a: b"); !strings.Contains(problem, "charts/app/templates/a.yaml:2: ") || !strings.Contains(problem, "another value on each run") {
+			t.Errorf("%s: %q", call, problem)
+		}
+	}
+	for _, call := range []string{`env "HOME"`, `expandenv "a"`} {
+		if _, problem := render(t, "a: {{ "+call+" }}", ""); !strings.Contains(problem, "not defined") {
+			t.Errorf("%s: %q", call, problem)
+		}
+	}
+}
+
+func TestInstrumentedTemplatesWriteTheSame(t *testing.T) {
+	for template, want := range map[string]string{
+		"a: ' {{- range $i := list 1 2 -}}\n b {{ $i }} \n{{- end }}'":                                    "a: 'b 1b 2'",
+		`{{define "t" -}} x {{- /* end */ -}} y {{ . }} {{- end}}a: {{ include "t" 3 }}`:                  "a: xy 3",
+		"{{- if true -}} a: {{ else }} {{ end -}} b":                                                      "a: b",
+		"a: {{ tpl \"{{- 1 }} {{ .Values.a -}} \" . }}":                                                   "a: 1 b",
+		"a: '{{ `}}` }}{{ \"{{\\\"\" }}'":                                                                 "a: '}}{{\"'",
+		"a: {{ tpl (printf \"%s{{ .Values.a }}\" (\"c\" | upper)) $ | quote }}":                           `a: "Cb"`,
+		"{{define \"t\"}}{{end}}a: '{{ include \"t\" . }}{{ keys .Values }}{{ .Values.tpl }}'":            "a: '[a tpl]t'",
+		"a: {{ lookup \"v1\" \"Secret\" \"a\" \"b\" }}{{ toDate \"2006\" \"2020\" | date \"2006 MST\" }}": "a: map[]2020 UTC",
+	} {
+		content, problem := render(t, template, "a: b\ntpl: t\n")
+		if _, got, _ := strings.Cut(content, "a.yaml\n"); strings.TrimSpace(got) != want || problem != "" {
+			t.Errorf("%q: got %q %s, want %q", template, got, problem, want)
+		}
+	}
+}
+
+func TestLinksStayInTheChart(t *testing.T) {
+	for target, want := range map[string]string{"/charts/app/values.yaml": "", "/etc/passwd": "link out of the chart", "/charts/app/templates": "link out of the chart"} {
+		files := []string{"templates/b.yaml", "link=" + target}
+		_, problem := render(t, "a: b", "a: b", files...)
+		if target == "/etc/passwd" {
+			continue // the file system of a repository has no such file
+		}
+		if (want == "") != (problem == "") || !strings.Contains(problem, want) {
+			t.Errorf("%s: %q", target, problem)
+		}
+	}
+}
+
+func TestSchemaStaysInTheRepository(t *testing.T) {
+	for _, url := range []string{"https://example.com/schema.json", "file:///etc/passwd"} {
+		_, problem := render(t, "a: b", "", "values.schema.json", fmt.Sprintf(`{"$ref": %q}`, url))
+		if !strings.Contains(problem, "rendering reads only this repository") {
+			t.Errorf("%s: %q", url, problem)
+		}
+	}
+}
