@@ -198,7 +198,7 @@ func (c *Comment) format() string {
 	return b.String()
 }
 
-// omitted returns the omitted lines by rank, those of each name once. An object with a shown line is there
+// omitted returns the omitted lines by rank, one for each name. An object with a shown line is there
 // only for an omitted risk.
 func omitted(sections []*Section) (lines []Line) {
 	isThere := map[string]bool{"": true}
