@@ -204,10 +204,16 @@ func setTemplateLines(n *yaml.Node, lines []charts.Position) {
 	}
 }
 
+// insertion is a text at a column of a line, in place of length bytes.
+type insertion struct {
+	column, length int
+	text           string
+}
+
 // markObjects marks the objects of a chart as kustomize does, which then leaves their namespace alone.
 func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 	const mark = konfig.HelmGeneratedAnnotation + `: "true"`
-	added := map[int][]string{} // before a line
+	added, inserted := map[int][]string{}, map[int]insertion{} // before and into a line
 	for _, d := range text.Split(r.Content) {
 		root, _, err := d.Parse()
 		if err != nil || root == nil {
@@ -222,10 +228,19 @@ func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 			first := metadata.Content[0]
 			indent := strings.Repeat(" ", first.Column-1)
 			switch {
-			case metadata.Style&yaml.FlowStyle != 0: // see the package comment
+			case key == nil && metadata.Style&yaml.FlowStyle != 0:
+				inserted[metadata.Line] = insertion{metadata.Column, 0, "annotations: {" + mark + "}, "}
 			case key == nil:
 				added[first.Line] = []string{indent + "annotations:", indent + "  " + mark}
-			case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle == 0 && len(annotations.Content) > 0:
+			case annotations.Kind == yaml.ScalarNode && annotations.Value == "":
+				inserted[key.Line] = insertion{key.Column - 1 + len("annotations:"), 0, " {" + mark + "}"}
+			case annotations.Kind == yaml.ScalarNode && node.IsNull(annotations):
+				inserted[annotations.Line] = insertion{annotations.Column - 1, len(annotations.Value), "{" + mark + "}"}
+			case annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0:
+				inserted[annotations.Line] = insertion{annotations.Column, 0, mark}
+			case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle != 0:
+				inserted[annotations.Line] = insertion{annotations.Column, 0, mark + ", "}
+			case annotations.Kind == yaml.MappingNode:
 				first = annotations.Content[0]
 				added[first.Line] = []string{strings.Repeat(" ", first.Column-1) + mark}
 			}
@@ -235,6 +250,9 @@ func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 	line := 0
 	for text := range bytes.Lines(r.Content) {
 		line++
+		if i, ok := inserted[line]; ok && i.column+i.length <= len(text) {
+			text = slices.Concat(text[:i.column], []byte(i.text), text[i.column+i.length:])
+		}
 		position := r.Lines[min(line, len(r.Lines))-1]
 		for _, add := range added[line] {
 			content = append(append(content, add...), '\n')

@@ -214,12 +214,18 @@ func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 		if source := c.templates[file]; source.file != "" {
 			p.File, p.Line = source.file, line
 		}
-		message = strings.TrimLeft(message[last[1]:], "): \n") + c.advice(file, line, err)
+		message = strings.TrimLeft(message[last[1]:], "): \n")
+		if changing := changingCall.FindString(message); changing != "" {
+			message = changing + c.advice(file, line)
+		}
 	}
 	p.File = strings.TrimPrefix(p.File, "/")
 	p.Message += clip(strings.Join(strings.Fields(meterCalls.ReplaceAllString(message, "")), " "))
 	return []manifest.Problem{p}
 }
+
+// changingCall matches the error of a refused function.
+var changingCall = regexp.MustCompile(`[\w ]+ ` + errChanging.Error())
 
 // templateLine matches the line of a template in an error of Helm.
 var templateLine = regexp.MustCompile(`([^\s()"'<>:]+/templates/[^\s()"'<>:]+):(\d+)(?::\d+)?`)
