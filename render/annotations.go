@@ -33,8 +33,12 @@ func CheckKubernetes(text string) error {
 	return err
 }
 
-// readKubernetes reads the version of Kubernetes that the environment is for.
-func (in *input) readKubernetes() []manifest.Problem {
+// readKubernetes reads the version of Kubernetes that the environment is for, unless another one is asked for.
+func (in *input) readKubernetes(other string) []manifest.Problem {
+	if other != "" {
+		in.kubernetes, _ = apiserver.ParseVersion(other) // see CheckKubernetes
+		return nil
+	}
 	return in.readAnnotation(tree.KubernetesAnnotation, func(version string) (err error) {
 		in.kubernetes, err = apiserver.ParseVersion(version)
 		return err

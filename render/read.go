@@ -54,7 +54,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		in.overrides, folders = overrides, []string{overrides}
 	}
 	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), clusterOf, definitionFolders(folder), folder, folders...)
-	return in, slices.Concat(in.readKubernetes(), in.readRuntimeConfig(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+	return in, slices.Concat(in.readKubernetes(repository.kubernetes), in.readRuntimeConfig(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 
 // clusterOf returns the cluster that the charts of an environment are rendered for.

@@ -15,6 +15,7 @@
 package render
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"example.com/gatehouse/render/page"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/warn"
 )
 
@@ -113,6 +115,20 @@ func (e *Examination) BeforeOverrides(o manifest.Object) (original manifest.Obje
 	original, ok = e.pipeline.originals[o.Unstructured]
 	return original, e.pipeline.overrides, ok
 }
+
+// Kubernetes returns the minor version of Kubernetes that judges the environment.
+func (e *Examination) Kubernetes() string {
+	return cmp.Or(e.pipeline.kubernetes, apiserver.Newest).String()
+}
+
+// Stored returns an object as the API server stores it, with its defaults and without the fields that it
+// drops; nil if it cannot decode the object.
+func (e *Examination) Stored(o manifest.Object) *unstructured.Unstructured {
+	return e.pipeline.checker.Stored(o)
+}
+
+// MayStay reports whether the API server accepts an update that leaves an invalid object as it is.
+func (e *Examination) MayStay(o manifest.Object) bool { return e.pipeline.checker.MayStay(o) }
 
 // pipeline has the results of the stages. After an error later results are missing.
 type pipeline struct {

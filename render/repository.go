@@ -36,6 +36,8 @@ type Repository struct {
 	root    *os.Root
 	dir     string            // the path of root on disk, without links
 	overlay map[string][]byte // see With
+
+	kubernetes string // see For
 }
 
 // Open opens the repository in a folder, with objects of some kinds.
@@ -71,6 +73,13 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
 	with.overlay = files
 	return &with
+}
+
+// For returns the repository with a minor version of Kubernetes in place of that of each environment.
+func (r *Repository) For(kubernetes string) *Repository {
+	other := *r
+	other.kubernetes = kubernetes
+	return &other
 }
 
 // Kinds returns the kinds of source objects.

@@ -3,6 +3,7 @@ package verdict
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
@@ -26,6 +27,27 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 		return nil
 	}
 	return mostSpecific(kind.Update(before.Object, after.Object))
+}
+
+// MayStay reports whether the API server accepts an update that leaves an invalid object as it is, by
+// ratcheting validation. It knows built-in kinds.
+func (c *Checker) MayStay(o manifest.Object) bool {
+	defer c.kubernetes.Enter()()
+	kind, ok := c.lookup(o.GroupVersionKind())
+	return ok && len(kind.Update(o.Object, o.Object)) == 0
+}
+
+// Stored returns an object as the API server stores it, without the UID and time of its creation; nil if it
+// cannot decode the object.
+func (c *Checker) Stored(o manifest.Object) *unstructured.Unstructured {
+	defer c.kubernetes.Enter()()
+	stored, err := (&admitter{Checker: c}).Admit(o)
+	if err != nil {
+		return nil
+	}
+	stored.SetUID("")
+	unstructured.RemoveNestedField(stored.Object, "metadata", "creationTimestamp")
+	return stored
 }
 
 // update returns the errors of an update. Rules may compare both objects.

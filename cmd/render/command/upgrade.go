@@ -1,0 +1,134 @@
+package command
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/upgrade"
+)
+
+type upgradeFlags struct {
+	render.Selection
+	root       string
+	kubernetes string
+	output     string
+}
+
+func newUpgradeCommand(kinds *registry.Kinds) *cobra.Command {
+	var f upgradeFlags
+	cmd := &cobra.Command{
+		Use:   "upgrade --kubernetes VERSION (--env NAME... | --all)",
+		Short: "Show what another version of Kubernetes would refuse or store otherwise",
+		Long: `Judge environments as another minor version of Kubernetes would, newer or older, and show
+each difference from the version that the environment is for: errors and warnings that
+appear or go, and fields that are stored otherwise because a default changes or a version
+drops them. It needs no cluster and writes nothing.
+
+An error may say that an object may stay: the API server refuses a new one, and accepts
+changes of other fields of an existing one.
+
+Exit codes: 0 no differences; 1 differences; 2 error.`,
+		Example: `  # Show what Kubernetes 1.37 would refuse
+  render upgrade --all --kubernetes 1.37
+
+  # The same for a pull request
+  render upgrade --all --kubernetes 1.37 -o markdown`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runUpgrade(cmd, kinds, f) },
+	}
+	addSelectionFlags(cmd, &f.Selection, "judge the environment `NAME`, a folder of environments/ (repeatable)", "judge every environment")
+	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
+	_ = cmd.MarkFlagRequired("kubernetes")
+	addRootFlag(cmd, &f.root)
+	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
+	return cmd
+}
+
+func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
+	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
+		all, err := upgrade.Run(repository, f.Selection, f.kubernetes, func(environment, step string) { p.step(environment + ": " + step) })
+		if err != nil {
+			return err
+		}
+		p.stop()
+		isEqual := true
+		for _, e := range all {
+			isEqual = isEqual && e.IsEqual()
+		}
+		if f.output == "json" {
+			err = printJSON(cmd.OutOrStdout(), struct {
+				Environments []*upgrade.Environment `json:"environments"`
+			}{all})
+		} else {
+			err = printUpgrade(cmd.OutOrStdout(), all, f.output == "markdown")
+		}
+		if err == nil && !isEqual {
+			return exitCode(exitDiffers)
+		}
+		return err
+	})
+}
+
+// printUpgrade prints the differences of environments, as text or as Markdown.
+func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) error {
+	w := bufio.NewWriter(out)
+	for _, e := range all {
+		lines := upgradeLines(e)
+		heading := fmt.Sprintf("Kubernetes %s -> %s: %s, %s, %s stored otherwise", e.Before, e.After,
+			count(len(e.Errors), "new error"), count(len(e.Warnings), "new warning"), count(len(e.Stored), "object"))
+		switch {
+		case !isMarkdown:
+			fmt.Fprintf(w, "%s: %s\n%s", e.Name, heading, lines)
+		case lines == "":
+			fmt.Fprintf(w, "### `%s`: %s\n\n", e.Name, heading)
+		default:
+			fence := "```"
+			for strings.Contains(lines, fence) {
+				fence += "`"
+			}
+			fmt.Fprintf(w, "### `%s`: %s\n\n%s\n%s%[3]s\n\n", e.Name, heading, fence, lines)
+		}
+	}
+	return w.Flush()
+}
+
+// upgradeLines returns a line for each difference: errors, warnings, stored fields, and problems that go.
+func upgradeLines(e *upgrade.Environment) string {
+	var lines strings.Builder
+	line := func(p manifest.Problem) { fmt.Fprintln(&lines, p) }
+	for _, p := range e.Errors {
+		if p.MayStay {
+			p.Message += " (an existing object may stay)"
+		}
+		line(p.Problem)
+	}
+	for _, p := range e.Warnings {
+		line(p)
+	}
+	for _, o := range e.Stored {
+		for _, field := range o.Fields {
+			o.Message = fmt.Sprintf("stores %s as %s in place of %s", field.Path, shown(field.After), shown(field.Before))
+			line(o.Problem)
+		}
+	}
+	for _, p := range e.Gone {
+		p.Message += " (no longer)"
+		line(p)
+	}
+	return lines.String()
+}
+
+// shown returns a value, or (unset).
+func shown(value *string) string {
+	if value == nil {
+		return "(unset)"
+	}
+	return *value
+}
