@@ -212,7 +212,6 @@ type insertion struct {
 
 // markObjects marks the objects of a chart as kustomize does, which then leaves their namespace alone.
 func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
-	const mark = konfig.HelmGeneratedAnnotation + `: "true"`
 	added, inserted := map[int][]string{}, map[int]insertion{} // before and into a line
 	for _, d := range text.Split(r.Content) {
 		root, _, err := d.Parse()
@@ -220,29 +219,8 @@ func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 			continue
 		}
 		for _, o := range splitList(file, root, false) {
-			metadata := node.Field(o.Node, "metadata")
-			if metadata == nil || metadata.Kind != yaml.MappingNode || len(metadata.Content) == 0 {
-				continue
-			}
-			key, annotations := node.Entry(metadata, "annotations")
-			first := metadata.Content[0]
-			indent := strings.Repeat(" ", first.Column-1)
-			switch {
-			case key == nil && metadata.Style&yaml.FlowStyle != 0:
-				inserted[metadata.Line] = insertion{metadata.Column, 0, "annotations: {" + mark + "}, "}
-			case key == nil:
-				added[first.Line] = []string{indent + "annotations:", indent + "  " + mark}
-			case annotations.Kind == yaml.ScalarNode && annotations.Value == "":
-				inserted[key.Line] = insertion{key.Column - 1 + len("annotations:"), 0, " {" + mark + "}"}
-			case annotations.Kind == yaml.ScalarNode && node.IsNull(annotations):
-				inserted[annotations.Line] = insertion{annotations.Column - 1, len(annotations.Value), "{" + mark + "}"}
-			case annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0:
-				inserted[annotations.Line] = insertion{annotations.Column, 0, mark}
-			case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle != 0:
-				inserted[annotations.Line] = insertion{annotations.Column, 0, mark + ", "}
-			case annotations.Kind == yaml.MappingNode:
-				first = annotations.Content[0]
-				added[first.Line] = []string{strings.Repeat(" ", first.Column-1) + mark}
+			if metadata := node.Field(o.Node, "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
+				markMetadata(metadata, added, inserted)
 			}
 		}
 	}
@@ -262,6 +240,33 @@ func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 	}
 	marked.Content = content
 	return marked
+}
+
+// mark is the annotation of an object of a chart.
+const mark = konfig.HelmGeneratedAnnotation + `: "true"`
+
+// markMetadata adds the mark of an object to the lines before, or the insertions into, a line.
+func markMetadata(metadata *yaml.Node, added map[int][]string, inserted map[int]insertion) {
+	key, annotations := node.Entry(metadata, "annotations")
+	first := metadata.Content[0]
+	indent := strings.Repeat(" ", first.Column-1)
+	switch {
+	case key == nil && metadata.Style&yaml.FlowStyle != 0:
+		inserted[metadata.Line] = insertion{metadata.Column, 0, "annotations: {" + mark + "}, "}
+	case key == nil:
+		added[first.Line] = []string{indent + "annotations:", indent + "  " + mark}
+	case annotations.Kind == yaml.ScalarNode && annotations.Value == "":
+		inserted[key.Line] = insertion{key.Column - 1 + len("annotations:"), 0, " {" + mark + "}"}
+	case annotations.Kind == yaml.ScalarNode && node.IsNull(annotations):
+		inserted[annotations.Line] = insertion{annotations.Column - 1, len(annotations.Value), "{" + mark + "}"}
+	case annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0:
+		inserted[annotations.Line] = insertion{annotations.Column, 0, mark}
+	case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle != 0:
+		inserted[annotations.Line] = insertion{annotations.Column, 0, mark + ", "}
+	case annotations.Kind == yaml.MappingNode:
+		first = annotations.Content[0]
+		added[first.Line] = []string{strings.Repeat(" ", first.Column-1) + mark}
+	}
 }
 
 // unmark removes the mark of an object.

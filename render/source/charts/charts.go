@@ -13,6 +13,7 @@ package charts
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -20,10 +21,9 @@ import (
 	"strconv"
 	"strings"
 
-	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
-
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
@@ -157,16 +157,24 @@ func (e Entry) template(c *loaded, values map[string]any, cluster Cluster) ([]do
 		return nil, found
 	}
 	c.nameTemplates(c.Chart)
-	files, err := engine.Engine{CustomTemplateFuncs: m.functions()}.Render(c.Chart, top)
+	files, err := engine.Engine{CustomTemplateFuncs: m.functions()}.RenderWithContext(context.Background(), c.Chart, top)
 	if err != nil {
 		return nil, e.problems(c, err)
 	}
+	documents, err := e.sort(c, files)
+	if err != nil {
+		return nil, e.problems(c, err)
+	}
+	return documents, nil
+}
+
+// sort returns the documents of the rendered files in the order of helm.
+func (e Entry) sort(c *loaded, files map[string]string) (documents []document, err error) {
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
 	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
 	if err != nil {
-		return nil, e.problems(c, err)
+		return nil, err
 	}
-	var documents []document
 	if e.IncludeCRDs {
 		for _, crd := range c.CRDObjects() {
 			documents = append(documents, document{crd.Filename, string(crd.File.Data)})

@@ -78,12 +78,10 @@ func (m *meter) instrumentAll(c *chart.Chart) {
 // meterCalls matches the calls of a meter in an error that quotes a template.
 var meterCalls = regexp.MustCompile(`\{\{-? ?gatehouse(Enter|Leave|Round)[ 0-9]*\}\}| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouseText `)
 
-// block is an open block of a template, with the place in the output where its first action begins.
+// block is an open block of a template, with its place in the output and the number of its actions.
 type block struct {
 	keyword        string
 	start, actions int
-	first          int    // in the output; -1 before the first action
-	trim           string // of the first action
 }
 
 // instrument returns a template with calls of the meter. Each stands right before an action, and trims
@@ -162,8 +160,8 @@ func word(text string) string {
 func actionLength(text string) int {
 	if body := strings.TrimLeft(strings.TrimPrefix(text[2:], "-"), " \t\r\n"); strings.HasPrefix(body, "/*") {
 		if end := strings.Index(text, "*/"); end >= 0 {
-			if close := strings.Index(text[end:], "}}"); close >= 0 {
-				return end + close + 2
+			if closing := strings.Index(text[end:], "}}"); closing >= 0 {
+				return end + closing + 2
 			}
 		}
 		return len(text)
