@@ -21,7 +21,7 @@ import (
 )
 
 // A kustomization with helmCharts is built with a component in their place, whose files hold the objects
-// of the charts: kustomize adds the objects of components right after those of generators.
+// of the charts: kustomize adds the objects of components right after the objects of generators.
 
 // ChartsFolder is the folder of that component, in the folder of the kustomization. It is never on disk.
 const ChartsFolder = ".gatehouse-charts"

@@ -4,6 +4,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,13 @@ import (
 // Main runs the command line of the process, and exits.
 func Main(kinds ...kind.Kind) {
 	tuneCollector(runMemory)
+	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{ReplaceAttr: withoutTime}))) // of Helm
 	os.Exit(run(kinds))
 }
 

@@ -1,6 +1,6 @@
 // Package charts renders Helm charts of the repository as `kustomize build --enable-helm` does.
 //
-// The invariant: the documents are those of the real helm, and they depend only on files of the
+// The invariant: the documents equal the documents of the real helm, and they depend only on files of the
 // repository and on the version of Kubernetes. Rendering ends, in bounded time and memory.
 //
 // Helm's own packages load the chart, merge its values, run its templates and sort its manifests. The
@@ -97,7 +97,7 @@ func (e Entry) check() *manifest.Problem {
 	}
 	switch {
 	case e.Name == "":
-		return problem("helmCharts: needs a name: that of the folder of the chart")
+		return problem("helmCharts: needs a name: write the name of the chart's folder")
 	case strings.HasPrefix(e.Name, "-"), strings.HasPrefix(e.ReleaseName, "-"):
 		return problem("helmCharts: neither name nor releaseName may begin with -")
 	case e.ReleaseName == "" && e.NameTemplate == "":

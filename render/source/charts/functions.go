@@ -59,8 +59,8 @@ func executeName(text string) (string, error) {
 }
 
 // sortedKeys returns the keys of maps. Helm returns them in random order.
-func sortedKeys(all ...map[string]any) (keys []string) {
-	keys = []string{}
+func sortedKeys(all ...map[string]any) []string {
+	keys := make([]string, 0, len(all))
 	for _, m := range all {
 		keys = append(keys, slices.Sorted(maps.Keys(m))...)
 	}
@@ -69,7 +69,7 @@ func sortedKeys(all ...map[string]any) (keys []string) {
 
 // sortedValues returns the values of a map in the order of keys. Helm returns them in random order.
 func sortedValues(m map[string]any) (values []any) {
-	values = []any{}
+	values = make([]any, 0, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		values = append(values, m[key])
 	}
