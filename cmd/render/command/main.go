@@ -4,6 +4,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -30,7 +31,8 @@ func Main(kinds ...kind.Kind) {
 		}
 		return a
 	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{ReplaceAttr: withoutTime}))) // of Helm
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))) // of Helm
+	log.SetFlags(0)
 	os.Exit(run(kinds))
 }
 
