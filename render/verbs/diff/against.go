@@ -94,16 +94,14 @@ func kustomizations(dir, environment string) (map[string]*kustomization, error) 
 	}
 	defer root.Close()
 	folder, all := path.Join(tree.EnvironmentsFolder, environment), map[string]*kustomization{}
-	err = fs.WalkDir(root.FS(), folder, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || !slices.Contains(konfig.RecognizedKustomizationFileNames(), entry.Name()) {
-			return nil
-		}
-		content, err := fs.ReadFile(root.FS(), file)
-		if err != nil {
+	err = fs.WalkDir(root.FS(), folder, func(file string, entry fs.DirEntry, walked error) error {
+		isKustomization := walked == nil && entry.Type().IsRegular() && slices.Contains(konfig.RecognizedKustomizationFileNames(), entry.Name())
+		if !isKustomization {
 			return nil
 		}
 		k := &kustomization{file: "/" + file}
-		if yaml.Unmarshal(content, &k.fields) == nil && k.fields != nil {
+		content, unreadable := fs.ReadFile(root.FS(), file)
+		if unreadable == nil && yaml.Unmarshal(content, &k.fields) == nil && k.fields != nil {
 			within, _ := filepath.Rel(folder, path.Dir(file))
 			all[within] = k
 		}

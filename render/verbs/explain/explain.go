@@ -16,7 +16,6 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kustomize"
-	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/diff"
@@ -191,7 +190,7 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 }
 
 // places returns places, with a place for an empty list in JSON.
-func places(found []buildpath.Place) []Place {
+func places(found []kustomize.Place) []Place {
 	all := make([]Place, len(found))
 	for i, p := range found {
 		all[i] = Place(p)
