@@ -6,7 +6,9 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 )
@@ -20,8 +22,11 @@ type built struct {
 	local []manifest.Object
 	// checker judges by the CustomResourceDefinitions among objects and local.
 	checker *verdict.Checker
-	// invalid are the problems of these CustomResourceDefinitions.
+	// invalid are the problems of these CustomResourceDefinitions, and of installed objects.
 	invalid []manifest.Problem
+	// installed are the objects that controllers install, by a chart for the cluster.
+	installed []release.Installed
+	cluster   charts.Cluster
 }
 
 // build builds the environment.
@@ -37,8 +42,10 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	}
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
-	b.checker, b.invalid = verdict.New(in.memo, in.kinds, in.kubernetes, slices.Concat(b.objects, b.local))
+	b.addInstalled(in)
+	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, slices.Concat(b.objects, b.local))
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
+	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
 	return b, problems
 }

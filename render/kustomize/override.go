@@ -136,6 +136,11 @@ func overrideSelected(fs *source.FileSystem, component source.Kustomization, pat
 
 // overrideObjects builds objects with a component.
 func overrideObjects(fs *source.FileSystem, component *source.Kustomization, objects []manifest.Object) ([]manifest.Object, error) {
+	return buildOver(fs, types.Kustomization{Components: []string{path.Join("..", component.Folder)}}, objects)
+}
+
+// buildOver builds objects with a kustomization.
+func buildOver(fs *source.FileSystem, k types.Kustomization, objects []manifest.Object) ([]manifest.Object, error) {
 	var resources bytes.Buffer
 	for _, o := range objects {
 		content, err := o.YAML()
@@ -145,13 +150,26 @@ func overrideObjects(fs *source.FileSystem, component *source.Kustomization, obj
 		resources.WriteString("---\n")
 		resources.Write(content)
 	}
-	k := types.Kustomization{Components: []string{path.Join("..", component.Folder)}}
 	files := map[string][]byte{}
 	if len(objects) > 0 {
 		k.Resources = []string{"rendered.yaml"}
 		files["rendered.yaml"] = resources.Bytes()
 	}
 	return buildVirtual(fs, k, files)
+}
+
+// PostRender builds objects with the patches and images of a kustomization.
+func PostRender(s *source.Sources, kustomization map[string]any, objects []manifest.Object) (built []manifest.Object, err error) {
+	var k types.Kustomization
+	content, err := yaml.Marshal(kustomization)
+	if err == nil {
+		err = yaml.Unmarshal(content, &k)
+	}
+	if err != nil {
+		return nil, err
+	}
+	isolate(s, func() { built, err = buildOver(s.FS, types.Kustomization{Patches: k.Patches, Images: k.Images}, objects) })
+	return built, err
 }
 
 // virtualFolder is the folder of a kustomization that is nowhere on disk.

@@ -299,6 +299,9 @@ func definedVersions(d Document) (versions []string) {
 	return versions
 }
 
+// Charts returns the files of charts.
+func (f *FileSystem) Charts() charts.Files { return chartFiles{f} }
+
 // chartFiles are the files of charts.
 type chartFiles struct{ *FileSystem }
 

@@ -50,6 +50,18 @@ type Entry struct {
 	// File is the kustomization, and Line returns the line of a field of the entry.
 	File string
 	Line func(keys ...string) int
+	// Installed is set for a chart that a controller installs: nothing of it is in rendered/.
+	Installed *Installed
+}
+
+// Installed tells how a controller installs a chart.
+type Installed struct {
+	// Archive is the path of the chart.
+	Archive string
+	// Values returns all values. It may read files of the chart.
+	Values func(readFile func(name string) ([]byte, error)) (map[string]any, error)
+	// SkipSchemas leaves values.schema.json alone.
+	SkipSchemas bool
 }
 
 // Cluster is the default of kubeVersion and apiVersions.
@@ -153,11 +165,13 @@ func (e Entry) template(c *loaded, values map[string]any, cluster Cluster) ([]do
 	if err != nil {
 		return nil, e.problems(c, err)
 	}
-	if found := e.checkSchemas(c.Chart, top["Values"], nil); len(found) > 0 {
-		return nil, found
+	if e.Installed == nil || !e.Installed.SkipSchemas {
+		if found := e.checkSchemas(c.Chart, top["Values"], nil); len(found) > 0 {
+			return nil, found
+		}
 	}
 	c.nameTemplates(c.Chart)
-	files, err := engine.Engine{CustomTemplateFuncs: m.functions()}.RenderWithContext(context.Background(), c.Chart, top)
+	files, err := engine.Engine{CustomTemplateFuncs: m.functions(e.Installed != nil)}.RenderWithContext(context.Background(), c.Chart, top)
 	if err != nil {
 		return nil, e.problems(c, err)
 	}

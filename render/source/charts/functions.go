@@ -25,8 +25,9 @@ var refused = []string{
 // errChanging is the error of a refused function.
 var errChanging = errors.New("makes another value on each run")
 
-// functions returns functions in the place of the functions of Helm. They return the same, or an error.
-func (m *meter) functions() template.FuncMap {
+// functions returns functions in the place of the functions of Helm. They return the same, or else an
+// error or, for a chart that a controller installs, the same value on each run.
+func (m *meter) functions(isInstalled bool) template.FuncMap {
 	functions := template.FuncMap{}
 	for name, f := range sprig.TxtFuncMap() {
 		functions[name] = f
@@ -43,13 +44,16 @@ func (m *meter) functions() template.FuncMap {
 	for _, name := range refused {
 		functions[name] = func(...any) (string, error) { return "", fmt.Errorf("%s %w", name, errChanging) }
 	}
+	if isInstalled {
+		maps.Copy(functions, standIns())
+	}
 	maps.Copy(functions, template.FuncMap{"gatehouseEnter": m.enter, "gatehouseLeave": m.leave, "gatehouseRound": m.round, "gatehouseText": m.text})
 	return functions
 }
 
 // executeName returns the name that a nameTemplate makes.
 func executeName(text string) (string, error) {
-	t, err := template.New("nameTemplate").Funcs(newMeter().functions()).Parse(instrument(text))
+	t, err := template.New("nameTemplate").Funcs(newMeter().functions(false)).Parse(instrument(text))
 	if err != nil {
 		return "", err
 	}

@@ -77,6 +77,9 @@ func load(repository Files, e Entry) (*loaded, error) {
 
 // find returns the path of the chart: a folder, or an archive as `helm pull` writes it.
 func (e Entry) find(files Files) (at string, isDir bool, err error) {
+	if e.Installed != nil {
+		return files.Resolve(e.Installed.Archive)
+	}
 	home := e.Home
 	if e.Version != "" && e.Repo != "" {
 		home = path.Join(home, e.Name+"-"+e.Version)
@@ -235,6 +238,16 @@ func (c *loaded) nameTemplates(from *chart.Chart) {
 	for _, d := range from.Dependencies() {
 		c.nameTemplates(d)
 	}
+}
+
+// readFile returns a file of the chart.
+func (c *loaded) readFile(name string) ([]byte, error) {
+	for _, f := range c.Raw {
+		if f.Name == path.Clean(name) {
+			return f.Data, nil
+		}
+	}
+	return nil, fmt.Errorf("the chart has no file %s: %w", name, fs.ErrNotExist)
 }
 
 // checkChart returns an error for a chart that Helm does not install.

@@ -26,6 +26,13 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, found []ma
 	wrong := func(err error, keys ...string) (map[string]any, []manifest.Problem) {
 		return nil, []manifest.Problem{{File: e.File, Line: e.Line(keys...), Message: strings.Join(keys, ".") + ": " + err.Error()}}
 	}
+	if e.Installed != nil {
+		if values, err := e.Installed.Values(c.readFile); err != nil {
+			return wrong(err, "valuesInline")
+		} else {
+			return values, nil
+		}
+	}
 	first := c.values
 	if e.ValuesFile != "" {
 		content, err := files.ReadFile(path.Join(e.Folder, e.ValuesFile))

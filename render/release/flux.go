@@ -1,0 +1,163 @@
+package release
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// helmRelease has the fields of a HelmRelease that select its objects.
+type helmRelease struct {
+	Spec struct {
+		Chart *struct {
+			Spec chartTemplate `json:"spec"`
+		} `json:"chart"`
+		ChartRef        reference      `json:"chartRef"`
+		ReleaseName     string         `json:"releaseName"`
+		TargetNamespace string         `json:"targetNamespace"`
+		Values          map[string]any `json:"values"`
+		ValuesFrom      []struct {
+			Kind       string `json:"kind"`
+			Name       string `json:"name"`
+			ValuesKey  string `json:"valuesKey"`
+			TargetPath string `json:"targetPath"`
+			Optional   bool   `json:"optional"`
+		} `json:"valuesFrom"`
+		PostRenderers []struct {
+			Kustomize map[string]any `json:"kustomize"`
+		} `json:"postRenderers"`
+		Install struct {
+			CRDs                    string `json:"crds"`
+			SkipCRDs                bool   `json:"skipCRDs"`
+			DisableSchemaValidation bool   `json:"disableSchemaValidation"`
+		} `json:"install"`
+	} `json:"spec"`
+}
+
+// chartTemplate is spec.chart.spec of a HelmRelease, and spec of a HelmChart.
+type chartTemplate struct {
+	Chart       string    `json:"chart"`
+	Version     string    `json:"version"`
+	SourceRef   reference `json:"sourceRef"`
+	ValuesFiles []string  `json:"valuesFiles"`
+}
+
+type reference struct {
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// ofHelmRelease returns the release of a HelmRelease. A chart in a GitRepository or Bucket has no version.
+func (in index) ofHelmRelease(o manifest.Object) []Release {
+	spec := manifest.As[helmRelease](o.Unstructured).Spec
+	r := Release{
+		Source: o, valuesField: "spec.values", Values: map[string]any{},
+		Name: shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))), Namespace: cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
+		SkipCRDs: spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs, SkipSchemas: spec.Install.DisableSchemaValidation,
+	}
+	ref := spec.ChartRef
+	ref.Namespace = cmp.Or(ref.Namespace, o.NamespaceOrDefault())
+	switch chart := in.source(ref); {
+	case spec.Chart != nil:
+		spec.Chart.Spec.SourceRef.Namespace = cmp.Or(spec.Chart.Spec.SourceRef.Namespace, o.NamespaceOrDefault())
+		in.setChart(&r, spec.Chart.Spec)
+	case ref.Kind == "HelmChart":
+		template := manifest.As[struct {
+			Spec chartTemplate `json:"spec"`
+		}](chart.Unstructured).Spec
+		template.SourceRef.Namespace = ref.Namespace
+		in.setChart(&r, template)
+	case ref.Kind == "OCIRepository" && chart.Unstructured != nil:
+		artifact := manifest.As[struct {
+			Spec struct {
+				URL string `json:"url"`
+				Ref struct {
+					Tag    string `json:"tag"`
+					SemVer string `json:"semver"`
+				} `json:"ref"`
+			} `json:"spec"`
+		}](chart.Unstructured).Spec
+		r.setArtifact(artifact.URL)
+		r.Version = cmp.Or(artifact.Ref.SemVer, strings.ReplaceAll(artifact.Ref.Tag, "_", "+"))
+	}
+	if r.Chart == "" {
+		return nil
+	}
+	for _, p := range spec.PostRenderers {
+		if p.Kustomize != nil {
+			r.PostRenderers = append(r.PostRenderers, map[string]any{"patches": p.Kustomize["patches"], "images": p.Kustomize["images"]})
+		}
+	}
+	for _, from := range spec.ValuesFrom {
+		id := manifest.ID{Kind: from.Kind, Namespace: o.NamespaceOrDefault(), Name: from.Name}
+		key := cmp.Or(from.ValuesKey, "values.yaml")
+		data, _ := configOf(in[id])[key].(string)
+		switch _, isThere := configOf(in[id])[key]; {
+		case from.Kind != "ConfigMap" || !isThere && !from.Optional:
+			r.Unknown = append(r.Unknown, fmt.Sprintf("%s of %s", key, id))
+		case !isThere:
+		case from.TargetPath != "":
+			r.Err = cmp.Or(r.Err, setPath(r.Values, from.TargetPath, data))
+		default:
+			r.Err = cmp.Or(r.Err, r.addValues(data))
+		}
+	}
+	r.Values = loader.MergeMaps(r.Values, spec.Values)
+	return []Release{r}
+}
+
+// source returns the source that a reference names.
+func (in index) source(ref reference) manifest.Object {
+	return in[manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}]
+}
+
+// setChart sets the chart by a template whose source has a namespace.
+func (in index) setChart(r *Release, t chartTemplate) {
+	if t.SourceRef.Kind != "HelmRepository" {
+		return
+	}
+	repository := manifest.As[struct {
+		Spec struct {
+			URL string `json:"url"`
+		} `json:"spec"`
+	}](in.source(t.SourceRef).Unstructured)
+	r.Chart, r.Version, r.Files = t.Chart, t.Version, t.ValuesFiles
+	r.setRepository(repository.Spec.URL)
+	if len(t.ValuesFiles) > 0 && t.ValuesFiles[0] != "values.yaml" { // they are in its place
+		r.Unknown = append(r.Unknown, "values.yaml of the chart is none of valuesFiles")
+	}
+}
+
+// setPath sets the value at a path, as helm-controller does.
+func setPath(values map[string]any, path, value string) error {
+	for _, quote := range []string{`'`, `"`} {
+		if strings.HasPrefix(value, quote) && strings.HasSuffix(value, quote) {
+			return strvals.ParseIntoString(path+"="+strings.Trim(value, `'"`), values)
+		}
+	}
+	return strvals.ParseInto(path+"="+value, values)
+}
+
+// shorten shortens the name of a release, as helm-controller does.
+func shorten(name string) string {
+	if len(name) <= 53 {
+		return name
+	}
+	return fmt.Sprintf("%s-%.12x", name[:40], sha256.Sum256([]byte(name)))
+}
+
+// configOf returns the data of a ConfigMap.
+func configOf(o manifest.Object) map[string]any {
+	if o.Unstructured == nil {
+		return nil
+	}
+	data, _ := o.Object["data"].(map[string]any)
+	return data
+}

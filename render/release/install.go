@@ -1,0 +1,263 @@
+package release
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/text"
+)
+
+// Installer renders the charts of releases.
+type Installer struct {
+	Files   charts.Files
+	Cluster charts.Cluster
+	Memo    *memo.Memo
+	// PostRender builds objects with a kustomization.
+	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
+}
+
+// Installed are the objects of a release. The Origin of each is its template, with the line.
+type Installed struct {
+	Release
+	Objects []manifest.Object
+}
+
+// Install returns the objects of the releases whose charts are in the repository, and warnings of the
+// other releases if the repository has charts.
+func (i Installer) Install(releases []Release) (all []Installed, problems []manifest.Problem) {
+	locked, hasLock, problems := i.readLock()
+	if manifest.HasErrors(problems) {
+		return nil, problems
+	}
+	for _, r := range releases {
+		archive, digest, found := i.find(r, locked, hasLock)
+		if found != nil {
+			problems = append(problems, *found)
+		}
+		if digest == [sha256.Size]byte{} {
+			continue
+		}
+		if len(r.Unknown) > 0 {
+			problems = append(problems, r.warning("", "unknown values, so its chart is judged without them: "+manifest.FirstOf(3, r.Unknown)))
+		}
+		rendered := i.renderOnce(r, archive, digest)
+		for _, p := range rendered.problems {
+			of := manifest.NewProblem(r.Source, p.Field, manifest.Value{}, p.Message)
+			of.Warning = len(r.Unknown) > 0 || p.Warning
+			problems = append(problems, of)
+		}
+		all = append(all, Installed{r, slices.Clone(rendered.objects)})
+	}
+	return all, problems
+}
+
+// Blame turns a problem of an installed object into a problem of its release.
+func (r Installed) Blame(p manifest.Problem) manifest.Problem {
+	verb := "installs an invalid"
+	if p.Warning {
+		verb = "installs"
+	}
+	of := manifest.NewProblem(r.Source, "", manifest.Value{}, fmt.Sprintf("%s %s (%s): %s", verb, p.Object, p.Subject.Origin, p.Message))
+	of.Warning = p.Warning || len(r.Unknown) > 0
+	return of
+}
+
+func (r Release) warning(field, message string) manifest.Problem {
+	p := manifest.NewProblem(r.Source, field, manifest.Value{}, message)
+	p.Warning = true
+	return p
+}
+
+// readLock reads the lock of the charts.
+func (i Installer) readLock() (locked []charts.Locked, hasLock bool, problems []manifest.Problem) {
+	file := path.Join(charts.Folder, charts.LockFile)
+	content, err := i.Files.ReadAny("/" + file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, []manifest.Problem{{File: file, Message: err.Error()}}
+	}
+	locked, problems = charts.ParseLock(file, content)
+	return locked, true, problems
+}
+
+// find returns the archive of a release, and the digest of a valid one.
+func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archive string, digest [sha256.Size]byte, found *manifest.Problem) {
+	entry := charts.Locked{Name: r.Chart, Version: r.Version}
+	for _, l := range locked {
+		if r.Is(l) {
+			entry = l
+		}
+	}
+	missing := func(message string) *manifest.Problem {
+		if !hasLock {
+			return nil
+		}
+		p := r.warning("", message)
+		return &p
+	}
+	if !r.IsExact() {
+		return "", digest, missing(fmt.Sprintf("chart %s has no exact version, so its objects are neither judged nor reviewed: write one version", r))
+	}
+	if strings.ContainsAny(entry.File(), `/\`) {
+		return "", digest, nil
+	}
+	archive = path.Join("/", charts.Folder, entry.File())
+	content, err := i.Files.ReadAny(archive)
+	if errors.Is(err, fs.ErrNotExist) {
+		return archive, digest, missing(fmt.Sprintf("chart %s is not in %s/, so its objects are neither judged nor reviewed: run render charts pull --all", r, charts.Folder))
+	}
+	if err != nil {
+		return archive, digest, &manifest.Problem{File: strings.TrimPrefix(archive, "/"), Message: err.Error()}
+	}
+	digest = sha256.Sum256(content)
+	switch is := fmt.Sprintf("sha256:%x", digest); {
+	case entry.Line == 0:
+		for _, l := range locked {
+			if l.File() == entry.File() {
+				return archive, [sha256.Size]byte{}, missing(fmt.Sprintf("chart %s is here from %s, and not from %s: its objects are neither judged nor reviewed", r, l.Repository, r.Repository))
+			}
+		}
+		p := r.warning("", fmt.Sprintf("%s is not in %s: run render charts pull --all, which adds its digest", strings.TrimPrefix(archive, "/"), charts.LockFile))
+		found = &p
+	case entry.Digest != is:
+		return archive, [sha256.Size]byte{}, &manifest.Problem{File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
+			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render charts pull --all", entry.File(), is)}
+	}
+	return archive, digest, found
+}
+
+// rendered is the result of rendering a chart. The problems have a message and the field of the release.
+type rendered struct {
+	objects  []manifest.Object
+	problems []manifest.Problem
+}
+
+// renderOnce is render, by way of the memo.
+func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byte) rendered {
+	if r.Err != nil {
+		return rendered{problems: []manifest.Problem{{Field: r.valuesField, Message: "values: " + r.Err.Error()}}}
+	}
+	type key [sha256.Size]byte
+	input, err := json.Marshal([]any{r, digest, i.Cluster, r.valuesField})
+	if err != nil {
+		return rendered{problems: []manifest.Problem{{Field: r.valuesField, Message: "values: " + err.Error()}}}
+	}
+	return memo.Get(i.Memo, key(sha256.Sum256(input)), func() rendered { return i.render(r, archive) })
+}
+
+// render renders the chart of a release.
+func (i Installer) render(r Release, archive string) (result rendered) {
+	var fields []string // by line
+	entry := charts.Entry{
+		HelmChart: types.HelmChart{Name: r.Chart, Version: r.Version, ReleaseName: r.Name, Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes, ApiVersions: r.APIVersions},
+		Line: func(keys ...string) int {
+			field := ""
+			if keys[0] == "valuesInline" && r.valuesField != "spec.sources" {
+				field = manifest.JoinField(append(manifest.SplitField(r.valuesField), keys[1:]...))
+			}
+			fields = append(fields, field)
+			return len(fields)
+		},
+		Installed: &charts.Installed{Archive: archive, Values: r.values, SkipSchemas: r.SkipSchemas},
+	}
+	made, problems := charts.Render(i.Files, entry, i.Cluster)
+	for _, p := range problems {
+		own := manifest.Problem{Message: p.Message, Warning: charts.IsOwn(p)}
+		if p.File != "" {
+			own.Message = p.Position() + ": " + p.Message
+		} else if 0 < p.Line && p.Line <= len(fields) {
+			own.Field = fields[p.Line-1]
+		}
+		result.problems = append(result.problems, own)
+	}
+	if len(problems) > 0 {
+		return result
+	}
+	var err error
+	if result.objects, err = read(made); err == nil {
+		result.objects, err = i.postRender(r, result.objects)
+	}
+	if err != nil {
+		return rendered{problems: []manifest.Problem{{Message: fmt.Sprintf("chart %s: %v", r.Chart, err)}}}
+	}
+	return result
+}
+
+// read returns the objects of a rendered chart.
+func read(made charts.Rendered) (objects []manifest.Object, err error) {
+	growth := 0
+	for _, d := range text.Split(made.Content) {
+		root, grows, err := d.Parse()
+		if growth += grows; growth > text.MaxGrowth {
+			err = errors.New("its aliases stand for too much")
+		}
+		if root == nil || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		o, err := manifest.FromYAML(root)
+		if err != nil || len(o.Object) == 0 {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		at := made.Lines[min(root.Line, len(made.Lines))-1]
+		origin := fmt.Sprintf("%s:%d", strings.TrimPrefix(at.File, "/"), at.Line)
+		add := func(u *unstructured.Unstructured) {
+			objects = append(objects, manifest.Object{Unstructured: u, Written: u, Origin: origin})
+		}
+		if !manifest.IsListKind(o.GetKind()) || !o.IsList() {
+			add(o.Unstructured)
+			continue
+		}
+		items, _ := o.Object["items"].([]any)
+		for _, item := range items {
+			if content, ok := item.(map[string]any); ok {
+				add(&unstructured.Unstructured{Object: content})
+			}
+		}
+	}
+	return objects, nil
+}
+
+// postRender builds the objects with the post-renderers of a release, but for files of
+// CustomResourceDefinitions, which Helm installs first.
+func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.Object, error) {
+	var crds, others []manifest.Object
+	origins := map[manifest.ID]string{}
+	for _, o := range objects {
+		if origins[o.ID()] = o.Origin; strings.Contains(o.Origin, "/crds/") {
+			crds = append(crds, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	for _, p := range r.PostRenderers {
+		var err error
+		if others, err = i.PostRender(p, others); err != nil {
+			return nil, fmt.Errorf("postRenderers: %w", err)
+		}
+	}
+	for n, o := range others {
+		others[n].Origin = cmp.Or(o.Origin, origins[o.ID()], "postRenderers")
+	}
+	return append(crds, others...), nil
+}

@@ -1,0 +1,113 @@
+// Package release finds the charts that controllers install, and renders the objects that they make of
+// them: Flux of a HelmRelease, Argo CD of an Application. These objects are judged and reviewed, and
+// written nowhere.
+package release
+
+import (
+	"path"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/charts"
+)
+
+// Release is a chart that a controller installs.
+type Release struct {
+	// Source is the HelmRelease or Application.
+	Source manifest.Object `json:"-"`
+	// Chart, Version and Repository name the chart. Repository is a URL, or empty if unknown.
+	Chart, Version, Repository string
+	// Name and Namespace are of the release.
+	Name, Namespace string
+	// Values are above the files in the chart.
+	Values map[string]any
+	Files  []string
+	// PostRenderers are kustomizations of the objects.
+	PostRenderers []map[string]any
+	// SkipCRDs and SkipSchemas leave out these parts of the chart.
+	SkipCRDs, SkipSchemas bool
+	// Kubernetes and APIVersions, if set, differ from those of the environment.
+	Kubernetes  string
+	APIVersions []string
+
+	// Unknown are the values that are not in this environment. Without them problems are warnings.
+	Unknown []string `json:"-"`
+	// Err prevents rendering.
+	Err error `json:"-"`
+
+	valuesField string // of Source
+}
+
+// Find returns the charts that controllers install by the objects of an environment.
+func Find(objects []manifest.Object) (all []Release) {
+	in := index{}
+	for _, o := range objects {
+		in[o.IDInNamespace()] = o
+	}
+	for _, o := range objects {
+		switch id := o.ID(); {
+		case id.Kind == "HelmRelease" && id.Group == "helm.toolkit.fluxcd.io":
+			all = append(all, in.ofHelmRelease(o)...)
+		case id.Kind == "Application" && id.Group == "argoproj.io":
+			all = append(all, ofApplication(o)...)
+		}
+	}
+	return all
+}
+
+// index finds an object by its ID.
+type index map[manifest.ID]manifest.Object
+
+// IsExact reports whether the version is one version, and no range.
+func (r Release) IsExact() bool {
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(r.Version, "v"))
+	return err == nil
+}
+
+// String names the chart and its version.
+func (r Release) String() string { return strings.TrimSpace(r.Chart + " " + r.Version) }
+
+// Is reports whether an archive is that of the release.
+func (r Release) Is(l charts.Locked) bool {
+	return l.Name == r.Chart && strings.TrimPrefix(l.Version, "v") == strings.TrimPrefix(r.Version, "v") &&
+		(r.Repository == "" || l.Repository == r.Repository)
+}
+
+// setRepository sets the URL of a repository without the slash at its end.
+func (r *Release) setRepository(url string) { r.Repository = strings.TrimRight(url, "/") }
+
+// setArtifact sets the chart and its repository by the URL of an OCI artifact.
+func (r *Release) setArtifact(url string) {
+	folder, name := path.Split(strings.TrimRight(url, "/"))
+	r.Chart = name
+	r.setRepository(folder)
+}
+
+// addValues merges YAML over the values.
+func (r *Release) addValues(text string) error {
+	var values map[string]any
+	err := yaml.Unmarshal([]byte(text), &values)
+	r.Values = loader.MergeMaps(r.Values, values)
+	return err
+}
+
+// values returns all values. It reads the files of the chart.
+func (r *Release) values(readFile func(string) ([]byte, error)) (map[string]any, error) {
+	values := map[string]any{}
+	for _, name := range r.Files {
+		content, err := readFile(name)
+		if err != nil {
+			return nil, err
+		}
+		var more map[string]any
+		if err := yaml.Unmarshal(content, &more); err != nil {
+			return nil, err
+		}
+		values = loader.MergeMaps(values, more)
+	}
+	return loader.MergeMaps(values, r.Values), nil
+}

@@ -1,0 +1,65 @@
+package charts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// Folder has the charts that controllers install, from the root: NAME-VERSION.tgz, as `helm pull` writes
+// them, and LockFile.
+const Folder = "charts"
+
+// LockFile is the file, in a folder of charts, with the origin and digest of each archive.
+const LockFile = "charts.lock"
+
+// Locked is an archive in a lock. Its line is "NAME VERSION REPOSITORY sha256:DIGEST".
+type Locked struct {
+	Name, Version, Repository, Digest string
+	Line                              int
+}
+
+// File returns the name of the archive.
+func (l Locked) File() string { return l.Name + "-" + l.Version + ".tgz" }
+
+// ParseLock parses a lock. Its problems have the path of the file.
+func ParseLock(file string, content []byte) (all []Locked, problems []manifest.Problem) {
+	known := map[string]int{}
+	for i, text := range strings.Split(string(content), "\n") {
+		words := strings.Fields(text)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		wrong := ""
+		l := Locked{Line: i + 1}
+		if len(words) != 4 || len(words[3]) != len("sha256:")+64 || !strings.HasPrefix(words[3], "sha256:") {
+			wrong = "is no entry: write NAME VERSION REPOSITORY sha256:DIGEST, or remove the line and run render charts pull"
+		} else if l.Name, l.Version, l.Repository, l.Digest = words[0], words[1], words[2], words[3]; strings.ContainsAny(l.File(), `/\`) {
+			wrong = "a name or version has no slash"
+		} else if known[l.File()] > 0 {
+			wrong = fmt.Sprintf("%s is in line %d as well: remove one", l.File(), known[l.File()])
+		}
+		if wrong != "" {
+			problems = append(problems, manifest.Problem{File: file, Line: l.Line, Message: wrong})
+			continue
+		}
+		known[l.File()] = l.Line
+		all = append(all, l)
+	}
+	return all, problems
+}
+
+// FormatLock returns the content of a lock.
+func FormatLock(all []Locked) []byte {
+	var content strings.Builder
+	content.WriteString("# Written by render charts pull: name, version, repository, digest of each chart\n")
+	for _, l := range slices.SortedFunc(slices.Values(all), func(a, b Locked) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version))
+	}) {
+		fmt.Fprintln(&content, l.Name, l.Version, l.Repository, l.Digest)
+	}
+	return []byte(content.String())
+}
