@@ -24,7 +24,8 @@ type built struct {
 	checker *verdict.Checker
 	// invalid are the problems of these CustomResourceDefinitions, and of installed objects.
 	invalid []manifest.Problem
-	// installed are the objects that controllers install, by a chart for the cluster.
+	// releases are the charts that controllers install, and installed their objects in the cluster.
+	releases  []release.Release
 	installed []release.Installed
 	cluster   charts.Cluster
 }

@@ -12,23 +12,23 @@ import (
 
 // install returns the objects that controllers install by the built objects, as Flux applies those. Files
 // have the charts.
-func (b built) install(in *input, files charts.Files, objects []manifest.Object) ([]release.Installed, []manifest.Problem) {
+func (b *built) install(in *input, files charts.Files, objects []manifest.Object) ([]release.Installed, []manifest.Problem) {
 	originals := map[*unstructured.Unstructured]manifest.Object{}
 	applied := make([]manifest.Object, len(objects))
 	for i, r := range in.postBuild.Substitute(objects, nil) {
 		applied[i] = r.Object
 		originals[r.Object.Unstructured] = objects[i]
 	}
-	releases := release.Find(applied)
-	for i, r := range releases {
-		releases[i].Source = originals[r.Source.Unstructured]
+	b.releases = release.Find(applied)
+	for i, r := range b.releases {
+		b.releases[i].Source = originals[r.Source.Unstructured]
 	}
 	return release.Installer{
 		Files: files, Cluster: b.cluster, Memo: in.memo,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},
-	}.Install(releases)
+	}.Install(b.releases)
 }
 
 // addInstalled adds the objects that controllers install, and their CustomResourceDefinitions to local

@@ -1,11 +1,14 @@
-// Package regular reads regular files of a bounded size. In a pull request, a path may name anything
+// Package regular reads regular files of a bounded size, and replaces files. In a pull request, a path may name anything
 // else: a pipe, a device, a huge file.
 package regular
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"syscall"
 )
 
@@ -33,4 +36,19 @@ func ReadFile(root *os.Root, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return content, nil
+}
+
+// ReplaceFile replaces a file atomically. A lock has to exclude other runs.
+func ReplaceFile(root *os.Root, name string, content []byte) error {
+	staged := path.Join(path.Dir(name), ".render-new")
+	_ = root.Remove(staged)
+	err := root.WriteFile(staged, content, 0o644)
+	if err == nil {
+		err = root.Rename(staged, name)
+	}
+	if err != nil {
+		_ = root.Remove(staged)
+		return fmt.Errorf("write %s: %w", name, cmp.Or(errors.Unwrap(err), err)) // hides the name of the staged file
+	}
+	return nil
 }

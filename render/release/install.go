@@ -51,7 +51,7 @@ func (i Installer) Install(releases []Release) (all []Installed, problems []mani
 			continue
 		}
 		if len(r.Unknown) > 0 {
-			problems = append(problems, r.warning("", "unknown values, so its chart is judged without them: "+manifest.FirstOf(3, r.Unknown)))
+			problems = append(problems, r.Warning("unknown values, so its chart is judged without them: "+manifest.FirstOf(3, r.Unknown)))
 		}
 		rendered := i.renderOnce(r, archive, digest)
 		for _, p := range rendered.problems {
@@ -75,8 +75,9 @@ func (r Installed) Blame(p manifest.Problem) manifest.Problem {
 	return of
 }
 
-func (r Release) warning(field, message string) manifest.Problem {
-	p := manifest.NewProblem(r.Source, field, manifest.Value{}, message)
+// Warning returns a warning about the release.
+func (r Release) Warning(message string) manifest.Problem {
+	p := manifest.NewProblem(r.Source, "", manifest.Value{}, message)
 	p.Warning = true
 	return p
 }
@@ -107,7 +108,7 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 		if !hasLock {
 			return nil
 		}
-		p := r.warning("", message)
+		p := r.Warning(message)
 		return &p
 	}
 	if !r.IsExact() {
@@ -132,7 +133,7 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 				return archive, [sha256.Size]byte{}, missing(fmt.Sprintf("chart %s is here from %s, and not from %s: its objects are neither judged nor reviewed", r, l.Repository, r.Repository))
 			}
 		}
-		p := r.warning("", fmt.Sprintf("%s is not in %s: run render charts pull --all, which adds its digest", strings.TrimPrefix(archive, "/"), charts.LockFile))
+		p := r.Warning(fmt.Sprintf("%s is not in %s: run render charts pull --all, which adds its digest", strings.TrimPrefix(archive, "/"), charts.LockFile))
 		found = &p
 	case entry.Digest != is:
 		return archive, [sha256.Size]byte{}, &manifest.Problem{File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,

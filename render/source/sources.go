@@ -21,6 +21,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/source/node"
 )
 
@@ -34,6 +35,8 @@ type Sources struct {
 	Manifests []*Manifest
 	// Definitions are manifests that no kustomization loads.
 	Definitions []*Manifest
+	// Charts are the entries of helmCharts.
+	Charts []charts.Entry
 	// Problems are the problems that stop or mislead kustomize.
 	Problems []manifest.Problem
 
@@ -75,6 +78,9 @@ func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf 
 		kindFields:     kindFields,
 		loads:          w.loads,
 		documents:      documents,
+	}
+	for _, c := range w.charts {
+		s.Charts = append(s.Charts, c.Entry)
 	}
 	problems = slices.Concat(w.problems, checkKinds(w.loads, w.kustomizations), problems, problemsOfDefined,
 		checkDuplicates(w.loads, documents), checkConfigs(fileSystem, w.loads, documents))

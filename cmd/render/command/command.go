@@ -91,7 +91,7 @@ disk fails midway, the error lists the changed files; render again.`,
 	cmd.Flags().Bool("version", false, "print the version, like render version")
 	cmd.SetVersionTemplate(cmd.Version)
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
-	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
+	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
 	return cmd
 }
 

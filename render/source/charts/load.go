@@ -75,6 +75,12 @@ func load(repository Files, e Entry) (*loaded, error) {
 	return result, checkChart(c)
 }
 
+// IsThere reports whether the chart of an entry is in the repository.
+func IsThere(files Files, e Entry) bool {
+	_, _, err := e.find(files)
+	return err == nil
+}
+
 // find returns the path of the chart: a folder, or an archive as `helm pull` writes it.
 func (e Entry) find(files Files) (at string, isDir bool, err error) {
 	if e.Installed != nil {

@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -180,29 +181,14 @@ func (s Spec) chooseFile(root *os.Root, e overlay, sample []byte) (name string, 
 // write writes the object and then the kustomization. If it is interrupted between the two, the next run
 // completes it.
 func (a *Addition) write(root *os.Root, sample, kustomization []byte) error {
-	if err := replaceFile(root, a.File, sample); err != nil {
+	if err := regular.ReplaceFile(root, a.File, sample); err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	if a.Unlisted != "" {
 		return nil
 	}
-	if err := replaceFile(root, a.Kustomization, kustomization); err != nil {
+	if err := regular.ReplaceFile(root, a.Kustomization, kustomization); err != nil {
 		return fmt.Errorf("%w: %s was written, but not listed: run this again", err, a.File)
-	}
-	return nil
-}
-
-// replaceFile replaces a file atomically.
-func replaceFile(root *os.Root, name string, content []byte) error {
-	staged := path.Join(path.Dir(name), ".render-new") // the lock excludes other runs
-	_ = root.Remove(staged)
-	err := root.WriteFile(staged, content, 0o644)
-	if err == nil {
-		err = root.Rename(staged, name)
-	}
-	if err != nil {
-		_ = root.Remove(staged)
-		return fmt.Errorf("write %s: %w", name, cmp.Or(errors.Unwrap(err), err)) // hides the name of the staged file
 	}
 	return nil
 }

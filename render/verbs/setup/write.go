@@ -185,7 +185,7 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 		return err
 	}
 	if err = ctx.Err(); err == nil && made.attributes != nil {
-		err = replaceFile(p.root, p.attributes(), made.attributes)
+		err = regular.ReplaceFile(p.root, p.attributes(), made.attributes)
 	}
 	return err
 }

@@ -1,0 +1,87 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/pull"
+)
+
+func newChartsCommand(kinds *registry.Kinds) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "charts COMMAND",
+		Short: "Download the Helm charts of environments",
+		Args:  argsBetween(1, 1, "which command? write render charts pull --all"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return fmt.Errorf("unknown command %q: write render charts pull --all", args[0])
+		},
+	}
+	cmd.AddCommand(newChartsPullCommand(kinds))
+	return cmd
+}
+
+func newChartsPullCommand(kinds *registry.Kinds) *cobra.Command {
+	var selection render.Selection
+	var root, output string
+	cmd := &cobra.Command{
+		Use:   "pull (--env NAME... | --all)",
+		Short: "Download missing charts, and lock their digests",
+		Long: `Download the charts that are not in the repository yet: to the folder charts, the charts
+of each HelmRelease of Flux and each Application of Argo CD, and to their folder, the
+charts of helmCharts in kustomizations with a repo and a version. Each folder has a lock,
+charts.lock, with the repository and digest of each chart. A chart with another digest
+than in the lock is an error. With --all, charts in a lock that no environment names are
+removed.
+
+This is the only command that uses the network to render. It sends no credentials. For a
+private repository, run helm pull -d charts, and then this, which locks the chart.
+
+Exit codes: 0 success; 2 error. An error of one chart does not affect the others.`,
+		Example: `  # Download the charts of all environments
+  render charts pull --all
+
+  # List the new files
+  render charts pull --env prod -o json | jq -r '.pulled[]'`,
+		Args: environmentsAreFlags,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runChartsPull(cmd, kinds, root, selection, output)
+		},
+	}
+	addSelectionFlags(cmd, &selection, "download the charts of the environment `NAME`, a folder of environments/ (repeatable)", "download the charts of every environment, and remove unused ones")
+	addRootFlag(cmd, &root)
+	addOutputFlag(cmd, &output, textOrJSON)
+	return cmd
+}
+
+func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, root string, selection render.Selection, output string) error {
+	return inRepository(cmd, kinds, root, (*render.Repository).Lock, func(repository *render.Repository, p *progress) error {
+		result, err := pull.Run(cmd.Context(), &http.Client{Timeout: 5 * time.Minute}, repository, selection, p.step)
+		p.stop()
+		if err != nil {
+			return err
+		}
+		if output == "json" {
+			err = printJSON(cmd.OutOrStdout(), result)
+		} else {
+			for _, list := range []struct {
+				files []string
+				verb  string
+			}{{result.Pulled, "pulled"}, {result.Unchanged, "unchanged"}, {result.Removed, "removed"}} {
+				for _, file := range list.files {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", file, list.verb)
+				}
+			}
+		}
+		printProblems(cmd.ErrOrStderr(), result.Problems)
+		if errors, _ := manifest.SplitProblems(result.Problems); err == nil && len(errors) > 0 {
+			return fmt.Errorf("%s, the files above were written", count(len(errors), "problem"))
+		}
+		return err
+	})
+}

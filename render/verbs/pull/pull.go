@@ -1,0 +1,210 @@
+// Package pull downloads the charts that environments name. It is the only package of render that uses
+// the network for its input.
+package pull
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/source/charts"
+)
+
+// Result lists the files of a pull, from the root.
+type Result struct {
+	Pulled    []string `json:"pulled"`
+	Unchanged []string `json:"unchanged"`
+	Removed   []string `json:"removed"`
+
+	Problems []manifest.Problem `json:"-"`
+}
+
+// Run downloads the missing charts of environments, and adds entries to the locks beside them. With all
+// environments it removes locked charts that none of them names. An error of a chart leaves the others.
+func Run(ctx context.Context, client *http.Client, repository *render.Repository, selection render.Selection, progress func(string)) (*Result, error) {
+	names, err := repository.Select(selection)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(repository.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	p := &puller{root: root, source: source{client: client, indexes: map[string]index{}}, progress: progress, files: map[string]*lock{}, done: map[string]bool{}, Result: &Result{Pulled: []string{}, Unchanged: []string{}, Removed: []string{}}}
+	for _, name := range names {
+		if err := p.pullEnvironment(ctx, repository, name); err != nil {
+			return nil, err
+		}
+	}
+	if selection.All && !manifest.HasErrors(p.Problems) {
+		p.removeUnused()
+	}
+	p.Problems = manifest.SortProblems(p.Problems)
+	return p.Result, nil
+}
+
+// puller writes charts.
+type puller struct {
+	*Result
+	source
+	root     *os.Root
+	progress func(string)
+	files    map[string]*lock // by folder
+	done     map[string]bool  // archives
+}
+
+// lock is the lock of a folder.
+type lock struct {
+	file    string
+	entries []charts.Locked
+}
+
+// pullEnvironment downloads the charts of an environment. Its releases are known once its own charts are
+// there.
+func (p *puller) pullEnvironment(ctx context.Context, repository *render.Repository, name string) error {
+	for {
+		needed, problems := repository.NeededCharts(name, func(step string) { p.progress(name + ": " + step) })
+		isNew := false
+		for _, c := range needed {
+			file := path.Join(c.Folder, c.File())
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !p.done[file] {
+				p.done[file] = true
+				p.progress("pulling " + c.Name + " " + c.Version)
+				isPulled, err := p.pull(ctx, c, file)
+				isNew = isNew || isPulled
+				p.add(file, err)
+			}
+		}
+		if !isNew {
+			p.Problems = append(p.Problems, problems...)
+			return nil
+		}
+	}
+}
+
+// add records an error of a file.
+func (p *puller) add(file string, err error) {
+	if err != nil {
+		p.Problems = append(p.Problems, manifest.Problem{File: file, Message: err.Error()})
+	}
+}
+
+// pull makes sure that a chart is there and locked. It reports whether it downloaded the chart.
+func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (isPulled bool, err error) {
+	l, err := p.lockOf(c.Folder)
+	if err != nil {
+		return false, err
+	}
+	at := slices.IndexFunc(l.entries, func(e charts.Locked) bool { return e.File() == c.File() })
+	if at >= 0 && l.entries[at].Repository != c.Repository {
+		return false, fmt.Errorf("%s line %d has this chart of %s, and not of %s: remove that line and the archive, or write one repository", l.file, l.entries[at].Line, l.entries[at].Repository, c.Repository)
+	}
+	content, err := regular.ReadFile(p.root, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && c.IsThere: // as a folder
+		p.Unchanged = append(p.Unchanged, file)
+		return false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		if content, err = p.download(ctx, c.Locked); err != nil {
+			return false, err
+		}
+		isPulled = true
+	case err != nil:
+		return false, err
+	}
+	c.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(content))
+	if at >= 0 && l.entries[at].Digest != c.Digest {
+		return false, fmt.Errorf("has the digest %s, and line %d of %s another: if the chart may change, remove that line", c.Digest, l.entries[at].Line, l.file)
+	}
+	if err := check(c.Locked, content); err != nil {
+		return false, err
+	}
+	if !isPulled && at >= 0 {
+		p.Unchanged = append(p.Unchanged, file)
+		return false, nil
+	}
+	if isPulled {
+		if err = p.root.MkdirAll(c.Folder, 0o755); err == nil {
+			err = regular.ReplaceFile(p.root, file, content)
+		}
+	}
+	if err == nil && at < 0 {
+		l.entries = append(l.entries, c.Locked)
+		err = regular.ReplaceFile(p.root, l.file, charts.FormatLock(l.entries))
+	}
+	if err == nil {
+		p.Pulled = append(p.Pulled, file)
+	}
+	return isPulled, err
+}
+
+// check returns an error for an archive that is not the chart.
+func check(l charts.Locked, content []byte) error {
+	c, err := loader.LoadArchive(bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("is no chart: %w", err)
+	}
+	if c.Name() != l.Name || strings.TrimPrefix(c.Metadata.Version, "v") != strings.TrimPrefix(l.Version, "v") {
+		return fmt.Errorf("is chart %s %s, and not %s %s", c.Name(), c.Metadata.Version, l.Name, l.Version)
+	}
+	return nil
+}
+
+// lockOf reads the lock of a folder once.
+func (p *puller) lockOf(folder string) (*lock, error) {
+	if l := p.files[folder]; l != nil {
+		return l, nil
+	}
+	l := &lock{file: path.Join(folder, charts.LockFile)}
+	content, err := regular.ReadFile(p.root, l.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var problems []manifest.Problem
+	if l.entries, problems = charts.ParseLock(l.file, content); len(problems) > 0 {
+		return nil, errors.New(problems[0].String())
+	}
+	p.files[folder] = l
+	return l, nil
+}
+
+// removeUnused removes the archives and entries of locks that no environment names.
+func (p *puller) removeUnused() {
+	for folder, l := range p.files {
+		var kept []charts.Locked
+		for _, e := range l.entries {
+			file := path.Join(folder, e.File())
+			if p.done[file] {
+				kept = append(kept, e)
+				continue
+			}
+			if err := p.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				p.add(file, err)
+				kept = append(kept, e)
+				continue
+			}
+			p.Removed = append(p.Removed, file)
+		}
+		if len(kept) < len(l.entries) {
+			p.add(l.file, regular.ReplaceFile(p.root, l.file, charts.FormatLock(kept)))
+		}
+	}
+	slices.Sort(p.Removed)
+}
