@@ -1,6 +1,8 @@
 package render
 
 import (
+	"path"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind/crd"
@@ -8,27 +10,59 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/tree"
 )
 
-// install returns the objects that controllers install by the built objects, as Flux applies those. Files
-// have the charts.
-func (b *built) install(in *input, files charts.Files, objects []manifest.Object) ([]release.Installed, []manifest.Problem) {
+// releasesOf returns the charts that controllers install by objects, as Flux applies those.
+func (in *input) releasesOf(objects []manifest.Object) []release.Release {
 	originals := map[*unstructured.Unstructured]manifest.Object{}
 	applied := make([]manifest.Object, len(objects))
 	for i, r := range in.postBuild.Substitute(objects, nil) {
 		applied[i] = r.Object
 		originals[r.Object.Unstructured] = objects[i]
 	}
-	b.releases = release.Find(applied)
-	for i, r := range b.releases {
-		b.releases[i].Source = originals[r.Source.Unstructured]
+	releases := release.Find(applied)
+	for i, r := range releases {
+		releases[i].Source = originals[r.Source.Unstructured]
 	}
+	return releases
+}
+
+// install returns the objects of releases whose charts are in files.
+func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]release.Installed, []manifest.Problem) {
 	return release.Installer{
-		Files: files, Cluster: b.cluster, Memo: in.memo,
+		Files: files, Cluster: b.cluster, Memo: in.charts,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},
-	}.Install(b.releases)
+	}.Install(releases)
+}
+
+// Install returns the objects that controllers install by applied objects, with charts in files. Each has the
+// name of a file in its chart.
+func (r *Rendering) Install(objects []manifest.Object, files charts.Files) ([]release.Installed, []manifest.Problem) {
+	if r.pipeline == nil {
+		return nil, nil
+	}
+	all, problems := r.pipeline.install(r.pipeline.input, files, release.Find(objects))
+	for i, installed := range all {
+		for j, o := range installed.Objects {
+			installed.Objects[j] = r.pipeline.checker.WithNamespace(o, installed.Namespace)
+		}
+		all[i].Objects = r.pipeline.placeInstalled(installed)
+	}
+	return all, problems
+}
+
+// placeInstalled gives each object of a release a name of a file in its chart.
+func (b *built) placeInstalled(r release.Installed) (objects []manifest.Object) {
+	for _, p := range tree.Layout(r.Objects, b.checker.IsNamespaced) {
+		if p.Taken == nil {
+			p.File = path.Join(r.Archive, p.Path)
+			objects = append(objects, p.Object)
+		}
+	}
+	return objects
 }
 
 // addInstalled adds the objects that controllers install, and their CustomResourceDefinitions to local
@@ -42,7 +76,8 @@ func (b *built) addInstalled(in *input) {
 			b.cluster.APIVersions = append(b.cluster.APIVersions, servedVersions(o)...)
 		}
 	}
-	b.installed, b.invalid = b.install(in, in.sources.FS.Charts(), b.objects)
+	b.releases = in.releasesOf(b.objects)
+	b.installed, b.invalid = b.install(in, in.sources.FS.Charts(), b.releases)
 	for _, r := range b.installed {
 		for _, o := range r.Objects {
 			if crd.Is(o.Unstructured) && !known[o.GetName()] {
@@ -85,6 +120,7 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 			of[o.Unstructured], of[r.Objects[j].Unstructured] = r, r
 		}
 		invalid = append(invalid, b.checker.Installed(b.installed[i].Objects)...)
+		b.installed[i].Objects = b.placeInstalled(r)
 	}
 	for i, p := range invalid {
 		if r, is := of[p.Subject.Unstructured]; is {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type input struct {
 	overrides string // the folder of overrides, from the root; empty without overrides
 	sources   *source.Sources
 	memo      *memo.Memo
+	charts    *memo.Memo // of the objects of releases
 
 	// From annotations of the kustomization:
 	kubernetes    apiserver.Version // zero for the newest
@@ -40,7 +42,7 @@ type input struct {
 func readInput(repository *Repository, name string) (*input, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
-	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo}
+	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, charts: cmp.Or(repository.Memo, repository.charts)}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}

@@ -26,6 +26,7 @@ import (
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
+	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -52,6 +53,10 @@ type Rendering struct {
 	PostBuild *flux.PostBuild
 	// Unchecked are the kinds of Objects without a definition.
 	Unchecked []Unchecked
+	// Installed are the objects that controllers install. They are in no file.
+	Installed []release.Installed
+
+	pipeline *pipeline // see Install
 }
 
 // Render renders an environment. It returns the problems in the order of files, and no
@@ -221,6 +226,8 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 		Sources:     p.sources.FS.FilesRead(),
 		PostBuild:   p.postBuild,
 		Unchecked:   p.unchecked(objects),
+		Installed:   p.installed,
+		pipeline:    p,
 	}
 }
 

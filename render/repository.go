@@ -16,6 +16,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -36,6 +37,7 @@ type Repository struct {
 	root    *os.Root
 	dir     string            // the path of root on disk, without links
 	overlay map[string][]byte // see With
+	charts  *memo.Memo        // the objects of charts of releases, if Memo is nil
 
 	kubernetes string // see For
 }
@@ -56,7 +58,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
-	r := &Repository{kinds: kinds, root: root, dir: resolved}
+	r := &Repository{kinds: kinds, root: root, dir: resolved, charts: &memo.Memo{}}
 	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it", resolved, tree.EnvironmentsFolder)
@@ -84,6 +86,9 @@ func (r *Repository) For(kubernetes string) *Repository {
 
 // Kinds returns the kinds of source objects.
 func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
+
+// ChartFiles returns the files of charts.
+func (r *Repository) ChartFiles() charts.Files { return r.fileSystem().Charts() }
 
 // Dir returns the folder of the repository on disk, without links.
 func (r *Repository) Dir() string { return r.dir }

@@ -168,7 +168,9 @@ func PostRender(s *source.Sources, kustomization map[string]any, objects []manif
 	if err != nil {
 		return nil, err
 	}
-	isolate(s, func() { built, err = buildOver(s.FS, types.Kustomization{Patches: k.Patches, Images: k.Images}, objects) })
+	isolate(s, func() {
+		built, err = buildOver(s.FS, types.Kustomization{Patches: k.Patches, Images: k.Images}, objects)
+	})
 	return built, err
 }
 

@@ -37,6 +37,9 @@ type helmRelease struct {
 			SkipCRDs                bool   `json:"skipCRDs"`
 			DisableSchemaValidation bool   `json:"disableSchemaValidation"`
 		} `json:"install"`
+		Upgrade struct {
+			CRDs string `json:"crds"`
+		} `json:"upgrade"`
 	} `json:"spec"`
 }
 
@@ -60,7 +63,7 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 	r := Release{
 		Source: o, valuesField: "spec.values", Values: map[string]any{},
 		Name: shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))), Namespace: cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
-		SkipCRDs: spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs, SkipSchemas: spec.Install.DisableSchemaValidation,
+		SkipCRDs: spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs, SkipSchemas: spec.Install.DisableSchemaValidation, UpgradeCRDs: cmp.Or(spec.Upgrade.CRDs, "Skip"),
 	}
 	ref := spec.ChartRef
 	ref.Namespace = cmp.Or(ref.Namespace, o.NamespaceOrDefault())

@@ -29,14 +29,16 @@ type Installer struct {
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
 }
 
-// Installed are the objects of a release. The Origin of each is its template, with the line.
+// Installed are the objects of a release, none if its chart is not there, or wrong. The Origin of each is its
+// template, with the line.
 type Installed struct {
 	Release
+	Archive string
 	Objects []manifest.Object
 }
 
-// Install returns the objects of the releases whose charts are in the repository, and warnings of the
-// other releases if the repository has charts.
+// Install returns the releases with their objects, and warnings of missing charts if the repository has a
+// lock of charts.
 func (i Installer) Install(releases []Release) (all []Installed, problems []manifest.Problem) {
 	locked, hasLock, problems := i.readLock()
 	if manifest.HasErrors(problems) {
@@ -48,6 +50,7 @@ func (i Installer) Install(releases []Release) (all []Installed, problems []mani
 			problems = append(problems, *found)
 		}
 		if digest == [sha256.Size]byte{} {
+			all = append(all, Installed{Release: r})
 			continue
 		}
 		if len(r.Unknown) > 0 {
@@ -59,7 +62,7 @@ func (i Installer) Install(releases []Release) (all []Installed, problems []mani
 			of.Warning = len(r.Unknown) > 0 || p.Warning
 			problems = append(problems, of)
 		}
-		all = append(all, Installed{r, slices.Clone(rendered.objects)})
+		all = append(all, Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects)})
 	}
 	return all, problems
 }
@@ -245,7 +248,7 @@ func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.
 	var crds, others []manifest.Object
 	origins := map[manifest.ID]string{}
 	for _, o := range objects {
-		if origins[o.ID()] = o.Origin; strings.Contains(o.Origin, "/crds/") {
+		if origins[o.ID()] = o.Origin; IsCRDFile(o) {
 			crds = append(crds, o)
 		} else {
 			others = append(others, o)

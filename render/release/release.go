@@ -30,6 +30,9 @@ type Release struct {
 	PostRenderers []map[string]any
 	// SkipCRDs and SkipSchemas leave out these parts of the chart.
 	SkipCRDs, SkipSchemas bool
+	// UpgradeCRDs is the policy of an upgrade for CustomResourceDefinitions in files of the chart: Skip, Create
+	// or CreateReplace. It is empty for Argo CD, where they are like other objects.
+	UpgradeCRDs string
 	// Kubernetes and APIVersions, if set, differ from those of the environment.
 	Kubernetes  string
 	APIVersions []string
@@ -76,6 +79,10 @@ func (r Release) Is(l charts.Locked) bool {
 	return l.Name == r.Chart && strings.TrimPrefix(l.Version, "v") == strings.TrimPrefix(r.Version, "v") &&
 		(r.Repository == "" || l.Repository == r.Repository)
 }
+
+// IsCRDFile reports whether an installed object is in a file of CustomResourceDefinitions, which Helm
+// installs first.
+func IsCRDFile(o manifest.Object) bool { return strings.Contains(o.Origin, "/crds/") }
 
 // setRepository sets the URL of a repository without the slash at its end.
 func (r *Release) setRepository(url string) { r.Repository = strings.TrimRight(url, "/") }

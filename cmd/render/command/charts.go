@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -79,8 +80,8 @@ func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, root string, selec
 			}
 		}
 		printProblems(cmd.ErrOrStderr(), result.Problems)
-		if errors, _ := manifest.SplitProblems(result.Problems); err == nil && len(errors) > 0 {
-			return fmt.Errorf("%s, the files above were written", count(len(errors), "problem"))
+		if failed, _ := manifest.SplitProblems(result.Problems); err == nil && len(failed) > 0 {
+			return errors.New(count(len(failed), "problem"))
 		}
 		return err
 	})

@@ -31,7 +31,7 @@ func Against(repository *render.Repository, name, other string, progress func(en
 	e := EnvironmentDiff{Name: name}
 	warnings := slices.Concat(problems, problemsOfOther)
 	if after != nil && before != nil {
-		e = Objects(repository.Kinds(), name, applied(before.PostBuild, before.Objects, &warnings), applied(after.PostBuild, after.Objects, &warnings))
+		e = withInstalled(repository.Kinds(), name, applied(before.PostBuild, before.Objects, &warnings), applied(after.PostBuild, after.Objects, &warnings), before.Installed, after.Installed)
 		e.For, e.PostBuild = after.Index.Kubernetes, after.PostBuild
 		if before.Index.Kubernetes != e.For {
 			e.Kubernetes = &KubernetesChange{before.Index.Kubernetes, e.For}

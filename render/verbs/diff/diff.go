@@ -65,6 +65,8 @@ type Change struct {
 	BeforeFile, AfterFile string
 	// Notes explains a difference from a cluster: its field manager, and the effect of a sync.
 	Notes []string
+	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
+	InstalledBy manifest.ID
 }
 
 // Action is the kind of a change.

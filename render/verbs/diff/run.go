@@ -115,8 +115,11 @@ func (b *previousRendering) compare(ctx context.Context, rendering *render.Rende
 			unchanged = append(unchanged, o)
 		}
 	}
-	e := Objects(b.repository.Kinds(), name, applied(values, was, &warnings), applied(rendering.PostBuild, is, &warnings))
-	for _, o := range applied(rendering.PostBuild, unchanged, &warnings) {
+	was, is, unchanged = applied(values, was, &warnings), applied(rendering.PostBuild, is, &warnings), applied(rendering.PostBuild, unchanged, &warnings)
+	wasInstalled, problems := b.installed(ctx, rendering, slices.Concat(was, unchanged))
+	warnings = append(warnings, problems...)
+	e := withInstalled(b.repository.Kinds(), name, was, is, wasInstalled, rendering.Installed)
+	for _, o := range unchanged {
 		e.Unchanged = append(e.Unchanged, o.Unstructured)
 	}
 	e.Problems, e.For, e.PostBuild = warnings, rendering.Index.Kubernetes, rendering.PostBuild

@@ -20,6 +20,9 @@ func (c Change) Unified() string {
 	for _, note := range c.Notes {
 		notes.WriteString("# " + kind.Visible(note) + "\n")
 	}
+	if c.InstalledBy != (manifest.ID{}) {
+		notes.WriteString("# installed by " + kind.Visible(c.InstalledBy.String()) + "\n")
+	}
 	from := "a/" + c.BeforeFile
 	if c.Before != nil && c.BeforeFile == "" {
 		from = "live/" + liveName(c.Before)

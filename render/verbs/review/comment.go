@@ -73,8 +73,15 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 	e := alike[0]
 	t := &comment.Section{Open: "| | Object | What happens |\n|-|-|-|\n", End: "\n"}
 	risks := 0
+	installed := map[manifest.ID]string{}
+	for _, c := range e.Changes {
+		if c.InstalledBy != nil {
+			installed[c.Object] = "<br>of " + codeSpan(c.InstalledBy.String())
+		}
+	}
 	for _, effect := range e.Effects {
 		object, what, risk := codeSpan(effect.Object.String()), effect.What.Format(manifest.CodeSpan), effect.Risk.Format(manifest.CodeSpan)
+		object += installed[effect.Object]
 		row := comment.Line{Text: rowOf(object, what, risk), Name: object + of, IsRisk: risk != ""}
 		if len(row.Text) > comment.Long {
 			if len(risk) > comment.Long/4 {

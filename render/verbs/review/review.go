@@ -51,6 +51,8 @@ type Change struct {
 	// BeforeFile and AfterFile are relative to the root, with slashes. They may be empty.
 	BeforeFile string `json:"beforeFile,omitempty"`
 	AfterFile  string `json:"afterFile,omitempty"`
+	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
+	InstalledBy *manifest.ID `json:"installedBy,omitempty"`
 	// Diff is a unified diff with masked values of Secrets.
 	Diff string `json:"diff"`
 
@@ -74,7 +76,11 @@ func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview 
 	for _, c := range e.Changes {
 		counts[c.Action()]++
 		owner, _ := diff.OwnerOf(e.Kinds, c.Object().Unstructured)
-		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, c.Unified(), owner})
+		by := &c.InstalledBy
+		if *by == (manifest.ID{}) {
+			by = nil
+		}
+		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, by, c.Unified(), owner})
 	}
 	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Added] == len(e.Changes)
 	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Removed] == len(e.Changes)

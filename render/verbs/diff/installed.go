@@ -1,0 +1,156 @@
+package diff
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/release"
+	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/verbs/git"
+)
+
+// installed returns the objects that controllers installed by the previous objects, as they were applied. A
+// problem is a warning: these objects are not compared.
+func (b *previousRendering) installed(ctx context.Context, rendering *render.Rendering, before []manifest.Object) ([]release.Installed, []manifest.Problem) {
+	isRelease := func(o manifest.Object) bool { return len(release.Find([]manifest.Object{o})) > 0 }
+	if len(rendering.Installed) == 0 && !slices.ContainsFunc(before, isRelease) {
+		return nil, nil
+	}
+	var files charts.Files = b.repository.ChartFiles()
+	if b.commit != "" {
+		all, err := b.git.Files(ctx, b.commit, charts.Folder)
+		if err != nil {
+			return nil, []manifest.Problem{{Warning: true, Message: "the previous charts are not compared: " + err.Error()}}
+		}
+		files = committed{ctx, b.git, all}
+	}
+	installed, problems := rendering.Install(before, files)
+	var warnings []manifest.Problem
+	for _, p := range problems {
+		if p.IsError() {
+			p.Warning, p.Message = true, "the objects of the previous chart are not compared: "+p.Message
+			p.File, p.Line = p.Subject.File, 0
+			warnings = append(warnings, p)
+		}
+	}
+	return installed, warnings
+}
+
+// committed are the charts of a commit.
+type committed struct {
+	ctx   context.Context //nolint:containedctx // charts are read where they are rendered
+	git   *git.Repository
+	files map[string]git.File
+}
+
+// Resolve implements charts.Files.
+func (c committed) Resolve(name string) (string, bool, error) {
+	if file, ok := c.files[strings.TrimPrefix(name, "/")]; !ok || !file.IsRegular() {
+		return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return name, false, nil
+}
+
+// ReadAny implements charts.Files.
+func (c committed) ReadAny(name string) ([]byte, error) {
+	if _, _, err := c.Resolve(name); err != nil {
+		return nil, err
+	}
+	contents, err := c.git.ReadFiles(c.ctx, []string{c.files[strings.TrimPrefix(name, "/")].OID})
+	if err != nil {
+		return nil, err
+	}
+	return contents[0], nil
+}
+
+// ReadFile implements charts.Files.
+func (c committed) ReadFile(name string) ([]byte, error) { return c.ReadAny(name) }
+
+// List implements charts.Files. Charts of releases are archives.
+func (c committed) List(string) ([]string, error) { return nil, nil }
+
+// withInstalled is Objects with the objects that controllers install. A release that is there before and after
+// is compared if both of its charts are.
+func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.Object, wasInstalled, isInstalled []release.Installed) EnvironmentDiff {
+	type key struct {
+		manifest.ID
+		nth int // of the Application
+	}
+	keys := func(all []release.Installed) []key {
+		count, keys := map[manifest.ID]int{}, make([]key, len(all))
+		for i, r := range all {
+			id := r.Source.IDInNamespace()
+			keys[i] = key{id, count[id]}
+			count[id]++
+		}
+		return keys
+	}
+	old := map[key]release.Installed{}
+	for i, k := range keys(wasInstalled) {
+		old[k] = wasInstalled[i]
+	}
+	by := map[manifest.ID]manifest.ID{}
+	add := func(to *[]manifest.Object, r release.Installed, objects []manifest.Object) {
+		for _, o := range objects {
+			by[o.IDInNamespace()] = r.Source.ID()
+			*to = append(*to, o)
+		}
+	}
+	for i, k := range keys(isInstalled) {
+		is := isInstalled[i]
+		was, isOld := old[k]
+		delete(old, k)
+		switch {
+		case is.Objects == nil:
+		case !isOld:
+			add(&after, is, is.Objects)
+		case was.Objects == nil:
+			add(&before, is, is.Objects) // unchanged, as far as anybody knows
+			add(&after, is, is.Objects)
+		default:
+			add(&before, was, was.Objects)
+			add(&after, is, upgraded(was, is))
+		}
+	}
+	for _, was := range old {
+		add(&before, was, was.Objects)
+		if was.UpgradeCRDs != "" { // Helm deletes none of these
+			add(&after, was, slices.DeleteFunc(slices.Clone(was.Objects), func(o manifest.Object) bool { return !release.IsCRDFile(o) }))
+		}
+	}
+	e := Objects(kinds, name, before, after)
+	for i, c := range e.Changes {
+		e.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
+	}
+	return e
+}
+
+// upgraded returns the objects of a release after an upgrade. Flux treats files of CustomResourceDefinitions by
+// a policy, and deletes none of these objects.
+func upgraded(was, is release.Installed) (all []manifest.Object) {
+	if is.UpgradeCRDs == "" {
+		return is.Objects
+	}
+	kept := map[manifest.ID]bool{}
+	for _, o := range was.Objects {
+		if release.IsCRDFile(o) && (is.UpgradeCRDs != "CreateReplace" || !hasObject(is.Objects, o.ID())) {
+			kept[o.ID()] = true
+			all = append(all, o)
+		}
+	}
+	for _, o := range is.Objects {
+		if !release.IsCRDFile(o) || !kept[o.ID()] && is.UpgradeCRDs != "Skip" {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+func hasObject(objects []manifest.Object, id manifest.ID) bool {
+	return slices.ContainsFunc(objects, func(o manifest.Object) bool { return o.ID() == id })
+}
