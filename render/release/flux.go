@@ -153,7 +153,7 @@ func shorten(name string) string {
 	if len(name) <= 53 {
 		return name
 	}
-	return fmt.Sprintf("%s-%.12x", name[:40], sha256.Sum256([]byte(name)))
+	return name[:40] + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(name)))[:12]
 }
 
 // configOf returns the data of a ConfigMap.

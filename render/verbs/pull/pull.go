@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -99,6 +100,8 @@ func (p *puller) pullEnvironment(ctx context.Context, repository *render.Reposit
 	}
 }
 
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+
 // add records an error of a file.
 func (p *puller) add(file string, err error) {
 	if err != nil {
@@ -108,6 +111,9 @@ func (p *puller) add(file string, err error) {
 
 // pull makes sure that a chart is there and locked. It reports whether it downloaded the chart.
 func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (isPulled bool, err error) {
+	if !word.MatchString(c.File()) || strings.ContainsAny(c.Repository, " \t\r\n") {
+		return false, fmt.Errorf("%q is no name of a chart with a version and a repository", c.File())
+	}
 	l, err := p.lockOf(c.Folder)
 	if err != nil {
 		return false, err
@@ -187,6 +193,9 @@ func (p *puller) lockOf(folder string) (*lock, error) {
 
 // removeUnused removes the archives and entries of locks that no environment names.
 func (p *puller) removeUnused() {
+	if _, err := p.lockOf(charts.Folder); err != nil {
+		p.add(path.Join(charts.Folder, charts.LockFile), err)
+	}
 	for folder, l := range p.files {
 		var kept []charts.Locked
 		for _, e := range l.entries {

@@ -1,0 +1,87 @@
+package release
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+func objects(t *testing.T, text string) (all []manifest.Object) {
+	t.Helper()
+	for _, document := range strings.Split(text, "\n---\n") {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, manifest.Object{Unstructured: u, Written: u})
+	}
+	return all
+}
+
+const helmRepository = `
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: r, namespace: flux-system}
+spec: {url: https://example.com/charts/}`
+
+func helmReleaseWith(spec string) string {
+	return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\nspec:\n  chart: {spec: {chart: app, version: 1.2.3, sourceRef: {kind: HelmRepository, name: r, namespace: flux-system}}}\n" + spec + helmRepository
+}
+
+func TestFindFollowsTheControllers(t *testing.T) {
+	const configMap = "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\ndata: {values.yaml: 'a: {x: 1, z: 1}', quoted: '\"007\"', number: '7'}"
+	application := func(source string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd}\nspec:\n  destination: {namespace: shop}\n" + source
+	}
+	for name, test := range map[string]struct{ objects, want string }{
+		"defaults":         {helmReleaseWith(""), `app 1.2.3 https://example.com/charts web shop {}`},
+		"target namespace": {helmReleaseWith("  targetNamespace: other\n"), `app 1.2.3 https://example.com/charts other-web other {}`},
+		"release name":     {helmReleaseWith("  targetNamespace: other\n  releaseName: db\n"), `app 1.2.3 https://example.com/charts db other {}`},
+		"long name": {helmReleaseWith("  targetNamespace: " + strings.Repeat("n", 60) + "\n"),
+			`app 1.2.3 https://example.com/charts ` + strings.Repeat("n", 40) + `-2ebc43336d39 ` + strings.Repeat("n", 60) + ` {}`},
+		"values": {helmReleaseWith("  values: {a: {z: 2}}\n  valuesFrom:\n  - {kind: ConfigMap, name: c}\n  - {kind: ConfigMap, name: c, valuesKey: number, targetPath: b.n}\n  - {kind: ConfigMap, name: c, valuesKey: quoted, targetPath: b.t}\n  - {kind: ConfigMap, name: none, optional: true}\n") + configMap,
+			`app 1.2.3 https://example.com/charts web shop {"a":{"x":1,"z":2},"b":{"n":7,"t":"007"}}`},
+		"unknown values": {helmReleaseWith("  valuesFrom: [{kind: Secret, name: s, optional: true}, {kind: ConfigMap, name: none}]\n"),
+			`app 1.2.3 https://example.com/charts web shop {} unknown: values.yaml of Secret shop/s, values.yaml of ConfigMap shop/none`},
+		"artifact": {"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\nspec: {chartRef: {kind: OCIRepository, name: o}}\n---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: o, namespace: shop}\nspec: {url: oci://example.com/charts/app, ref: {tag: 1.2.3_x}}",
+			`app 1.2.3+x oci://example.com/charts web shop {}`},
+		"chart in git": {strings.ReplaceAll(helmReleaseWith(""), "kind: HelmRepository, name", "kind: GitRepository, name"), ``},
+		"application": {application("  source: {repoURL: example.com/charts, chart: app, targetRevision: 1.2.3, helm: {releaseName: db, values: 'a: 1', parameters: [{name: b.c, value: 'x,y'}, {name: num, value: '7', forceString: true}]}}"),
+			`app 1.2.3 oci://example.com/charts db shop {"a":1,"b":{"c":"x,y"},"num":"7"}`},
+		"values object": {application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {values: 'a: 1', valuesObject: {b: 2}}}"),
+			`app 1.2.3 https://example.com web shop {"b":2}`},
+		"sources": {application("  sources:\n  - {repoURL: https://example.com/git, ref: v}\n  - {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {valueFiles: [a.yaml, $v/b.yaml]}}\n  - {repoURL: https://example.com, chart: db, targetRevision: 2.x}"),
+			"app 1.2.3 https://example.com web shop {} files: a.yaml unknown: $v/b.yaml\ndb 2.x https://example.com web shop {} inexact"},
+		"a wrong type": {application("  source: [1]"), ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			for _, r := range Find(objects(t, test.objects)) {
+				values, err := json.Marshal(r.Values)
+				if err != nil || r.Err != nil {
+					t.Fatal(err, r.Err)
+				}
+				line := strings.Join([]string{r.Chart, r.Version, r.Repository, r.Name, r.Namespace, string(values)}, " ")
+				if len(r.Files) > 0 {
+					line += " files: " + strings.Join(r.Files, ", ")
+				}
+				if len(r.Unknown) > 0 {
+					line += " unknown: " + strings.Join(r.Unknown, ", ")
+				}
+				if !r.IsExact() {
+					line += " inexact"
+				}
+				lines = append(lines, line)
+			}
+			if is := strings.Join(lines, "\n"); is != test.want {
+				t.Errorf("is\n%s\nwant\n%s", is, test.want)
+			}
+		})
+	}
+}
