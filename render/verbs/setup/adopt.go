@@ -1,14 +1,11 @@
 package setup
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,11 +30,11 @@ type adoption struct {
 
 	environment     string
 	folder, overlay string // the folders of the environment and the overlay, from the top, with a leading slash
-	// forms are kustomizations of the environment, in the order of preference.
-	forms [][]byte
-	// applied is the kustomization of the overlay as the tool builds it, in the file appliedFile.
+	// applied is the kustomization of the overlay as the tool builds it, if it changes appliedFile.
 	applied     []byte
 	appliedFile string
+	form        []byte // the kustomization of the environment
+	copied      []byte // form as a copy of applied, or nil
 	values      []byte // the content of valuesFile, or nil
 }
 
@@ -60,14 +57,10 @@ func (p *target) readFrom(o Options) (all []*adoption, objects []*yamlv3.Node, e
 		if err == nil && slices.ContainsFunc(all, func(other *adoption) bool { return other.environment == a.environment }) {
 			err = errors.New("is the second of this name: copy it to a file of its own, and pass --env")
 		}
-		if err == nil {
-			all = append(all, a)
-			continue
+		if err != nil {
+			errs = append(errs, d.locate(err))
 		}
-		if d.root != nil {
-			err = fmt.Errorf("%s:%d: %s: %w", d.file, d.root.Line, d.title(), err)
-		}
-		errs = append(errs, err)
+		all = append(all, a)
 	}
 	return all, objects, errors.Join(errs...)
 }
@@ -95,36 +88,36 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 	a.appliedFile = files.KustomizationFile(a.overlay)
 	for _, taken := range []string{tree.EnvironmentsFolder, tree.Folder} {
 		if isWithin(a.overlay, path.Join("/", p.prefix, taken)) {
-			return nil, fmt.Errorf("%s is already in %s: run render --env %s", d.Path, taken, path.Base(a.overlay))
+			return a, fmt.Errorf("%s is already in %s: run render --env %s", d.Path, taken, path.Base(a.overlay))
 		}
 	}
 	switch {
 	case !render.IsEnvironmentName(a.environment):
-		return nil, invalidName(a.environment)
+		return a, invalidName(a.environment)
 	case !files.IsDir(a.overlay):
-		return nil, fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs", d.Path)
+		return a, fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs", d.Path)
 	case a.appliedFile == "" && (!d.isFlux || isWithin(environments, a.overlay)):
-		return nil, fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`", cmp.Or(d.Path, "."))
+		return a, fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`", cmp.Or(d.Path, "."))
 	}
 	values := ""
-	if d.PostBuild != nil && len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
+	if len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
 		var err error
 		if values, a.values, err = p.values(a); err != nil {
 			d.warn(node.Line(d.fields, "postBuild"), "spec.postBuild: the values of variables are unknown: "+err.Error())
 		}
 	}
-	return a, a.addForms(p.root.FS(), files, kustomization+o.annotations(values))
+	return a, a.setForms(p.root.FS(), files, kustomization+o.annotations(values))
 }
 
-// addForms adds the kustomizations of the environment: on top of the overlay or, if the object changes it, as a
-// copy. If Flux lists the files of the overlay, so does the environment.
-func (a *adoption) addForms(root fs.FS, files *source.FileSystem, header string) error {
+// setForms sets the kustomizations. If Flux lists the files of the overlay, so does the environment.
+func (a *adoption) setForms(root fs.FS, files *source.FileSystem, header string) (err error) {
 	up, err := filepath.Rel(a.folder, a.overlay)
 	if err != nil {
 		return err
 	}
-	own := types.Kustomization{}
+	var own types.Kustomization
 	if a.appliedFile == "" {
+		a.appliedFile = path.Join(a.overlay, "kustomization.yaml")
 		if own.Resources, err = listFiles(root, files, a.overlay); err != nil {
 			return err
 		}
@@ -132,46 +125,24 @@ func (a *adoption) addForms(root fs.FS, files *source.FileSystem, header string)
 	} else {
 		content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
 		_ = yaml.Unmarshal(content, &own)
-		layer := a.mergeInto(types.Kustomization{Resources: []string{"."}}, files, a.overlay)
-		a.forms = append(a.forms, a.compose(header, layer, up))
+		a.form = compose(header, a.mergeInto(types.Kustomization{Resources: []string{"."}}, files, a.overlay), up)
 		header = "# A copy of " + source.Relative(a.appliedFile) + " with the fields of " + a.title() + ", as its tool builds them. Edit it here.\n" + header
 	}
 	merged := a.mergeInto(own, files, a.overlay)
-	if a.appliedFile == "" || len(a.moved) > 0 {
-		a.forms = append(a.forms, a.compose(header, merged, up))
+	if a.isFlux || len(a.moved) > 0 {
+		a.applied = asYAML(merged)
 	}
-	a.applied, a.appliedFile = asYAML(merged), cmp.Or(a.appliedFile, path.Join(a.overlay, "kustomization.yaml"))
+	if copied := compose(header, merged, up); a.form == nil {
+		a.form = copied
+	} else if len(a.moved) > 0 {
+		a.copied = copied
+	}
 	return nil
 }
 
 // isWithin reports whether a path is a folder or below it.
 func isWithin(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
-}
-
-// compose returns a kustomization of the environment. up is the path to the overlay.
-func (d *delivery) compose(header string, k types.Kustomization, up string) []byte {
-	d.addMetadata(&k)
-	var content map[string]any
-	encoded, err := json.Marshal(k)
-	if err == nil {
-		err = json.Unmarshal(encoded, &content)
-	}
-	if err != nil {
-		panic(err) // it is plain data
-	}
-	for _, name := range []string{"apiVersion", "kind", "metadata"} {
-		delete(content, name)
-	}
-	return append([]byte(header), asYAML(relocate(content, kustomizationPaths, filepath.ToSlash(up)))...)
-}
-
-func asYAML(content any) []byte {
-	encoded, err := yaml.Marshal(content)
-	if err != nil {
-		panic(err) // it is plain data
-	}
-	return encoded
 }
 
 // listFiles returns the resources of a folder without a kustomization, as Flux lists them.
@@ -196,112 +167,76 @@ func listFiles(root fs.FS, files *source.FileSystem, folder string) (list []stri
 	return list, err
 }
 
-// renderAdoption renders an environment, and changes the path of its delivery object. Without errors it writes
-// the first form that changes no object, or the fewest. With errors it leaves a place for patches.
+// renderAdoption renders an environment, and changes the path of its delivery object. With errors it leaves a
+// place for patches.
 func (p *target) renderAdoption(ctx context.Context, repository *render.Repository, a *adoption, made *Result) error {
-	file, rendered := source.Relative(path.Join(a.folder, "kustomization.yaml")), path.Join(p.prefix, tree.Folder, a.environment)
-	best := &attempt{}
-	for _, form := range a.forms {
-		next, err := p.try(ctx, repository, a, form)
+	file, rendered := path.Join(a.folder, "kustomization.yaml"), path.Join(p.prefix, tree.Folder, a.environment)
+	expected, buildErr := p.build(repository, a.overlay, a.appliedFile, a.applied)
+	if a.copied != nil && buildErr == nil {
+		layered, err := p.build(repository, a.folder, file, a.form)
+		if err != nil || len(changes(repository, a.environment, expected, layered)) > 0 {
+			a.form = a.copied
+			a.kept = append(a.kept, manifest.Problem{Warning: true, File: source.Relative(file), Message: "is a copy of " + source.Relative(a.appliedFile) +
+				" with the fields of " + a.title() + ", as an environment on top of the overlay has other objects: edit the copy"})
+		}
+	}
+	file = source.Relative(file)
+	if err := p.root.WriteFile(file, a.form, 0o644); err != nil {
+		return err
+	}
+	problems, err := p.render(ctx, repository, a.environment)
+	made.Problems = slices.Concat(made.Problems, problems, a.kept)
+	switch {
+	case err != nil:
+		return err
+	case manifest.HasErrors(problems):
+		made.Unrendered, made.Patched = append(made.Unrendered, a.environment), append(made.Patched, file)
+		isRendered := func(name string) bool { return name == rendered }
+		made.Files, made.Rendered = slices.DeleteFunc(made.Files, isRendered), slices.DeleteFunc(made.Rendered, isRendered)
+		if !strings.Contains(string(a.form), "\npatches:") {
+			a.form = append(a.form, "patches: []\n"...)
+		}
+		return p.root.WriteFile(file, append(a.form, "# Correct the overlay here, by patches. Then run render --env "+a.environment+".\n"...), 0o644)
+	case buildErr != nil:
+		made.Problems = append(made.Problems, manifest.Problem{Warning: true, File: source.Relative(a.overlay), Message: "was not compared with the output of kustomize: " + buildErr.Error()})
+	default:
+		files, err := repository.Rendered(a.environment)
 		if err != nil {
 			return err
 		}
-		defer next.Close()
-		if next.isBetterThan(best) {
-			best = next
-		}
-		if !best.Failed() && len(best.changes) == 0 {
-			break
-		}
-	}
-	form := best.form
-	made.Problems = slices.Concat(made.Problems, best.Environments[0].Problems, a.kept, best.changes)
-	if best.Failed() {
-		made.Unrendered = append(made.Unrendered, a.environment)
-		made.Patched = append(made.Patched, file)
-		isRendered := func(name string) bool { return name == rendered }
-		made.Files, made.Rendered = slices.DeleteFunc(made.Files, isRendered), slices.DeleteFunc(made.Rendered, isRendered)
-		if form = append(form, "# Correct the overlay here, by patches. Then run render --env "+a.environment+".\n"...); !bytes.Contains(form, []byte("\npatches:")) {
-			form = append(form, "patches: []\n"...)
-		}
-		return p.root.WriteFile(file, form, 0o644)
-	}
-	if !bytes.Equal(form, a.forms[0]) {
-		made.Problems = append(made.Problems, manifest.Problem{Warning: true, File: file, Message: "is a copy of " + source.Relative(a.appliedFile) +
-			" with the fields of " + a.title() + ", as an environment on top of the overlay has other objects: edit the copy"})
+		objects, _ := tree.Objects(a.environment, files)
+		made.Problems = append(made.Problems, warnings(changes(repository, a.environment, expected, objects))...)
 	}
 	if a.root != nil {
 		a.setPath(rendered)
 	}
-	if err := p.root.WriteFile(file, form, 0o644); err != nil {
-		return err
-	}
-	if err := best.Stage(ctx); err != nil {
-		return err
-	}
-	return best.Commit()
+	return nil
 }
 
-// attempt is the update with one form of an environment.
-type attempt struct {
-	*render.Update
-	form    []byte
-	changes []manifest.Problem // of objects, in comparison with the tool's
+// build returns the output of kustomize for a folder, which tools apply, with the content of a file unless nil.
+func (p *target) build(repository *render.Repository, folder, file string, content []byte) ([]manifest.Object, error) {
+	within := func(name string) string { // from the folder with environments/
+		return path.Join("/", strings.TrimPrefix(name, path.Join("/", p.prefix)))
+	}
+	if content != nil {
+		repository = repository.With(map[string][]byte{within(file): content})
+	}
+	return repository.PlainBuild(within(folder))
 }
 
-func (a *attempt) isBetterThan(other *attempt) bool {
-	if other.Update == nil || other.Failed() {
-		return other.Update == nil || !a.Failed()
-	}
-	return !a.Failed() && len(a.changes) < len(other.changes)
-}
-
-func (p *target) try(ctx context.Context, repository *render.Repository, a *adoption, form []byte) (*attempt, error) {
-	with := repository.With(map[string][]byte{p.within(path.Join(a.folder, "kustomization.yaml")): form})
-	update, err := render.NewUpdate(ctx, with, render.Selection{Names: []string{a.environment}}, func(string, string) {})
-	if err != nil {
-		return nil, err
-	}
-	next := &attempt{Update: update, form: form}
-	if !update.Failed() {
-		next.changes = p.compare(repository, a, update.Environments[0].Plan.Files())
-	}
-	return next, nil
-}
-
-// within returns a path from the top as a path from the folder with environments/.
-func (p *target) within(name string) string {
-	return path.Join("/", strings.TrimPrefix(name, path.Join("/", p.prefix)))
-}
-
-// compare returns a warning for each object that differs from the output of kustomize, which the tool applies.
-func (p *target) compare(repository *render.Repository, a *adoption, files []tree.File) (problems []manifest.Problem) {
-	with := repository
-	if len(a.moved) > 0 || a.isFlux {
-		with = repository.With(map[string][]byte{p.within(a.appliedFile): a.applied})
-	}
-	expected, err := with.PlainBuild(p.within(a.overlay))
-	if err != nil {
-		return []manifest.Problem{{Warning: true, File: source.Relative(a.overlay), Message: "was not compared with the output of kustomize: " + err.Error()}}
-	}
-	for _, o := range expected {
-		addTo := func(fields map[string]string, common map[string]string, set func(map[string]string)) {
-			if len(common) > 0 {
-				all := maps.Clone(common)
-				maps.Copy(all, fields)
-				maps.Copy(all, common)
-				set(all)
-			}
-		}
-		addTo(o.GetLabels(), a.CommonMetadata.Labels, o.SetLabels)
-		addTo(o.GetAnnotations(), a.CommonMetadata.Annotations, o.SetAnnotations)
-	}
-	rendered, _ := tree.Objects(a.environment, files)
+// changes compares objects, except for those that render makes or that stay out of a rendering.
+func changes(repository *render.Repository, environment string, before, after []manifest.Object) []diff.Change {
 	kinds := repository.Kinds()
 	isOwn := func(o manifest.Object) bool {
 		return kinds.Find(o.GroupVersionKind()) != nil || kinds.RenderedFrom(o.Unstructured) != nil || o.GetAnnotations()[source.KeptConfig] != ""
 	}
-	for _, c := range diff.Objects(kinds, a.environment, slices.DeleteFunc(expected, isOwn), slices.DeleteFunc(rendered, isOwn)).Changes {
+	others := func(all []manifest.Object) []manifest.Object { return slices.DeleteFunc(slices.Clone(all), isOwn) }
+	return diff.Objects(kinds, environment, others(before), others(after)).Changes
+}
+
+// warnings returns a warning for each object that differs from the output of kustomize, which the tool applies.
+func warnings(changes []diff.Change) (problems []manifest.Problem) {
+	for _, c := range changes {
 		message := string(c.Action()) + " in comparison with kustomize's output"
 		if c.Action() == diff.Changed {
 			var fields []string

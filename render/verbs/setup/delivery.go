@@ -46,7 +46,10 @@ type deliveryFields struct {
 
 	// Of Flux.
 	CommonMetadata struct{ Labels, Annotations map[string]string }
-	PostBuild      *postBuild
+	PostBuild      struct {
+		Substitute     map[string]string
+		SubstituteFrom []struct{ Kind, Name string }
+	}
 
 	// Of Argo CD.
 	Replicas []struct {
@@ -79,11 +82,18 @@ func (i *image) UnmarshalJSON(content []byte) error {
 	return nil
 }
 
-// The fields that change objects, and the other fields, of a Kustomization and of spec.source.kustomize.
+// movable are the fields that move to the environment. An option stays if the field that it belongs to stays.
+var movable = map[string]string{
+	"components": "", "ignoreMissingComponents": "components", "patches": "", "images": "", "namePrefix": "", "nameSuffix": "",
+	"targetNamespace": "", "namespace": "", "commonMetadata": "", "replicas": "",
+	"commonLabels": "", "labelWithoutSelector": "commonLabels", "labelIncludeTemplates": "commonLabels", "forceCommonLabels": "commonLabels",
+	"commonAnnotations": "", "commonAnnotationsEnvsubst": "commonAnnotations", "forceCommonAnnotations": "commonAnnotations",
+}
+
+// The tools give a meaning to $ and * in withVariables. fluxStays are fields of Flux that change no objects, and postBuild.
 var (
-	fluxMoved = strings.Fields("components ignoreMissingComponents patches images namePrefix nameSuffix targetNamespace commonMetadata")
-	fluxStays = strings.Fields("decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignore interval kubeConfig path postBuild prune retryInterval serviceAccountName sourceRef suspend timeout wait")
-	argoMoved = strings.Fields("components ignoreMissingComponents patches images namePrefix nameSuffix namespace replicas commonLabels labelWithoutSelector labelIncludeTemplates forceCommonLabels commonAnnotations commonAnnotationsEnvsubst forceCommonAnnotations")
+	withVariables = strings.Fields("images commonLabels commonAnnotations commonMetadata")
+	fluxStays     = strings.Fields("decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignore interval kubeConfig path postBuild prune retryInterval serviceAccountName sourceRef suspend timeout wait")
 )
 
 // readDeliveries returns the delivery objects of a file, and all its objects.
@@ -94,34 +104,33 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 	}
 	var errs []error
 	for _, document := range text.Split(content) {
-		if document.IsEmpty() {
-			continue
-		}
-		root, _, err := document.Parse()
-		if err != nil {
+		d := &delivery{file: file}
+		var err error
+		if d.root, _, err = document.Parse(); err != nil {
 			var at text.Error
 			errors.As(err, &at)
 			errs = append(errs, fmt.Errorf("%s:%d: %w", file, at.Line, err))
+		}
+		if d.root == nil {
 			continue
 		}
-		objects = append(objects, root)
-		d := &delivery{file: file, root: root}
-		switch manifest.Group(node.Text(root, "apiVersion")) + "/" + node.Text(root, "kind") {
+		objects = append(objects, d.root)
+		spec := node.Field(d.root, "spec")
+		switch manifest.Group(node.Text(d.root, "apiVersion")) + "/" + node.Text(d.root, "kind") {
 		case "kustomize.toolkit.fluxcd.io/Kustomization":
-			err = d.readFlux()
+			d.isFlux, d.spec, d.fields = true, spec, spec
 		case "argoproj.io/Application":
-			err = d.readArgo()
+			d.spec = node.Field(spec, "source")
+			d.fields = node.Field(d.spec, "kustomize")
 		default:
 			continue
 		}
-		if all = append(all, d); err != nil {
-			errs = append(errs, fmt.Errorf("%s:%d: %s: %w", file, root.Line, d.title(), err))
-		}
+		all, errs = append(all, d), append(errs, d.locate(d.read()))
 	}
-	if len(all) == 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: name a file with one, or the folder of an overlay", file))
+	if err := errors.Join(errs...); err != nil || len(all) > 0 {
+		return all, objects, err
 	}
-	return all, objects, errors.Join(errs...)
+	return nil, nil, fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: name a file with one, or the folder of an overlay", file)
 }
 
 func (d *delivery) name() string      { return node.Text(d.root, "metadata", "name") }
@@ -130,48 +139,52 @@ func (d *delivery) namespace() string { return node.Text(d.root, "metadata", "na
 // title returns the kind and name of the object.
 func (d *delivery) title() string { return node.Text(d.root, "kind") + " " + d.name() }
 
-func (d *delivery) readFlux() error {
-	d.isFlux, d.spec = true, node.Field(d.root, "spec")
-	if d.fields = d.spec; d.spec == nil {
-		return errors.New("has no spec")
-	}
-	if err := decodeNode(d.spec, &d.deliveryFields); err != nil {
+// locate adds the position of the object to an error, which may be nil.
+func (d *delivery) locate(err error) error {
+	if err == nil || d.root == nil {
 		return err
 	}
-	d.move("spec", fluxMoved, fluxStays)
-	if strings.Contains(fmt.Sprint(d.CommonMetadata), "$") {
-		d.keep("spec", "Flux substitutes no variables in it", "commonMetadata")
-		d.CommonMetadata.Labels, d.CommonMetadata.Annotations = nil, nil
-	}
-	return nil
+	return fmt.Errorf("%s:%d: %s: %w", d.file, d.root.Line, d.title(), err)
 }
 
-func (d *delivery) readArgo() error {
-	d.spec = node.Field(node.Field(d.root, "spec"), "source")
-	for _, other := range []string{"chart", "helm", "directory", "plugin"} {
-		if d.spec == nil || node.Field(d.spec, other) != nil {
-			return fmt.Errorf("has no spec.source of kustomize alone: render takes no spec.sources and no spec.source.%s", other)
-		}
+// read selects the fields to move, and decodes them.
+func (d *delivery) read() error {
+	in, others := "spec", []string{}
+	if !d.isFlux {
+		in, others = "spec.source.kustomize", []string{"chart", "helm", "directory", "plugin"}
 	}
-	d.fields = node.Field(d.spec, "kustomize")
-	if err := errors.Join(decodeNode(d.spec, &d.deliveryFields), decodeNode(d.fields, &d.deliveryFields)); err != nil {
+	if d.spec == nil || slices.ContainsFunc(others, func(name string) bool { return node.Field(d.spec, name) != nil }) {
+		return errors.New("has no " + strings.TrimSuffix(in, ".kustomize") + " of kustomize alone: render takes no spec.sources, charts, directories and plugins")
+	}
+	all := map[string]any{}
+	if err := errors.Join(decodeNode(d.spec, &all), decodeNode(d.fields, &all)); err != nil {
 		return err
 	}
-	const in, why = "spec.source.kustomize", "Argo CD substitutes variables in it"
-	d.move(in, argoMoved, nil)
-	if strings.ContainsAny(fmt.Sprint(d.Images), "$*") {
-		d.keep(in, why+", or * for a part of the entry in the overlay", "images")
-		d.Images = nil
+	content := map[string]any{"path": all["path"], "postBuild": all["postBuild"]}
+	for key := range node.Entries(d.fields) {
+		of, canMove := movable[key.Value]
+		of = cmp.Or(of, key.Value)
+		why := "an environment has no place for it"
+		if slices.Contains(withVariables, of) && strings.ContainsAny(fmt.Sprint(all[of]), "$*") {
+			canMove, why = false, "it has a variable of the tool"
+		}
+		switch {
+		case canMove:
+			d.moved, content[key.Value] = append(d.moved, key.Value), all[key.Value]
+		case of == key.Value && !slices.Contains(fluxStays, key.Value):
+			d.warn(key.Line, fmt.Sprintf(in+".%s stays in %s, and works on the rendered objects: %s", key.Value, d.title(), why))
+		}
 	}
-	if strings.Contains(fmt.Sprint(d.CommonLabels), "$") {
-		d.keep(in, why, "commonLabels", "labelWithoutSelector", "labelIncludeTemplates", "forceCommonLabels")
-		d.CommonLabels = nil
+	encoded, err := json.Marshal(content)
+	if err == nil {
+		err = json.Unmarshal(encoded, &d.deliveryFields)
 	}
-	if d.CommonAnnotationsEnvsubst && strings.Contains(fmt.Sprint(d.CommonAnnotations), "$") {
-		d.keep(in, why, "commonAnnotations", "commonAnnotationsEnvsubst", "forceCommonAnnotations")
-		d.CommonAnnotations = nil
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping", reflect.Slice: "list"}[wrong.Type.Kind()], wrong.Type.String())
+		name := cmp.Or(wrong.Field, in)
+		return fmt.Errorf("%s%s: must be of type %s, not %s", strings.ToLower(name[:1]), name[1:], want, wrong.Value)
 	}
-	return nil
+	return err
 }
 
 // decodeNode decodes a mapping, which may be nil.
@@ -183,29 +196,7 @@ func decodeNode(mapping *yamlv3.Node, into any) error {
 	if err == nil {
 		err = yaml.Unmarshal(content, into)
 	}
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping", reflect.Slice: "list"}[wrong.Type.Kind()], wrong.Type.String())
-		name := cmp.Or(wrong.Field, "spec")
-		return fmt.Errorf("%s%s: must be of type %s, not %s", strings.ToLower(name[:1]), name[1:], want, wrong.Value)
-	}
 	return err
-}
-
-// move selects the fields to move, and keeps the fields that are in neither list.
-func (d *delivery) move(in string, moved, stay []string) {
-	for key := range node.Entries(d.fields) {
-		if slices.Contains(moved, key.Value) {
-			d.moved = append(d.moved, key.Value)
-		} else if !slices.Contains(stay, key.Value) {
-			d.keep(in, "an environment has no place for it", key.Value)
-		}
-	}
-}
-
-// keep leaves fields in the delivery object, and warns of the first.
-func (d *delivery) keep(in, why string, names ...string) {
-	d.moved = slices.DeleteFunc(d.moved, func(name string) bool { return slices.Contains(names, name) })
-	d.warn(node.Line(d.fields, names[0]), fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", in, names[0], d.title(), why))
 }
 
 func (d *delivery) warn(line int, message string) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,14 +19,12 @@ import (
 func (d *delivery) mergeInto(k types.Kustomization, files *source.FileSystem, folder string) types.Kustomization {
 	k.Namespace = cmp.Or(d.TargetNamespace, d.Namespace, k.Namespace)
 	k.NamePrefix, k.NameSuffix = cmp.Or(d.NamePrefix, k.NamePrefix), cmp.Or(d.NameSuffix, k.NameSuffix)
-	k.Patches = slices.Concat(k.Patches, d.Patches)
-	k.Components = slices.Clone(k.Components)
+	k.Patches = append(k.Patches, d.Patches...)
 	for _, component := range d.Components {
 		if !d.IgnoreMissingComponents || files.Exists(path.Join(folder, component)) {
 			k.Components = append(k.Components, component)
 		}
 	}
-	k.Images = slices.Clone(k.Images)
 	for _, i := range d.Images {
 		at := slices.IndexFunc(k.Images, func(other types.Image) bool { return other.Name == i.Name })
 		switch {
@@ -41,37 +40,44 @@ func (d *delivery) mergeInto(k types.Kustomization, files *source.FileSystem, fo
 		}
 	}
 	for _, r := range d.Replicas {
-		k.Replicas = slices.DeleteFunc(slices.Clone(k.Replicas), func(other types.Replica) bool { return other.Name == r.Name })
+		k.Replicas = slices.DeleteFunc(k.Replicas, func(other types.Replica) bool { return other.Name == r.Name })
 		k.Replicas = append(k.Replicas, types.Replica{Name: r.Name, Count: int64(r.Count.IntValue())})
 	}
 	if len(d.CommonLabels) > 0 {
-		k.Labels = append(slices.Clone(k.Labels), types.Label{Pairs: d.CommonLabels, IncludeSelectors: !d.LabelWithoutSelector, IncludeTemplates: d.LabelWithoutSelector && d.LabelIncludeTemplates})
+		k.Labels = append(k.Labels, types.Label{Pairs: d.CommonLabels, IncludeSelectors: !d.LabelWithoutSelector, IncludeTemplates: d.LabelWithoutSelector && d.LabelIncludeTemplates})
 	}
 	if len(d.CommonAnnotations) > 0 {
-		k.CommonAnnotations = maps.Clone(k.CommonAnnotations)
 		if k.CommonAnnotations == nil {
 			k.CommonAnnotations = map[string]string{}
 		}
 		maps.Copy(k.CommonAnnotations, d.CommonAnnotations)
 	}
+	if len(d.CommonMetadata.Labels) > 0 { // Flux sets it in built objects
+		k.Labels = append(k.Labels, types.Label{Pairs: d.CommonMetadata.Labels})
+	}
+	if len(d.CommonMetadata.Annotations) > 0 {
+		k.Transformers = append(k.Transformers, "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: common}\n"+
+			"fieldSpecs: [{path: metadata/annotations, create: true}]\n"+string(asYAML(map[string]any{"annotations": d.CommonMetadata.Annotations})))
+	}
 	return k
 }
 
-// addMetadata adds the labels and annotations that Flux gives to built objects.
-func (d *delivery) addMetadata(k *types.Kustomization) {
-	if len(d.CommonMetadata.Labels) > 0 {
-		k.Labels = append(slices.Clone(k.Labels), types.Label{Pairs: d.CommonMetadata.Labels})
+// compose returns a kustomization of the environment. up is the path to the overlay.
+func compose(header string, k types.Kustomization, up string) []byte {
+	var content map[string]any
+	_ = yaml.Unmarshal(asYAML(k), &content) // it is a mapping
+	maps.DeleteFunc(content, func(name string, _ any) bool {
+		return slices.Contains([]string{"apiVersion", "kind", "metadata"}, name)
+	})
+	return append([]byte(header), asYAML(relocate(content, kustomizationPaths, filepath.ToSlash(up)))...)
+}
+
+func asYAML(content any) []byte {
+	encoded, err := yaml.Marshal(content)
+	if err != nil {
+		panic(err) // it is plain data
 	}
-	if len(d.CommonMetadata.Annotations) > 0 {
-		transformer, err := yaml.Marshal(map[string]any{
-			"apiVersion": "builtin", "kind": "AnnotationsTransformer", "metadata": map[string]any{"name": "common"},
-			"annotations": d.CommonMetadata.Annotations, "fieldSpecs": []any{map[string]any{"path": "metadata/annotations", "create": true}},
-		})
-		if err != nil {
-			panic(err) // it is plain data
-		}
-		k.Transformers = append(slices.Clone(k.Transformers), string(transformer))
-	}
+	return encoded
 }
 
 // kustomizationPaths are the fields of a kustomization with paths, and entryPaths the fields of their entries.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,12 +18,6 @@ import (
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
-
-// postBuild is spec.postBuild of a Kustomization.
-type postBuild struct {
-	Substitute     map[string]string
-	SubstituteFrom []struct{ Kind, Name string }
-}
 
 // valuesFile is the file with the values of variables in the folder of an environment.
 const valuesFile = "values.yaml"
@@ -69,10 +64,11 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 // findConfigMap returns the manifest of a ConfigMap of the repository with values. Of several it takes the one
 // nearest to the file of the delivery object.
 func (p *target) findConfigMap(d *delivery, name string) (file string, document []byte, err error) {
-	from, _ := filepath.Abs(d.file)
-	from, _ = filepath.Rel(p.top, from)
-	from = filepath.ToSlash(from)
-	nearest := -1
+	from, err := resolve(filepath.Dir(d.file))
+	if err != nil {
+		return "", nil, err
+	}
+	nearest := math.MaxInt
 	var files []string
 	err = fs.WalkDir(p.root.FS(), ".", func(at string, entry fs.DirEntry, err error) error {
 		switch {
@@ -91,11 +87,12 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 			if !d.takesValues(found, name) {
 				continue
 			}
-			if shared := sharedFolders(at, from); shared >= nearest {
-				if shared > nearest {
+			up, _ := filepath.Rel(from, filepath.Join(p.top, at))
+			if distance := strings.Count(up, ".."+string(filepath.Separator)); distance <= nearest {
+				if distance < nearest {
 					files = nil
 				}
-				nearest, files, file, document = shared, append(files, at), at, found
+				nearest, files, file, document = distance, append(files, at), at, found
 			}
 		}
 		return nil
@@ -118,13 +115,4 @@ func (d *delivery) takesValues(document []byte, name string) bool {
 	err := yaml.Unmarshal(document, &o)
 	return err == nil && o.Kind == "ConfigMap" && o.Metadata.Name == name && o.Data != nil &&
 		(o.Metadata.Namespace == "" || d.namespace() == "" || o.Metadata.Namespace == d.namespace())
-}
-
-// sharedFolders returns the number of leading folders that two paths share.
-func sharedFolders(a, b string) (n int) {
-	as, bs := strings.Split(path.Dir(a), "/"), strings.Split(path.Dir(b), "/")
-	for n < min(len(as), len(bs)) && as[n] == bs[n] {
-		n++
-	}
-	return n
 }

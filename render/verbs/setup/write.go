@@ -63,7 +63,7 @@ func (p *target) planAdoptions(o Options, made *Result) (names []string, err err
 	made.adoptions, made.objects, err = p.readFrom(o)
 	for _, a := range made.adoptions {
 		names = append(names, a.environment)
-		made.files[source.Relative(path.Join(a.folder, "kustomization.yaml"))] = a.forms[0]
+		made.files[source.Relative(path.Join(a.folder, "kustomization.yaml"))] = a.form
 		if a.values != nil {
 			made.files[source.Relative(path.Join(a.folder, valuesFile))] = a.values
 		}
@@ -171,7 +171,9 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 	defer repository.Close()
 	repository.Now = o.Now
 	if o.From == "" {
-		made.Problems, err = p.render(ctx, repository, o.Environment)
+		if made.Problems, err = p.render(ctx, repository, o.Environment); err == nil {
+			err = asError(made.Problems)
+		}
 	}
 	for _, a := range made.adoptions {
 		if err == nil {
@@ -190,25 +192,31 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 	return err
 }
 
-// render renders an environment, and returns warnings.
+// render renders an environment, and writes it unless a problem is an error.
 func (p *target) render(ctx context.Context, repository *render.Repository, name string) ([]manifest.Problem, error) {
 	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{name}}, func(string, string) {})
 	if err != nil {
 		return nil, err
 	}
 	defer update.Close()
-	wrong, warnings := manifest.SplitProblems(update.Environments[0].Problems)
+	problems := update.Environments[0].Problems
 	if update.Failed() {
-		var errs []error
-		for _, problem := range wrong {
-			errs = append(errs, errors.New(problem.String()))
-		}
-		return nil, errors.Join(errs...)
+		return problems, nil
 	}
 	if err := update.Stage(ctx); err != nil {
 		return nil, err
 	}
-	return warnings, update.Commit()
+	return problems, update.Commit()
+}
+
+// asError joins the errors among problems.
+func asError(problems []manifest.Problem) error {
+	var errs []error
+	wrong, _ := manifest.SplitProblems(problems)
+	for _, problem := range wrong {
+		errs = append(errs, errors.New(problem.String()))
+	}
+	return errors.Join(errs...)
 }
 
 // remove removes the new files and the folders above them, if empty.
