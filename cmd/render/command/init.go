@@ -31,8 +31,9 @@ objects with those of kustomize, and lists fields that differ. If the overlay ha
 init lists them, and leaves a place for patches in the environment.
 
 With --from FILE, create the environment of each Flux Kustomization and Argo CD
-Application in a file: it has their patches, images, names, components, labels and
-namespace. Init prints the file as it has to be once the rendered manifests are merged.`,
+Application in a file: it has their patches, images, names, components and namespace.
+Init lists the fields that stay, and prints the file as it has to be once the rendered
+manifests are merged.`,
 		Example: `  # Set up the current repository, with the environment prod
   render init
 

@@ -56,8 +56,6 @@ type deliveryFields struct {
 		Name  string
 		Count intstr.IntOrString
 	}
-	CommonLabels, CommonAnnotations                                        map[string]string
-	LabelWithoutSelector, LabelIncludeTemplates, CommonAnnotationsEnvsubst bool
 }
 
 // image is an entry of images: a mapping, or Argo CD's NAME=NEW:TAG@DIGEST or NAME:TAG@DIGEST.
@@ -82,18 +80,10 @@ func (i *image) UnmarshalJSON(content []byte) error {
 	return nil
 }
 
-// movable are the fields that move to the environment. An option stays if the field that it belongs to stays.
-var movable = map[string]string{
-	"components": "", "ignoreMissingComponents": "components", "patches": "", "images": "", "namePrefix": "", "nameSuffix": "",
-	"targetNamespace": "", "namespace": "", "commonMetadata": "", "replicas": "",
-	"commonLabels": "", "labelWithoutSelector": "commonLabels", "labelIncludeTemplates": "commonLabels", "forceCommonLabels": "commonLabels",
-	"commonAnnotations": "", "commonAnnotationsEnvsubst": "commonAnnotations", "forceCommonAnnotations": "commonAnnotations",
-}
-
-// The tools give a meaning to $ and * in withVariables. fluxStays are fields of Flux that change no objects, and postBuild.
+// The fields that move to the environment, and the fields of Flux that change no objects, or stay.
 var (
-	withVariables = strings.Fields("images commonLabels commonAnnotations commonMetadata")
-	fluxStays     = strings.Fields("decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignore interval kubeConfig path postBuild prune retryInterval serviceAccountName sourceRef suspend timeout wait")
+	movable   = strings.Fields("components ignoreMissingComponents patches images namePrefix nameSuffix targetNamespace namespace commonMetadata replicas")
+	fluxStays = strings.Fields("decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignore interval kubeConfig path postBuild prune retryInterval serviceAccountName sourceRef suspend timeout wait")
 )
 
 // readDeliveries returns the delivery objects of a file, and all its objects.
@@ -161,18 +151,19 @@ func (d *delivery) read() error {
 		return err
 	}
 	content := map[string]any{"path": all["path"], "postBuild": all["postBuild"]}
+	stays := func(key *yamlv3.Node, why string) {
+		d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", in, key.Value, d.title(), why))
+	}
 	for key := range node.Entries(d.fields) {
-		of, canMove := movable[key.Value]
-		of = cmp.Or(of, key.Value)
-		why := "an environment has no place for it"
-		if slices.Contains(withVariables, of) && strings.ContainsAny(fmt.Sprint(all[of]), "$*") {
-			canMove, why = false, "it has a variable of the tool"
-		}
+		name := key.Value
+		hasVariable := (name == "images" || name == "commonMetadata") && strings.ContainsAny(fmt.Sprint(all[name]), "$*")
 		switch {
-		case canMove:
-			d.moved, content[key.Value] = append(d.moved, key.Value), all[key.Value]
-		case of == key.Value && !slices.Contains(fluxStays, key.Value):
-			d.warn(key.Line, fmt.Sprintf(in+".%s stays in %s, and works on the rendered objects: %s", key.Value, d.title(), why))
+		case slices.Contains(movable, name) && !hasVariable:
+			d.moved, content[name] = append(d.moved, name), all[name]
+		case hasVariable:
+			stays(key, "it has a variable of the tool")
+		case !slices.Contains(fluxStays, name):
+			stays(key, "init does not move it")
 		}
 	}
 	encoded, err := json.Marshal(content)
@@ -208,21 +199,16 @@ func (d *delivery) setPath(rendered string) {
 	if d.isFlux {
 		rendered = "./" + rendered
 	}
-	if _, value := node.Entry(d.spec, "path"); value != nil {
-		value.SetString(rendered)
-	} else {
-		d.spec.Content = append(d.spec.Content, scalar("path"), scalar(rendered))
+	_, value := node.Entry(d.spec, "path")
+	if value == nil {
+		value = &yamlv3.Node{}
+		d.spec.Content = append(d.spec.Content, &yamlv3.Node{Kind: yamlv3.ScalarNode, Value: "path"}, value)
 	}
+	value.SetString(rendered)
 	remove(d.fields, d.moved...)
 	if !d.isFlux && d.fields != nil && len(d.fields.Content) == 0 {
 		remove(d.spec, "kustomize")
 	}
-}
-
-func scalar(text string) (n *yamlv3.Node) {
-	n = &yamlv3.Node{}
-	n.SetString(text)
-	return n
 }
 
 // remove removes fields of a mapping, which may be nil.

@@ -43,15 +43,6 @@ func (d *delivery) mergeInto(k types.Kustomization, files *source.FileSystem, fo
 		k.Replicas = slices.DeleteFunc(k.Replicas, func(other types.Replica) bool { return other.Name == r.Name })
 		k.Replicas = append(k.Replicas, types.Replica{Name: r.Name, Count: int64(r.Count.IntValue())})
 	}
-	if len(d.CommonLabels) > 0 {
-		k.Labels = append(k.Labels, types.Label{Pairs: d.CommonLabels, IncludeSelectors: !d.LabelWithoutSelector, IncludeTemplates: d.LabelWithoutSelector && d.LabelIncludeTemplates})
-	}
-	if len(d.CommonAnnotations) > 0 {
-		if k.CommonAnnotations == nil {
-			k.CommonAnnotations = map[string]string{}
-		}
-		maps.Copy(k.CommonAnnotations, d.CommonAnnotations)
-	}
 	if len(d.CommonMetadata.Labels) > 0 { // Flux sets it in built objects
 		k.Labels = append(k.Labels, types.Label{Pairs: d.CommonMetadata.Labels})
 	}
