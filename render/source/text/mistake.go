@@ -2,7 +2,6 @@ package text
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -89,11 +88,12 @@ func (d Document) mistake(err error) Error {
 			}
 		}
 	}
-	indent := indentOf(lines[last])
-	for _, other := range indentations(lines[:last], indent) {
+	text := strings.TrimLeft(lines[last], " ")
+	for _, by := range []int{1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8} {
 		repaired := slices.Clone(lines)
-		if repaired[last] = strings.Repeat(" ", other) + lines[last][indent:]; reachesFurther(repaired) {
-			return Error{last + 1, fmt.Sprintf("the indentation of this line fits no line above: change it by %+d, or correct the line before", other-indent)}
+		repaired[last] = strings.Repeat(" ", max(0, len(lines[last])-len(text)+by)) + text
+		if reachesFurther(repaired) {
+			return Error{last + 1, fmt.Sprintf("the indentation of this line fits no line above: change it by %+d, or correct the line before", by)}
 		}
 	}
 	return Error{last + 1, position.ReplaceAllString(err.Error(), "")}
@@ -109,23 +109,4 @@ func candidates(lines []string, last int) (above []int) {
 		}
 	}
 	return above
-}
-
-func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-
-// listItem matches the indentation of a line, up to the first key of a list item.
-var listItem = regexp.MustCompile(`^ *(?:- +)*`)
-
-// indentations returns the other indentations of lines and of their list items, the most similar first.
-func indentations(lines []string, indent int) (all []int) {
-	for _, line := range lines {
-		if !isBlank([]byte(line)) {
-			all = append(all, indentOf(line), len(listItem.FindString(line)))
-		}
-	}
-	slices.Sort(all)
-	slices.Reverse(all)
-	all = slices.DeleteFunc(slices.Compact(all), func(other int) bool { return other == indent })
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(max(a-indent, indent-a), max(b-indent, indent-b)) })
-	return all[:min(len(all), 4)]
 }
