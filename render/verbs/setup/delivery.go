@@ -151,19 +151,16 @@ func (d *delivery) read() error {
 		return err
 	}
 	content := map[string]any{"path": all["path"], "postBuild": all["postBuild"]}
-	stays := func(key *yamlv3.Node, why string) {
-		d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", in, key.Value, d.title(), why))
-	}
 	for key := range node.Entries(d.fields) {
-		name := key.Value
+		name, why := key.Value, "init does not move it"
 		hasVariable := (name == "images" || name == "commonMetadata") && strings.ContainsAny(fmt.Sprint(all[name]), "$*")
-		switch {
-		case slices.Contains(movable, name) && !hasVariable:
+		if hasVariable {
+			why = "it has a variable of the tool"
+		}
+		if slices.Contains(movable, name) && !hasVariable {
 			d.moved, content[name] = append(d.moved, name), all[name]
-		case hasVariable:
-			stays(key, "it has a variable of the tool")
-		case !slices.Contains(fluxStays, name):
-			stays(key, "init does not move it")
+		} else if !slices.Contains(fluxStays, name) {
+			d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", in, name, d.title(), why))
 		}
 	}
 	encoded, err := json.Marshal(content)
