@@ -239,7 +239,7 @@ func warnings(changes []diff.Change) (problems []manifest.Problem) {
 	for _, c := range changes {
 		message := string(c.Action()) + " in comparison with kustomize's output"
 		if c.Action() == diff.Changed {
-			var fields []string
+			fields := make([]string, 0, len(c.Fields()))
 			for _, f := range c.Fields() {
 				fields = append(fields, f.Path)
 			}

@@ -64,10 +64,7 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 // findConfigMap returns the manifest of a ConfigMap of the repository with values. Of several it takes the one
 // nearest to the file of the delivery object.
 func (p *target) findConfigMap(d *delivery, name string) (file string, document []byte, err error) {
-	from, err := resolve(filepath.Dir(d.file))
-	if err != nil {
-		return "", nil, err
-	}
+	from, _ := resolve(filepath.Dir(d.file)) // the file has been read
 	nearest := math.MaxInt
 	var files []string
 	err = fs.WalkDir(p.root.FS(), ".", func(at string, entry fs.DirEntry, err error) error {

@@ -211,8 +211,8 @@ func (p *target) render(ctx context.Context, repository *render.Repository, name
 
 // asError joins the errors among problems.
 func asError(problems []manifest.Problem) error {
-	var errs []error
 	wrong, _ := manifest.SplitProblems(problems)
+	errs := make([]error, 0, len(wrong))
 	for _, problem := range wrong {
 		errs = append(errs, errors.New(problem.String()))
 	}
