@@ -16,8 +16,8 @@ type NeededChart struct {
 	IsThere bool
 }
 
-// NeededCharts returns the charts that an environment names: those of its kustomizations and, if it builds,
-// those of its releases. The problems include warnings of charts without an exact version or a repository.
+// NeededCharts returns the charts that an environment names, in its kustomizations and, if it builds, in its
+// releases. The problems include warnings of charts without an exact version or a repository.
 func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart, problems []manifest.Problem) {
 	progress("reading")
 	in, problems := readInput(r, environment)

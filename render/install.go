@@ -2,6 +2,7 @@ package render
 
 import (
 	"path"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,13 +14,16 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// releasesOf returns the charts that controllers install by objects, as Flux applies those.
+// releasesOf returns the charts that controllers install by objects, as Flux applies them.
 func (in *input) releasesOf(objects []manifest.Object) []release.Release {
+	if !slices.ContainsFunc(objects, release.Is) {
+		return nil
+	}
 	originals := map[*unstructured.Unstructured]manifest.Object{}
 	applied := make([]manifest.Object, len(objects))
 	for i, r := range in.postBuild.Substitute(objects, nil) {
 		applied[i] = r.Object
-		originals[r.Object.Unstructured] = objects[i]
+		originals[r.Unstructured] = objects[i]
 	}
 	releases := release.Find(applied)
 	for i, r := range releases {

@@ -103,7 +103,7 @@ func (i Installer) readLock() (locked []charts.Locked, hasLock bool, problems []
 func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archive string, digest [sha256.Size]byte, found *manifest.Problem) {
 	entry := charts.Locked{Name: r.Chart, Version: r.Version}
 	for _, l := range locked {
-		if r.Is(l) {
+		if r.Matches(l) {
 			entry = l
 		}
 	}

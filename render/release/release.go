@@ -5,6 +5,7 @@ package release
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -47,19 +48,33 @@ type Release struct {
 
 // Find returns the charts that controllers install by the objects of an environment.
 func Find(objects []manifest.Object) (all []Release) {
+	if !slices.ContainsFunc(objects, Is) {
+		return nil
+	}
 	in := index{}
 	for _, o := range objects {
 		in[o.IDInNamespace()] = o
 	}
 	for _, o := range objects {
-		switch id := o.ID(); {
-		case id.Kind == "HelmRelease" && id.Group == "helm.toolkit.fluxcd.io":
+		switch {
+		case isHelmRelease(o):
 			all = append(all, in.ofHelmRelease(o)...)
-		case id.Kind == "Application" && id.Group == "argoproj.io":
+		case isApplication(o):
 			all = append(all, ofApplication(o)...)
 		}
 	}
 	return all
+}
+
+// Is reports whether a controller may install a chart by an object.
+func Is(o manifest.Object) bool { return isHelmRelease(o) || isApplication(o) }
+
+func isHelmRelease(o manifest.Object) bool {
+	return o.GetKind() == "HelmRelease" && manifest.Group(o.GetAPIVersion()) == "helm.toolkit.fluxcd.io"
+}
+
+func isApplication(o manifest.Object) bool {
+	return o.GetKind() == "Application" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
 }
 
 // index finds an object by its ID.
@@ -74,8 +89,8 @@ func (r Release) IsExact() bool {
 // String names the chart and its version.
 func (r Release) String() string { return strings.TrimSpace(r.Chart + " " + r.Version) }
 
-// Is reports whether an archive is that of the release.
-func (r Release) Is(l charts.Locked) bool {
+// Matches reports whether an archive is the chart of the release.
+func (r Release) Matches(l charts.Locked) bool {
 	return l.Name == r.Chart && strings.TrimPrefix(l.Version, "v") == strings.TrimPrefix(r.Version, "v") &&
 		(r.Repository == "" || l.Repository == r.Repository)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // standIns returns functions with the same result on each run. An installed chart is judged and compared,
-// and its random values, which nobody has read, are the same before and after.
+// and its random values are the same before and after.
 func standIns() template.FuncMap {
 	repeat := func(text string) any {
 		return func(n int) string { return strings.Repeat(text, min(max(n, 0), 1<<10)) }
@@ -33,7 +33,7 @@ func standIns() template.FuncMap {
 	}
 }
 
-// standInCertificate returns a certificate and its key, which the API server parses and nobody uses. They
+// standInCertificate returns a certificate and its key, which the API server parses. They
 // are the same in each process.
 func standInCertificate() (certificate, key string) {
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))

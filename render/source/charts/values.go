@@ -27,11 +27,11 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, found []ma
 		return nil, []manifest.Problem{{File: e.File, Line: e.Line(keys...), Message: strings.Join(keys, ".") + ": " + err.Error()}}
 	}
 	if e.Installed != nil {
-		if values, err := e.Installed.Values(c.readFile); err != nil {
+		values, err := e.Installed.Values(c.readFile)
+		if err != nil {
 			return wrong(err, "valuesInline")
-		} else {
-			return values, nil
 		}
+		return values, nil
 	}
 	first := c.values
 	if e.ValuesFile != "" {

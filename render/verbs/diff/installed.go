@@ -17,11 +17,10 @@ import (
 // installed returns the objects that controllers installed by the previous objects, as they were applied. A
 // problem is a warning: these objects are not compared.
 func (b *previousRendering) installed(ctx context.Context, rendering *render.Rendering, before []manifest.Object) ([]release.Installed, []manifest.Problem) {
-	isRelease := func(o manifest.Object) bool { return len(release.Find([]manifest.Object{o})) > 0 }
-	if len(rendering.Installed) == 0 && !slices.ContainsFunc(before, isRelease) {
+	if !slices.ContainsFunc(before, release.Is) {
 		return nil, nil
 	}
-	var files charts.Files = b.repository.ChartFiles()
+	files := b.repository.ChartFiles()
 	if b.commit != "" {
 		all, err := b.git.Files(ctx, b.commit, charts.Folder)
 		if err != nil {

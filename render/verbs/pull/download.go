@@ -172,7 +172,7 @@ func (s *source) get(ctx context.Context, at string, header http.Header) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		return nil, &statusError{request.URL.Redacted(), response.Status, response.Header.Get("WWW-Authenticate"), response.StatusCode}
 	}

@@ -123,16 +123,15 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 		return false, fmt.Errorf("%s line %d has this chart of %s, and not of %s: remove that line and the archive, or write one repository", l.file, l.entries[at].Line, l.entries[at].Repository, c.Repository)
 	}
 	content, err := regular.ReadFile(p.root, file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && c.IsThere: // as a folder
+	isPulled = errors.Is(err, fs.ErrNotExist)
+	if isPulled && c.IsThere { // as a folder
 		p.Unchanged = append(p.Unchanged, file)
 		return false, nil
-	case errors.Is(err, fs.ErrNotExist):
-		if content, err = p.download(ctx, c.Locked); err != nil {
-			return false, err
-		}
-		isPulled = true
-	case err != nil:
+	}
+	if isPulled {
+		content, err = p.download(ctx, c.Locked)
+	}
+	if err != nil {
 		return false, err
 	}
 	c.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(content))
@@ -146,19 +145,26 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 		p.Unchanged = append(p.Unchanged, file)
 		return false, nil
 	}
-	if isPulled {
-		if err = p.root.MkdirAll(c.Folder, 0o755); err == nil {
-			err = regular.ReplaceFile(p.root, file, content)
-		}
-	}
-	if err == nil && at < 0 {
+	if at < 0 {
 		l.entries = append(l.entries, c.Locked)
-		err = regular.ReplaceFile(p.root, l.file, charts.FormatLock(l.entries))
+	}
+	if err := p.write(l, file, content); err != nil {
+		return false, err
+	}
+	p.Pulled = append(p.Pulled, file)
+	return isPulled, nil
+}
+
+// write writes an archive and its lock.
+func (p *puller) write(l *lock, file string, content []byte) error {
+	err := p.root.MkdirAll(path.Dir(file), 0o755)
+	if err == nil {
+		err = regular.ReplaceFile(p.root, file, content)
 	}
 	if err == nil {
-		p.Pulled = append(p.Pulled, file)
+		err = regular.ReplaceFile(p.root, l.file, charts.FormatLock(l.entries))
 	}
-	return isPulled, err
+	return err
 }
 
 // check returns an error for an archive that is not the chart.
