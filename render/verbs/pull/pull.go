@@ -118,9 +118,9 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 	if err != nil {
 		return false, err
 	}
-	at := slices.IndexFunc(l.entries, func(e charts.Locked) bool { return e.File() == c.File() })
-	if at >= 0 && l.entries[at].Repository != c.Repository {
-		return false, fmt.Errorf("%s line %d has this chart of %s, and not of %s: remove that line and the archive, or write one repository", l.file, l.entries[at].Line, l.entries[at].Repository, c.Repository)
+	at, err := l.find(c.Locked)
+	if err != nil {
+		return false, err
 	}
 	content, err := regular.ReadFile(p.root, file)
 	isPulled = errors.Is(err, fs.ErrNotExist)
@@ -153,6 +153,15 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 	}
 	p.Pulled = append(p.Pulled, file)
 	return isPulled, nil
+}
+
+// find returns the index of the entry of a chart, or -1.
+func (l *lock) find(c charts.Locked) (at int, err error) {
+	at = slices.IndexFunc(l.entries, func(e charts.Locked) bool { return e.File() == c.File() })
+	if at >= 0 && l.entries[at].Repository != c.Repository {
+		return at, fmt.Errorf("%s line %d has this chart of %s, and not of %s: remove that line and the archive, or write one repository", l.file, l.entries[at].Line, l.entries[at].Repository, c.Repository)
+	}
+	return at, nil
 }
 
 // write writes an archive and its lock.
