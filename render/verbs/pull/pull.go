@@ -138,21 +138,14 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 	if at >= 0 && l.entries[at].Digest != c.Digest {
 		return false, fmt.Errorf("has the digest %s, and line %d of %s another: if the chart may change, remove that line", c.Digest, l.entries[at].Line, l.file)
 	}
-	if err := check(c.Locked, content); err != nil {
-		return false, err
-	}
 	if !isPulled && at >= 0 {
 		p.Unchanged = append(p.Unchanged, file)
 		return false, nil
 	}
-	if at < 0 {
-		l.entries = append(l.entries, c.Locked)
+	if err = p.write(l, c.Locked, file, content); err == nil {
+		p.Pulled = append(p.Pulled, file)
 	}
-	if err := p.write(l, file, content); err != nil {
-		return false, err
-	}
-	p.Pulled = append(p.Pulled, file)
-	return isPulled, nil
+	return isPulled, err
 }
 
 // find returns the index of the entry of a chart, or -1.
@@ -164,13 +157,18 @@ func (l *lock) find(c charts.Locked) (at int, err error) {
 	return at, nil
 }
 
-// write writes an archive and its lock.
-func (p *puller) write(l *lock, file string, content []byte) error {
-	err := p.root.MkdirAll(path.Dir(file), 0o755)
+// write writes the archive of a chart, and its lock. A wrong archive leaves both alone.
+func (p *puller) write(l *lock, chart charts.Locked, file string, content []byte) error {
+	err := check(chart, content)
+	if err == nil {
+		err = p.root.MkdirAll(path.Dir(file), 0o755)
+	}
 	if err == nil {
 		err = regular.ReplaceFile(p.root, file, content)
 	}
-	if err == nil {
+	isLocked := slices.ContainsFunc(l.entries, func(e charts.Locked) bool { return e.File() == chart.File() })
+	if err == nil && !isLocked {
+		l.entries = append(l.entries, chart)
 		err = regular.ReplaceFile(p.root, l.file, charts.FormatLock(l.entries))
 	}
 	return err

@@ -159,6 +159,9 @@ func TestPullRefuses(t *testing.T) {
 			if !strings.Contains(errs, test.want) {
 				t.Errorf("%s\nwant %s", errs, test.want)
 			}
+			if lock, _ := os.ReadFile(filepath.Join(dir, "charts/charts.lock")); test.lock == "" && len(lock) > 0 {
+				t.Errorf("locked %s", lock)
+			}
 			found, err := filepath.Glob(filepath.Join(dir, "charts/*.tgz"))
 			if outside, _ := filepath.Glob(filepath.Join(dir, "*.tgz")); err != nil || len(found)+len(outside) > 0 {
 				t.Errorf("wrote %v", found)

@@ -1,0 +1,45 @@
+package charts
+
+import (
+	"crypto/tls"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+func TestStandInsReplaceAllRefusedFunctions(t *testing.T) {
+	functions := standIns()
+	for _, name := range refused {
+		if functions[name] == nil {
+			t.Errorf("%s has no stand-in", name)
+		}
+	}
+	certificate, key := standInCertificate()
+	if _, err := tls.X509KeyPair([]byte(certificate), []byte(key)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInstalledChartsRenderTheSameOnEachRun(t *testing.T) {
+	const template = `kind: Secret
+a: {{ randAlphaNum 5 }}
+b: {{ now | date "2006" }} {{ uuidv4 }} {{ randInt 3 9 }} {{ "x" | htpasswd "u" }}
+{{- $ca := genCA "ca" 365 }}
+{{- $c := genSignedCert "web" (list) (list "web") 365 $ca }}
+c: {{ $c.Cert | b64enc }} {{ $ca.Key | b64enc }}
+`
+	files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n", "/charts/app/templates/a.yaml": template}
+	run := func() string {
+		rendered, problems := Render(files, Entry{
+			HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Line: func(...string) int { return 1 },
+			Installed: &Installed{Archive: "/charts/app", Values: func(func(string) ([]byte, error)) (map[string]any, error) { return map[string]any{}, nil }},
+		}, Cluster{Kubernetes: "1.37.0"})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		return string(rendered.Content)
+	}
+	if first, second := run(), run(); first != second {
+		t.Errorf("%s\n%s", first, second)
+	}
+}
