@@ -103,7 +103,9 @@ func set(texts []string) []string {
 
 func (v *answer) add(p manifest.Problem) {
 	if p.Warning {
-		v.warnings = append(v.warnings, p.Message)
+		if isOfKubelet := strings.Contains(p.Message, "so no Pod starts"); !isOfKubelet {
+			v.warnings = append(v.warnings, p.Message)
+		}
 		return
 	}
 	v.refused = true
