@@ -27,7 +27,8 @@ type built struct {
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release
 	installed []release.Installed
-	cluster   charts.Cluster
+	// cluster is the cluster that charts are rendered for.
+	cluster func() charts.Cluster
 }
 
 // build builds the environment.

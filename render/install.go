@@ -3,6 +3,7 @@ package render
 import (
 	"path"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -72,14 +73,21 @@ func (b *built) placeInstalled(r release.Installed) (objects []manifest.Object) 
 // addInstalled adds the objects that controllers install, and their CustomResourceDefinitions to local
 // unless it has them.
 func (b *built) addInstalled(in *input) {
-	b.cluster = clusterOf(in.sources.Kustomizations[in.folder])
+	var definitions []manifest.Object
 	known := map[string]bool{}
-	for _, o := range append(b.objects[:len(b.objects):len(b.objects)], b.local...) {
+	for _, o := range slices.Concat(b.objects, b.local) {
 		if crd.Is(o.Unstructured) {
 			known[o.GetName()] = true
-			b.cluster.APIVersions = append(b.cluster.APIVersions, servedVersions(o)...)
+			definitions = append(definitions, o)
 		}
 	}
+	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
+		cluster := clusterOf(in.sources.Kustomizations[in.folder])
+		for _, o := range definitions {
+			cluster.APIVersions = append(cluster.APIVersions, servedVersions(o)...)
+		}
+		return cluster
+	})
 	b.releases = in.releasesOf(b.objects)
 	b.installed, b.invalid = b.install(in, in.sources.FS.Charts(), b.releases)
 	for _, r := range b.installed {

@@ -126,10 +126,10 @@ func (e *Examination) Kubernetes() string {
 	return cmp.Or(e.pipeline.kubernetes, apiserver.Newest).String()
 }
 
-// Stored returns an object as the API server stores it, with its defaults and without the fields that it
-// drops; nil if it cannot decode the object.
-func (e *Examination) Stored(o manifest.Object) *unstructured.Unstructured {
-	return e.pipeline.checker.Stored(o)
+// Stored returns objects as the API server stores them, with their defaults and without the fields that it
+// drops; nil for an object that it cannot decode.
+func (e *Examination) Stored(objects []manifest.Object) []*unstructured.Unstructured {
+	return e.pipeline.checker.Stored(objects)
 }
 
 // MayStay reports whether the API server accepts an update that leaves an invalid object as it is.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -25,20 +24,17 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 		if !strings.HasPrefix(folder+"/", in.folder+"/") {
 			continue
 		}
-		relative := source.Relative(folder)
-		repository.look(relative + "/")
-		entries, _ := fs.ReadDir(repository.root.FS(), relative) // kustomize has read it
+		all, _ := in.sources.FS.List(folder) // kustomize has read it
 		var names []string
-		for _, entry := range entries {
-			name := path.Join(relative, entry.Name())
-			_, isRead := slices.BinarySearch(read, name)
-			isYAML := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
-			if isRead || !isYAML || entry.Name()[0] == '.' || slices.Contains(konfig.RecognizedKustomizationFileNames(), entry.Name()) {
+		for _, name := range all {
+			file := path.Join(source.Relative(folder), name)
+			_, isRead := slices.BinarySearch(read, file)
+			if isRead || !source.IsYAML(name) || name[0] == '.' || slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 				continue
 			}
-			content, _ := regular.ReadFile(repository.root, name)
+			content, _ := regular.ReadFile(repository.root, file)
 			if isManifest.Match(content) && !strings.Contains(string(content), source.LocalConfig) {
-				names = append(names, entry.Name())
+				names = append(names, name)
 			}
 		}
 		if len(names) > 0 {

@@ -22,8 +22,9 @@ import (
 
 // Installer renders the charts of releases.
 type Installer struct {
-	Files   charts.Files
-	Cluster charts.Cluster
+	Files charts.Files
+	// Cluster returns the cluster that charts are rendered for.
+	Cluster func() charts.Cluster
 	Memo    *memo.Memo
 	// PostRender builds objects with a kustomization.
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
@@ -157,7 +158,7 @@ func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byt
 		return rendered{problems: []manifest.Problem{{Field: r.valuesField, Message: "values: " + r.Err.Error()}}}
 	}
 	type key [sha256.Size]byte
-	input, err := json.Marshal([]any{r, digest, i.Cluster, r.valuesField})
+	input, err := json.Marshal([]any{r, digest, i.Cluster(), r.valuesField})
 	if err != nil {
 		return rendered{problems: []manifest.Problem{{Field: r.valuesField, Message: "values: " + err.Error()}}}
 	}
@@ -179,7 +180,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 		},
 		Installed: &charts.Installed{Archive: archive, Values: r.values, SkipSchemas: r.SkipSchemas},
 	}
-	made, problems := charts.Render(i.Files, entry, i.Cluster)
+	made, problems := charts.Render(i.Files, entry, i.Cluster())
 	for _, p := range problems {
 		own := manifest.Problem{Message: p.Message, Warning: charts.IsOwn(p)}
 		if p.File != "" {

@@ -91,7 +91,7 @@ func (r Release) String() string { return strings.TrimSpace(r.Chart + " " + r.Ve
 
 // Matches reports whether an archive is the chart of the release.
 func (r Release) Matches(l charts.Locked) bool {
-	return l.Name == r.Chart && strings.TrimPrefix(l.Version, "v") == strings.TrimPrefix(r.Version, "v") &&
+	return l.Name == r.Chart && l.HasVersion(r.Version) &&
 		(r.Repository == "" || l.Repository == r.Repository)
 }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"path"
@@ -58,7 +59,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		if chart.Namespace == "" && k.Namespace == "" {
 			w.inherited[k.Folder] = inherited
 		}
-		chart.Namespace = firstOf(chart.Namespace, k.Namespace, inherited)
+		chart.Namespace = cmp.Or(chart.Namespace, k.Namespace, inherited)
 		name := fmt.Sprintf("%d.yaml", i)
 		c.Resources, c.Paths[name] = append(c.Resources, name), path.Join(folder, name)
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
@@ -79,15 +80,6 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 	k.standIn, c.standIn = encode(k.Kustomization), encode(c.Kustomization)
 }
 
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // checkInherited reports the charts of a folder that another namespace reaches: kustomize renders them
 // again for each.
 func (w *walk) checkInherited(folder, inherited string) {
@@ -102,7 +94,7 @@ func (w *walk) checkInherited(folder, inherited string) {
 	w.isChecked[key] = true
 	for _, l := range k.loads {
 		if l.isDir && w.kustomizations[l.path] != nil {
-			w.checkInherited(l.path, firstOf(k.Namespace, inherited))
+			w.checkInherited(l.path, cmp.Or(k.Namespace, inherited))
 		}
 	}
 }
@@ -273,17 +265,9 @@ func markMetadata(metadata *yaml.Node, added map[int][]string, inserted map[int]
 func unmark(object *yaml.Node) {
 	metadata := node.Field(object, "metadata")
 	annotations := node.Field(metadata, "annotations")
-	remove := func(mapping *yaml.Node, name string) {
-		for i := 0; mapping != nil && i+1 < len(mapping.Content); i += 2 {
-			if mapping.Content[i].Value == name {
-				mapping.Content = slices.Delete(mapping.Content, i, i+2)
-				return
-			}
-		}
-	}
-	remove(annotations, konfig.HelmGeneratedAnnotation)
+	node.Remove(annotations, konfig.HelmGeneratedAnnotation)
 	if annotations != nil && annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0 {
-		remove(metadata, "annotations")
+		node.Remove(metadata, "annotations")
 	}
 }
 

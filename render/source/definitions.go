@@ -1,7 +1,6 @@
 package source
 
 import (
-	"io/fs"
 	"path"
 	"slices"
 
@@ -28,14 +27,18 @@ func (f *FileSystem) manifestsIn(folder string) (files []string) {
 	if err != nil || !isDir {
 		return nil
 	}
-	if f.disk.look != nil {
-		f.disk.look(Relative(resolved) + "/")
-	}
-	entries, _ := fs.ReadDir(f.disk.root.FS(), Relative(resolved)) // without entries there is no definition
-	for _, entry := range entries {
-		if slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(entry.Name())) && !entry.IsDir() {
-			files = append(files, path.Join(resolved, entry.Name()))
+	names, _ := f.List(resolved) // without names there is no definition
+	for _, name := range names {
+		file := path.Join(resolved, name)
+		if (IsYAML(name) || path.Ext(name) == ".json") && !f.IsDir(file) {
+			files = append(files, file)
 		}
 	}
 	return files
+}
+
+// IsYAML reports whether a file has YAML by its name.
+func IsYAML(name string) bool {
+	extension := path.Ext(name)
+	return extension == ".yaml" || extension == ".yml"
 }

@@ -134,7 +134,7 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 	w.kustomizations[folder] = k
 	for _, l := range k.loads {
 		if l.isDir {
-			w.visit(l.path, firstOf(k.Namespace, namespace), l.isConfig)
+			w.visit(l.path, cmp.Or(k.Namespace, namespace), l.isConfig)
 		}
 		w.loads = append(w.loads, l)
 	}

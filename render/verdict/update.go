@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
@@ -37,17 +38,21 @@ func (c *Checker) MayStay(o manifest.Object) bool {
 	return ok && len(kind.Update(o.Object, o.Object)) == 0
 }
 
-// Stored returns an object as the API server stores it, without the UID and time of its creation; nil if it
-// cannot decode the object.
-func (c *Checker) Stored(o manifest.Object) *unstructured.Unstructured {
+// Stored returns objects as the API server stores them, without the UID and time of their creation; nil for
+// an object that it cannot decode.
+func (c *Checker) Stored(objects []manifest.Object) []*unstructured.Unstructured {
 	defer c.kubernetes.Enter()()
-	stored, err := (&admitter{Checker: c}).Admit(o)
-	if err != nil {
-		return nil
-	}
-	stored.SetUID("")
-	unstructured.RemoveNestedField(stored.Object, "metadata", "creationTimestamp")
-	return stored
+	all := make([]*unstructured.Unstructured, len(objects))
+	parallel.For(len(objects), func(i int) {
+		stored, err := (&admitter{Checker: c}).Admit(objects[i])
+		if err != nil {
+			return
+		}
+		stored.SetUID("")
+		unstructured.RemoveNestedField(stored.Object, "metadata", "creationTimestamp")
+		all[i] = stored
+	})
+	return all
 }
 
 // update returns the errors of an update. Rules may compare both objects.

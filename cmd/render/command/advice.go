@@ -9,6 +9,7 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 )
 
 // printRenderCommand prints the command that fixes the differences of a check.
@@ -18,7 +19,7 @@ func printRenderCommand(out, errOut io.Writer, update *render.Update, f flags) {
 	}
 	message := "rendered/ is not up to date: run " + f.renderCommand()
 	if f.staged {
-		message = "rendered/ in the index is not up to date: run " + f.renderCommand() + ", and git add " + quote(path.Join(f.root, renderedFolder))
+		message = "rendered/ in the index is not up to date: run " + f.renderCommand() + ", and git add " + quote(path.Join(f.root, tree.Folder))
 	}
 	if f.output == "github" {
 		printAnnotation(out, manifest.Problem{Message: message}, "")

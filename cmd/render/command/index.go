@@ -9,11 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
 )
-
-// renderedFolder is the folder of rendered files below the root.
-const renderedFolder = "rendered"
 
 // checkOutIndex writes the index of the repository at root, or of the nearest one, to a temporary folder.
 func checkOutIndex(ctx context.Context, root string) (folder string, remove func(), err error) {
@@ -52,7 +50,7 @@ func adviseToAdd(cmd *cobra.Command, repository *render.Repository, f flags) err
 	}
 	var files []string
 	if err == nil {
-		files, err = in.Unstaged(cmd.Context(), renderedFolder, f.staged)
+		files, err = in.Unstaged(cmd.Context(), tree.Folder, f.staged)
 	}
 	if err != nil || len(files) == 0 {
 		return err
@@ -62,7 +60,7 @@ func adviseToAdd(cmd *cobra.Command, repository *render.Repository, f flags) err
 		if f.staged {
 			kept = "the commit lacks"
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "rendered/ has %s that %s: run git add %s\n", count(len(files), "file"), kept, quote(fromHere(filepath.Join(repository.Dir(), renderedFolder))))
+		fmt.Fprintf(cmd.ErrOrStderr(), "rendered/ has %s that %s: run git add %s\n", count(len(files), "file"), kept, quote(fromHere(filepath.Join(repository.Dir(), tree.Folder))))
 	}
 	if f.staged {
 		return exitCode(exitDiffers)

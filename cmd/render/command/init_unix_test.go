@@ -20,12 +20,12 @@ func TestReadOnlyFoldersChangeNothing(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	before := tree(t, dir)
+	before := filesBelow(t, dir)
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.HasPrefix(string(out), "error: nothing was written: write ") || !strings.HasSuffix(string(out), ": permission denied\n") {
 		t.Errorf("init: %v: %s", err, out)
 	}
-	if after := tree(t, dir); after != before {
+	if after := filesBelow(t, dir); after != before {
 		t.Errorf("init changed it to %s", after)
 	}
 
@@ -35,12 +35,12 @@ func TestReadOnlyFoldersChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before = tree(t, root)
+	before = filesBelow(t, root)
 	out, err = process(t, asNobody, "new", "memcached", "a", "--env", "prod", "--root", root).CombinedOutput()
 	if want := "error: nothing was changed: write environments/prod/memcached-a.yaml: permission denied\n"; err == nil || string(out) != want {
 		t.Errorf("new: %v: %s", err, out)
 	}
-	if after := tree(t, root); after != before {
+	if after := filesBelow(t, root); after != before {
 		t.Errorf("new changed it to %s", after)
 	}
 }

@@ -58,13 +58,13 @@ func process(t *testing.T, limit string, args ...string) *exec.Cmd {
 // mustChangeNothing checks that a failed run changes no file of a repository.
 func mustChangeNothing(t *testing.T, root, limit, want string) {
 	t.Helper()
-	before := tree(t, root)
+	before := filesBelow(t, root)
 	out, err := process(t, limit, "--all", "--root", root).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != exitError || string(out) != want {
 		t.Errorf("%v: %s", err, out)
 	}
-	if after := tree(t, root); after != before {
+	if after := filesBelow(t, root); after != before {
 		t.Errorf("changed to %s", after)
 	}
 }
@@ -85,8 +85,8 @@ func changed(t *testing.T) string {
 	return root
 }
 
-// tree returns all that is in a folder: paths, and the content of files.
-func tree(t *testing.T, root string) string {
+// filesBelow returns all that is in a folder: paths, and the content of files.
+func filesBelow(t *testing.T, root string) string {
 	t.Helper()
 	var b strings.Builder
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -118,7 +118,7 @@ func TestUnprintableReportPreventsWriting(t *testing.T) {
 		for _, output := range []string{"text", "json"} {
 			t.Run(name+", "+output, func(t *testing.T) {
 				root := changed(t)
-				before := tree(t, root)
+				before := filesBelow(t, root)
 				stdout, err := open()
 				if err != nil {
 					t.Skip(err)
@@ -130,7 +130,7 @@ func TestUnprintableReportPreventsWriting(t *testing.T) {
 				if _ = cmd.Run(); cmd.ProcessState.ExitCode() != exitError || !strings.HasPrefix(stderr.String(), "error: nothing was changed: print report: ") {
 					t.Errorf("%v: %s", cmd.ProcessState, &stderr)
 				}
-				if after := tree(t, root); after != before {
+				if after := filesBelow(t, root); after != before {
 					t.Errorf("changed to %s", after)
 				}
 			})

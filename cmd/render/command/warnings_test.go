@@ -64,12 +64,12 @@ func TestWarningsArePrinted(t *testing.T) {
 func TestStrictTurnsWarningsIntoErrors(t *testing.T) {
 	for _, check := range []string{"--check", "--check=false"} {
 		root := warned(t)
-		before := tree(t, root)
+		before := filesBelow(t, root)
 		out, errOut, code, err := execute("--all", "--root", root, "--strict", check)
 		if code != exitError || err != nil || out != "" || !strings.HasSuffix(errOut, "\nerror: 2 problems, nothing was written\n") || strings.Contains(errOut, "warning: ") {
 			t.Errorf("%s: exit code %d, error %v: %s%s", check, code, err, out, errOut)
 		}
-		if after := tree(t, root); after != before {
+		if after := filesBelow(t, root); after != before {
 			t.Errorf("%s: changed to %s", check, after)
 		}
 	}

@@ -25,6 +25,11 @@ type Locked struct {
 // File returns the name of the archive.
 func (l Locked) File() string { return l.Name + "-" + l.Version + ".tgz" }
 
+// HasVersion reports whether a version, with or without a v before it, is that of the archive.
+func (l Locked) HasVersion(version string) bool {
+	return strings.TrimPrefix(l.Version, "v") == strings.TrimPrefix(version, "v")
+}
+
 // ParseLock parses a lock. Its problems have the path of the file.
 func ParseLock(file string, content []byte) (all []Locked, problems []manifest.Problem) {
 	known := map[string]int{}

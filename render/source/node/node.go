@@ -3,6 +3,7 @@ package node
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -43,6 +44,17 @@ func Entry(mapping *yaml.Node, key string) (k, v *yaml.Node) {
 		}
 	}
 	return nil, nil
+}
+
+// Remove removes keys of a mapping, which may be nil.
+func Remove(mapping *yaml.Node, keys ...string) {
+	for i := 0; mapping != nil && i+1 < len(mapping.Content); {
+		if slices.Contains(keys, mapping.Content[i].Value) {
+			mapping.Content = slices.Delete(mapping.Content, i, i+2)
+		} else {
+			i += 2
+		}
+	}
 }
 
 // Field returns the value of a key of a mapping, or nil.

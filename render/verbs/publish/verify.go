@@ -1,12 +1,12 @@
 package publish
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -89,7 +89,7 @@ func (v *Verification) compare(ctx context.Context, g *git.Repository, folder st
 	for name := range published {
 		v.Differences = append(v.Differences, Difference{name, "is published, and not rendered"})
 	}
-	slices.SortFunc(v.Differences, func(a, b Difference) int { return bytes.Compare([]byte(a.File), []byte(b.File)) })
+	slices.SortFunc(v.Differences, func(a, b Difference) int { return strings.Compare(a.File, b.File) })
 	return nil
 }
 

@@ -53,7 +53,7 @@ func (s *source) download(ctx context.Context, l charts.Locked) ([]byte, error) 
 		s.indexes[l.Repository] = found
 	}
 	for _, version := range found.Entries[l.Name] {
-		if strings.TrimPrefix(version.Version, "v") != strings.TrimPrefix(l.Version, "v") || len(version.URLs) == 0 {
+		if !l.HasVersion(version.Version) || len(version.URLs) == 0 {
 			continue
 		}
 		base, err := url.Parse(l.Repository + "/")
@@ -139,9 +139,12 @@ func (s *source) token(ctx context.Context, challenge, repository string) (strin
 	query.Set("scope", asked["scope"])
 	realm.RawQuery = query.Encode()
 	content, err := s.get(ctx, realm.String(), nil)
-	var answer struct{ Token, AccessToken string }
+	var answer struct {
+		Token       string `json:"token"`
+		AccessToken string `json:"access_token"`
+	}
 	if err == nil {
-		err = json.Unmarshal([]byte(strings.Replace(string(content), "access_token", "accessToken", 1)), &answer)
+		err = json.Unmarshal(content, &answer)
 	}
 	return cmp.Or(answer.Token, answer.AccessToken), err
 }

@@ -180,7 +180,7 @@ func check(l charts.Locked, content []byte) error {
 	if err != nil {
 		return fmt.Errorf("is no chart: %w", err)
 	}
-	if c.Name() != l.Name || strings.TrimPrefix(c.Metadata.Version, "v") != strings.TrimPrefix(l.Version, "v") {
+	if c.Name() != l.Name || !l.HasVersion(c.Metadata.Version) {
 		return fmt.Errorf("is chart %s %s, and not %s %s", c.Name(), c.Metadata.Version, l.Name, l.Version)
 	}
 	return nil

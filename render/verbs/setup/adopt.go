@@ -156,7 +156,7 @@ func listFiles(root fs.FS, files *source.FileSystem, folder string) (list []stri
 		case entry.IsDir() && files.KustomizationFile("/"+at) != "":
 			list = append(list, name)
 			return fs.SkipDir
-		case !entry.IsDir() && isYAML(at):
+		case !entry.IsDir() && source.IsYAML(at):
 			list = append(list, name)
 		}
 		return nil

@@ -202,20 +202,9 @@ func (d *delivery) setPath(rendered string) {
 		d.spec.Content = append(d.spec.Content, &yamlv3.Node{Kind: yamlv3.ScalarNode, Value: "path"}, value)
 	}
 	value.SetString(rendered)
-	remove(d.fields, d.moved...)
+	node.Remove(d.fields, d.moved...)
 	if !d.isFlux && d.fields != nil && len(d.fields.Content) == 0 {
-		remove(d.spec, "kustomize")
-	}
-}
-
-// remove removes fields of a mapping, which may be nil.
-func remove(mapping *yamlv3.Node, names ...string) {
-	for i := 0; mapping != nil && i < len(mapping.Content); {
-		if slices.Contains(names, mapping.Content[i].Value) {
-			mapping.Content = slices.Delete(mapping.Content, i, i+2)
-		} else {
-			i += 2
-		}
+		node.Remove(d.spec, "kustomize")
 	}
 }
 

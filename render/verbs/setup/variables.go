@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,7 +72,7 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 			return err
 		case entry.IsDir() && at != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == tree.Folder):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !isYAML(at):
+		case !entry.Type().IsRegular() || !source.IsYAML(at):
 			return nil
 		}
 		content, err := p.readFile(at)
@@ -99,8 +98,6 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 	}
 	return file, document, err
 }
-
-func isYAML(name string) bool { return slices.Contains([]string{".yaml", ".yml"}, path.Ext(name)) }
 
 // takesValues reports whether a document is the ConfigMap of a name for the object.
 func (d *delivery) takesValues(document []byte, name string) bool {

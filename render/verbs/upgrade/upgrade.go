@@ -96,19 +96,23 @@ func without(problems, others []manifest.Problem) []manifest.Problem {
 	for _, p := range others {
 		known[p.String()] = true
 	}
-	return slices.DeleteFunc(slices.Clone(append([]manifest.Problem{}, problems...)), func(p manifest.Problem) bool { return known[p.String()] })
+	return slices.DeleteFunc(append([]manifest.Problem{}, problems...), func(p manifest.Problem) bool { return known[p.String()] })
 }
 
 // stored returns the objects that the versions of two examinations store with other fields.
 func stored(before, after *render.Examination) []Object {
+	objects := make([]manifest.Object, len(before.Objects))
+	for i, o := range before.Objects {
+		objects[i] = o.Object
+	}
 	all := []Object{}
-	for _, o := range before.Objects {
-		was, is := before.Stored(o.Object), after.Stored(o.Object)
-		if was == nil || is == nil {
+	was, is := before.Stored(objects), after.Stored(objects)
+	for i, o := range objects {
+		if was[i] == nil || is[i] == nil {
 			continue // a version does not have its kind, which is an error
 		}
-		if fields := (diff.Change{Before: was, After: is}).Fields(); len(fields) > 0 {
-			p := before.Locate(o.Object)
+		if fields := (diff.Change{Before: was[i], After: is[i]}).Fields(); len(fields) > 0 {
+			p := before.Locate(o)
 			p.Object = o.String()
 			all = append(all, Object{p, fields})
 		}
