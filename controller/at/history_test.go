@@ -113,7 +113,6 @@ type simulatedController struct {
 	elapsed   func() time.Duration
 	at, pods  int // indexes in past of the clusters that its caches show
 	run       *run
-	lookedAs  replica       // its state when its run looked around
 	hasFailed bool          // its run got an error
 	queued    bool          // an event arrived since its last Reconcile began
 	wake      time.Duration // when to reconcile again; zero for never
@@ -444,7 +443,6 @@ func (w *world) start(t *rapid.T, c *simulatedController) {
 // lookAround lets a run look around, and judges whether its replica may send the next request.
 func (w *world) lookAround(t *rapid.T, c *simulatedController) {
 	for c.run.request != nil && c.run.request.verb == look {
-		c.lookedAs = c.replica
 		c.run.proceed(answer{surroundings: surroundings{now: c.clock.Now(), together: w.together}})
 	}
 	q := c.run.request
@@ -452,18 +450,14 @@ func (w *world) lookAround(t *rapid.T, c *simulatedController) {
 		w.end(t, c)
 		return
 	}
-	by := c.replica
-	switch {
-	case q.verb == apply && c.starts(q):
-		by = c.lookedAs // if the lease expires later, the Opener waits
-	case q.verb != openGate:
+	if q.verb != openGate && !(q.verb == apply && c.starts(q)) {
 		return
 	}
 	isLate := !q.from.Now().Before(scheduleOf(q.from.at).Add(standbyDelay))
 	switch {
-	case by.elected && !by.fresh:
+	case c.elected && !c.fresh:
 		t.Fatalf("a leader with an expired lease sends: %s", q)
-	case !by.elected && !isLate:
+	case !c.elected && !isLate:
 		t.Fatalf("a standby sends too early: %s at %s", q, q.from.Now())
 	}
 }
