@@ -67,6 +67,7 @@ func (a *admitter) Admit(o manifest.Object) (*unstructured.Unstructured, error) 
 		stored, _ := custom.defaulted(o)
 		admitted = custom.created(stored)
 	}
+	rest.WipeObjectMetaSystemFields(admitted)
 	rest.FillObjectMetaSystemFields(admitted)
 	admitted.SetGeneration(1)
 	return admitted, nil

@@ -3,6 +3,7 @@ package verdict
 import (
 	"context"
 
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -45,6 +46,11 @@ func (c *Checker) Stored(objects []manifest.Object) []*unstructured.Unstructured
 	all := make([]*unstructured.Unstructured, len(objects))
 	parallel.For(len(objects), func(i int) {
 		stored, err := (&admitter{Checker: c}).Admit(objects[i])
+		if custom, ok := c.custom[objects[i].GroupVersionKind()]; ok {
+			defaulting.Default(stored.Object, custom.compiled().structural)
+		} else if builtin, ok := c.lookup(objects[i].GroupVersionKind()); ok && err == nil {
+			stored, err = builtin.Stored(stored.Object)
+		}
 		if err != nil {
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
@@ -26,13 +27,28 @@ func (k Kind) Admitted(content map[string]any) (*unstructured.Unstructured, erro
 		return nil, err
 	}
 	k.complete(decoded)
+	return k.encode(decoded)
+}
+
+// Stored returns an admitted object as a client reads it later: with the defaults of fields that creation
+// sets or clears.
+func (k Kind) Stored(admitted map[string]any) (*unstructured.Unstructured, error) {
+	decoded, err := k.Decode(admitted)
+	if err != nil {
+		return nil, err
+	}
+	return k.encode(decoded)
+}
+
+// encode returns a decoded object in the version of the kind.
+func (k Kind) encode(decoded kind.Object) (*unstructured.Unstructured, error) {
 	versioned, err := legacyscheme.Scheme.ConvertToVersion(decoded, k.GroupVersion())
 	if err != nil {
 		return nil, err
 	}
 	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
-	admitted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
-	return &unstructured.Unstructured{Object: admitted}, err
+	encoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	return &unstructured.Unstructured{Object: encoded}, err
 }
 
 // complete sets the fields that a create request sets.
@@ -46,6 +62,13 @@ func (k Kind) complete(decoded kind.Object) {
 		protect(object, "kubernetes.io/pvc-protection")
 	case *core.PersistentVolume:
 		protect(object, "kubernetes.io/pv-protection")
+	case *storage.VolumeAttributesClass:
+		protect(object, "kubernetes.io/vac-protection")
+	case *core.Node:
+		notReady := core.Taint{Key: corev1.TaintNodeNotReady, Effect: core.TaintEffectNoSchedule}
+		if !slices.ContainsFunc(object.Spec.Taints, notReady.MatchTaint) {
+			object.Spec.Taints = append(object.Spec.Taints, notReady)
+		}
 	}
 	k.prepare(k.begin(decoded), decoded)
 }
@@ -54,7 +77,7 @@ func (k Kind) complete(decoded kind.Object) {
 // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
 func completePod(spec *core.PodSpec) {
 	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, "default")
-	if priority, isKnown := classPriorities[spec.PriorityClassName]; isKnown && spec.Priority == nil {
+	if priority, isKnown := classPriorities[spec.PriorityClassName]; isKnown {
 		spec.Priority, spec.PreemptionPolicy = &priority, ptr.To(core.PreemptLowerPriority)
 	}
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {

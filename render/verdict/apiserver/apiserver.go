@@ -149,7 +149,7 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 
 // prepare drops and sets fields as kube-apiserver does before validation.
 func (k Kind) prepare(ctx context.Context, decoded kind.Object) {
-	restore := k.kubernetes.keepClaims(decoded)
+	restore := k.kubernetes.keep(decoded)
 	k.strategy.PrepareForCreate(ctx, decoded)
 	restore()
 }
@@ -185,6 +185,7 @@ const uid = "00000000-0000-0000-0000-000000000000"
 // the request.
 func (k Kind) begin(object metav1.Object) context.Context {
 	SetNamespace(object, k.IsNamespaced())
+	rest.WipeObjectMetaSystemFields(object)
 	rest.FillObjectMetaSystemFields(object)
 	object.SetUID(uid) // messages may have it
 	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{

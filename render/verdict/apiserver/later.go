@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/resource"
 )
 
@@ -84,19 +85,24 @@ func isFormatOfText(definition *apiextensions.CustomResourceDefinition, format s
 	})
 }
 
-// keepClaims returns a function that restores fields of claims of devices. Kubernetes 1.34 does not drop
-// them, although their feature gates are off: pkg/registry/resource/resourceclaim/strategy.go.
-func (v Version) keepClaims(decoded runtime.Object) (restore func()) {
+// keep returns a function that restores fields that only later versions clear or set.
+func (v Version) keep(decoded runtime.Object) (restore func()) {
 	var spec *resource.ResourceClaimSpec
 	switch object := decoded.(type) {
 	case *resource.ResourceClaim:
 		spec = &object.Spec
 	case *resource.ResourceClaimTemplate:
 		spec = &object.Spec.Spec
+	case *core.Pod: // pkg/registry/core/pod/strategy.go
+		if class := object.Status.QOSClass; v < 37 && class != "" {
+			return func() { object.Status.QOSClass = class }
+		}
 	}
 	if v > 34 || spec == nil {
 		return func() {}
 	}
+	// 1.34 keeps fields of claims of devices, although their feature gates are off:
+	// pkg/registry/resource/resourceclaim/strategy.go.
 	before := spec.DeepCopy().Devices
 	return func() {
 		for i := range spec.Devices.Constraints {
