@@ -1,17 +1,23 @@
 package verdict
 
 import (
+	"encoding/json"
+
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/apply"
 	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/verdict/secret"
 )
@@ -42,15 +48,17 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 // Kind returns a kind; a guess if it is unknown.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 	if builtin, ok := a.lookup(gvk); ok {
-		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions())}
+		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions()), Types: apply.BuiltinTypes}
 	}
 	conversion := &admission.RuntimeObjectInterfaces{
 		ObjectCreater:            unstructuredscheme.NewUnstructuredCreator(),
+		ObjectTyper:              unstructuredscheme.NewUnstructuredObjectTyper(),
 		ObjectConvertor:          sameContent{},
 		EquivalentResourceMapper: a.versions(),
 	}
 	if custom, ok := a.custom[gvk]; ok {
-		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: isNamespaced(custom.definition), IsDefined: true, Conversion: conversion}
+		conversion.ObjectDefaulter = custom
+		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: isNamespaced(custom.definition), IsDefined: true, Conversion: conversion, Types: custom.types}
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return policy.Kind{Resource: resource, Namespaced: true, Conversion: conversion}
@@ -71,6 +79,47 @@ func (a *admitter) Admit(o manifest.Object) (*unstructured.Unstructured, error) 
 	rest.FillObjectMetaSystemFields(admitted)
 	admitted.SetGeneration(1)
 	return admitted, nil
+}
+
+// Mutable returns a valid object as mutating policies of the API server see it, without data of the cluster.
+func (a *admitter) Mutable(o manifest.Object) (runtime.Object, error) {
+	gvk := o.GroupVersionKind()
+	if builtin, ok := a.lookup(gvk); ok {
+		return builtin.Mutable(secret.Decrypted(o.Unstructured).Object)
+	}
+	if custom, ok := a.custom[gvk]; ok {
+		stored, _ := custom.defaulted(o)
+		return stored, nil
+	}
+	return o.DeepCopy(), nil
+}
+
+// Default sets the defaults of an object.
+func (k *customKind) Default(o runtime.Object) {
+	defaulting.Default(o.(*unstructured.Unstructured).Object, k.compiled().structural)
+}
+
+// metadataSchema is the schema of metadata for merging.
+const metadataSchema = `{"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+	"finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+	"ownerReferences": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
+		"items": {"type": "object", "x-kubernetes-map-type": "atomic", "x-kubernetes-preserve-unknown-fields": true}}}}`
+
+// types returns the types of the kind; nil if they cannot be merged.
+func (k *customKind) types() managedfields.TypeConverter {
+	gvk, openapi, metadata := k.gvk, k.compiled().structural.ToKubeOpenAPI(), spec.Schema{}
+	if err := json.Unmarshal([]byte(metadataSchema), &metadata); err != nil {
+		panic(err) // it is constant
+	}
+	openapi.SetProperty("apiVersion", *spec.StringProperty()).SetProperty("kind", *spec.StringProperty()).SetProperty("metadata", metadata)
+	openapi.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}})
+	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"kind": openapi}, false)
+	if err != nil {
+		return nil
+	}
+	return converter
 }
 
 func (k *customKind) resource(version string) schema.GroupVersionResource {

@@ -30,6 +30,7 @@ import (
 // customKind is a served version of a CustomResourceDefinition.
 type customKind struct {
 	definition *apiextensions.CustomResourceDefinition
+	gvk        apischema.GroupVersionKind
 	warnings   []string // of the API server about each object
 
 	// compiled is lazy: it takes more memory than the definition, which may have no objects.
@@ -123,7 +124,7 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 }
 
 func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion, kubernetes apiserver.Version) *customKind {
-	return &customKind{definition: definition, warnings: deprecation(definition, version), compiled: sync.OnceValue(func() compiled {
+	return &customKind{definition: definition, gvk: kindOf(definition, version), warnings: deprecation(definition, version), compiled: sync.OnceValue(func() compiled {
 		defer kubernetes.Enter()()
 		c, err := compile(definition, kindOf(definition, version))
 		if err != nil {

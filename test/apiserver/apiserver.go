@@ -56,10 +56,14 @@ func run(m *testing.M, server *Server) (code int, err error) {
 	return m.Run(), nil
 }
 
-// Start starts a Server without Gatehouse. The data folder may be one of a stopped Server, or a copy.
-func Start(data string) (server *Server, stop func() error, err error) {
+// Start starts a Server without Gatehouse. The data folder may be one of a stopped Server, or a copy. Flags are
+// flags of kube-apiserver.
+func Start(data string, flags map[string]string) (server *Server, stop func() error, err error) {
 	environment := &envtest.Environment{}
 	environment.ControlPlane.Etcd = &envtest.Etcd{DataDir: data}
+	for name, value := range flags {
+		environment.ControlPlane.GetAPIServer().Configure().Set(name, value)
+	}
 	server = &Server{}
 	stop, err = server.start(environment)
 	return server, stop, err

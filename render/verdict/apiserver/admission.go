@@ -19,8 +19,19 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Admitted returns an object as admission policies see it. Values from ServiceAccounts and classes of
-// a cluster are missing.
+// Mutable returns an object, of the Go type of the kind, as mutating admission policies see it. Values from
+// ServiceAccounts and classes of a cluster are missing.
+func (k Kind) Mutable(content map[string]any) (runtime.Object, error) {
+	decoded, err := k.Decode(content)
+	if err != nil {
+		return nil, err
+	}
+	SetNamespace(decoded, k.IsNamespaced())
+	admitByPlugins(decoded)
+	return k.versioned(decoded)
+}
+
+// Admitted returns an object as validating admission policies see it, with the same values missing.
 func (k Kind) Admitted(content map[string]any) (*unstructured.Unstructured, error) {
 	decoded, err := k.Decode(content)
 	if err != nil {
@@ -40,24 +51,38 @@ func (k Kind) Stored(admitted map[string]any) (*unstructured.Unstructured, error
 	return k.encode(decoded)
 }
 
-// encode returns a decoded object in the version of the kind.
 func (k Kind) encode(decoded kind.Object) (*unstructured.Unstructured, error) {
-	versioned, err := legacyscheme.Scheme.ConvertToVersion(decoded, k.GroupVersion())
+	versioned, err := k.versioned(decoded)
 	if err != nil {
 		return nil, err
 	}
-	versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
 	encoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
 	return &unstructured.Unstructured{Object: encoded}, err
 }
 
+// versioned returns a decoded object in the version of the kind.
+func (k Kind) versioned(decoded kind.Object) (runtime.Object, error) {
+	versioned, err := legacyscheme.Scheme.ConvertToVersion(decoded, k.GroupVersion())
+	if err == nil {
+		versioned.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	}
+	return versioned, err
+}
+
 // complete sets the fields that a create request sets.
 func (k Kind) complete(decoded kind.Object) {
+	admitByPlugins(decoded)
+	if service, ok := decoded.(*core.Service); ok {
+		allocate(&service.Spec)
+	}
+	k.prepare(k.begin(decoded), decoded)
+}
+
+// admitByPlugins sets the fields that admission plugins of every kube-apiserver set, before policies.
+func admitByPlugins(decoded kind.Object) {
 	switch object := decoded.(type) {
 	case *core.Pod:
 		completePod(&object.Spec)
-	case *core.Service:
-		allocate(&object.Spec)
 	case *core.PersistentVolumeClaim:
 		protect(object, "kubernetes.io/pvc-protection")
 	case *core.PersistentVolume:
@@ -70,7 +95,6 @@ func (k Kind) complete(decoded kind.Object) {
 			object.Spec.Taints = append(object.Spec.Taints, notReady)
 		}
 	}
-	k.prepare(k.begin(decoded), decoded)
 }
 
 // completePod sets the fields that admission plugins set in each Pod without them.
@@ -144,15 +168,17 @@ func Conversion(versions runtime.EquivalentResourceMapper) admission.ObjectInter
 // convertor converts through the internal version, as kube-apiserver does.
 type convertor struct{ *runtime.Scheme }
 
-// Convert converts an unstructured object to a typed one.
+// Convert converts an object, typed or unstructured, to a typed one.
 func (c convertor) Convert(in, out, _ any) error {
-	u := in.(*unstructured.Unstructured)
-	typed, err := c.New(u.GroupVersionKind())
-	if err != nil {
-		return err
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
-		return err
+	typed := in.(runtime.Object)
+	if u, ok := in.(*unstructured.Unstructured); ok {
+		var err error
+		if typed, err = c.New(u.GroupVersionKind()); err != nil {
+			return err
+		}
+		if err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
+			return err
+		}
 	}
 	internal, err := c.UnsafeConvertToVersion(typed, runtime.InternalGroupVersioner)
 	if err != nil {

@@ -35,7 +35,7 @@ func Errors(u *unstructured.Unstructured, s *schema.Structural) field.ErrorList 
 	errs := metadataOfServer(u)
 	if scheme.Scheme.Recognizes(u.GroupVersionKind()) && !crd.Is(u) { // a program may add its own kinds to the scheme
 		if mayHaveTwins(u.Object) {
-			_, err := builtinTypes().ObjectToTyped(secret.Decrypted(u))
+			_, err := BuiltinTypes().ObjectToTyped(secret.Decrypted(u))
 			errs = append(errs, mergeErrors(err, u.Object, nil)...)
 		}
 		return errs
@@ -86,14 +86,14 @@ func metadataOfServer(u *unstructured.Unstructured) (errs field.ErrorList) {
 	return errs
 }
 
-// builtinTypes are the types of built-in kinds, with their merge keys.
-var builtinTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
+// BuiltinTypes returns the types of built-in kinds, with their merge keys.
+var BuiltinTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
 
 // metadataType is the type of the metadata of all kinds.
 var metadataType = sync.OnceValue(func() typed.ParseableType {
 	namespace := &unstructured.Unstructured{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace")) // all kinds share one schema
-	object, err := builtinTypes().ObjectToTyped(namespace)
+	object, err := BuiltinTypes().ObjectToTyped(namespace)
 	if err != nil {
 		panic(err)
 	}

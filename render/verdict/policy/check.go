@@ -1,5 +1,5 @@
-// Package policy evaluates the ValidatingAdmissionPolicies of an environment for its objects, with the
-// code of kube-apiserver.
+// Package policy evaluates the admission policies of an environment for its objects, with the code of
+// kube-apiserver.
 package policy
 
 import (
@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/apis/cel"
 
@@ -29,6 +31,8 @@ type Kinds interface {
 	Kind(gvk schema.GroupVersionKind) Kind
 	// Admit returns an object as policies of the API server see it.
 	Admit(o manifest.Object) (*unstructured.Unstructured, error)
+	// Mutable returns an object as mutating policies see it.
+	Mutable(o manifest.Object) (runtime.Object, error)
 }
 
 // Kind is a kind of objects.
@@ -40,6 +44,8 @@ type Kind struct {
 	IsDefined bool
 	// Conversion converts objects of the kind to other versions.
 	Conversion admission.ObjectInterfaces
+	// Types merges objects of the kind; nil if its schema is unknown.
+	Types func() managedfields.TypeConverter
 }
 
 // evaluation evaluates the policies of an environment.
@@ -60,7 +66,7 @@ const maxCost = 5 * cel.RuntimeCELCostBudget
 // the file and line of an object.
 func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object) string) (problems []manifest.Problem) {
 	e := &evaluation{Kinds: kinds, objects: objects}
-	if e.policies = e.boundPolicies(); len(e.policies) == 0 {
+	if e.policies = e.boundPolicies("ValidatingAdmissionPolicy"); len(e.policies) == 0 {
 		return nil
 	}
 	e.namespaces = e.definedNamespaces()
@@ -72,8 +78,7 @@ func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object
 		}
 	})
 	if e.spent.Load() >= maxCost {
-		costly := slices.MaxFunc(e.policies, func(a, b *policy) int { return cmp.Compare(a.spent.Load(), b.spent.Load()) })
-		return []manifest.Problem{manifest.NewProblem(costly.object, "", manifest.Value{}, "its expressions take too long for all objects of the environment: match fewer objects, or nest fewer loops")}
+		return []manifest.Problem{e.tooCostly()}
 	}
 	for _, objection := range slices.Concat(found...) {
 		problems = append(problems, objection.problem(position))
@@ -81,10 +86,17 @@ func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object
 	return problems
 }
 
-// boundPolicies returns the policies with bindings, in the order of objects.
-func (e *evaluation) boundPolicies() (bound []*policy) {
+// tooCostly returns the problem of the most expensive policy.
+func (e *evaluation) tooCostly() manifest.Problem {
+	costly := slices.MaxFunc(e.policies, func(a, b *policy) int { return cmp.Compare(a.spent.Load(), b.spent.Load()) })
+	return manifest.NewProblem(costly.object, "", manifest.Value{}, "its expressions take too long for all objects of the environment: match fewer objects, or nest fewer loops")
+}
+
+// boundPolicies returns the policies of a kind that have bindings, in the order of objects. All versions of
+// the kinds have the same fields.
+func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 	bindings := map[string][]*admissionv1.ValidatingAdmissionPolicyBinding{}
-	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding")) {
+	for _, o := range e.ofKind(admissionv1.GroupName, kind+"Binding") {
 		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
 		if e.readAdmitted(o, binding) {
 			bindings[binding.Spec.PolicyName] = append(bindings[binding.Spec.PolicyName], binding)
@@ -93,13 +105,14 @@ func (e *evaluation) boundPolicies() (bound []*policy) {
 	if len(bindings) == 0 {
 		return nil
 	}
-	for _, o := range e.ofKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy")) {
-		decoded := &admissionv1.ValidatingAdmissionPolicy{}
-		if len(bindings[o.GetName()]) == 0 || !e.readAdmitted(o, decoded) {
+	for _, o := range e.ofKind(admissionv1.GroupName, kind) {
+		decoded, changing := &admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicy{}
+		if len(bindings[o.GetName()]) == 0 || !e.readAdmitted(o, decoded) || !e.readAdmitted(o, changing) {
 			continue
 		}
-		p := &policy{ValidatingAdmissionPolicy: decoded, object: o, bindings: bindings[decoded.Name]}
+		p := &policy{ValidatingAdmissionPolicy: decoded, mutating: changing, object: o, bindings: bindings[decoded.Name]}
 		p.compiled = sync.OnceValue(func() validating.Validator { return compile(decoded, &p.spent, &e.spent) })
+		p.mutator = sync.OnceValue(func() mutating.PolicyEvaluator { return compileMutations(p, &p.spent, &e.spent) })
 		if decoded.Spec.ParamKind != nil {
 			p.params = e.newParams(decoded.Spec.ParamKind)
 		}
@@ -108,10 +121,10 @@ func (e *evaluation) boundPolicies() (bound []*policy) {
 	return bound
 }
 
-// ofKind returns the objects of a version of a kind.
-func (e *evaluation) ofKind(gvk schema.GroupVersionKind) (found []manifest.Object) {
+// ofKind returns the objects of a kind.
+func (e *evaluation) ofKind(group, kind string) (found []manifest.Object) {
 	for _, o := range e.objects {
-		if o.GroupVersionKind() == gvk {
+		if o.GetKind() == kind && o.GroupVersionKind().Group == group {
 			found = append(found, o)
 		}
 	}
@@ -127,7 +140,7 @@ func (e *evaluation) readAdmitted(o manifest.Object, into any) bool {
 // definedNamespaces returns the Namespaces of the environment.
 func (e *evaluation) definedNamespaces() namespaces {
 	defined := namespaces{}
-	for _, o := range e.ofKind(corev1.SchemeGroupVersion.WithKind("Namespace")) {
+	for _, o := range e.ofKind(corev1.GroupName, "Namespace") {
 		namespace := &corev1.Namespace{}
 		if e.readAdmitted(o, namespace) {
 			defined[namespace.Name] = namespace

@@ -29,7 +29,7 @@ type request struct {
 // someone is the unknown user who applies the objects: a GitOps tool or a person.
 var someone = &user.DefaultInfo{Name: "someone", Groups: []string{user.AllAuthenticated}}
 
-func (e *evaluation) newRequest(o manifest.Object) *request {
+func (e *evaluation) newRequest(o manifest.Object, admit func() (runtime.Object, error)) *request {
 	kind, namespace := e.Kind(o.GroupVersionKind()), o.GetNamespace()
 	switch {
 	case kind.Resource.GroupResource() == corev1.Resource("namespaces"):
@@ -44,7 +44,7 @@ func (e *evaluation) newRequest(o manifest.Object) *request {
 		object:     o,
 		kind:       kind,
 		admitted: sync.OnceValue(func() runtime.Object {
-			admitted, err := e.Admit(o)
+			admitted, err := admit()
 			if err != nil {
 				return o.Unstructured // valid objects can be read
 			}
@@ -56,14 +56,20 @@ func (e *evaluation) newRequest(o manifest.Object) *request {
 // GetObject returns the admitted object. It is made on demand, as few objects match a policy.
 func (r *request) GetObject() runtime.Object { return r.admitted() }
 
+// isOfPolicy reports whether the object is a policy or a binding. The API server spares them, so that a policy can
+// be undone.
+func (r *request) isOfPolicy() bool {
+	return r.kind.Resource.Group == admissionv1.GroupName && strings.Contains(r.kind.Resource.Resource, "admissionpolic")
+}
+
 // AddAnnotation ignores annotations for the audit log.
 func (r *request) AddAnnotation(string, string) error { return nil }
 
 // judge returns the objections of all policies to an object.
 func (e *evaluation) judge(o manifest.Object) (objections []objection) {
-	r := e.newRequest(o)
-	if r.kind.Resource.Group == admissionv1.GroupName && strings.Contains(r.kind.Resource.Resource, "admissionpolic") {
-		return nil // the API server spares policies and their bindings, so that one can be undone
+	r := e.newRequest(o, func() (runtime.Object, error) { return e.Admit(o) })
+	if r.isOfPolicy() {
+		return nil
 	}
 	for _, p := range e.policies {
 		for _, binding := range p.bindings {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -17,9 +18,12 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// policy is a ValidatingAdmissionPolicy with bindings.
+// policy is a ValidatingAdmissionPolicy with bindings, or a MutatingAdmissionPolicy: with the fields that both
+// have, and its mutations.
 type policy struct {
 	*admissionv1.ValidatingAdmissionPolicy
+	mutating *admissionv1.MutatingAdmissionPolicy // nil for a ValidatingAdmissionPolicy
+	mutator  func() mutating.PolicyEvaluator
 	object   manifest.Object
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
 	compiled func() validating.Validator
@@ -40,28 +44,55 @@ func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, eva
 	return hook
 }
 
-// compile is compilePolicy of k8s.io/apiserver, which is private, but compiles expressions on demand:
-// most policies match few objects, and many match conditions exclude all of them.
-// It adds the cost of evaluations to the spent costs.
-func compile(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int64) validating.Validator {
-	spec, failurePolicy := policy.Spec, policy.Spec.FailurePolicy
+// expressions compiles the expressions of a policy.
+type expressions struct {
+	*cel.CompositedCompiler
+	policy   *admissionv1.ValidatingAdmissionPolicy
+	declared cel.OptionalVariableDeclarations
+	spent    []*atomic.Int64 // gets the cost of evaluations
+}
+
+func newExpressions(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int64) (expressions, error) {
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
 	if err != nil {
-		return validating.NewValidator(nil, nil, nil, nil, failurePolicy, err)
+		return expressions{}, err
 	}
-	declared := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
-	forMessages := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil}
-
-	variables := make([]cel.NamedExpressionAccessor, len(spec.Variables))
-	for i, variable := range spec.Variables {
+	x := expressions{compiler, policy, cel.OptionalVariableDeclarations{HasParams: policy.Spec.ParamKind != nil, HasAuthorizer: true}, spent}
+	variables := make([]cel.NamedExpressionAccessor, len(policy.Spec.Variables))
+	for i, variable := range policy.Spec.Variables {
 		variables[i] = &validating.Variable{Name: variable.Name, Expression: variable.Expression}
 	}
-	compiler.CompileAndStoreVariables(variables, declared, environment.StoredExpressions)
+	x.CompileAndStoreVariables(variables, x.declared, environment.StoredExpressions)
+	return x, nil
+}
 
-	later := func(expressions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
-		return lazyEvaluator{sync.OnceValue(func() cel.ConditionEvaluator {
-			return compiler.CompileCondition(expressions, declared, environment.StoredExpressions)
-		}), spent}
+// later compiles conditions on the first evaluation.
+func (x expressions) later(conditions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
+	return lazyEvaluator{sync.OnceValue(func() cel.ConditionEvaluator {
+		return x.CompileCondition(conditions, declared, environment.StoredExpressions)
+	}), x.spent}
+}
+
+// matcher returns the match conditions; nil without any.
+func (x expressions) matcher() matchconditions.Matcher {
+	spec := x.policy.Spec
+	if len(spec.MatchConditions) == 0 {
+		return nil
+	}
+	conditions := make([]cel.ExpressionAccessor, len(spec.MatchConditions))
+	for i := range spec.MatchConditions {
+		conditions[i] = (*matchconditions.MatchCondition)(&spec.MatchConditions[i])
+	}
+	return matchconditions.NewMatcher(x.later(conditions, x.declared), spec.FailurePolicy, "policy", "validate", x.policy.Name)
+}
+
+// compile is compilePolicy of k8s.io/apiserver, which is private, but compiles expressions on demand:
+// most policies match few objects, and many match conditions exclude all of them.
+func compile(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int64) validating.Validator {
+	spec := policy.Spec
+	x, err := newExpressions(policy, spent...)
+	if err != nil {
+		return validating.NewValidator(nil, nil, nil, nil, spec.FailurePolicy, err)
 	}
 	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)), make([]cel.ExpressionAccessor, len(spec.Validations))
 	for i, validation := range spec.Validations {
@@ -74,15 +105,8 @@ func compile(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int
 	for i, annotation := range spec.AuditAnnotations {
 		annotations[i] = &validating.AuditAnnotationCondition{Key: annotation.Key, ValueExpression: annotation.ValueExpression}
 	}
-	var matcher matchconditions.Matcher
-	if len(spec.MatchConditions) > 0 {
-		conditions := make([]cel.ExpressionAccessor, len(spec.MatchConditions))
-		for i := range spec.MatchConditions {
-			conditions[i] = (*matchconditions.MatchCondition)(&spec.MatchConditions[i])
-		}
-		matcher = matchconditions.NewMatcher(later(conditions, declared), failurePolicy, "policy", "validate", policy.Name)
-	}
-	return validating.NewValidator(later(validations, declared), matcher, later(annotations, declared), later(messages, forMessages), failurePolicy, nil)
+	forMessages := cel.OptionalVariableDeclarations{HasParams: x.declared.HasParams}
+	return validating.NewValidator(x.later(validations, x.declared), x.matcher(), x.later(annotations, x.declared), x.later(messages, forMessages), spec.FailurePolicy, nil)
 }
 
 // baseEnvironment is the environment of all expressions.

@@ -63,6 +63,11 @@ func (e *evaluation) isUnknowable(r *request, p *policy, validation int, decisio
 			return true
 		}
 	}
+	return e.readsUnknown(r, p, expressions)
+}
+
+// readsUnknown reports whether expressions read data that is not in files.
+func (e *evaluation) readsUnknown(r *request, p *policy, expressions []string) bool {
 	return p.mentions(expressions, readsUser) ||
 		e.isNamespaceUnknown(r) && p.mentions(expressions, readsNamespace) ||
 		r.GetKind().Kind == "Secret" && p.mentions(expressions, readsData) || // encrypted

@@ -1,0 +1,266 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	requestv1 "k8s.io/api/admission/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
+)
+
+func init() { jsonpatch.AccumulatedCopySizeLimit = 3 << 20 } // as kube-apiserver does
+
+// Mutation is the change of an object by the MutatingAdmissionPolicies of an environment.
+type Mutation struct {
+	// Before is the object as policies see it, After as they leave it. Both are nil if none changes it.
+	Before, After *unstructured.Unstructured
+	// Policies are the policies that match the object and are evaluated, in this order.
+	Policies []manifest.Object
+	// Doubts are the policies that match but are not evaluated.
+	Doubts []Doubt
+	// refusal is the error of a policy.
+	refusal string
+}
+
+// Names lists the policies.
+func (m Mutation) Names() string {
+	names := make([]string, len(m.Policies))
+	for i, p := range m.Policies {
+		names[i] = p.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// Doubt is the reason why a policy is not evaluated for an object.
+type Doubt struct {
+	Policy manifest.Object
+	Reason string
+}
+
+// Mutate returns the mutations of objects by the policies among them, nil without policies, and the problems of
+// these: objects that they deny, and warnings of policies that are not evaluated.
+func Mutate(objects []manifest.Object, kinds Kinds) ([]Mutation, []manifest.Problem) {
+	e := &evaluation{Kinds: kinds, objects: objects}
+	if e.policies = e.boundPolicies("MutatingAdmissionPolicy"); len(e.policies) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(e.policies, func(a, b *policy) int { return strings.Compare(a.Name, b.Name) })
+	e.namespaces = e.definedNamespaces()
+	matcher := matching.NewMatcher(e.namespaces, nil)
+	m := mutator{e, generic.NewPolicyMatcher(matcher), mutating.NewDispatcher(unknownAuthorizer{}, matcher, types{e})}
+	all := make([]Mutation, len(objects))
+	parallel.For(len(objects), func(i int) {
+		if e.spent.Load() < maxCost {
+			all[i] = m.mutate(objects[i])
+		}
+	})
+	if e.spent.Load() >= maxCost {
+		return all, []manifest.Problem{e.tooCostly()}
+	}
+	return all, e.problems(all)
+}
+
+// problems returns the problems of mutations, one for all doubts of a policy.
+func (e *evaluation) problems(all []Mutation) (problems []manifest.Problem) {
+	first, count := map[*unstructured.Unstructured]manifest.Problem{}, map[*unstructured.Unstructured]int{}
+	for i, m := range all {
+		if m.refusal != "" {
+			problems = append(problems, manifest.NewProblem(e.objects[i], "", manifest.Value{}, "denied by a MutatingAdmissionPolicy: "+m.refusal))
+		}
+		for _, d := range m.Doubts {
+			if count[d.Policy.Unstructured]++; count[d.Policy.Unstructured] == 1 {
+				first[d.Policy.Unstructured] = manifest.NewProblem(d.Policy, "", manifest.Value{}, fmt.Sprintf("is not evaluated for %s: %s", e.objects[i], d.Reason))
+			}
+		}
+	}
+	for _, p := range e.policies {
+		if warning, ok := first[p.object.Unstructured]; ok {
+			if more := count[p.object.Unstructured] - 1; more > 0 {
+				warning.Message += fmt.Sprintf(" (and for %d more)", more)
+			}
+			warning.Warning = true
+			problems = append(problems, warning)
+		}
+	}
+	return problems
+}
+
+// mutator runs mutating policies.
+type mutator struct {
+	*evaluation
+	generic.PolicyMatcher
+	dispatcher generic.Dispatcher[mutating.PolicyHook]
+}
+
+func (m mutator) mutate(o manifest.Object) (result Mutation) {
+	r := m.newRequest(o, func() (runtime.Object, error) { return m.Mutable(o) })
+	if r.isOfPolicy() {
+		return result
+	}
+	hooks := m.hooks(r, &result)
+	if len(hooks) == 0 {
+		return result
+	}
+	before, err := m.Mutable(o)
+	if err != nil {
+		return result // valid objects can be read
+	}
+	after, err := m.run(o, hooks)
+	if err != nil {
+		result.refusal = reasonOf(err)
+		return result
+	}
+	slices.Reverse(hooks)
+	if reversed, err := m.run(o, hooks); err != nil || !reflect.DeepEqual(after, reversed) {
+		for _, p := range result.Policies {
+			result.Doubts = append(result.Doubts, Doubt{p, "the API server evaluates policies in any order, and here the order matters"})
+		}
+		return result
+	}
+	if content := content(before); !reflect.DeepEqual(content, after) {
+		result.Before, result.After = content, after
+	}
+	return result
+}
+
+// hooks returns the policies that match a request, with their matching bindings, and adds them or their
+// doubts to a mutation.
+func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHook) {
+	for _, p := range m.policies {
+		if matches, _, _, err := m.DefinitionMatches(r, r.kind.Conversion, validating.NewValidatingAdmissionPolicyAccessor(p.ValidatingAdmissionPolicy)); err == nil && !matches {
+			continue
+		}
+		var bindings []*mutating.PolicyBinding
+		for _, b := range p.bindings {
+			if matches, err := m.BindingMatches(r, r.kind.Conversion, validating.NewValidatingAdmissionPolicyBindingAccessor(b)); err == nil && !matches {
+				continue
+			}
+			if doubt := m.mutationDoubt(r, p, b); doubt != "" {
+				result.Doubts = append(result.Doubts, Doubt{p.object, doubt})
+				continue
+			}
+			bindings = append(bindings, &mutating.PolicyBinding{ObjectMeta: b.ObjectMeta, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{
+				PolicyName: b.Spec.PolicyName, ParamRef: b.Spec.ParamRef, MatchResources: b.Spec.MatchResources,
+			}})
+		}
+		if len(bindings) == 0 {
+			continue
+		}
+		hook := mutating.PolicyHook{Policy: p.mutating, Bindings: bindings, Evaluator: p.mutator()}
+		if p.Spec.ParamKind != nil {
+			hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
+		}
+		hooks, result.Policies = append(hooks, hook), append(result.Policies, p.object)
+	}
+	return hooks
+}
+
+// mutationDoubt explains why files do not tell the result of a policy; empty if they do.
+func (m mutator) mutationDoubt(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) string {
+	var expressions []string
+	for _, mutation := range p.mutating.Spec.Mutations {
+		switch {
+		case mutation.ApplyConfiguration != nil:
+			expressions = append(expressions, mutation.ApplyConfiguration.Expression)
+		case mutation.JSONPatch != nil:
+			expressions = append(expressions, mutation.JSONPatch.Expression)
+		}
+	}
+	if m.readsUnknown(r, p, expressions) {
+		return "its expressions read the user, or values of the cluster"
+	}
+	return m.doubt(r, p, binding)
+}
+
+// run returns an object after policies, reinvoked as the API server does.
+func (m mutator) run(o manifest.Object, hooks []mutating.PolicyHook) (*unstructured.Unstructured, error) {
+	r := m.newRequest(o, func() (runtime.Object, error) { return m.Mutable(o) })
+	err := m.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, hooks)
+	if again := r.GetReinvocationContext(); err == nil && again.ShouldReinvoke() {
+		again.SetIsReinvoke()
+		err = m.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, hooks)
+	}
+	return content(r.GetObject()), err
+}
+
+// content returns an object as JSON values.
+func content(o runtime.Object) *unstructured.Unstructured {
+	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		panic(err) // an object of the API server
+	}
+	return &unstructured.Unstructured{Object: values}
+}
+
+// types has the types of all kinds.
+type types struct{ Kinds }
+
+// GetTypeConverter implements patch.TypeConverterManager.
+func (t types) GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeConverter {
+	if known := t.Kind(gvk).Types; known != nil {
+		return known()
+	}
+	return nil
+}
+
+// Run implements patch.TypeConverterManager.
+func (types) Run(context.Context) {}
+
+// compileMutations is compilePolicy of k8s.io/apiserver, which is private.
+func compileMutations(p *policy, spent ...*atomic.Int64) mutating.PolicyEvaluator {
+	x, err := newExpressions(p.ValidatingAdmissionPolicy, spent...)
+	if err != nil {
+		return mutating.PolicyEvaluator{Error: err}
+	}
+	declared := x.declared
+	declared.HasPatchTypes = true
+	compile := func(expression cel.ExpressionAccessor) cel.MutatingEvaluator {
+		return meteredEvaluator{x.CompileMutatingEvaluator(expression, declared, environment.StoredExpressions), spent}
+	}
+	var patchers []patch.Patcher
+	for _, mutation := range p.mutating.Spec.Mutations {
+		switch {
+		case mutation.PatchType == admissionv1.PatchTypeJSONPatch && mutation.JSONPatch != nil:
+			patchers = append(patchers, patch.NewJSONPatcher(compile(&patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression})))
+		case mutation.ApplyConfiguration != nil:
+			patchers = append(patchers, patch.NewApplyConfigurationPatcher(compile(&patch.ApplyConfigurationCondition{Expression: mutation.ApplyConfiguration.Expression})))
+		}
+	}
+	return mutating.PolicyEvaluator{Matcher: x.matcher(), Mutators: patchers, CompositedCompiler: x.CompositedCompiler}
+}
+
+// meteredEvaluator adds the costs of evaluations.
+type meteredEvaluator struct {
+	cel.MutatingEvaluator
+	spent []*atomic.Int64
+}
+
+// ForInput evaluates the expression.
+func (m meteredEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) (cel.EvaluationResult, int64, error) {
+	result, remaining, err := m.MutatingEvaluator.ForInput(ctx, attributes, request, variables, namespace, budget)
+	for _, spent := range m.spent {
+		spent.Add(budget - max(remaining, 0))
+	}
+	return result, remaining, err
+}
