@@ -30,6 +30,7 @@ import (
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/warn"
 )
 
@@ -130,6 +131,20 @@ func (e *Examination) Kubernetes() string {
 // drops; nil for an object that it cannot decode.
 func (e *Examination) Stored(objects []manifest.Object) []*unstructured.Unstructured {
 	return e.pipeline.checker.Stored(objects)
+}
+
+// Mutation is the change of an object by the MutatingAdmissionPolicies of an environment.
+type Mutation = policy.Mutation
+
+// Mutations returns the mutations of the objects.
+func (e *Examination) Mutations() map[*unstructured.Unstructured]Mutation {
+	applied, _ := e.pipeline.checker.Applied(e.pipeline.objects)
+	all, _ := e.pipeline.checker.Mutations(applied)
+	mutations := map[*unstructured.Unstructured]Mutation{}
+	for i, m := range all {
+		mutations[e.pipeline.objects[i].Unstructured] = m
+	}
+	return mutations
 }
 
 // MayStay reports whether the API server accepts an update that leaves an invalid object as it is.

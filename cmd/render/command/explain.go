@@ -30,7 +30,8 @@ func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 		Short: "Show the source of an object, its changes and its rendered objects",
 		Long: `Show the file and line that define an object, the patches and kustomizations that change
 it, in the order of application, its rendered objects, and a diff of all changes. For a
-rendered object, show its source object and the changes by overrides.
+rendered object, show its source object and the changes by overrides. Show as well the change
+that MutatingAdmissionPolicies of the environment make in the cluster, and no file has.
 
 FILE is a rendered file, or a source file in environments/ or elsewhere. For a source
 file, explain shows every object that the file defines or may change. KIND is a name
@@ -198,12 +199,15 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 	}
 	printList(w, "Changed by", x.Changes, explain.Place.String)
 	printList(w, "Overridden by", x.Overrides.Changes, explain.Place.String)
+	printList(w, "Mutated by", x.Mutations.Changes, explain.Place.String)
+	printList(w, "Not evaluated", x.Unevaluated, strings.Clone)
 	if x.IsRemoved {
 		line("Rendered to", "(nothing)")
 	}
 	printList(w, "Rendered to", x.RenderedTo, func(to explain.Reference) string { return to.String() + "  " + to.File })
 	printDiff(w, x.Diff, colored)
 	printDiff(w, x.Overrides.Diff, colored)
+	printDiff(w, x.Mutations.Diff, colored)
 }
 
 // printList prints a title and one item a line, or nothing for an empty list.

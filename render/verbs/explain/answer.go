@@ -40,13 +40,14 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	if err != nil {
 		return nil, err
 	}
-	e := explainer{examined}
+	e := explainer{Examination: examined}
 	answer := &Answer{Environment: q.Environment, Objects: []Explanation{}}
 	answer.Errors, _ = manifest.SplitProblems(e.Problems)
 	if e.Paths == nil {
 		return answer, nil
 	}
 	progress("explaining")
+	e.mutations = e.Mutations()
 	switch {
 	case q.File == "":
 		answer.Objects, err = e.explainObject(q)

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"sync"
@@ -36,6 +37,10 @@ type Explanation struct {
 	History
 	// Overrides is the change from the rendered object to the overridden object.
 	Overrides History `json:"overrides,omitzero"`
+	// Mutations is the change by MutatingAdmissionPolicies when the object is created. No file has it.
+	Mutations History `json:"mutations,omitzero"`
+	// Unevaluated lists the policies that may change the object too, each with the reason of the doubt.
+	Unevaluated []string `json:"unevaluated,omitempty"`
 	// RenderedTo lists the rendered objects of a source object.
 	RenderedTo []Reference `json:"renderedTo,omitempty"`
 }
@@ -84,11 +89,13 @@ type History struct {
 // explainer explains objects of one environment.
 type explainer struct {
 	*render.Examination
+	mutations map[*unstructured.Unstructured]render.Mutation
 }
 
 // explain explains an object.
 func (e explainer) explain(p tree.Placed) Explanation {
 	x := Explanation{Reference: e.reference(p), History: History{Changes: []Place{}}, Overrides: e.overrides(p)}
+	x.mutate(e, p)
 	sourceObject := p.Object
 	if p.IsRendered() {
 		sourceObject = p.Source()
@@ -187,6 +194,23 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 		h.Changes = places(e.Paths.Overriding(folder, before))
 	}
 	return h
+}
+
+// mutate adds the change of an object by policies.
+func (x *Explanation) mutate(e explainer, p tree.Placed) {
+	m := e.mutations[p.Unstructured]
+	for _, d := range m.Doubts {
+		at := e.Locate(d.Policy)
+		x.Unevaluated = append(x.Unevaluated, fmt.Sprintf("%s  %s: %s", at.Position(), d.Policy, d.Reason))
+	}
+	if m.After == nil {
+		return
+	}
+	x.Mutations.Diff = diff.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
+	for _, policy := range m.Policies {
+		at := e.Locate(policy)
+		x.Mutations.Changes = append(x.Mutations.Changes, Place{at.File, at.Line})
+	}
 }
 
 // places returns places, with a place for an empty list in JSON.

@@ -106,7 +106,7 @@ func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
 		add(c.Object().ID(), review(w, c))
 		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
 	}
-	effects = append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...)
+	effects = append(append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...), reviewMutations(w)...)
 	families := families(w, hasEffect)
 	builds := reviewBuilds(w, families)
 	for _, f := range families {

@@ -45,6 +45,7 @@ const (
 	ObjectChanged = "objectChanged"
 	ObjectRemoved = "objectRemoved"
 	ObjectKept    = "objectKept"
+	ObjectMutated = "objectMutated"
 
 	NamespaceRemoved  = "namespaceRemoved"
 	DefinitionRemoved = "definitionRemoved"

@@ -50,7 +50,7 @@ func OfFields(c diff.Change, fields []diff.FieldChange) (e kind.Effect) {
 	for _, f := range fields {
 		e.Fields = append(e.Fields, f.Path)
 	}
-	if e.What = "changes " + SayFields(fields, MostChanged, sayChange); c.Before == nil {
+	if e.What = "changes " + SayFields(fields, MostChanged, SayChange); c.Before == nil {
 		e.What = "is added with " + SayFields(fields, mostAdded, SayValue)
 	}
 	return e
@@ -74,8 +74,8 @@ func SayValue(f diff.FieldChange) kind.Sentence {
 	return kind.Say("%s: %s", f.Path, *f.After)
 }
 
-// sayChange describes a field of a changed object.
-func sayChange(f diff.FieldChange) kind.Sentence {
+// SayChange describes a field of a changed object.
+func SayChange(f diff.FieldChange) kind.Sentence {
 	const unset = kind.Sentence("unset")
 	switch {
 	case f.Before == nil:

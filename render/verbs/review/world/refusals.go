@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/policy"
 )
 
 // refusals returns the changes that the API server refuses, such as changes of immutable fields.
@@ -46,6 +47,30 @@ func (w *World) checker() *verdict.Checker {
 	kubernetes, _ := apiserver.ParseVersion(w.For) // zero if the environment declares none
 	checker, _ := verdict.New(nil, w.Kinds, kubernetes, definitions)
 	return checker
+}
+
+// Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
+func (w *World) Mutations(s Side) map[manifest.ID]policy.Mutation {
+	var objects, definitions []manifest.Object
+	hasPolicy := false
+	for _, o := range s.Objects {
+		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
+		if crd.Is(o) {
+			definitions = append(definitions, objects[len(objects)-1])
+		}
+	}
+	if !hasPolicy {
+		return nil
+	}
+	kubernetes, _ := apiserver.ParseVersion(w.For)
+	checker, _ := verdict.New(nil, w.Kinds, kubernetes, definitions)
+	checker.RuntimeConfig = "admissionregistration.k8s.io/v1beta1" // or else there were no such policies in git
+	all, _ := checker.Mutations(objects)
+	mutations := map[manifest.ID]policy.Mutation{}
+	for i, m := range all {
+		mutations[objects[i].ID()] = m
+	}
+	return mutations
 }
 
 // reason returns the API server's reason for a refusal, on one line and without values, which may be secret.
