@@ -34,7 +34,7 @@ type built struct {
 // build builds the environment.
 func (in *input) build() (b built, problems []manifest.Problem) {
 	b.paths = kustomize.FindPaths(in.sources, in.folder)
-	all, problems := kustomize.Build(b.paths, in.memo)
+	all, problems := kustomize.Build(b.paths, in.shared)
 	for _, o := range all {
 		if o, isLocal := restoreLocalConfig(o); !isLocal {
 			b.objects = append(b.objects, o)

@@ -36,7 +36,7 @@ func (in *input) releasesOf(objects []manifest.Object) []release.Release {
 // install returns the objects of releases whose charts are in files.
 func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]release.Installed, []manifest.Problem) {
 	return release.Installer{
-		Files: files, Cluster: b.cluster, Memo: in.charts,
+		Files: files, Cluster: b.cluster, Memo: in.shared,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},

@@ -12,7 +12,7 @@ import (
 // PlainBuild returns the objects in the output of `kustomize build` for a folder, which other tools apply.
 // folder is from the root, with a leading slash.
 func (r *Repository) PlainBuild(folder string) ([]manifest.Object, error) {
-	sources := source.Read(nil, r.fileSystem(), nil, clusterOf, nil, folder)
+	sources := source.Read(nil, nil, r.fileSystem(), nil, clusterOf, nil, folder)
 	if manifest.HasErrors(sources.Problems) {
 		return nil, errors.New(sources.Problems[0].String())
 	}

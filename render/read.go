@@ -29,7 +29,7 @@ type input struct {
 	overrides string // the folder of overrides, from the root; empty without overrides
 	sources   *source.Sources
 	memo      *memo.Memo
-	charts    *memo.Memo // of the objects of releases
+	shared    *memo.Memo // of all environments
 
 	// From annotations of the kustomization:
 	kubernetes    apiserver.Version // zero for the newest
@@ -42,7 +42,7 @@ type input struct {
 func readInput(repository *Repository, name string) (*input, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	files := repository.fileSystem()
-	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, charts: cmp.Or(repository.Memo, repository.charts)}
+	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared)}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
@@ -55,7 +55,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		}
 		in.overrides, folders = overrides, []string{overrides}
 	}
-	in.sources = source.Read(in.memo, files, in.kinds.KustomizeConfig(), clusterOf, definitionFolders(folder), folder, folders...)
+	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, definitionFolders(folder), folder, folders...)
 	return in, slices.Concat(in.readKubernetes(repository.kubernetes), in.readRuntimeConfig(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 

@@ -37,7 +37,7 @@ type Repository struct {
 	root    *os.Root
 	dir     string            // the path of root on disk, without links
 	overlay map[string][]byte // see With
-	charts  *memo.Memo        // the objects of charts of releases, if Memo is nil
+	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
 
 	kubernetes string // see For
 }
@@ -58,7 +58,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
-	r := &Repository{kinds: kinds, root: root, dir: resolved, charts: &memo.Memo{}}
+	r := &Repository{kinds: kinds, root: root, dir: resolved, shared: &memo.Memo{}}
 	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it", resolved, tree.EnvironmentsFolder)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -44,15 +45,18 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	if err != nil {
 		return nil, err
 	}
-	update := &Update{}
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			update.Close()
-			return nil, err
+	update := &Update{Environments: make([]TreeUpdate, len(names))}
+	parallel.Some(sideBySide, len(names), func(i int) {
+		e := &update.Environments[i]
+		if e.Name = names[i]; ctx.Err() == nil {
+			e.plan(repository, slices.Contains(selection.Names, e.Name), func(step string) { progress(e.Name, step) })
 		}
-		e := TreeUpdate{Name: name}
-		e.plan(repository, slices.Contains(selection.Names, name), func(step string) { progress(name, step) })
-		update.Environments = append(update.Environments, e)
+	})
+	if err := ctx.Err(); err != nil {
+		update.Close()
+		return nil, err
+	}
+	for _, e := range update.Environments {
 		if e.Plan != nil && !manifest.HasErrors(e.Problems) {
 			update.Orphans = append(update.Orphans, e.Plan.Orphans()...)
 		}
@@ -68,6 +72,10 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	}
 	return update, nil
 }
+
+// sideBySide is the number of environments that are rendered at a time. A stage of one that runs on a
+// single processor leaves the others to the other one; more environments would take more memory.
+const sideBySide = 2
 
 // UpdateOne plans the update of an environment and calls use with it, while no other run writes
 // to the repository. If the environment has errors, it returns the problems instead.

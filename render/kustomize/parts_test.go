@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 )
@@ -56,7 +57,7 @@ func TestDivision(t *testing.T) {
 				if d == nil {
 					continue
 				}
-				if difference := whole.diff(buildDivided(paths, d)); difference != "" {
+				if difference := whole.diff(buildDivided(nil, paths, d)); difference != "" {
 					t.Errorf("parts of %d: %s", partSize, difference)
 				}
 			}
@@ -135,7 +136,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), newest, nil, prod)
+	s := source.Read(nil, nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), newest, nil, prod)
 	return s, len(s.Problems) == 0
 }
 
@@ -162,10 +163,10 @@ func divide(s *source.Sources, partSize int) (paths *Paths, d *parts.Division) {
 }
 
 // buildDivided builds the environment in the parts of a division.
-func buildDivided(paths *Paths, d *parts.Division) result {
+func buildDivided(m *memo.Memo, paths *Paths, d *parts.Division) result {
 	var objects []manifest.Object
 	err := isolated(paths.Sources, func() (err error) {
-		objects, err = d.Build(nil, buildFolder)
+		objects, err = d.Build(m, buildFolder)
 		return err
 	})
 	if errors.Is(err, parts.ErrOverlap) {

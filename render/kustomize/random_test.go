@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.com/gatehouse/render/kustomize/parts"
+	"example.com/gatehouse/render/memo"
 )
 
 // TestRandomDivision builds random repositories at once and in parts, and compares the objects.
@@ -20,7 +21,7 @@ func TestRandomDivision(t *testing.T) {
 	for partSize := 1; partSize <= 3; partSize++ {
 		t.Run(fmt.Sprintf("parts of %d", partSize), func(t *testing.T) { c.checkRandomDivisions(t, partSize) })
 	}
-	t.Logf("%d repositories, %d divided, %d built, %d with overlapping parts", c.all, c.divided, c.built, c.overlaps)
+	t.Logf("%d repositories, %d divided, %d built, %d with overlapping parts; %d of %d variants share parts", c.all, c.divided, c.built, c.overlaps, c.shared, c.variants)
 	if c.divided*4 < c.all || c.built*3 < c.divided {
 		t.Error("too few are divided or built")
 	}
@@ -28,7 +29,7 @@ func TestRandomDivision(t *testing.T) {
 
 // counts counts repositories.
 type counts struct {
-	all, divided, built, overlaps int
+	all, divided, built, overlaps, variants, shared int
 
 	references []reference
 }
@@ -54,7 +55,7 @@ func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 		}
 		c.divided++
 		whole := buildWhole(s)
-		divided := buildDivided(paths, division)
+		divided := buildDivided(nil, paths, division)
 		if divided.problem == parts.ErrOverlap.Error() {
 			c.overlaps++
 			return
@@ -65,8 +66,44 @@ func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 		if whole.problem != "" {
 			return
 		}
-		c.built++
+		if c.built++; c.built%4 == 0 {
+			c.checkShared(t, archive, partSize)
+		}
 	})
+}
+
+// checkShared builds a repository and others, which differ in the namespaces and labels that their kustomizations
+// set, with one memo.
+func (c *counts) checkShared(t *rapid.T, archive *txtar.Archive, partSize int) {
+	m := &memo.Memo{}
+	for _, change := range []*strings.Replacer{
+		strings.NewReplacer(),
+		strings.NewReplacer("\nnamespace: one\n", "\nnamespace: three\n", "team: a}, include", "team: c}, include"),
+		strings.NewReplacer("\nnamespace: two\n", "\nnamespace: one\n", "team: b}, include", "team: a}, include"),
+		strings.NewReplacer("\nnamespace: one\n", "\nnamespace: a\n", "\nnamespace: two\n", "\nnamespace: b\n"),
+	} {
+		changed := &txtar.Archive{}
+		for _, f := range archive.Files {
+			changed.Files = append(changed.Files, txtar.File{Name: f.Name, Data: []byte(change.Replace(string(f.Data)))})
+		}
+		dir, err := os.MkdirTemp("", "division")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		s, _ := tryReadSources(t, dir, changed)
+		paths, division := divide(s, partSize)
+		if division.Len() == 0 {
+			continue
+		}
+		before := m.Len()
+		if divided := buildDivided(m, paths, division); divided.problem != parts.ErrOverlap.Error() && buildWhole(s).diff(divided) != "" {
+			t.Fatalf("with a memo: %s\n%s", buildWhole(s).diff(divided), txtar.Format(changed))
+		}
+		if c.variants++; m.Len()-before < division.Len() {
+			c.shared++
+		}
+	}
 }
 
 // drawing draws a repository bottom up: a folder loads folders that were drawn before.

@@ -40,6 +40,13 @@ func Get[V any](m *Memo, key any, compute func() V) V {
 	return value
 }
 
+// Len returns the number of values.
+func (m *Memo) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.values)
+}
+
 func (m *Memo) find(key any) (value any, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,12 +5,11 @@ import (
 	"slices"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/memo"
 )
 
 // readFolders reads the manifests in folders, except the loaded ones: the files there, not the folders.
 // It skips folders that do not exist or have a kustomization.
-func readFolders(m *memo.Memo, fileSystem *FileSystem, folders, loaded []string) ([]*Manifest, []manifest.Problem) {
+func readFolders(memoOf memos, fileSystem *FileSystem, folders, loaded []string) ([]*Manifest, []manifest.Problem) {
 	var files []string
 	for _, folder := range folders {
 		if fileSystem.KustomizationFile(folder) == "" {
@@ -18,7 +17,7 @@ func readFolders(m *memo.Memo, fileSystem *FileSystem, folders, loaded []string)
 		}
 	}
 	files = slices.DeleteFunc(files, func(file string) bool { return slices.Contains(loaded, file) })
-	return readManifests(m, fileSystem, files)
+	return readManifests(memoOf, fileSystem, files)
 }
 
 // manifestsIn returns the paths of the YAML and JSON files in a folder, in order.

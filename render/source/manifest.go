@@ -38,7 +38,7 @@ func (m *Manifest) objects() (objects []Document) {
 }
 
 // readManifests reads files of objects. It reports malformed YAML, and documents other than objects.
-func readManifests(m *memo.Memo, fs *FileSystem, files []string) (manifests []*Manifest, problems []manifest.Problem) {
+func readManifests(memoOf memos, fs *FileSystem, files []string) (manifests []*Manifest, problems []manifest.Problem) {
 	contents, parsed := make([][]byte, len(files)), make([][]parsedText, len(files))
 	for i, file := range files {
 		content, found := readFile(fs, file)
@@ -48,7 +48,7 @@ func readManifests(m *memo.Memo, fs *FileSystem, files []string) (manifests []*M
 		}
 	}
 	parallel.For(len(files), func(i int) {
-		parsed[i] = memo.Get(m, manifestKey{files[i], sha256.Sum256(contents[i])}, func() []parsedText { return parseManifest(files[i], contents[i]) })
+		parsed[i] = memo.Get(memoOf(files[i]), manifestKey{files[i], sha256.Sum256(contents[i])}, func() []parsedText { return parseManifest(files[i], contents[i]) })
 	})
 	for i, file := range files {
 		m := &Manifest{File: file}
@@ -64,6 +64,9 @@ func readManifests(m *memo.Memo, fs *FileSystem, files []string) (manifests []*M
 	}
 	return manifests, problems
 }
+
+// memos returns the memo of a file.
+type memos func(file string) *memo.Memo
 
 // manifestKey is the memo key of a parsed manifest.
 type manifestKey struct {

@@ -49,11 +49,18 @@ type Sources struct {
 
 // Read reads the kustomization in a folder, the kustomizations in the folders onTop, which build on
 // top of it, everything that they load, and the manifests in the folders of definitions. The
-// configuration is a file of `configurations:` that tells kustomize about fields of kinds.
-func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf ClusterOf, definitions []string, folder string, onTop ...string) *Sources {
+// configuration is a file of `configurations:` that tells kustomize about fields of kinds. One memo
+// keeps the files in the folder, another one the files that several environments may load.
+func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf ClusterOf, definitions []string, folder string, onTop ...string) *Sources {
 	var kindFields Configuration
 	if err := sigsyaml.Unmarshal(configuration, &kindFields); err != nil {
 		panic(err) // it comes with the program
+	}
+	memoOf := func(file string) *memo.Memo {
+		if strings.HasPrefix(file, folder+"/") {
+			return own
+		}
+		return shared
 	}
 	fileSystem.disk.growth = 0
 	w := &walk{fs: fileSystem, root: folder, kustomizations: map[string]*Kustomization{}, inherited: map[string]string{}, isChecked: map[string]bool{}}
@@ -62,9 +69,9 @@ func Read(m *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf 
 		w.isOverride = i > 0
 		w.visit(root, "", false)
 	}
-	manifests, problems := readManifests(m, fileSystem, w.manifestFiles())
-	defined, problemsOfDefined := readFolders(m, fileSystem, definitions, w.manifestFiles())
-	fileSystem, ofCharts, found := w.readCharts(m, slices.Concat(manifests, defined), clusterOf)
+	manifests, problems := readManifests(memoOf, fileSystem, w.manifestFiles())
+	defined, problemsOfDefined := readFolders(memoOf, fileSystem, definitions, w.manifestFiles())
+	fileSystem, ofCharts, found := w.readCharts(own, slices.Concat(manifests, defined), clusterOf)
 	manifests, problems = append(manifests, ofCharts...), append(problems, found...)
 	documents := map[string][]Document{}
 	for _, m := range slices.Concat(manifests, defined) {

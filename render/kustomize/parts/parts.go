@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
@@ -42,6 +43,8 @@ const (
 
 // ErrOverlap reports that parts built unexpected or duplicate objects.
 var ErrOverlap = errors.New("the parts of a build overlap")
+
+var errStandIn = errors.New("a source file has a stand-in")
 
 // BuildFunc builds a folder of a file system with kustomize.
 type BuildFunc func(fs *source.FileSystem, folder string) ([]manifest.Object, error)
@@ -92,11 +95,7 @@ func (d *Division) Build(m *memo.Memo, build BuildFunc) ([]manifest.Object, erro
 // new references to objects outside of the part.
 func (d *Division) buildPart(p *part, m *memo.Memo, build BuildFunc) ([]manifest.Object, error) {
 	for {
-		fs, files, err := d.prune(p)
-		if err != nil {
-			return nil, err
-		}
-		objects, err := buildOnce(m, build, fs, files, d.paths.Folder)
+		objects, err := d.buildOnce(p, m, build)
 		if err == nil {
 			objects, err = d.ownObjects(p, objects)
 		}
@@ -108,34 +107,71 @@ func (d *Division) buildPart(p *part, m *memo.Memo, build BuildFunc) ([]manifest
 	}
 }
 
-// buildKey is the key of a built part in the memo: its folder, and a hash of all files that kustomize reads.
-type buildKey struct {
-	folder string
-	hash   [sha256.Size]byte
+// buildOnce builds a part with its context, if possible by way of the memo.
+func (d *Division) buildOnce(p *part, m *memo.Memo, build BuildFunc) ([]manifest.Object, error) {
+	if m != nil {
+		if objects, ok := d.buildShared(p, m, build); ok {
+			return objects, nil
+		}
+	}
+	fs, _, err := d.prune(p, &standIns{isOff: true})
+	if err != nil {
+		return nil, err
+	}
+	return build(fs, d.paths.Folder)
 }
 
-// buildOnce builds a folder of a file system, unless the memo has the result of the same files.
-func buildOnce(m *memo.Memo, build BuildFunc, fs *source.FileSystem, files []string, folder string) ([]manifest.Object, error) {
-	if m == nil {
-		return build(fs, folder)
+// buildKey is the key of a built part in the memo: a hash of all files that kustomize reads.
+type buildKey [sha256.Size]byte
+
+// buildShared builds a part with stand-ins, unless the memo has the result. It fails without an error,
+// since the error has to name the values.
+func (d *Division) buildShared(p *part, m *memo.Memo, build BuildFunc) (objects []manifest.Object, ok bool) {
+	s := &standIns{without: map[string]bool{}, isOff: d.namesValues}
+	fs, hash, err := d.standIn(p, s)
+	if err != nil {
+		return nil, false
 	}
-	hash := sha256.New()
-	for _, file := range files {
-		text, err := fs.ReadFile(file)
+	built := memo.Get(m, hash, func() []manifest.Object {
+		objects, err := build(fs, d.paths.Folder)
 		if err != nil {
-			return build(fs, folder) // reports the unreadable file
+			return nil
 		}
-		fmt.Fprintf(hash, "%s\x00%d\x00%s", file, len(text), text)
-	}
-	type result struct {
-		objects []manifest.Object
-		err     error
-	}
-	r := memo.Get(m, buildKey{folder, [sha256.Size]byte(hash.Sum(nil))}, func() result {
-		objects, err := build(fs, folder)
-		return result{objects, err}
+		return objects
 	})
-	return r.objects, r.err
+	for _, o := range built {
+		objects = append(objects, s.restore(o))
+	}
+	return objects, len(objects) > 0
+}
+
+// standIn prunes the files of a part with as many stand-ins as possible.
+func (d *Division) standIn(p *part, s *standIns) (fs *source.FileSystem, key buildKey, err error) {
+	for isDone := false; !isDone; {
+		isDone, s.values, s.placed = true, nil, 0
+		var files []string
+		if fs, files, err = d.prune(p, s); err != nil {
+			return fs, key, err
+		}
+		hash, found := sha256.New(), 0
+		for _, file := range files {
+			text, err := fs.ReadFile(file)
+			if err != nil {
+				return fs, key, err
+			}
+			isDone = s.check(string(text)) && isDone
+			found += strings.Count(string(text), standInSuffix)
+			if !s.isOff {
+				file = strings.TrimPrefix(file, d.paths.Folder+"/")
+			}
+			fmt.Fprintf(hash, "%s\x00%d\x00%s", file, len(text), text)
+		}
+		if found != s.placed {
+			return fs, key, errStandIn
+		}
+		key = buildKey(hash.Sum(nil))
+	}
+	return fs, key, nil
 }
 
 // ownObjects returns the built objects of a part without its context.

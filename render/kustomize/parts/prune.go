@@ -13,16 +13,17 @@ import (
 // pruning reduces the files of a build to the nodes of a part.
 type pruning struct {
 	*Division
-	folders map[string]bool
-	texts   map[string][]*node // of manifests, by file
-	entries map[position]bool
-	files   map[string][]byte // pruned kustomizations and manifests
-	read    []string          // the files that kustomize reads
+	folders  map[string]bool
+	texts    map[string][]*node // of manifests, by file
+	entries  map[position]bool
+	files    map[string][]byte // pruned kustomizations and manifests
+	read     []string          // the files that kustomize reads
+	standIns *standIns
 }
 
-// prune returns the file system of a part and the files that kustomize reads from it.
-func (d *Division) prune(p *part) (fs *source.FileSystem, read []string, err error) {
-	pruned := &pruning{Division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}}
+// prune returns the file system of a part, with stand-ins, and the files that kustomize reads from it.
+func (d *Division) prune(p *part, s *standIns) (fs *source.FileSystem, read []string, err error) {
+	pruned := &pruning{Division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}, standIns: s}
 	for n := range p.nodes {
 		if n.text == nil {
 			pruned.entries[n.position] = true
@@ -75,7 +76,8 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 	for _, entry := range k.Configurations {
 		p.read = append(p.read, k.Paths[entry])
 	}
-	if isPruned {
+	placed := p.standIns.placed
+	if k.Kustomization = p.standIns.replace(k.Kustomization); isPruned || p.standIns.placed > placed {
 		p.files[k.File], err = yaml.Marshal(k.Kustomization)
 	}
 	return true, err

@@ -1,0 +1,50 @@
+package kustomize
+
+import (
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"example.com/gatehouse/render/memo"
+)
+
+// TestStandIns builds two environments with one memo. They differ in a namespace and a label.
+func TestStandIns(t *testing.T) {
+	for _, test := range []struct {
+		name, kustomization, manifest string
+		again                         int // parts that are built for the second environment
+	}{
+		{name: "both have the same parts"},
+		{name: "a label selector", kustomization: "patches: [{target: {labelSelector: stage}, patch: '[{op: add, path: /metadata/annotations, value: {a: b}}]'}]"},
+		{name: "a selector of one label", kustomization: "patches: [{target: {labelSelector: stage=early}, patch: '[{op: add, path: /metadata/annotations, value: {a: b}}]'}]", again: 4},
+		{name: "a pattern of namespaces", kustomization: "patches: [{target: {namespace: sh.*}, patch: '[{op: add, path: /metadata/annotations, value: {a: b}}]'}]", again: 4},
+		{name: "a source object has the namespace", manifest: "{apiVersion: v1, kind: ConfigMap, metadata: {name: d, namespace: shop}}", again: 1},
+		{name: "an escaped namespace", manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: d, namespace: "sh\x6fp"}}`, again: 1},
+		{name: "a part of a longer word", manifest: "{apiVersion: v1, kind: ConfigMap, metadata: {name: workshop}}"},
+		{name: "a stand-in in a manifest", manifest: "{apiVersion: v1, kind: ConfigMap, metadata: {name: gatehouse-0-stand-in}}"},
+		{name: "a copy of the namespace", kustomization: "replacements: [{source: {kind: ConfigMap, name: a, fieldPath: metadata.namespace, options: {delimiter: h, index: 1}}, targets: [{select: {name: b}, fieldPaths: [data.k]}]}]", again: 4},
+		{name: "origins", kustomization: "buildMetadata: [originAnnotations]", again: 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, again := &memo.Memo{}, 0
+			for _, values := range [][]string{{"shop", "early"}, {"store", "late"}} {
+				archive := txtar.Parse([]byte("-- environments/prod/kustomization.yaml --\n" +
+					"namespace: " + values[0] + "\nlabels: [{pairs: {stage: " + values[1] + "}}]\nresources: [../../config, ../../base]\n" + test.kustomization + "\n" +
+					"-- base/kustomization.yaml --\nresources: [all.yaml]\n-- base/all.yaml --\n" +
+					"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}\n---\n" +
+					"{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {k: v}}\n---\n" +
+					"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {k: v}}\n---\n" + test.manifest + "\n"))
+				s := readSources(t, t.TempDir(), archive)
+				paths, d := divide(s, 1)
+				before := m.Len()
+				if difference := buildWhole(s).diff(buildDivided(m, paths, d)); difference != "" {
+					t.Error(difference)
+				}
+				again = m.Len() - before
+			}
+			if again != test.again {
+				t.Errorf("%d parts are built again, want %d", again, test.again)
+			}
+		})
+	}
+}
