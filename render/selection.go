@@ -20,6 +20,9 @@ type Selection struct {
 	// All adds every repository environment and every rendered environment. A rendered
 	// environment may be the only trace of a repository environment that is gone.
 	All bool
+	// Changed, if not nil, selects the environments that these files may change. Their paths are
+	// relative to the root.
+	Changed []string
 }
 
 var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)

@@ -45,10 +45,14 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	if err != nil {
 		return nil, err
 	}
-	update := &Update{Environments: make([]TreeUpdate, len(names))}
-	parallel.Some(sideBySide, len(names), func(i int) {
+	selected := names
+	if selection.Changed != nil {
+		selected = repository.changed(names, selection.Changed)
+	}
+	update := &Update{Environments: make([]TreeUpdate, len(selected))}
+	parallel.Some(sideBySide, len(selected), func(i int) {
 		e := &update.Environments[i]
-		if e.Name = names[i]; ctx.Err() == nil {
+		if e.Name = selected[i]; ctx.Err() == nil {
 			e.plan(repository, slices.Contains(selection.Names, e.Name), func(step string) { progress(e.Name, step) })
 		}
 	})

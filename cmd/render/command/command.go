@@ -34,6 +34,7 @@ type flags struct {
 	staged bool
 	watch  bool
 	output string
+	since  string     // a revision; empty to render what is selected
 	memo   *memo.Memo // see render.Repository
 }
 
@@ -41,7 +42,7 @@ type flags struct {
 func newCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "render (--env NAME... | --all)",
+		Use:   "render (--env NAME... | --all | --changed-since REVISION)",
 		Short: "Render the manifests of environments",
 		Long: `Build environments/NAME with kustomize, expand each object that is
 ` + kinds.String() + `, check all objects as the API server would, and
@@ -66,6 +67,9 @@ disk fails midway, the error lists the changed files; render again.`,
   # In CI, fail with a diff if rendered/ is out of date
   render --all --check
 
+  # Check the environments that a branch may change
+  render --changed-since main --check
+
   # In a hook of git, check the commit and not the work tree
   render --all --check --staged
 
@@ -84,10 +88,13 @@ disk fails midway, the error lists the changed files; render again.`,
 	}
 	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune removed ones")
 	addRootFlag(cmd, &f.root)
+	cmd.Flags().StringVar(&f.since, "changed-since", "", "render the environments that may differ since the `REVISION` of git at which the branch began")
+	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit with 1 if rendered/ is out of date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "treat warnings as errors, including warnings that depend on today's date")
 	cmd.Flags().BoolVar(&f.staged, "staged", false, "for hooks of git: exit with 1 if git add is missing for rendered/; with --check, check the index instead of the work tree")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again whenever a source file changes, until Ctrl-C")
+	cmd.MarkFlagsMutuallyExclusive("watch", "changed-since")
 	cmd.Flags().Bool("version", false, "print the version, like render version")
 	cmd.SetVersionTemplate(cmd.Version)
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
@@ -122,6 +129,13 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		signal.Ignore(syscall.SIGPIPE) // a closed pipe must not interrupt the writes
 	}
 	root := f.root
+	if f.since != "" {
+		var err error
+		if f.Changed, err = changedFiles(cmd.Context(), root, f.since, f.check && f.staged); err != nil {
+			return err
+		}
+		f.All = true
+	}
 	if f.check && f.staged {
 		index, remove, err := checkOutIndex(cmd.Context(), f.root)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,17 +14,45 @@ import (
 	"example.com/gatehouse/render/verbs/git"
 )
 
-// checkOutIndex writes the index of the repository at root, or of the nearest one, to a temporary folder.
-func checkOutIndex(ctx context.Context, root string) (folder string, remove func(), err error) {
+// openGit opens the git repository of the folder root, or of the nearest one with environments, as in a hook.
+func openGit(ctx context.Context, root string) (*git.Repository, error) {
 	repository, err := openRepository(root, nil) // the kinds do not matter for files
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	defer repository.Close()
 	in, err := git.Open(ctx, repository.Dir())
-	if err == nil {
-		in, err = in.InHook()
+	if err != nil {
+		return nil, err
 	}
+	return in.InHook()
+}
+
+// changedFiles returns the files that differ from the merge base of a revision and HEAD, relative to the root: files
+// of the work tree, or of the index. It returns nil, for all files, before the first commit.
+func changedFiles(ctx context.Context, root, revision string, inIndex bool) ([]string, error) {
+	in, err := openGit(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	if head, err := in.Tip(ctx, git.Head); head == "" || err != nil {
+		return nil, err
+	}
+	base, err := in.MergeBase(ctx, revision)
+	if err != nil {
+		return nil, fmt.Errorf("--changed-since: %w", err)
+	}
+	changes, err := in.ChangedSince(ctx, base, inIndex)
+	files := []string{}
+	for _, c := range changes {
+		files = append(files, strings.TrimPrefix(strings.TrimPrefix(c.Path, in.Prefix()), "/"))
+	}
+	return files, err
+}
+
+// checkOutIndex writes the index of the repository at root, or of the nearest one, to a temporary folder.
+func checkOutIndex(ctx context.Context, root string) (folder string, remove func(), err error) {
+	in, err := openGit(ctx, root)
 	if err != nil {
 		return "", nil, err
 	}

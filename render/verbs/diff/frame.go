@@ -44,7 +44,7 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 
 // changesSince returns the changes of the frame since a commit, sorted by file.
 func (f *frame) changesSince(ctx context.Context, repository *git.Repository, commit string) (changes []FrameChange, err error) {
-	files, err := repository.ChangedSince(ctx, commit)
+	files, err := repository.ChangedSince(ctx, commit, false)
 	for _, file := range files {
 		if risk := f.riskOf(file); risk != "" {
 			changes = append(changes, FrameChange{file.Path, actionOf(file), risk})

@@ -139,7 +139,7 @@ func TestChangedSinceListsTheWholeWorkTree(t *testing.T) {
 		}
 	}
 	run(t, dir, "add", "link")
-	changes, err := open(t, filepath.Join(dir, "shop")).ChangedSince(t.Context(), "base")
+	changes, err := open(t, filepath.Join(dir, "shop")).ChangedSince(t.Context(), "base", false)
 	got := map[string]string{}
 	for _, c := range changes {
 		modes := ""

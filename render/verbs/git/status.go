@@ -31,11 +31,15 @@ type FileChange struct {
 	Before, After *File  // without OIDs
 }
 
-// ChangedSince returns the files and submodules that differ from a commit. It includes untracked files that
-// are not ignored.
-func (r *Repository) ChangedSince(ctx context.Context, commit string) (changes []FileChange, err error) {
+// ChangedSince returns the files and submodules of the work tree that differ from a commit. It includes
+// untracked files that are not ignored. With inIndex it compares the index.
+func (r *Repository) ChangedSince(ctx context.Context, commit string, inIndex bool) (changes []FileChange, err error) {
 	// The flags override settings, such as ignore in .gitmodules.
-	out, err := r.git(ctx, nil, "diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=dirty", commit, "--")
+	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=dirty"}
+	if inIndex {
+		args = append(args, "--cached")
+	}
+	out, err := r.git(ctx, nil, append(args, commit, "--")...)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +54,9 @@ func (r *Repository) ChangedSince(ctx context.Context, commit string) (changes [
 		if modes := strings.Fields(fields[i-1]); len(modes) == 5 { // :MODE MODE OID OID STATUS
 			changes = append(changes, FileChange{fields[i], fileOf(modes[0][1:]), fileOf(modes[1])})
 		}
+	}
+	if inIndex {
+		return changes, nil
 	}
 	out, err = r.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":/")
 	for name := range strings.SplitSeq(out, "\x00") {
