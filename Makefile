@@ -13,7 +13,7 @@ TOOL := go tool -modfile=test/tools/go.mod
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: render
 render: bin/render ## Render environments/ENV (default: prod) to rendered/ENV
@@ -49,6 +49,14 @@ test: ## Run the tests
 	TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/oldest/kube-apiserver go test -count 1 ./test/...
 	go test -C release ./...
 	go test -C examples/customcluster ./...
+
+.PHONY: kubernetes
+kubernetes: ## Move to the Kubernetes RELEASE, such as v1.38.0: modules, data, texts; CONTRIBUTING.md has the other steps
+	test/kubernetes.sh $(RELEASE)
+
+.PHONY: compare-apiservers
+compare-apiservers: controlplane ## Print the objects of test/verdict that the kube-apiservers OLD and NEW judge or store otherwise
+	OLD=$(abspath $(OLD)) NEW=$(abspath $(NEW)) go test -count 1 -v -run TestCompareAPIServers ./test/verdict
 
 # By default a fuzzer spends most of its time on minimizing inputs.
 FUZZ := GOGC=400 go test -run '^$$' -fuzzminimizetime 1x -fuzztime $${FUZZTIME:-30s}

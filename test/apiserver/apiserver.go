@@ -56,13 +56,13 @@ func run(m *testing.M, server *Server) (code int, err error) {
 	return m.Run(), nil
 }
 
-// Start starts a Server without Gatehouse. The data folder may be one of a stopped Server, or a copy. Flags are
-// flags of kube-apiserver.
-func Start(data string, flags map[string]string) (server *Server, stop func() error, err error) {
+// Start starts a Server without Gatehouse. The data folder may be one of a stopped Server, or a copy. Options
+// change its kube-apiserver.
+func Start(data string, options ...func(*envtest.APIServer)) (server *Server, stop func() error, err error) {
 	environment := &envtest.Environment{}
 	environment.ControlPlane.Etcd = &envtest.Etcd{DataDir: data}
-	for name, value := range flags {
-		environment.ControlPlane.GetAPIServer().Configure().Set(name, value)
+	for _, set := range options {
+		set(environment.ControlPlane.GetAPIServer())
 	}
 	server = &Server{}
 	stop, err = server.start(environment)

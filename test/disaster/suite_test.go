@@ -67,7 +67,7 @@ type world struct {
 // newWorld starts a cluster with etcd's data in a folder, which may be empty.
 func newWorld(t *testing.T, data string) *world {
 	t.Helper()
-	server, stop, err := apiserver.Start(data, nil)
+	server, stop, err := apiserver.Start(data)
 	must(t, err)
 	w := &world{T: t, namespace: "shop", kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	isUp := true

@@ -90,12 +90,13 @@ func (c mutationCase) objects(t *testing.T, number int, version string) (policie
 // Objects are changed by MutatingAdmissionPolicies of render and of the API server in the same way, and refused
 // alike.
 func TestMutationsAreTheSame(t *testing.T) {
-	version, flags := "admissionregistration.k8s.io/v1", map[string]string{}
-	if kubernetes(t) < 36 {
-		version += "beta1"
-		flags["runtime-config"], flags["feature-gates"] = version+"=true", "MutatingAdmissionPolicy=true"
-	}
-	mutating, stop, err := apiserver.Start(t.TempDir(), flags)
+	version := "admissionregistration.k8s.io/v1"
+	mutating, stop, err := apiserver.Start(t.TempDir(), func(s *envtest.APIServer) {
+		if kubernetes(t) < 36 {
+			version += "beta1"
+			s.Configure().Set("runtime-config", version+"=true").Set("feature-gates", "MutatingAdmissionPolicy=true")
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,10 +104,7 @@ func TestMutationsAreTheSame(t *testing.T) {
 	if _, err := envtest.InstallCRDs(mutating.Admin, envtest.CRDInstallOptions{Paths: []string{"../../apis/crds"}}); err != nil {
 		t.Fatal(err)
 	}
-	config := server.Admin
-	server.Admin = mutating.Admin
-	judge := newJudge(t)
-	server.Admin = config
+	judge := newJudgeOf(t, mutating.Admin)
 	create := func(u *unstructured.Unstructured, options metav1.CreateOptions) (*unstructured.Unstructured, error) {
 		resource, err := judge.resource(u)
 		if err != nil {

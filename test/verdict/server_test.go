@@ -60,7 +60,12 @@ type judge struct {
 
 func newJudge(t *testing.T) *judge {
 	t.Helper()
-	config := rest.CopyConfig(server.Admin)
+	return newJudgeOf(t, server.Admin)
+}
+
+func newJudgeOf(t *testing.T, admin *rest.Config) *judge {
+	t.Helper()
+	config := rest.CopyConfig(admin)
 	config.WarningHandlerWithContext = warnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

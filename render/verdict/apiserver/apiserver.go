@@ -87,9 +87,6 @@ func IsGroup(name string) bool {
 	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
 }
 
-// formerGroups are groups of Kubernetes that left its code.
-var formerGroups = []string{"auditregistration.k8s.io", "extensions", "settings.k8s.io"}
-
 // APIVersions returns the apiVersions that serve a kind. If its group has no such kind, they are of
 // other groups.
 func (v Version) APIVersions(kind schema.GroupKind) []string {

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,29 +11,6 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/resource"
 )
-
-// later has the errors and warnings that kube-apiserver has since a version, without a feature gate:
-// it has them in all versions that it emulates. Paths are in github.com/kubernetes/kubernetes.
-var later = []struct {
-	since Version
-	text  *regexp.Regexp
-}{
-	// pkg/apis/core/validation/validation.go, validateInitContainers; kubernetes/kubernetes#137458
-	{36, regexp.MustCompile(`\binitContainers\[\d+\]\.resizePolicy\[\d+\]\.restartPolicy: .* for non-sidecar initContainers$`)},
-	// pkg/apis/core/validation/validation.go, validateImageVolumeSource: before, only in Pods
-	{37, regexp.MustCompile(`\btemplate\.spec\.volumes\[\d+\]\.image\.reference: Required value$`)},
-	// pkg/api/service/warnings.go
-	{35, regexp.MustCompile(`^spec\.trafficDistribution: .* is deprecated; use `)},
-	{36, regexp.MustCompile(`^spec\.externalIPs is deprecated`)},
-	// pkg/registry/core/resourcequota/strategy.go
-	{35, regexp.MustCompile(`^ResourceQuota .* should be less than `)},
-	// pkg/registry/resource/resourceslice/strategy.go
-	{35, regexp.MustCompile(`^spec\.driver: driver names should be lowercase`)},
-	// pkg/apis/admissionregistration/validation/static_suffix.go
-	{36, regexp.MustCompile(`^metadata\.name: names ending with "\.static\.k8s\.io" are reserved`)},
-	// staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go
-	{37, regexp.MustCompile(`^x-kubernetes-list-type: set for items of type `)},
-}
 
 // reports reports whether the version has an error or a warning of the newest version.
 func (v Version) reports(text string) bool {

@@ -48,13 +48,6 @@ func (v Version) later(name string) string {
 	return ""
 }
 
-// former has the fields that one version drops, as their feature gates are off, and that the newest
-// version does not know: PodSpec and Device in staging/src/k8s.io/api of each version.
-var former = map[string]Version{
-	"k8s.io/api/core/v1.PodSpec workloadRef":                        35,
-	"k8s.io/api/resource/v1.Device nodeAllocatableResourceMappings": 36,
-}
-
 // DropsField reports whether the version of the kind drops an unknown field of a Go type.
 func (k Kind) DropsField(t reflect.Type, field string) bool {
 	return k.Type != nil && former[fieldName(t, field)] == k.kubernetes

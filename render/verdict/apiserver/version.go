@@ -11,19 +11,9 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 )
 
-// Release is the release of the code of Kubernetes. It is a constant because build information depends
-// on the way of the build.
-const Release = "v1.37.1"
-
-// Version is a minor version of Kubernetes, 1.x. The code of kube-apiserver emulates three earlier
-// versions, as with --emulated-version; since.txt and later.go complete that.
+// Version is a minor version of Kubernetes, 1.x. The code of kube-apiserver emulates earlier versions, as with
+// --emulated-version; since.txt and the tables of kubernetes.go complete that.
 type Version uint
-
-// Newest is the version of Release, Oldest the first version that its code emulates.
-const (
-	Newest Version = 37
-	Oldest         = Newest - 3
-)
 
 // Versions returns all versions, oldest first.
 func Versions() (all []Version) {
