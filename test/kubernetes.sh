@@ -9,14 +9,15 @@ old=$(sed -n 's/^const Release = "\(.*\)"/\1/p' "$data")
 new=${1:?which release? write RELEASE=v1.38.0}
 minor() { cut -d. -f2 <<<"$1"; }
 module() { echo "v0.${1#v1.}"; } # of k8s.io/api and the others
+pattern() { echo "${1//./\\.}\b"; }
 
 for folder in . test/controlplane examples/customcluster; do
-  sed -i "/k8s\.io\//s/ ${old//./\\.}\b/ $new/; /k8s\.io\//s/ $(module "${old//./\\.}")\b/ $(module "$new")/" "$folder/go.mod"
+  sed -i "/k8s\.io\//{s/ $(pattern "$old")/ $new/; s/ $(pattern "$(module "$old")")/ $(module "$new")/}" "$folder/go.mod"
   (cd "$folder" && go mod tidy)
 done
 sed -i "s/^const Release = .*/const Release = \"$new\"/; s/\(Newest Version = \).*/\1$(minor "$new")/" "$data"
 # The range of versions, the release, and the newest version, in texts; the changelog is history.
-sed -i "s/\(1\.[0-9]* to \)1\.$(minor "$old")\b/\11.$(minor "$new")/; s/${old//./\\.}/$new/; s/\(newest version, \|code of Kubernetes \)1\.$(minor "$old")\b/\11.$(minor "$new")/" README.md docs/*.md
+sed -i "s/\(1\.[0-9]* to \)1\.$(minor "$old")\b/\11.$(minor "$new")/; s/$(pattern "$old")/$new/; s/\(newest version, \|code of Kubernetes \)1\.$(minor "$old")\b/\11.$(minor "$new")/" README.md docs/*.md
 go test ./render/verdict/apiserver -run TestSinceIsComplete -since.update
 go test ./render -run TestProblems -update # their messages name the newest version
 git --no-pager diff --stat

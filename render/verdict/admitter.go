@@ -1,10 +1,10 @@
 package verdict
 
 import (
-	"encoding/json"
-
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -99,27 +98,21 @@ func (k *customKind) Default(o runtime.Object) {
 	defaulting.Default(o.(*unstructured.Unstructured).Object, k.compiled().structural)
 }
 
-// metadataSchema is the schema of metadata for merging.
-const metadataSchema = `{"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
-	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
-	"annotations": {"type": "object", "additionalProperties": {"type": "string"}},
-	"finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-	"ownerReferences": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
-		"items": {"type": "object", "x-kubernetes-map-type": "atomic", "x-kubernetes-preserve-unknown-fields": true}}}}`
-
-// types returns the types of the kind; nil if they cannot be merged.
-func (k *customKind) types() managedfields.TypeConverter {
-	gvk, openapi, metadata := k.gvk, k.compiled().structural.ToKubeOpenAPI(), spec.Schema{}
-	if err := json.Unmarshal([]byte(metadataSchema), &metadata); err != nil {
-		panic(err) // it is constant
+// typesOf returns the types of a kind by the schema that the API server publishes; nil if it publishes none.
+func typesOf(definition *apiextensions.CustomResourceDefinition, version string) managedfields.TypeConverter {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(definition, crd, nil) != nil {
+		return nil
 	}
-	openapi.SetProperty("apiVersion", *spec.StringProperty()).SetProperty("kind", *spec.StringProperty()).SetProperty("metadata", metadata)
-	openapi.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}})
-	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"kind": openapi}, false)
+	published, err := builder.BuildOpenAPIV3(crd, version, builder.Options{})
 	if err != nil {
 		return nil
 	}
-	return converter
+	types, err := managedfields.NewTypeConverter(published.Components.Schemas, false)
+	if err != nil {
+		return nil
+	}
+	return types
 }
 
 func (k *customKind) resource(version string) schema.GroupVersionResource {

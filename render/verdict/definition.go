@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 
@@ -30,11 +31,11 @@ import (
 // customKind is a served version of a CustomResourceDefinition.
 type customKind struct {
 	definition *apiextensions.CustomResourceDefinition
-	gvk        apischema.GroupVersionKind
 	warnings   []string // of the API server about each object
 
 	// compiled is lazy: it takes more memory than the definition, which may have no objects.
 	compiled func() compiled
+	types    func() managedfields.TypeConverter // to merge objects; nil without a schema
 }
 
 // compiled is the schema of a custom kind, ready to check objects.
@@ -124,7 +125,8 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 }
 
 func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion, kubernetes apiserver.Version) *customKind {
-	return &customKind{definition: definition, gvk: kindOf(definition, version), warnings: deprecation(definition, version), compiled: sync.OnceValue(func() compiled {
+	types := sync.OnceValue(func() managedfields.TypeConverter { return typesOf(definition, version.Name) })
+	return &customKind{definition: definition, warnings: deprecation(definition, version), types: types, compiled: sync.OnceValue(func() compiled {
 		defer kubernetes.Enter()()
 		c, err := compile(definition, kindOf(definition, version))
 		if err != nil {

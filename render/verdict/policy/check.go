@@ -17,7 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/apis/cel"
 
@@ -111,8 +110,7 @@ func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 			continue
 		}
 		p := &policy{ValidatingAdmissionPolicy: decoded, mutating: changing, object: o, bindings: bindings[decoded.Name]}
-		p.compiled = sync.OnceValue(func() validating.Validator { return compile(decoded, &p.spent, &e.spent) })
-		p.mutator = sync.OnceValue(func() mutating.PolicyEvaluator { return compileMutations(p, &p.spent, &e.spent) })
+		p.compiled = sync.OnceValue(func() compiled { return compile(p, &p.spent, &e.spent) })
 		if decoded.Spec.ParamKind != nil {
 			p.params = e.newParams(decoded.Spec.ParamKind)
 		}

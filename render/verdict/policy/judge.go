@@ -118,7 +118,7 @@ func reasonOf(err error) string {
 
 // recorder keeps all results of an evaluation. The API server reports only the first.
 type recorder struct {
-	compiled func() validating.Validator
+	compiled func() compiled
 	results  []validating.ValidateResult
 }
 

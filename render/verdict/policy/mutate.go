@@ -6,24 +6,17 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	requestv1 "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
-	"k8s.io/apiserver/pkg/cel/environment"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
@@ -81,26 +74,20 @@ func Mutate(objects []manifest.Object, kinds Kinds) ([]Mutation, []manifest.Prob
 	return all, e.problems(all)
 }
 
-// problems returns the problems of mutations, one for all doubts of a policy.
+// problems returns the problems of mutations, with one doubt for each policy.
 func (e *evaluation) problems(all []Mutation) (problems []manifest.Problem) {
-	first, count := map[*unstructured.Unstructured]manifest.Problem{}, map[*unstructured.Unstructured]int{}
+	told := map[*unstructured.Unstructured]bool{}
 	for i, m := range all {
 		if m.refusal != "" {
 			problems = append(problems, manifest.NewProblem(e.objects[i], "", manifest.Value{}, "denied by a MutatingAdmissionPolicy: "+m.refusal))
 		}
 		for _, d := range m.Doubts {
-			if count[d.Policy.Unstructured]++; count[d.Policy.Unstructured] == 1 {
-				first[d.Policy.Unstructured] = manifest.NewProblem(d.Policy, "", manifest.Value{}, fmt.Sprintf("is not evaluated for %s: %s", e.objects[i], d.Reason))
+			if !told[d.Policy.Unstructured] {
+				told[d.Policy.Unstructured] = true
+				p := manifest.NewProblem(d.Policy, "", manifest.Value{}, fmt.Sprintf("is not evaluated for objects such as %s: %s", e.objects[i], d.Reason))
+				p.Warning = true
+				problems = append(problems, p)
 			}
-		}
-	}
-	for _, p := range e.policies {
-		if warning, ok := first[p.object.Unstructured]; ok {
-			if more := count[p.object.Unstructured] - 1; more > 0 {
-				warning.Message += fmt.Sprintf(" (and for %d more)", more)
-			}
-			warning.Warning = true
-			problems = append(problems, warning)
 		}
 	}
 	return problems
@@ -122,10 +109,7 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 	if len(hooks) == 0 {
 		return result
 	}
-	before, err := m.Mutable(o)
-	if err != nil {
-		return result // valid objects can be read
-	}
+	before, _ := m.run(o, nil)
 	after, err := m.run(o, hooks)
 	if err != nil {
 		result.refusal = reasonOf(err)
@@ -138,8 +122,8 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 		}
 		return result
 	}
-	if content := content(before); !reflect.DeepEqual(content, after) {
-		result.Before, result.After = content, after
+	if !reflect.DeepEqual(before, after) {
+		result.Before, result.After = before, after
 	}
 	return result
 }
@@ -167,7 +151,7 @@ func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHoo
 		if len(bindings) == 0 {
 			continue
 		}
-		hook := mutating.PolicyHook{Policy: p.mutating, Bindings: bindings, Evaluator: p.mutator()}
+		hook := mutating.PolicyHook{Policy: p.mutating, Bindings: bindings, Evaluator: p.compiled().mutator}
 		if p.Spec.ParamKind != nil {
 			hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
 		}
@@ -201,16 +185,8 @@ func (m mutator) run(o manifest.Object, hooks []mutating.PolicyHook) (*unstructu
 		again.SetIsReinvoke()
 		err = m.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, hooks)
 	}
-	return content(r.GetObject()), err
-}
-
-// content returns an object as JSON values.
-func content(o runtime.Object) *unstructured.Unstructured {
-	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err != nil {
-		panic(err) // an object of the API server
-	}
-	return &unstructured.Unstructured{Object: values}
+	values, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(r.GetObject()) // it is an object of the API server
+	return &unstructured.Unstructured{Object: values}, err
 }
 
 // types has the types of all kinds.
@@ -226,41 +202,3 @@ func (t types) GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeC
 
 // Run implements patch.TypeConverterManager.
 func (types) Run(context.Context) {}
-
-// compileMutations is compilePolicy of k8s.io/apiserver, which is private.
-func compileMutations(p *policy, spent ...*atomic.Int64) mutating.PolicyEvaluator {
-	x, err := newExpressions(p.ValidatingAdmissionPolicy, spent...)
-	if err != nil {
-		return mutating.PolicyEvaluator{Error: err}
-	}
-	declared := x.declared
-	declared.HasPatchTypes = true
-	compile := func(expression cel.ExpressionAccessor) cel.MutatingEvaluator {
-		return meteredEvaluator{x.CompileMutatingEvaluator(expression, declared, environment.StoredExpressions), spent}
-	}
-	var patchers []patch.Patcher
-	for _, mutation := range p.mutating.Spec.Mutations {
-		switch {
-		case mutation.PatchType == admissionv1.PatchTypeJSONPatch && mutation.JSONPatch != nil:
-			patchers = append(patchers, patch.NewJSONPatcher(compile(&patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression})))
-		case mutation.ApplyConfiguration != nil:
-			patchers = append(patchers, patch.NewApplyConfigurationPatcher(compile(&patch.ApplyConfigurationCondition{Expression: mutation.ApplyConfiguration.Expression})))
-		}
-	}
-	return mutating.PolicyEvaluator{Matcher: x.matcher(), Mutators: patchers, CompositedCompiler: x.CompositedCompiler}
-}
-
-// meteredEvaluator adds the costs of evaluations.
-type meteredEvaluator struct {
-	cel.MutatingEvaluator
-	spent []*atomic.Int64
-}
-
-// ForInput evaluates the expression.
-func (m meteredEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) (cel.EvaluationResult, int64, error) {
-	result, remaining, err := m.MutatingEvaluator.ForInput(ctx, attributes, request, variables, namespace, budget)
-	for _, spent := range m.spent {
-		spent.Add(budget - max(remaining, 0))
-	}
-	return result, remaining, err
-}

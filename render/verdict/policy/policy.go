@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
@@ -22,11 +23,10 @@ import (
 // have, and its mutations.
 type policy struct {
 	*admissionv1.ValidatingAdmissionPolicy
-	mutating *admissionv1.MutatingAdmissionPolicy // nil for a ValidatingAdmissionPolicy
-	mutator  func() mutating.PolicyEvaluator
+	mutating *admissionv1.MutatingAdmissionPolicy // without mutations for a ValidatingAdmissionPolicy
 	object   manifest.Object
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
-	compiled func() validating.Validator
+	compiled func() compiled
 	params   params       // if it has a paramKind
 	spent    atomic.Int64 // the cost of its evaluations
 }
@@ -44,55 +44,35 @@ func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, eva
 	return hook
 }
 
-// expressions compiles the expressions of a policy.
-type expressions struct {
-	*cel.CompositedCompiler
-	policy   *admissionv1.ValidatingAdmissionPolicy
-	declared cel.OptionalVariableDeclarations
-	spent    []*atomic.Int64 // gets the cost of evaluations
+// compiled is a policy that is ready to validate or to mutate.
+type compiled struct {
+	validating.Validator
+	mutator mutating.PolicyEvaluator
 }
 
-func newExpressions(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int64) (expressions, error) {
+// compile is compilePolicy of k8s.io/apiserver, for both kinds, which is private. It compiles conditions on
+// demand: most policies match few objects, and many match conditions exclude all of them. It adds the cost of
+// evaluations to the spent costs.
+func compile(p *policy, spent ...*atomic.Int64) compiled {
+	spec, failurePolicy := p.Spec, p.Spec.FailurePolicy
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
 	if err != nil {
-		return expressions{}, err
+		return compiled{validating.NewValidator(nil, nil, nil, nil, failurePolicy, err), mutating.PolicyEvaluator{Error: err}}
 	}
-	x := expressions{compiler, policy, cel.OptionalVariableDeclarations{HasParams: policy.Spec.ParamKind != nil, HasAuthorizer: true}, spent}
-	variables := make([]cel.NamedExpressionAccessor, len(policy.Spec.Variables))
-	for i, variable := range policy.Spec.Variables {
+	declared := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
+	forMessages := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil}
+	forPatches := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true, HasPatchTypes: true}
+
+	variables := make([]cel.NamedExpressionAccessor, len(spec.Variables))
+	for i, variable := range spec.Variables {
 		variables[i] = &validating.Variable{Name: variable.Name, Expression: variable.Expression}
 	}
-	x.CompileAndStoreVariables(variables, x.declared, environment.StoredExpressions)
-	return x, nil
-}
+	compiler.CompileAndStoreVariables(variables, declared, environment.StoredExpressions)
 
-// later compiles conditions on the first evaluation.
-func (x expressions) later(conditions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
-	return lazyEvaluator{sync.OnceValue(func() cel.ConditionEvaluator {
-		return x.CompileCondition(conditions, declared, environment.StoredExpressions)
-	}), x.spent}
-}
-
-// matcher returns the match conditions; nil without any.
-func (x expressions) matcher() matchconditions.Matcher {
-	spec := x.policy.Spec
-	if len(spec.MatchConditions) == 0 {
-		return nil
-	}
-	conditions := make([]cel.ExpressionAccessor, len(spec.MatchConditions))
-	for i := range spec.MatchConditions {
-		conditions[i] = (*matchconditions.MatchCondition)(&spec.MatchConditions[i])
-	}
-	return matchconditions.NewMatcher(x.later(conditions, x.declared), spec.FailurePolicy, "policy", "validate", x.policy.Name)
-}
-
-// compile is compilePolicy of k8s.io/apiserver, which is private, but compiles expressions on demand:
-// most policies match few objects, and many match conditions exclude all of them.
-func compile(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int64) validating.Validator {
-	spec := policy.Spec
-	x, err := newExpressions(policy, spent...)
-	if err != nil {
-		return validating.NewValidator(nil, nil, nil, nil, spec.FailurePolicy, err)
+	later := func(expressions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
+		return lazyEvaluator{sync.OnceValue(func() cel.ConditionEvaluator {
+			return compiler.CompileCondition(expressions, declared, environment.StoredExpressions)
+		}), spent}
 	}
 	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)), make([]cel.ExpressionAccessor, len(spec.Validations))
 	for i, validation := range spec.Validations {
@@ -105,8 +85,29 @@ func compile(policy *admissionv1.ValidatingAdmissionPolicy, spent ...*atomic.Int
 	for i, annotation := range spec.AuditAnnotations {
 		annotations[i] = &validating.AuditAnnotationCondition{Key: annotation.Key, ValueExpression: annotation.ValueExpression}
 	}
-	forMessages := cel.OptionalVariableDeclarations{HasParams: x.declared.HasParams}
-	return validating.NewValidator(x.later(validations, x.declared), x.matcher(), x.later(annotations, x.declared), x.later(messages, forMessages), spec.FailurePolicy, nil)
+	var patchers []patch.Patcher
+	for _, mutation := range p.mutating.Spec.Mutations {
+		evaluator := func(expression cel.ExpressionAccessor) cel.MutatingEvaluator {
+			return meteredEvaluator{compiler.CompileMutatingEvaluator(expression, forPatches, environment.StoredExpressions), spent}
+		}
+		if mutation.PatchType == admissionv1.PatchTypeJSONPatch {
+			patchers = append(patchers, patch.NewJSONPatcher(evaluator(&patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression})))
+		} else {
+			patchers = append(patchers, patch.NewApplyConfigurationPatcher(evaluator(&patch.ApplyConfigurationCondition{Expression: mutation.ApplyConfiguration.Expression})))
+		}
+	}
+	var matcher matchconditions.Matcher
+	if len(spec.MatchConditions) > 0 {
+		conditions := make([]cel.ExpressionAccessor, len(spec.MatchConditions))
+		for i := range spec.MatchConditions {
+			conditions[i] = (*matchconditions.MatchCondition)(&spec.MatchConditions[i])
+		}
+		matcher = matchconditions.NewMatcher(later(conditions, declared), failurePolicy, "policy", "validate", p.Name)
+	}
+	return compiled{
+		validating.NewValidator(later(validations, declared), matcher, later(annotations, declared), later(messages, forMessages), failurePolicy, nil),
+		mutating.PolicyEvaluator{Matcher: matcher, Mutators: patchers, CompositedCompiler: compiler},
+	}
 }
 
 // baseEnvironment is the environment of all expressions.
@@ -131,3 +132,18 @@ func (l lazyEvaluator) ForInput(ctx context.Context, attributes *admission.Versi
 
 // CompilationErrors returns the errors of the expressions.
 func (l lazyEvaluator) CompilationErrors() []error { return l.compiled().CompilationErrors() }
+
+// meteredEvaluator adds the costs of evaluations.
+type meteredEvaluator struct {
+	cel.MutatingEvaluator
+	spent []*atomic.Int64
+}
+
+// ForInput evaluates the expression.
+func (m meteredEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) (cel.EvaluationResult, int64, error) {
+	result, remaining, err := m.MutatingEvaluator.ForInput(ctx, attributes, request, variables, namespace, budget)
+	for _, spent := range m.spent {
+		spent.Add(budget - max(remaining, 0))
+	}
+	return result, remaining, err
+}
