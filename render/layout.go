@@ -20,11 +20,7 @@ import (
 // admit returns the problems that the admission of a cluster has with valid objects.
 func (in *input) admit(checker *verdict.Checker, objects []manifest.Object) []manifest.Problem {
 	applied, originals := checker.Applied(objects)
-	mutated, changed, problems := checker.Mutated(applied)
 	original := func(o manifest.Object) manifest.Object {
-		if m, ok := changed[o.Unstructured]; ok {
-			o = m.Original
-		}
 		if original, ok := originals[o.Unstructured]; ok {
 			return original
 		}
@@ -34,12 +30,8 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object) []ma
 		p.Subject = original(p.Subject)
 		return in.locate(p).Position()
 	}
-	refused := append(problems, checker.Admit(mutated, position, warn.IsController)...)
+	refused := checker.Admit(applied, position, warn.IsController)
 	for i, p := range refused {
-		if m, ok := changed[p.Subject.Unstructured]; ok {
-			p.Message += fmt.Sprintf(" (after its change by %s)", m.By)
-			refused[i] = p
-		}
 		refused[i].Subject = original(p.Subject)
 		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
 			refused[i] = blameSource(p, "")

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"sync"
+
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -25,6 +27,10 @@ import (
 type admitter struct {
 	*Checker
 	versions func() runtime.EquivalentResourceRegistry
+}
+
+func (c *Checker) admitter() *admitter {
+	return &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}
 }
 
 // servedVersions returns the versions of all kinds.

@@ -4,10 +4,10 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
-	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -117,14 +117,26 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 }
 
 // Admit judges applied objects by Pod Security and by policies, as in a cluster with all of them.
-// Position returns where a problem is found; isController reports whether an object is the workload
-// of the controller.
+// MutatingAdmissionPolicies change objects before. Position returns where a problem is found; isController reports
+// whether an object is the workload of the controller.
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
 	defer c.kubernetes.Enter()()
-	denied := policy.Check(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}, func(o manifest.Object) string {
-		return position(problem.OfObject(o, ""))
-	})
-	return slices.Concat(podsecurity.Check(objects, c.kubernetes, position), denied, contract.PolicyUsers(c.kinds, objects, isController))
+	mutations, problems := c.Mutations(objects)
+	mutated, changed, invalid := c.mutated(objects, mutations)
+	original := func(p manifest.Problem) manifest.Problem {
+		if i, ok := changed[p.Subject.Unstructured]; ok {
+			p.Subject = objects[i]
+			p.Message += fmt.Sprintf(" (after its change by %s)", mutations[i].Names())
+		}
+		return p
+	}
+	at := func(p manifest.Problem) string { return position(original(p)) }
+	denied := policy.Check(mutated, c.admitter(), func(o manifest.Object) string { return at(problem.OfObject(o, "")) })
+	problems = slices.Concat(problems, invalid, podsecurity.Check(mutated, c.kubernetes, at), denied, contract.PolicyUsers(c.kinds, mutated, isController))
+	for i, p := range problems {
+		problems[i] = original(p)
+	}
+	return problems
 }
 
 // Defaulted returns an object with its defaults, valid or not.

@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,21 +14,12 @@ import (
 // policies, and the problems of the policies.
 func (c *Checker) Mutations(objects []manifest.Object) ([]policy.Mutation, []manifest.Problem) {
 	defer c.kubernetes.Enter()()
-	return policy.Mutate(objects, &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)})
+	return policy.Mutate(objects, c.admitter())
 }
 
-// Mutated is an object as policies leave it.
-type Mutated struct {
-	Original manifest.Object
-	By       string // the policies
-}
-
-// Mutated returns applied objects as the MutatingAdmissionPolicies among them leave them, the changed ones, and the
-// problems of both.
-func (c *Checker) Mutated(objects []manifest.Object) (all []manifest.Object, changed map[*unstructured.Unstructured]Mutated, problems []manifest.Problem) {
-	mutations, problems := c.Mutations(objects)
-	defer c.kubernetes.Enter()()
-	all, changed = slices.Clone(objects), map[*unstructured.Unstructured]Mutated{}
+// mutated returns objects as policies leave them, the indexes of the changed ones, and the problems of these.
+func (c *Checker) mutated(objects []manifest.Object, mutations []policy.Mutation) (all []manifest.Object, changed map[*unstructured.Unstructured]int, problems []manifest.Problem) {
+	all, changed = slices.Clone(objects), map[*unstructured.Unstructured]int{}
 	for i, m := range mutations {
 		if m.After == nil {
 			continue
@@ -37,16 +27,11 @@ func (c *Checker) Mutated(objects []manifest.Object) (all []manifest.Object, cha
 		if custom, ok := c.custom[objects[i].GroupVersionKind()]; ok { // the API server drops unknown fields of policies
 			m.After, _ = custom.defaulted(manifest.Object{Unstructured: m.After})
 		}
-		if !objects[i].IsRendered() {
-			all[i].Written = m.After
+		all[i], changed[m.After] = manifest.Object{Unstructured: m.After, Written: m.After}, i
+		if !secret.Is(m.After) { // its values are unknown
+			_, found := c.check(all[i])
+			problems = append(problems, slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Warning })...)
 		}
-		all[i].Unstructured = m.After
-		changed[m.After] = Mutated{objects[i], m.Names()}
-		if secret.Is(m.After) {
-			continue // its values are unknown
-		}
-		_, found := c.check(all[i])
-		problems = append(problems, slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Warning })...)
 	}
 	return all, changed, problems
 }
