@@ -73,7 +73,7 @@ func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, root string, selec
 			for _, list := range []struct {
 				files []string
 				verb  string
-			}{{result.Pulled, "pulled"}, {result.Unchanged, "unchanged"}, {result.Removed, "removed"}} {
+			}{{result.Pulled, "pulled"}, {result.Locked, "locked"}, {result.Unchanged, "unchanged"}, {result.Removed, "removed"}} {
 				for _, file := range list.files {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", file, list.verb)
 				}

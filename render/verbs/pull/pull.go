@@ -26,7 +26,9 @@ import (
 
 // Result lists the files of a pull, from the root.
 type Result struct {
-	Pulled    []string `json:"pulled"`
+	Pulled []string `json:"pulled"`
+	// Locked were there before, without a digest in the lock.
+	Locked    []string `json:"locked"`
 	Unchanged []string `json:"unchanged"`
 	Removed   []string `json:"removed"`
 
@@ -45,7 +47,7 @@ func Run(ctx context.Context, client *http.Client, repository *render.Repository
 		return nil, err
 	}
 	defer root.Close()
-	p := &puller{root: root, source: source{client: client, indexes: map[string]index{}}, progress: progress, files: map[string]*lock{}, done: map[string]bool{}, Result: &Result{Pulled: []string{}, Unchanged: []string{}, Removed: []string{}}}
+	p := &puller{root: root, source: source{client: client, indexes: map[string]index{}}, progress: progress, files: map[string]*lock{}, done: map[string]bool{}, Result: &Result{Pulled: []string{}, Locked: []string{}, Unchanged: []string{}, Removed: []string{}}}
 	for _, name := range names {
 		if err := p.pullEnvironment(ctx, repository, name); err != nil {
 			return nil, err
@@ -138,12 +140,21 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 	if at >= 0 && l.entries[at].Digest != c.Digest {
 		return false, fmt.Errorf("has the digest %s, and line %d of %s another: if the chart may change, remove that line", c.Digest, l.entries[at].Line, l.file)
 	}
-	if !isPulled && at >= 0 {
-		p.Unchanged = append(p.Unchanged, file)
-		return false, nil
+	done := &p.Pulled
+	switch {
+	case isPulled:
+		err = p.write(c.Locked, file, content)
+	case at >= 0:
+		done = &p.Unchanged
+	default:
+		done, err = &p.Locked, check(c.Locked, content)
 	}
-	if err = p.write(l, c.Locked, file, content); err == nil {
-		p.Pulled = append(p.Pulled, file)
+	if err == nil && at < 0 {
+		l.entries = append(l.entries, c.Locked)
+		err = regular.ReplaceFile(p.root, l.file, charts.FormatLock(l.entries))
+	}
+	if err == nil {
+		*done = append(*done, file)
 	}
 	return isPulled, err
 }
@@ -157,21 +168,15 @@ func (l *lock) find(c charts.Locked) (at int, err error) {
 	return at, nil
 }
 
-// write writes the archive of a chart, and its lock. A wrong archive leaves both alone.
-func (p *puller) write(l *lock, chart charts.Locked, file string, content []byte) error {
-	err := check(chart, content)
-	if err == nil {
-		err = p.root.MkdirAll(path.Dir(file), 0o755)
+// write writes an archive, unless it is not the chart.
+func (p *puller) write(chart charts.Locked, file string, content []byte) error {
+	if err := check(chart, content); err != nil {
+		return err
 	}
-	if err == nil {
-		err = regular.ReplaceFile(p.root, file, content)
+	if err := p.root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return err
 	}
-	isLocked := slices.ContainsFunc(l.entries, func(e charts.Locked) bool { return e.File() == chart.File() })
-	if err == nil && !isLocked {
-		l.entries = append(l.entries, chart)
-		err = regular.ReplaceFile(p.root, l.file, charts.FormatLock(l.entries))
-	}
-	return err
+	return regular.ReplaceFile(p.root, file, content)
 }
 
 // check returns an error for an archive that is not the chart.

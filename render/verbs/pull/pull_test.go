@@ -125,6 +125,12 @@ func TestPullDownloadsOnceAndRemovesUnused(t *testing.T) {
 	if result, errs = run(t, dir, server, objects); errs != "" || len(result.Pulled) != 0 || len(result.Unchanged) != 3 {
 		t.Errorf("again: pulled %v, unchanged %v\n%s", result.Pulled, result.Unchanged, errs)
 	}
+	if err := os.Remove(filepath.Join(dir, "charts/charts.lock")); err != nil {
+		t.Fatal(err)
+	}
+	if result, errs = run(t, dir, server, objects); errs != "" || len(result.Pulled) != 0 || !reflect.DeepEqual(result.Locked, []string{db, web}) {
+		t.Errorf("without a lock: pulled %v, locked %v\n%s", result.Pulled, result.Locked, errs)
+	}
 	if result, errs = run(t, dir, server, application("web", "1.0.0", server.URL+"/charts")); errs != "" || !reflect.DeepEqual(result.Removed, []string{db}) {
 		t.Errorf("removed %v\n%s", result.Removed, errs)
 	}
