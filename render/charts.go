@@ -26,7 +26,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		for _, e := range in.sources.Charts {
 			if e.Repo != "" && e.Version != "" {
 				l := charts.Locked{Name: e.Name, Version: e.Version, Repository: strings.TrimRight(e.Repo, "/")}
-				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS.Charts(), e)})
+				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS.Charts(), e.Entry)})
 			}
 		}
 	}

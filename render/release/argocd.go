@@ -2,6 +2,7 @@ package release
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -48,16 +49,16 @@ type applicationSource struct {
 // ofApplication returns the releases of an Application.
 func ofApplication(o manifest.Object) (all []Release) {
 	spec := manifest.As[application](o.Unstructured).Spec
-	field := "spec.sources"
+	field := "spec.sources[%d]"
 	if len(spec.Sources) == 0 {
-		spec.Sources, field = []applicationSource{spec.Source}, "spec.source.helm.valuesObject"
+		spec.Sources, field = []applicationSource{spec.Source}, "spec.source%.0d"
 	}
-	for _, s := range spec.Sources {
+	for i, s := range spec.Sources {
 		if s.Chart == "" {
 			continue
 		}
 		r := Release{
-			Source: o, valuesField: field, Chart: s.Chart, Version: s.TargetRevision, Values: s.Helm.ValuesObject,
+			Source: o, valuesField: fmt.Sprintf(field, i) + ".helm.valuesObject", Chart: s.Chart, Version: s.TargetRevision, Values: s.Helm.ValuesObject,
 			Name: cmp.Or(s.Helm.ReleaseName, o.GetName()), Namespace: cmp.Or(s.Helm.Namespace, spec.Destination.Namespace, "default"),
 			SkipCRDs: s.Helm.SkipCRDs, SkipSchemas: s.Helm.SkipSchemaValidation, Kubernetes: s.Helm.KubeVersion, APIVersions: s.Helm.APIVersions,
 		}

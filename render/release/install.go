@@ -11,13 +11,15 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
-	"example.com/gatehouse/render/source/text"
+	"example.com/gatehouse/render/source/node"
 )
 
 // Installer renders the charts of releases.
@@ -36,6 +38,10 @@ type Installed struct {
 	Release
 	Archive string
 	Objects []manifest.Object
+	// Settings are the values that the release sets.
+	Settings *charts.Settings
+
+	documents map[string]source.Document // by originOf
 }
 
 // Install returns the releases with their objects, and warnings of missing charts if the repository has a
@@ -63,21 +69,41 @@ func (i Installer) Install(releases []Release) (all []Installed, problems []mani
 			of.Warning = len(r.Unknown) > 0 || p.Warning
 			problems = append(problems, of)
 		}
-		all = append(all, Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects)})
+		all = append(all, Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), charts.SettingsOf(i.Files, r.entry(archive)), rendered.documents})
 	}
 	return all, problems
 }
 
-// Blame turns a problem of an installed object into a problem of its release.
+// Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
+// that is known.
 func (r Installed) Blame(p manifest.Problem) manifest.Problem {
 	verb := "installs an invalid"
 	if p.Warning {
 		verb = "installs"
 	}
-	of := manifest.NewProblem(r.Source, "", manifest.Value{}, fmt.Sprintf("%s %s (%s): %s", verb, p.Object, p.Subject.Origin, p.Message))
+	origin, field := p.Subject.Origin, ""
+	if d, is := r.documents[originOf(p.Subject)]; is && p.Field != "" {
+		keys := manifest.SplitField(p.Field)
+		key, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
+		if value != nil && value.Kind == yaml.ScalarNode {
+			at := charts.Position{File: d.File, Line: key.Line}
+			origin = manifest.Problem{File: source.Relative(at.File), Line: at.Line}.Position()
+			if cause, ok := r.Settings.Cause(at, keys, value.Value); ok {
+				p.Message += "; set by the value " + cause.String()
+				field = manifest.JoinField(append(manifest.SplitField(r.valuesField), cause.Keys...))
+			}
+		}
+	}
+	if decoding.At(r.Source.Object, manifest.SplitField(field)) == nil { // it is in a ConfigMap or a parameter
+		field = ""
+	}
+	of := manifest.NewProblem(r.Source, field, manifest.Value{}, fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message))
 	of.Warning = p.Warning || len(r.Unknown) > 0
 	return of
 }
+
+// originOf names the document of an object.
+func originOf(o manifest.Object) string { return o.Origin + " " + o.GetKind() + " " + o.GetName() }
 
 // Warning returns a warning about the release.
 func (r Release) Warning(message string) manifest.Problem {
@@ -148,8 +174,9 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 
 // rendered is the result of rendering a chart. The problems have a message and the field of the release.
 type rendered struct {
-	objects  []manifest.Object
-	problems []manifest.Problem
+	objects   []manifest.Object
+	documents map[string]source.Document
+	problems  []manifest.Problem
 }
 
 // renderOnce is render, by way of the memo.
@@ -165,28 +192,21 @@ func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byt
 	return memo.Get(i.Memo, key(sha256.Sum256(input)), func() rendered { return i.render(r, archive) })
 }
 
+// entry returns the chart of a release as an entry.
+func (r Release) entry(archive string) charts.Entry {
+	return charts.Entry{
+		HelmChart: types.HelmChart{Name: r.Chart, Version: r.Version, ReleaseName: r.Name, Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes, ApiVersions: r.APIVersions},
+		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, Field: r.valuesField, SkipSchemas: r.SkipSchemas},
+	}
+}
+
 // render renders the chart of a release.
 func (i Installer) render(r Release, archive string) (result rendered) {
-	var fields []string // by line
-	entry := charts.Entry{
-		HelmChart: types.HelmChart{Name: r.Chart, Version: r.Version, ReleaseName: r.Name, Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes, ApiVersions: r.APIVersions},
-		Line: func(keys ...string) int {
-			field := ""
-			if keys[0] == "valuesInline" && r.valuesField != "spec.sources" {
-				field = manifest.JoinField(append(manifest.SplitField(r.valuesField), keys[1:]...))
-			}
-			fields = append(fields, field)
-			return len(fields)
-		},
-		Installed: &charts.Installed{Archive: archive, Values: r.values, SkipSchemas: r.SkipSchemas},
-	}
-	made, problems := charts.Render(i.Files, entry, i.Cluster())
+	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
 	for _, p := range problems {
-		own := manifest.Problem{Message: p.Message, Warning: charts.IsOwn(p)}
+		own := manifest.Problem{Message: p.Message, Field: p.Field, Warning: charts.IsOwn(p)}
 		if p.File != "" {
 			own.Message = p.Position() + ": " + p.Message
-		} else if 0 < p.Line && p.Line <= len(fields) {
-			own.Field = fields[p.Line-1]
 		}
 		result.problems = append(result.problems, own)
 	}
@@ -194,7 +214,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 		return result
 	}
 	var err error
-	if result.objects, err = read(made); err == nil {
+	if err = result.read(made); err == nil {
 		result.objects, err = i.postRender(r, result.objects)
 	}
 	if err != nil {
@@ -203,44 +223,24 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	return result
 }
 
-// read returns the objects of a rendered chart.
-func read(made charts.Rendered) (objects []manifest.Object, err error) {
-	growth := 0
-	for _, d := range text.Split(made.Content) {
-		root, grows, err := d.Parse()
-		if growth += grows; growth > text.MaxGrowth {
-			err = errors.New("its aliases stand for too much")
+// read reads the objects of a rendered chart.
+func (r *rendered) read(made charts.Rendered) error {
+	documents, err := source.ChartObjects(made)
+	r.documents = map[string]source.Document{}
+	for _, d := range documents {
+		o, err := manifest.FromYAML(d.Node)
+		if err != nil {
+			return err
 		}
-		if root == nil || err != nil {
-			if err != nil {
-				return nil, err
-			}
+		if len(o.Object) == 0 {
 			continue
 		}
-		o, err := manifest.FromYAML(root)
-		if err != nil || len(o.Object) == 0 {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		at := made.Lines[min(root.Line, len(made.Lines))-1]
-		origin := fmt.Sprintf("%s:%d", strings.TrimPrefix(at.File, "/"), at.Line)
-		add := func(u *unstructured.Unstructured) {
-			objects = append(objects, manifest.Object{Unstructured: u, Written: u, Origin: origin})
-		}
-		if !manifest.IsListKind(o.GetKind()) || !o.IsList() {
-			add(o.Unstructured)
-			continue
-		}
-		items, _ := o.Object["items"].([]any)
-		for _, item := range items {
-			if content, ok := item.(map[string]any); ok {
-				add(&unstructured.Unstructured{Object: content})
-			}
-		}
+		file, line := d.Position()
+		o.Written, o.Origin = o.Unstructured, fmt.Sprintf("%s:%d", file, line)
+		r.documents[originOf(o)] = d
+		r.objects = append(r.objects, o)
 	}
-	return objects, nil
+	return err
 }
 
 // postRender builds the objects with the post-renderers of a release, but for files of

@@ -116,20 +116,3 @@ func (r *Release) addValues(text string) error {
 	r.Values = loader.MergeMaps(r.Values, values)
 	return err
 }
-
-// values returns all values. It reads the files of the chart.
-func (r *Release) values(readFile func(string) ([]byte, error)) (map[string]any, error) {
-	values := map[string]any{}
-	for _, name := range r.Files {
-		content, err := readFile(name)
-		if err != nil {
-			return nil, err
-		}
-		var more map[string]any
-		if err := yaml.Unmarshal(content, &more); err != nil {
-			return nil, err
-		}
-		values = loader.MergeMaps(values, more)
-	}
-	return loader.MergeMaps(values, r.Values), nil
-}

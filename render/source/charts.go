@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -30,6 +31,12 @@ const ChartsFolder = ".gatehouse-charts"
 // ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization.
 type ClusterOf func(environment *Kustomization) charts.Cluster
 
+// Chart is an entry of helmCharts.
+type Chart struct {
+	charts.Entry
+	Settings *charts.Settings
+}
+
 // chartLoad is a file with the objects of a chart.
 type chartLoad struct {
 	file string
@@ -44,7 +51,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 	if node.Field(k.root, field) == nil {
 		field = "helmChartInflationGenerator" // its old name
 	}
-	line := node.Line(k.root, field)
+	line, entries := node.Line(k.root, field), node.Field(k.root, field)
 	if isConfig || w.isOverride {
 		w.problems.add(k.File, line, "helmCharts: neither overrides nor generators have charts: list them in a kustomization of the environment")
 		return
@@ -66,9 +73,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
 		w.charts = append(w.charts, chartLoad{l.path, charts.Entry{
 			HelmChart: chart, Home: path.Join(k.Folder, home), Folder: k.Folder, File: Relative(k.File),
-			Line: func(keys ...string) int {
-				return node.Line(k.root, append([]string{field, strconv.Itoa(i)}, keys...)...)
-			},
+			Node: node.Item(entries, i),
 		}})
 	}
 	k.HelmCharts, k.HelmGlobals = nil, nil
@@ -185,6 +190,21 @@ func parseChart(file string, r charts.Rendered) chartObjects {
 	return chartObjects{r, parsed}
 }
 
+// ChartObjects returns the objects of a chart, with the lines of their templates.
+func ChartObjects(r charts.Rendered) (objects []Document, err error) {
+	growth := 0
+	for _, p := range parseChart("", r).parsed {
+		if growth += p.growth; p.err == nil && growth > text.MaxGrowth {
+			p.err = errors.New("its aliases stand for too much")
+		}
+		if p.err != nil {
+			return nil, p.err
+		}
+		objects = append(objects, p.Objects...)
+	}
+	return objects, nil
+}
+
 // setTemplateLines gives a node and the nodes in it the lines of their template. A node that an alias
 // repeats is there once.
 func setTemplateLines(n *yaml.Node, lines []charts.Position) {
@@ -298,13 +318,62 @@ func (f chartFiles) ReadAny(name string) ([]byte, error) {
 // isOfChart reports whether a file is of the component with charts.
 func isOfChart(file string) bool { return path.Base(path.Dir(file)) == ChartsFolder }
 
-// byTemplate returns the objects of charts by their template.
-func byTemplate(manifests []*Manifest) map[string][]Document {
-	found := map[string][]Document{}
+// addSettings adds the objects of charts by their template, and the settings of each chart.
+func (s *Sources) addSettings(loads []chartLoad, manifests []*Manifest) {
+	of := map[string]*charts.Settings{}
+	for _, c := range loads {
+		of[c.file] = charts.SettingsOf(s.FS.Charts(), c.Entry)
+		s.Charts = append(s.Charts, Chart{c.Entry, of[c.file]})
+	}
+	byTemplate := map[string][]Document{}
 	for _, m := range manifests {
 		for _, d := range m.objects() {
-			found[d.File] = append(found[d.File], d)
+			byTemplate[d.File] = append(byTemplate[d.File], d)
+			s.settings[d.Node] = of[m.File]
 		}
 	}
-	return found
+	maps.Copy(s.documents, byTemplate)
+}
+
+// Settings returns the settings that the lines of an object of a chart read.
+func (s *Sources) Settings(d Document) (names []string) {
+	of := s.settings[d.Node]
+	if of == nil {
+		return nil
+	}
+	last := d.Node.Line
+	var visit func(n *yaml.Node)
+	visit = func(n *yaml.Node) {
+		last = max(last, n.Line)
+		for _, child := range n.Content {
+			visit(child)
+		}
+	}
+	visit(d.Node)
+	for _, setting := range of.Read(d.File, d.Node.Line, last) {
+		names = append(names, setting.String())
+	}
+	return names
+}
+
+// explainChart adds to a problem of an object of a chart, at the line of its template, the setting that causes it
+// or, for a Secret, the values by which the chart refers to one.
+func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) manifest.Problem {
+	of := s.settings[d.Node]
+	if of == nil {
+		return p
+	}
+	if p.IsError() && d.Kind == "Secret" && d.Group == "" && (len(keys) == 0 || keys[0] == "data" || keys[0] == "stringData") {
+		if names := of.SecretNames(charts.Position{File: d.File, Line: d.Node.Line}); len(names) > 0 {
+			p.Message += "; the chart refers to a Secret by the value " + manifest.FirstOf(3, names) + ": set it to the name of one"
+		}
+	}
+	_, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
+	if value == nil || value.Kind != yaml.ScalarNode {
+		return p
+	}
+	if cause, ok := of.Cause(charts.Position{File: d.File, Line: p.Line}, keys, value.Value); ok {
+		p.Message += "; set by the value " + cause.String()
+	}
+	return p
 }

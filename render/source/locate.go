@@ -59,11 +59,13 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 		p.Line = node.Line(own[0].Node, keys...)
 		if at := node.At(own[0].Node, keys, test); at != nil {
 			p.Line = at.Line
-			return p
+			return s.explainChart(p, own[0], keys)
 		}
 	}
 	if file, at := s.findChange(id, keys, test); at != nil {
 		p.File, p.Line = Relative(file), at.Line
+	} else if len(own) > 0 {
+		return s.explainChart(p, own[0], keys)
 	}
 	return p
 }

@@ -36,15 +36,16 @@ type Sources struct {
 	// Definitions are manifests that no kustomization loads.
 	Definitions []*Manifest
 	// Charts are the entries of helmCharts.
-	Charts []charts.Entry
+	Charts []Chart
 	// Problems are the problems that stop or mislead kustomize.
 	Problems []manifest.Problem
 
 	kindFields Configuration // of the kinds
 	loads      []load
 	patches    []patchDocument
-	documents  map[string][]Document // of manifests, and generators of kustomizations, by file
-	files      []string              // the keys of documents, sorted
+	documents  map[string][]Document           // of manifests, and generators of kustomizations, by file
+	files      []string                        // the keys of documents, sorted
+	settings   map[*yaml.Node]*charts.Settings // of the charts of objects
 }
 
 // Read reads the kustomization in a folder, the kustomizations in the folders onTop, which build on
@@ -85,9 +86,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		kindFields:     kindFields,
 		loads:          w.loads,
 		documents:      documents,
-	}
-	for _, c := range w.charts {
-		s.Charts = append(s.Charts, c.Entry)
+		settings:       map[*yaml.Node]*charts.Settings{},
 	}
 	problems = slices.Concat(w.problems, checkKinds(w.loads, w.kustomizations), problems, problemsOfDefined,
 		checkDuplicates(w.loads, documents), checkConfigs(fileSystem, w.loads, documents))
@@ -98,7 +97,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		problems = slices.Concat(problems, k.problems, checkPatches(k), checkReplacements(fileSystem, k))
 		s.patches = append(s.patches, k.patches...)
 	}
-	maps.Copy(documents, byTemplate(ofCharts))
+	s.addSettings(w.charts, ofCharts)
 	s.files = slices.Sorted(maps.Keys(documents))
 	s.files = slices.DeleteFunc(s.files, isOfChart)
 	skipTexts(fileSystem, w.order)

@@ -76,7 +76,7 @@ func compare(t *testing.T, helm, folder, values string) string {
 	arguments := []string{"template", "release", folder, "--namespace", "space", "--include-crds", "-f", filepath.Join(folder, "values.yaml")}
 	entry := charts.Entry{
 		HelmChart: types.HelmChart{Name: filepath.Base(folder), ReleaseName: "release", Namespace: "space", IncludeCRDs: true},
-		Home:      filepath.Dir(folder), Folder: "/", File: "kustomization.yaml", Line: func(...string) int { return 1 },
+		Home:      filepath.Dir(folder), Folder: "/", File: "kustomization.yaml",
 	}
 	if _, err := os.Stat(filepath.Join(folder, "values.yaml")); errors.Is(err, fs.ErrNotExist) {
 		arguments = arguments[:len(arguments)-2]

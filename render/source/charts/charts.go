@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
@@ -30,6 +31,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/node"
 )
 
 // Files are the files of a repository. Paths are absolute, without links once resolved.
@@ -47,9 +49,9 @@ type Entry struct {
 	types.HelmChart
 	// Home is the folder of charts, Folder the folder of the kustomization.
 	Home, Folder string
-	// File is the kustomization, and Line returns the line of a field of the entry.
+	// File is the kustomization, and Node the entry in it.
 	File string
-	Line func(keys ...string) int
+	Node *yaml.Node
 	// Installed is set for a chart that a controller installs: nothing of it is in rendered/.
 	Installed *Installed
 }
@@ -58,8 +60,10 @@ type Entry struct {
 type Installed struct {
 	// Archive is the path of the chart.
 	Archive string
-	// Values returns all values. It may read files of the chart.
-	Values func(readFile func(name string) ([]byte, error)) (map[string]any, error)
+	// Values are above the Files of the chart. Problems of values have a field below Field.
+	Values map[string]any
+	Files  []string
+	Field  string
 	// SkipSchemas leaves values.schema.json alone.
 	SkipSchemas bool
 }
@@ -95,17 +99,20 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
-	documents, found := e.template(c, values, cluster)
+	documents, found := e.template(files, c, values, cluster)
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
 	return c.join(documents), nil
 }
 
+// line returns the line of a field of the entry.
+func (e Entry) line(keys ...string) int { return node.Line(e.Node, keys...) }
+
 // check returns the first problem of the entry itself, or nil.
 func (e Entry) check() *manifest.Problem {
 	problem := func(message string, keys ...string) *manifest.Problem {
-		return &manifest.Problem{File: e.File, Line: e.Line(keys...), Message: message}
+		return &manifest.Problem{File: e.File, Line: e.line(keys...), Message: message}
 	}
 	switch {
 	case e.Name == "":
@@ -140,14 +147,14 @@ type document struct {
 
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
 // of helm.
-func (e Entry) template(c *loaded, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
+func (e Entry) template(repository Files, c *loaded, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
 	name, err := e.releaseName()
 	if err != nil {
-		return nil, []manifest.Problem{{File: e.File, Line: e.Line("releaseName"), Message: "helmCharts: " + err.Error()}}
+		return nil, []manifest.Problem{{File: e.File, Line: e.line("releaseName"), Message: "helmCharts: " + err.Error()}}
 	}
 	capabilities, err := e.capabilities(cluster)
 	if err != nil {
-		return nil, []manifest.Problem{{File: e.File, Line: e.Line("kubeVersion"), Message: "kubeVersion: " + err.Error()}}
+		return nil, []manifest.Problem{{File: e.File, Line: e.line("kubeVersion"), Message: "kubeVersion: " + err.Error()}}
 	}
 	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
 		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
@@ -166,7 +173,7 @@ func (e Entry) template(c *loaded, values map[string]any, cluster Cluster) ([]do
 		return nil, e.problems(c, err)
 	}
 	if e.Installed == nil || !e.Installed.SkipSchemas {
-		if found := e.checkSchemas(c.Chart, top["Values"], nil); len(found) > 0 {
+		if found := e.checkSchemas(e.layers(repository), c.Chart, top["Values"], nil); len(found) > 0 {
 			return nil, found
 		}
 	}
@@ -228,7 +235,7 @@ const Helm = "v4.3.1"
 // entry.
 func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 	message := err.Error()
-	p := manifest.Problem{File: e.File, Line: e.Line("name"), Message: "chart " + e.Name + ": "}
+	p := manifest.Problem{File: e.File, Line: e.line("name"), Message: "chart " + e.Name + ": "}
 	if found := templateLine.FindAllStringSubmatchIndex(message, -1); c != nil && len(found) > 0 {
 		last := found[len(found)-1]
 		line, _ := strconv.Atoi(message[last[4]:last[5]])

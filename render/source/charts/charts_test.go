@@ -51,7 +51,7 @@ func render(t *testing.T, template, values string, others ...string) (content, p
 	for i := 0; i < len(others); i += 2 {
 		files[path.Join("/charts/app", others[i])] = others[i+1]
 	}
-	e := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Home: "/charts", File: "kustomization.yaml", Line: func(...string) int { return 1 }}
+	e := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Home: "/charts", File: "kustomization.yaml"}
 	rendered, problems := Render(files, e, Cluster{Kubernetes: "1.37.0"})
 	for _, p := range problems {
 		problem += p.String() + "\n"

@@ -246,16 +246,6 @@ func (c *loaded) nameTemplates(from *chart.Chart) {
 	}
 }
 
-// readFile returns a file of the chart.
-func (c *loaded) readFile(name string) ([]byte, error) {
-	for _, f := range c.Raw {
-		if f.Name == path.Clean(name) {
-			return f.Data, nil
-		}
-	}
-	return nil, fmt.Errorf("the chart has no file %s: %w", name, fs.ErrNotExist)
-}
-
 // checkChart returns an error for a chart that Helm does not install.
 func checkChart(c *chart.Chart) error {
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
@@ -274,16 +264,16 @@ func checkChart(c *chart.Chart) error {
 	return nil
 }
 
-// testHook matches the annotation of a test, and kind the first line of an object.
+// testHook matches the annotation of a test, and kindLine the first line of an object.
 var (
 	testHook = regexp.MustCompile(`(?m)^\s*"?helm\.sh/hook"?:\s*"?test(-success)?"?\s*$`)
-	kind     = regexp.MustCompile(`(?m)^kind:`)
+	kindLine = regexp.MustCompile(`(?m)^kind:`)
 )
 
 // dropTests drops the templates of tests that are skipped: they are free to make random names.
 func (c *loaded) dropTests() {
 	c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool {
 		tests := len(testHook.FindAll(f.Data, -1))
-		return tests > 0 && tests == len(kind.FindAll(f.Data, -1)) && !bytes.Contains(f.Data, []byte("define"))
+		return tests > 0 && tests == len(kindLine.FindAll(f.Data, -1)) && !bytes.Contains(f.Data, []byte("define"))
 	})
 }

@@ -31,8 +31,8 @@ c: {{ $c.Cert | b64enc }} {{ $ca.Key | b64enc }}
 	files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n", "/charts/app/templates/a.yaml": template}
 	run := func() string {
 		rendered, problems := Render(files, Entry{
-			HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Line: func(...string) int { return 1 },
-			Installed: &Installed{Archive: "/charts/app", Values: func(func(string) ([]byte, error)) (map[string]any, error) { return map[string]any{}, nil }},
+			HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"},
+			Installed: &Installed{Archive: "/charts/app"},
 		}, Cluster{Kubernetes: "1.37.0"})
 		if len(problems) > 0 {
 			t.Fatal(problems)

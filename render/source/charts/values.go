@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
@@ -19,17 +20,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/node"
 )
 
 // values returns the values of an entry, merged as kustomize and then Helm merge them.
 func (e Entry) values(files Files, c *loaded) (values map[string]any, found []manifest.Problem) {
 	wrong := func(err error, keys ...string) (map[string]any, []manifest.Problem) {
-		return nil, []manifest.Problem{{File: e.File, Line: e.Line(keys...), Message: strings.Join(keys, ".") + ": " + err.Error()}}
+		return nil, []manifest.Problem{{File: e.File, Line: e.line(keys...), Message: strings.Join(keys, ".") + ": " + err.Error()}}
 	}
 	if e.Installed != nil {
-		values, err := e.Installed.Values(c.readFile)
+		values, err := e.Installed.merge(c)
 		if err != nil {
-			return wrong(err, "valuesInline")
+			return nil, []manifest.Problem{{Field: e.Installed.Field, Message: "values: " + err.Error()}}
 		}
 		return values, nil
 	}
@@ -66,6 +68,22 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, found []ma
 	return values, nil
 }
 
+// merge merges the values of an installed chart.
+func (i *Installed) merge(c *loaded) (values map[string]any, err error) {
+	for _, name := range i.Files {
+		at := slices.IndexFunc(c.Raw, func(f *common.File) bool { return f.Name == path.Clean(name) })
+		if at < 0 {
+			return nil, fmt.Errorf("the chart has no file %s", name)
+		}
+		more, err := loader.LoadValues(bytes.NewReader(c.Raw[at].Data))
+		if err != nil {
+			return nil, err
+		}
+		values = loader.MergeMaps(values, more)
+	}
+	return loader.MergeMaps(values, i.Values), nil
+}
+
 // mergeInline merges valuesInline with the values of a file, as HelmChartInflationGenerator of
 // kustomize does.
 func (e Entry) mergeInline(file []byte) ([]byte, error) {
@@ -97,27 +115,32 @@ func (e Entry) mergeInline(file []byte) ([]byte, error) {
 
 // checkSchemas returns the problems of values by values.schema.json of a chart and its dependencies, whose
 // values are below keys.
-func (e Entry) checkSchemas(c *chart.Chart, values any, keys []string) (found []manifest.Problem) {
+func (e Entry) checkSchemas(layers []layer, c *chart.Chart, values any, keys []string) (found []manifest.Problem) {
+	wrong := func(message string, at ...string) {
+		found = append(found, e.valueProblem(layers, c, slices.Concat(keys, at), message))
+	}
 	if v, is := values.(common.Values); is {
 		values = map[string]any(v)
 	}
 	table, isTable := values.(map[string]any)
 	if !isTable {
-		return []manifest.Problem{e.valueProblem(c, keys, "has to be a mapping")}
+		wrong("has to be a mapping")
+		return found
 	}
 	if c.Schema != nil {
-		found = e.checkSchema(c, table, keys)
+		checkSchema(c.Schema, table, wrong)
 	}
 	for _, d := range c.Dependencies() {
 		if below := table[d.Name()]; below != nil {
-			found = append(found, e.checkSchemas(d, below, append(slices.Clone(keys), d.Name()))...)
+			found = append(found, e.checkSchemas(layers, d, below, append(slices.Clip(keys), d.Name()))...)
 		}
 	}
-	return found
+	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool { return a.String() == b.String() })
 }
 
-func (e Entry) checkSchema(c *chart.Chart, values map[string]any, keys []string) []manifest.Problem {
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
+// checkSchema calls wrong for each problem of values by a schema.
+func checkSchema(content []byte, values map[string]any, wrong func(message string, at ...string)) {
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	var valid *jsonschema.Schema
 	if err == nil {
 		compiler := jsonschema.NewCompiler()
@@ -127,22 +150,33 @@ func (e Entry) checkSchema(c *chart.Chart, values map[string]any, keys []string)
 		}
 	}
 	if err != nil {
-		return []manifest.Problem{e.valueProblem(c, nil, "values.schema.json: "+err.Error())}
+		wrong("values.schema.json: " + err.Error())
+		return
 	}
-	var wrong *jsonschema.ValidationError
-	if err = valid.Validate(plain(values)); err == nil {
-		return nil
-	} else if !errors.As(err, &wrong) {
-		return []manifest.Problem{e.valueProblem(c, nil, err.Error())}
+	var invalid *jsonschema.ValidationError
+	if err = valid.Validate(plain(values)); err != nil && !errors.As(err, &invalid) {
+		wrong(err.Error())
 	}
-	var found []manifest.Problem
-	for _, unit := range wrong.BasicOutput().Errors {
-		if unit.Error != nil && len(unit.Errors) == 0 {
-			at := strings.Split(strings.Trim(unit.InstanceLocation, "/"), "/")
-			found = append(found, e.valueProblem(c, slices.Concat(keys, at), "values.schema.json of the chart: "+unit.Error.String()))
+	if invalid == nil {
+		return
+	}
+	for _, unit := range invalid.BasicOutput().Errors {
+		if unit.Error == nil || len(unit.Errors) > 0 {
+			continue
 		}
+		var at []string
+		if unit.InstanceLocation != "" {
+			at = node.JSONPointer(unit.InstanceLocation)
+		}
+		message := "values.schema.json of the chart: " + unit.Error.String()
+		if additional, is := unit.Error.Kind.(*kind.AdditionalProperties); is {
+			for _, name := range additional.Properties {
+				wrong(message, append(slices.Clip(at), name)...)
+			}
+			continue
+		}
+		wrong(message, at...)
 	}
-	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool { return a.String() == b.String() })
 }
 
 // plain returns values as encoding/json reads them.
@@ -168,11 +202,17 @@ func (local) Load(url string) (any, error) {
 	return nil, fmt.Errorf("refers to %s: rendering reads only this repository", url)
 }
 
-// valueProblem returns a problem of a value, at its line in the entry as far as that has it.
-func (e Entry) valueProblem(c *chart.Chart, keys []string, message string) manifest.Problem {
-	name := strings.Trim(strings.Join(keys, "."), ".")
-	line := e.Line(append([]string{"valuesInline"}, keys...)...)
-	return manifest.Problem{File: e.File, Line: line, Message: fmt.Sprintf("chart %s: %s", c.Name(), strings.TrimPrefix(name+": "+clip(message), ": "))}
+// valueProblem returns a problem of a value, at its line in the layers as far as they have it.
+func (e Entry) valueProblem(layers []layer, c *chart.Chart, keys []string, message string) manifest.Problem {
+	name := manifest.JoinField(keys)
+	p := manifest.Problem{File: e.File, Line: e.line("valuesInline"), Message: fmt.Sprintf("chart %s: %s", c.Name(), strings.TrimPrefix(name+": "+clip(message), ": "))}
+	if at := position(layers, keys); at.File != "" {
+		p.File, p.Line = strings.TrimPrefix(at.File, "/"), at.Line
+	}
+	if e.Installed != nil {
+		p.Field = manifest.JoinField(append(manifest.SplitField(e.Installed.Field), keys...))
+	}
+	return p
 }
 
 // valueName matches a value in a template.
