@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 )
 
@@ -14,6 +15,23 @@ type NeededChart struct {
 	// Locked is without digest, and IsThere reports whether the chart is there, perhaps as a folder.
 	charts.Locked
 	IsThere bool
+}
+
+// Charts returns the charts of the kustomizations of an environment, without its problems.
+func (r *Repository) Charts(environment string) []source.Chart {
+	in, _ := readInput(r, environment)
+	if in.sources == nil {
+		return nil
+	}
+	return in.sources.Charts
+}
+
+// Charts returns the charts of the kustomizations of the environment.
+func (r *Rendering) Charts() []source.Chart {
+	if r.pipeline == nil {
+		return nil
+	}
+	return r.pipeline.sources.Charts
 }
 
 // NeededCharts returns the charts that an environment names, in its kustomizations and, if it builds, in its

@@ -120,19 +120,26 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 	return resolved, content, err
 }
 
-// List returns the names in a folder on disk, sorted.
+// List returns the names in a folder, sorted.
 func (f *FileSystem) List(folder string) (names []string, err error) {
 	if f.disk.look != nil {
 		f.disk.look(strings.TrimSuffix(folder, "/") + "/")
 	}
 	entries, err := os.ReadDir(f.disk.onDisk(folder))
-	if err != nil {
+	if err != nil && !f.folders[folder] {
 		return nil, readError(folder, err)
 	}
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	return names, nil
+	for name := range maps.Keys(f.standIns) {
+		if below, is := strings.CutPrefix(name, strings.TrimSuffix(folder, "/")+"/"); is {
+			first, _, _ := strings.Cut(below, "/")
+			names = append(names, first)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // CleanedAbs follows the links of a path and splits it into folder and file. The folder has the

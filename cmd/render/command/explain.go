@@ -191,6 +191,7 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 	if x.Origin != nil {
 		line("Written in", x.Origin.String()+"  "+x.Origin.Object)
 	}
+	printList(w, "Values", x.Values, func(value string) string { return value })
 	switch {
 	case !x.IsTraced:
 		line("Changed by", "(unknown)")

@@ -30,6 +30,8 @@ type EnvironmentDiff struct {
 	Changes []Change
 	// Unchanged has the objects that are equal before and after.
 	Unchanged []*unstructured.Unstructured
+	// Unread are values of charts that nothing reads any more.
+	Unread []Unread
 	// For is the Kubernetes version that the environment declares, if any.
 	For string
 	// Kubernetes is a change of that version, if any.

@@ -94,6 +94,7 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 		old[k] = wasInstalled[i]
 	}
 	by := map[manifest.ID]manifest.ID{}
+	var unread []Unread
 	add := func(to *[]manifest.Object, r release.Installed, objects []manifest.Object) {
 		for _, o := range objects {
 			by[o.IDInNamespace()] = r.Source.ID()
@@ -114,6 +115,7 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 		default:
 			add(&before, was, was.Objects)
 			add(&after, is, upgraded(was, is))
+			unread = append(unread, unreadOfRelease(was, is)...)
 		}
 	}
 	for _, was := range old {
@@ -123,6 +125,7 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 		}
 	}
 	e := Objects(kinds, name, before, after)
+	e.Unread = unread
 	for i, c := range e.Changes {
 		e.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
 	}

@@ -26,7 +26,7 @@ type Diff struct {
 
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
-	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
+	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || len(e.Unread) > 0 || e.Kubernetes != nil })
 }
 
 // Changes returns the changes of all environments.
@@ -119,6 +119,11 @@ func (b *previousRendering) compare(ctx context.Context, rendering *render.Rende
 	wasInstalled, problems := b.installed(ctx, rendering, slices.Concat(was, unchanged))
 	warnings = append(warnings, problems...)
 	e := withInstalled(b.repository.Kinds(), name, was, is, wasInstalled, rendering.Installed)
+	ofCharts, err := b.unread(ctx, rendering)
+	if err != nil {
+		return EnvironmentDiff{}, err
+	}
+	e.Unread = append(e.Unread, ofCharts...)
 	for _, o := range unchanged {
 		e.Unchanged = append(e.Unchanged, o.Unstructured)
 	}

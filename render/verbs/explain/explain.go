@@ -29,6 +29,8 @@ type Explanation struct {
 	RenderedFrom *Reference `json:"renderedFrom,omitempty"`
 	// Origin is the position of the source object.
 	Origin *Origin `json:"origin,omitempty"`
+	// Values are the values that users set and the template of a chart reads for the object, with their positions.
+	Values []string `json:"values,omitempty"`
 	// IsTraced reports whether the kustomizations that change the object are known.
 	IsTraced bool `json:"isTraced"`
 	// IsRemoved reports whether a patch removes the source object.
@@ -138,6 +140,7 @@ func (e explainer) explainRemoved(way kustomize.Path) Explanation {
 func (x *Explanation) trace(e explainer, way kustomize.Path, built *unstructured.Unstructured) {
 	file, line := way.Document.Position()
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
+	x.Values = e.Sources.Settings(way.Document)
 	x.Changes = places(e.Paths.Changing(way))
 	if built == nil || way.IsGenerated {
 		return

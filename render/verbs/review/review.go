@@ -63,7 +63,7 @@ type Change struct {
 func New(environments []diff.EnvironmentDiff, now time.Time) *Review {
 	r := &Review{Environments: []EnvironmentReview{}}
 	for _, e := range environments {
-		if len(e.Changes) > 0 || e.Kubernetes != nil {
+		if len(e.Changes) > 0 || len(e.Unread) > 0 || e.Kubernetes != nil {
 			r.Environments = append(r.Environments, reviewEnvironment(e, now))
 		}
 	}
@@ -90,7 +90,7 @@ func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview 
 // effects returns the effects of the changes of an environment, in the order of a review.
 func effects(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
 	w := world.New(e)
-	effects := complete(w, effectsOfRules(w, now))
+	effects := append(complete(w, effectsOfRules(w, now)), reviewUnread(e.Unread)...)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects
 }

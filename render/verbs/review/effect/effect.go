@@ -70,6 +70,7 @@ const (
 	TokenMounted       = "tokenMounted"
 	AccountDefaulted   = "accountDefaulted"
 	ValuesUnknown      = "valuesUnknown"
+	ValuesUnread       = "valuesUnread"
 )
 
 // Of returns effects on an object.

@@ -1,0 +1,112 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/release"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/tree"
+)
+
+// Unread are the values that users set for a chart, and that no template of it reads. Before the change one did, or
+// the value was not set.
+type Unread struct {
+	// Object is the HelmRelease or Application, or has the kind Chart and the name of the release.
+	Object manifest.ID
+	// Chart is the chart after the change, with its version.
+	Chart  string
+	Values []string
+}
+
+// newlyUnread returns the values that a chart reads no more.
+func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []Unread {
+	unread := is.Unread()
+	if len(unread) == 0 {
+		return nil
+	}
+	before := was.Unread()
+	unread = slices.DeleteFunc(unread, func(name string) bool { return slices.Contains(before, name) })
+	if len(unread) == 0 {
+		return nil
+	}
+	return []Unread{{object, chart, unread}}
+}
+
+// unreadOfRelease returns the values that a release reads no more.
+func unreadOfRelease(was, is release.Installed) []Unread {
+	if was.String() == is.String() && reflect.DeepEqual(was.Values, is.Values) {
+		return nil
+	}
+	return newlyUnread(is.Source.ID(), is.String(), was.Settings, is.Settings)
+}
+
+// unread returns the values that the charts of helmCharts read no more. It reads the previous sources if the change
+// may be in them.
+func (b *previousRendering) unread(ctx context.Context, rendering *render.Rendering) (all []Unread, err error) {
+	now := rendering.Charts()
+	if len(now) == 0 || b.commit == "" {
+		return nil, nil
+	}
+	changed, err := b.changedSources(ctx, rendering.Sources)
+	if len(changed) == 0 {
+		return nil, err
+	}
+	key := func(c source.Chart) string { return strings.Join([]string{c.File, c.Name, c.ReleaseName}, "\n") }
+	old := map[string]source.Chart{}
+	for _, c := range b.repository.With(changed).Charts(rendering.Environment) {
+		old[key(c)] = c
+	}
+	for _, c := range now {
+		if was, is := old[key(c)]; is {
+			id := manifest.ID{Kind: "Chart", Namespace: c.Namespace, Name: cmp.Or(c.ReleaseName, c.Name)}
+			all = append(all, newlyUnread(id, strings.TrimSpace(c.Name+" "+c.Version), was.Settings, c.Settings)...)
+		}
+	}
+	return all, nil
+}
+
+// changedSources returns the previous content of changed files beside rendered/, by path from the root; nil if none
+// of the current sources is changed, and no file is removed.
+func (b *previousRendering) changedSources(ctx context.Context, sources []string) (map[string][]byte, error) {
+	changes, err := b.git.ChangedSince(ctx, b.commit)
+	if err != nil {
+		return nil, err
+	}
+	isRead := map[string]bool{}
+	for _, name := range sources {
+		isRead[name] = true
+	}
+	isSource, names, ids := false, []string(nil), []string(nil)
+	all, err := b.git.Files(ctx, b.commit)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		name, isInside := strings.CutPrefix("/"+c.Path, path.Join("/", b.git.Prefix(), "/"))
+		name = strings.TrimPrefix(name, "/")
+		if !isInside || strings.HasPrefix(name, tree.Folder+"/") {
+			continue
+		}
+		isSource = isSource || isRead[name] || c.After == nil
+		if file, is := all[name]; is && file.IsRegular() {
+			names, ids = append(names, path.Join("/", name)), append(ids, file.OID)
+		}
+	}
+	if !isSource {
+		return nil, nil
+	}
+	contents, err := b.git.ReadFiles(ctx, ids)
+	previous := map[string][]byte{}
+	for i, content := range contents {
+		previous[names[i]] = content
+	}
+	return previous, err
+}
