@@ -6,6 +6,7 @@
 package charts_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,10 +17,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
 )
 
@@ -123,4 +128,60 @@ func firstDifference(want, got string) string {
 		}
 	}
 	return fmt.Sprintf("%d and %d lines", len(a), len(b))
+}
+
+// TestUnreadValuesChangeNothing sets all defaults of each chart, and changes those that no template reads.
+func TestUnreadValuesChangeNothing(t *testing.T) {
+	root := os.Getenv("CHARTS")
+	if root == "" {
+		t.Skip("set CHARTS")
+	}
+	counts := map[string]int{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "Chart.yaml" || strings.Contains(name, "/templates/") {
+			return err
+		}
+		entry := charts.Entry{
+			HelmChart: types.HelmChart{Name: filepath.Base(filepath.Dir(name)), ReleaseName: "release", Namespace: "space", ValuesFile: "values.yaml"},
+			Home:      filepath.Dir(filepath.Dir(name)), Folder: filepath.Dir(name), File: "kustomization.yaml", Node: &yaml.Node{Kind: yaml.MappingNode, Line: 1},
+		}
+		cluster := charts.Cluster{Kubernetes: "1.37.0", APIVersions: slices.Clone(common.DefaultVersionSet)}
+		before, problems := charts.Render(disk{}, entry, cluster)
+		if len(problems) > 0 {
+			return nil
+		}
+		start := time.Now()
+		unread := charts.SettingsOf(disk{}, entry).Unread()
+		counts["charts"]++
+		counts["milliseconds"] += int(time.Since(start).Milliseconds())
+		if counts["unread"] += len(unread); len(unread) == 0 {
+			counts["all read"]++
+			return nil
+		}
+		t.Log(name, time.Since(start), unread)
+		changed := map[string]any{}
+		for _, value := range unread {
+			if err := unstructured.SetNestedField(changed, "changed", manifest.SplitField(value)...); err != nil {
+				return err
+			}
+		}
+		content, err := json.Marshal(changed)
+		if err != nil {
+			return err
+		}
+		entry.AdditionalValuesFiles = []string{filepath.Join("/", t.TempDir(), "changed.json")}
+		if err := os.WriteFile(entry.AdditionalValuesFiles[0], content, 0o644); err != nil {
+			return err
+		}
+		entry.AdditionalValuesFiles[0], _ = filepath.Rel(entry.Folder, entry.AdditionalValuesFiles[0])
+		after, problems := charts.Render(disk{}, entry, cluster)
+		if len(problems) > 0 && !strings.Contains(problems[0].Message, "values.schema.json") || len(problems) == 0 && string(before.Content) != string(after.Content) {
+			t.Error("CHANGES", name, unread, problems, firstDifference(string(before.Content), string(after.Content)))
+		}
+		return nil
+	})
+	t.Log(counts)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
