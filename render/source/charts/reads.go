@@ -14,8 +14,8 @@ import (
 
 // reads are the values that the templates of a chart may read, on any branch.
 //
-// Rendering with and without a value would not tell: a value under a condition that is false, or equal to its
-// default, is read all the same. So the parsed templates are executed on paths of values instead of values:
+// Rendering with and without a value would not tell: templates also read a value under a false condition, or one
+// that equals its default. So the parsed templates are executed on paths of values instead of values:
 // along both branches of each condition, through variables, with, range, include and dict. A function without a
 // rule reads its arguments as a whole. The result has too many values, and never too few.
 type reads struct {
@@ -280,7 +280,7 @@ func unique(all places) places {
 func (r *reads) touch(all places) {
 	for _, p := range all {
 		p.isRead = true
-		r.marked[p] = r.marked[p]
+		r.marked.add(placeSet{p: false})
 	}
 }
 
