@@ -76,7 +76,7 @@ func (b *previousRendering) unread(ctx context.Context, rendering *render.Render
 // changedSources returns the previous content of changed files beside rendered/, by path from the root; nil if none
 // of the current sources is changed, and no file is removed.
 func (b *previousRendering) changedSources(ctx context.Context, sources []string) (map[string][]byte, error) {
-	changes, err := b.git.ChangedSince(ctx, b.commit)
+	changes, err := b.git.ChangedSince(ctx, b.commit, false)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +84,14 @@ func (b *previousRendering) changedSources(ctx context.Context, sources []string
 	for _, name := range sources {
 		isRead[name] = true
 	}
+	top := strings.TrimSuffix("/"+b.git.Prefix(), "/") + "/"
 	isSource, names, ids := false, []string(nil), []string(nil)
 	all, err := b.git.Files(ctx, b.commit)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range changes {
-		name, isInside := strings.CutPrefix("/"+c.Path, path.Join("/", b.git.Prefix(), "/"))
-		name = strings.TrimPrefix(name, "/")
+		name, isInside := strings.CutPrefix("/"+c.Path, top)
 		if !isInside || strings.HasPrefix(name, tree.Folder+"/") {
 			continue
 		}
