@@ -295,8 +295,9 @@ func (c *loaded) join(documents []document) (r Rendered) {
 const maxAhead = 200
 
 // align returns the line of the template that made each line of a document: the next one that begins
-// with the same text, as far as that is text, and otherwise the line before it. The kind is at the line
-// kind of the document, which is the document number nth of that kind in the template.
+// with the same text, as far as that is text, and otherwise the one after the last such line, perhaps an action for
+// several lines. The kind is at the line kind of the document, which is the document number nth of that kind in the
+// template.
 func align(template, lines []string, kind, nth int) []int {
 	at := 0
 	for i, line := range template {
@@ -309,16 +310,12 @@ func align(template, lines []string, kind, nth int) []int {
 	}
 	origin := make([]int, len(lines))
 	for i, line := range lines {
-		for ahead := at; ahead < len(template) && ahead < at+maxAhead; ahead++ {
-			if mayMake(template[ahead], line) {
-				at = ahead
-				break
-			}
-		}
-		origin[i] = at + 1
-		at = min(at+1, max(0, len(template)-1))
-		if i > 0 && origin[i] > origin[i-1]+1 && !mayMake(template[origin[i]-1], line) {
-			origin[i], at = origin[i-1], origin[i-1]
+		end := min(len(template), at+maxAhead)
+		if ahead := slices.IndexFunc(template[min(at, end):end], func(t string) bool { return mayMake(t, line) }); ahead >= 0 {
+			at += ahead + 1
+			origin[i] = at
+		} else {
+			origin[i] = max(1, min(at+1, len(template)))
 		}
 	}
 	return origin
@@ -326,7 +323,8 @@ func align(template, lines []string, kind, nth int) []int {
 
 // mayMake reports whether a line of a template may make a line of a document.
 func mayMake(template, line string) bool {
-	literal, _, hasAction := strings.Cut(strings.TrimSpace(template), "{{")
-	line, literal = strings.TrimSpace(line), strings.TrimRight(literal, " \"'")
-	return literal != "" && (literal == strings.TrimRight(line, " \"'") || hasAction && literal != "-" && strings.HasPrefix(line, literal))
+	literal, _, hasAction := strings.Cut(template, "{{")
+	literal, line = strings.TrimRight(literal, " \t\r\"'"), strings.TrimRight(line, " \t\r\"'")
+	text := strings.TrimLeft(literal, " ")
+	return text != "" && (literal == line || hasAction && text != "-" && strings.HasPrefix(line, literal))
 }

@@ -147,3 +147,14 @@ func TestSchemaStaysInTheRepository(t *testing.T) {
 		}
 	}
 }
+
+func TestAlignFindsTheLinesOfATemplate(t *testing.T) {
+	template := strings.Split("kind: A\nmetadata:\n  labels:\n    {{- include \"labels\" . | nindent 4 }}\nspec:\n  {{- if .Values.a }}\n  replicas: {{ .Values.replicas }}\n  {{- end }}\n  template:\n    metadata:\n      labels:\n        app: {{ .Release.Name }}\n", "\n")
+	document := strings.Split("kind: A\nmetadata:\n  labels:\n    app: web\n    part: b\nspec:\n  replicas: 3\n  template:\n    metadata:\n      labels:\n        app: web", "\n")
+	if lines, want := align(template, document, 0, 0), []int{1, 2, 3, 4, 4, 5, 7, 9, 10, 11, 12}; !slices.Equal(lines, want) {
+		t.Errorf("lines %v, want %v", lines, want)
+	}
+	if lines := align(nil, document[:2], 0, 0); !slices.Equal(lines, []int{1, 1}) {
+		t.Errorf("lines %v of no template", lines)
+	}
+}
