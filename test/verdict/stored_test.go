@@ -83,7 +83,7 @@ func TestObjectsAreStoredAlike(t *testing.T) {
 		stored++
 		checker, _ := verdict.New(nil, gatehouse.All(), kubernetes(t), nil)
 		render := checker.Stored([]manifest.Object{{Unstructured: u, Written: u}})[0]
-		if a, b := comparable(t, render), comparable(t, server); !reflect.DeepEqual(a, b) {
+		if a, b := withoutCluster(t, render), withoutCluster(t, server); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s: render (-) and the API server (+) store\n%s of\n%s", u.GetKind(), diff.Diff(a, b), jsonOf(u))
 		}
 	})
@@ -272,9 +272,9 @@ var ofCluster = map[string][]string{
 // now matches times that default to now.
 var now = regexp.MustCompile(`"(timeAdded|lastTransitionTime)":"[^"]*"`)
 
-// comparable returns a stored object without the values of a cluster, and without empty lists and objects:
+// withoutCluster returns a stored object without the values of a cluster, and without empty lists and objects:
 // protobuf does not keep them.
-func comparable(t *testing.T, u *unstructured.Unstructured) (content any) {
+func withoutCluster(t *testing.T, u *unstructured.Unstructured) (content any) {
 	t.Helper()
 	encoded := now.ReplaceAllString(jsonOf(u), `"$1":"now"`)
 	if uid := string(u.GetUID()); uid != "" { // a Job selects its Pods by it

@@ -101,7 +101,7 @@ func admitByPlugins(decoded kind.Object) {
 // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
 func completePod(spec *core.PodSpec) {
 	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, "default")
-	spec.DeprecatedServiceAccount = spec.ServiceAccountName
+	spec.DeprecatedServiceAccount = spec.ServiceAccountName //nolint:staticcheck // validation compares both
 	if priority, isKnown := classPriorities[spec.PriorityClassName]; isKnown {
 		spec.Priority, spec.PreemptionPolicy = &priority, ptr.To(core.PreemptLowerPriority)
 	}

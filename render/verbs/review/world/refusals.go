@@ -51,8 +51,7 @@ func (w *World) checker() *verdict.Checker {
 
 // Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
 func (w *World) Mutations(s Side) map[manifest.ID]policy.Mutation {
-	var objects, definitions []manifest.Object
-	hasPolicy := false
+	objects, definitions, hasPolicy := make([]manifest.Object, 0, len(s.Objects)), []manifest.Object(nil), false
 	for _, o := range s.Objects {
 		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
 		if crd.Is(o) {
