@@ -26,7 +26,7 @@ type Diff struct {
 
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
-	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || len(e.Unread) > 0 || e.Kubernetes != nil })
+	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
 }
 
 // Changes returns the changes of all environments.

@@ -121,6 +121,9 @@ func titleOf(alike []EnvironmentReview, most, risks int) string {
 	if e.Kubernetes != nil {
 		about = append(about, e.Kubernetes.String())
 	}
+	if len(about) == 0 {
+		about = []string{"no object changed"}
+	}
 	return heading(manifest.FirstOf(most, names)+": "+strings.Join(about, ", "), risks)
 }
 
