@@ -8,6 +8,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/flux"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
@@ -41,6 +42,7 @@ type input struct {
 // before kustomize builds them.
 func readInput(repository *Repository, name string) (*input, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
+	go kustomize.LoadSchemas()
 	files := repository.fileSystem()
 	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared)}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))

@@ -64,6 +64,7 @@ type Rendering struct {
 // Rendering if one of them is an error. It calls progress with the name of each stage.
 func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
 	p := runPipeline(repository, name, progress)
+	defer p.release()
 	rendering := p.rendering(repository.Now)
 	return rendering, manifest.SortProblems(p.problems)
 }
@@ -97,6 +98,7 @@ func Examine(repository *Repository, environment string, progress func(step stri
 		return e, nil
 	}
 	e.pipeline = runPipeline(repository, environment, progress)
+	defer e.pipeline.release()
 	e.Sources = e.pipeline.sources
 	e.Problems = manifest.SortProblems(e.pipeline.problems)
 	if len(e.pipeline.built.objects) == 0 && manifest.HasErrors(e.Problems) {
@@ -159,6 +161,8 @@ type pipeline struct {
 	// originals maps each overridden object to its version before the overrides.
 	originals map[*unstructured.Unstructured]manifest.Object
 	problems  []manifest.Problem
+	// release ends the use of kustomize's schemas.
+	release func()
 }
 
 // addProblems records a stage's problems with their locations and reports whether any is an
@@ -178,11 +182,12 @@ func (p *pipeline) addProblems(problems []manifest.Problem) bool {
 func runPipeline(repository *Repository, name string, progress func(step string)) *pipeline {
 	progress("reading")
 	input, problems := readInput(repository, name)
-	p := &pipeline{input: input}
+	p := &pipeline{input: input, release: func() {}}
 	if p.addProblems(problems) {
 		return p
 	}
 	progress("building")
+	p.release = kustomize.Share(p.sources)
 	p.built, problems = p.build()
 	if p.addProblems(problems) {
 		return p

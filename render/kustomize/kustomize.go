@@ -93,6 +93,38 @@ func labelManagedBy(resources resmap.ResMap) error {
 	return nil
 }
 
+// schemas guards kustomize's schemas, which `openapi:` of a kustomization replaces in the whole process. loading
+// guards their first use.
+var (
+	schemas sync.RWMutex
+	loading sync.Mutex
+)
+
+// Share loads kustomize's schemas for an environment, beside other ones until release is called: alone, if it
+// has schemas of its own.
+func Share(s *source.Sources) (release func()) {
+	if hasSchema(s) {
+		schemas.Lock()
+		return schemas.Unlock
+	}
+	schemas.RLock()
+	loadSchemas()
+	return schemas.RUnlock
+}
+
+// LoadSchemas loads the schemas ahead of Share. That takes as long as a small build.
+func LoadSchemas() {
+	schemas.RLock()
+	defer schemas.RUnlock()
+	loadSchemas()
+}
+
+func loadSchemas() {
+	loading.Lock()
+	defer loading.Unlock()
+	openapi.Schema()
+}
+
 // isolation guards the settings of the process that isolate changes.
 var isolation sync.Mutex
 

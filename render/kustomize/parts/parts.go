@@ -25,8 +25,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/openapi"
-
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -73,7 +71,6 @@ func (d *Division) IsWorthwhile() bool {
 // Build builds the parts concurrently. It returns the objects of all parts in order, or the error of the
 // first part that fails. The memo keeps the objects, so they must not be changed.
 func (d *Division) Build(m *memo.Memo, build BuildFunc) ([]manifest.Object, error) {
-	openapi.Schema() // its first use is not safe for concurrent use
 	built, errs := make([][]manifest.Object, len(d.parts)), make([]error, len(d.parts))
 	parallel.For(len(d.parts), func(i int) { built[i], errs[i] = d.buildPart(d.parts[i], m, build) })
 	if err := cmp.Or(errs...); err != nil {
