@@ -20,8 +20,9 @@ type built struct {
 	paths *kustomize.Paths
 	// local are the CustomResourceDefinitions that other tools install: local config, and definitions.
 	local []manifest.Object
-	// checker judges by the CustomResourceDefinitions among objects and local.
+	// checker judges by judges: the CustomResourceDefinitions among objects and local, or stand-ins.
 	checker *verdict.Checker
+	judges  []manifest.Object
 	// invalid are the problems of these CustomResourceDefinitions, and of installed objects.
 	invalid []manifest.Problem
 	// releases are the charts that controllers install, and installed their objects in the cluster.
@@ -45,7 +46,8 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
 	b.addInstalled(in)
-	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, slices.Concat(b.objects, b.local))
+	b.judges = standIn(in.instead, slices.Concat(b.objects, b.local))
+	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)

@@ -26,14 +26,6 @@ func (r *Repository) Charts(environment string) []source.Chart {
 	return in.sources.Charts
 }
 
-// Charts returns the charts of the kustomizations of the environment.
-func (r *Rendering) Charts() []source.Chart {
-	if r.pipeline == nil {
-		return nil
-	}
-	return r.pipeline.sources.Charts
-}
-
 // NeededCharts returns the charts that an environment names, in its kustomizations and, if it builds, in its
 // releases. The problems include warnings of charts without an exact version or a repository.
 func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart, problems []manifest.Problem) {

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,14 @@ const definitionsFolder = "definitions"
 // definitionFolders returns the folders of the definitions for an environment, its own first.
 func definitionFolders(folder string) []string {
 	return []string{path.Join(folder, definitionsFolder), path.Join("/", tree.EnvironmentsFolder, definitionsFolder)}
+}
+
+// DefinitionFolders returns the folders of the definitions for an environment, relative to the root.
+func DefinitionFolders(environment string) (folders []string) {
+	for _, folder := range definitionFolders(path.Join("/", tree.EnvironmentsFolder, environment)) {
+		folders = append(folders, source.Relative(folder))
+	}
+	return folders
 }
 
 // definitions returns the CustomResourceDefinitions beside the built objects. A built object, and a
@@ -66,12 +75,26 @@ func (in *input) definition(d source.Document) (manifest.Object, error) {
 		if err != nil {
 			return result{error: err}
 		}
-		definition := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "spec": o.Object["spec"]}}
-		definition.SetName(o.GetName())
-		definition.SetAnnotations(o.GetAnnotations())
-		return result{Object: manifest.Object{Unstructured: definition, Written: definition, Origin: source.Relative(d.File)}}
+		o.Origin = source.Relative(d.File)
+		return result{Object: WithoutStatus(o)}
 	})
 	return r.Object, r.error
+}
+
+// WithoutStatus returns a CustomResourceDefinition without the fields that a cluster adds.
+func WithoutStatus(o manifest.Object) manifest.Object {
+	definition := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "spec": o.Object["spec"]}}
+	definition.SetName(o.GetName())
+	definition.SetAnnotations(o.GetAnnotations())
+	return manifest.Object{Unstructured: definition, Written: definition, Origin: o.Origin, File: o.File}
+}
+
+// standIn returns the CustomResourceDefinitions among objects, with others in place of those of the same names.
+func standIn(others, objects []manifest.Object) []manifest.Object {
+	return append(slices.DeleteFunc(objects, func(o manifest.Object) bool {
+		isSame := func(other manifest.Object) bool { return other.GetName() == o.GetName() }
+		return !crd.Is(o.Unstructured) || slices.ContainsFunc(others, isSame)
+	}), others...)
 }
 
 // problemOf returns a problem of a document.

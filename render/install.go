@@ -45,16 +45,13 @@ func (b *built) install(in *input, files charts.Files, releases []release.Releas
 
 // Install returns the objects that controllers install by applied objects, with charts in files. Each has the
 // name of a file in its chart.
-func (r *Rendering) Install(objects []manifest.Object, files charts.Files) ([]release.Installed, []manifest.Problem) {
-	if r.pipeline == nil {
-		return nil, nil
-	}
-	all, problems := r.pipeline.install(r.pipeline.input, files, release.Find(objects))
+func (e *Examination) Install(objects []manifest.Object, files charts.Files) ([]release.Installed, []manifest.Problem) {
+	all, problems := e.pipeline.install(e.pipeline.input, files, release.Find(objects))
 	for i, installed := range all {
 		for j, o := range installed.Objects {
-			installed.Objects[j] = r.pipeline.checker.WithNamespace(o, installed.Namespace)
+			installed.Objects[j] = e.pipeline.checker.WithNamespace(o, installed.Namespace)
 		}
-		all[i].Objects = r.pipeline.placeInstalled(installed)
+		all[i].Objects = e.pipeline.placeInstalled(installed)
 	}
 	return all, problems
 }

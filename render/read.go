@@ -30,7 +30,8 @@ type input struct {
 	overrides string // the folder of overrides, from the root; empty without overrides
 	sources   *source.Sources
 	memo      *memo.Memo
-	shared    *memo.Memo // of all environments
+	shared    *memo.Memo        // of all environments
+	instead   []manifest.Object // definitions that stand in for others
 
 	// From annotations of the kustomization:
 	kubernetes    apiserver.Version // zero for the newest
@@ -44,7 +45,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	go verdict.Prepare(repository.kinds)
 	go kustomize.LoadSchemas()
 	files := repository.fileSystem()
-	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared)}
+	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared), instead: repository.definitions}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}

@@ -29,6 +29,7 @@ import (
 	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/warn"
@@ -56,8 +57,8 @@ type Rendering struct {
 	Unchecked []Unchecked
 	// Installed are the objects that controllers install. They are in no file.
 	Installed []release.Installed
-
-	pipeline *pipeline // see Install
+	// Charts are the charts of the kustomizations.
+	Charts []source.Chart
 }
 
 // Render renders an environment. It returns the problems in the order of files, and no
@@ -113,9 +114,20 @@ func Examine(repository *Repository, environment string, progress func(step stri
 	return e, nil
 }
 
-// Locate returns an empty problem with the source file and line of an object.
+// Unchecked returns the kinds of the objects without a definition.
+func (e *Examination) Unchecked() []Unchecked { return e.pipeline.unchecked(e.pipeline.objects) }
+
+// Locate returns an empty problem with the source file and line of an object, or of the release that installs it.
 func (e *Examination) Locate(o manifest.Object) manifest.Problem {
-	return e.pipeline.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))
+	p := manifest.NewProblem(o, "", manifest.Value{}, "")
+	for _, r := range e.pipeline.installed {
+		if slices.ContainsFunc(r.Objects, func(other manifest.Object) bool { return other.Unstructured == o.Unstructured }) {
+			p.Subject = r.Source
+		}
+	}
+	located := e.pipeline.locate(p)
+	located.Subject = o
+	return located
 }
 
 // BeforeOverrides returns an overridden object as it was before the overrides, and their folder.
@@ -124,15 +136,34 @@ func (e *Examination) BeforeOverrides(o manifest.Object) (original manifest.Obje
 	return original, e.pipeline.overrides, ok
 }
 
+// Definitions returns the CustomResourceDefinitions that judge the environment. There is no judge after an error
+// before the verdict.
+func (e *Examination) Definitions() (definitions []manifest.Object, hasJudge bool) {
+	if e.pipeline == nil {
+		return nil, false
+	}
+	return e.pipeline.judges, e.pipeline.checker != nil
+}
+
+// Checker returns the judge of the environment's applied objects.
+func (e *Examination) Checker() *verdict.Checker {
+	checker := *e.pipeline.checker
+	checker.PostBuild = nil
+	return &checker
+}
+
+// Judged returns the objects of the environment, and those that controllers install.
+func (e *Examination) Judged() []manifest.Object {
+	all := slices.Clone(e.pipeline.objects)
+	for _, r := range e.pipeline.installed {
+		all = append(all, r.Objects...)
+	}
+	return all
+}
+
 // Kubernetes returns the minor version of Kubernetes that judges the environment.
 func (e *Examination) Kubernetes() string {
 	return cmp.Or(e.pipeline.kubernetes, apiserver.Newest).String()
-}
-
-// Stored returns objects as the API server stores them, with their defaults and without the fields that it
-// drops; nil for an object that it cannot decode.
-func (e *Examination) Stored(objects []manifest.Object) []*unstructured.Unstructured {
-	return e.pipeline.checker.Stored(objects)
 }
 
 // Mutation is the change of an object by the MutatingAdmissionPolicies of an environment.
@@ -148,9 +179,6 @@ func (e *Examination) Mutations() map[*unstructured.Unstructured]Mutation {
 	}
 	return mutations
 }
-
-// MayStay reports whether the API server accepts an update that leaves an invalid object as it is.
-func (e *Examination) MayStay(o manifest.Object) bool { return e.pipeline.checker.MayStay(o) }
 
 // pipeline has the results of the stages. After an error later results are missing.
 type pipeline struct {
@@ -247,7 +275,7 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 		PostBuild:   p.postBuild,
 		Unchecked:   p.unchecked(objects),
 		Installed:   p.installed,
-		pipeline:    p,
+		Charts:      p.sources.Charts,
 	}
 }
 

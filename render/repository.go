@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
@@ -39,7 +40,8 @@ type Repository struct {
 	overlay map[string][]byte // see With
 	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
 
-	kubernetes string // see For
+	kubernetes  string            // see As
+	definitions []manifest.Object // see As
 }
 
 // Open opens the repository in a folder, with objects of some kinds.
@@ -77,10 +79,11 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 	return &with
 }
 
-// For returns the repository with a minor version of Kubernetes in place of that of each environment.
-func (r *Repository) For(kubernetes string) *Repository {
+// As returns the repository as judged by another minor version of Kubernetes, unless that is empty, and by
+// CustomResourceDefinitions in place of those of the same names.
+func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repository {
 	other := *r
-	other.kubernetes = kubernetes
+	other.kubernetes, other.definitions = kubernetes, definitions
 	return &other
 }
 

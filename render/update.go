@@ -134,13 +134,23 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 // RenderOrGone renders an environment. An environment that is gone, and was not asked for, has an
 // empty rendering.
 func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step string)) (*Rendering, []manifest.Problem) {
+	_, rendering, problems := r.ExamineOrGone(name, askedFor, progress)
+	return rendering, problems
+}
+
+// ExamineOrGone is RenderOrGone with the examination, nil without a source. It knows its verdict and no files.
+func (r *Repository) ExamineOrGone(name string, askedFor bool, progress func(step string)) (*Examination, *Rendering, []manifest.Problem) {
 	switch {
 	case r.hasEnvironment(name):
-		return Render(r, name, progress)
+		e := &Examination{Environment: name, pipeline: runPipeline(r, name, progress)}
+		defer e.pipeline.release()
+		rendering := e.pipeline.rendering(r.Now)
+		e.Problems = manifest.SortProblems(e.pipeline.problems)
+		return e, rendering, e.Problems
 	case askedFor:
-		return nil, []manifest.Problem{r.missing(name)}
+		return nil, nil, []manifest.Problem{r.missing(name)}
 	}
-	return &Rendering{Environment: name}, nil
+	return nil, &Rendering{Environment: name}, nil
 }
 
 // Strict turns warnings into errors. A check fails with orphans anyway, and keeps them warnings.

@@ -31,7 +31,8 @@ import (
 // customKind is a served version of a CustomResourceDefinition.
 type customKind struct {
 	definition *apiextensions.CustomResourceDefinition
-	warnings   []string // of the API server about each object
+	warnings   []string    // of the API server about each object
+	storage    *customKind // the stored version
 
 	// compiled is lazy: it takes more memory than the definition, which may have no objects.
 	compiled func() compiled
@@ -106,12 +107,16 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 		return nil, problems
 	}
 	kinds := customKinds{}
+	var storage *customKind
 	for _, version := range definition.Spec.Versions {
+		gvk, kind := kindOf(definition, version), newCustomKind(definition, version, kubernetes)
+		if version.Storage {
+			storage = kind
+		}
 		if !version.Served {
 			continue
 		}
-		gvk := kindOf(definition, version)
-		kinds[gvk] = newCustomKind(definition, version, kubernetes)
+		kinds[gvk] = kind
 		missing, isForeign := kinds[gvk].missingFields(known[gvk])
 		message := "copy the CustomResourceDefinition of this version of render, and patch the copy"
 		if isForeign {
@@ -120,6 +125,9 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 		if len(missing) > 0 {
 			return nil, append(problems, problem.OfObject(crd, "has no "+strings.Join(missing, ", ")+": "+message))
 		}
+	}
+	for _, kind := range kinds {
+		kind.storage = storage // a valid definition has one
 	}
 	return kinds, problems
 }

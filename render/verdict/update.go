@@ -2,8 +2,12 @@ package verdict
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -11,6 +15,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/problem"
 )
 
 // Update returns the errors of the API server for an update, such as a changed selector. Both objects
@@ -31,12 +36,49 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 	return mostSpecific(kind.Update(before.Object, after.Object))
 }
 
-// MayStay reports whether the API server accepts an update that leaves an invalid object as it is, by
-// ratcheting validation. It knows built-in kinds.
-func (c *Checker) MayStay(o manifest.Object) bool {
+// MayStay reports whether the API server accepts an update that leaves a problem of an object as it is, by
+// ratcheting validation. Server-side apply accepts no unknown field.
+func (c *Checker) MayStay(p manifest.Problem) bool {
 	defer c.kubernetes.Enter()()
+	o := p.Subject
+	if o.Unstructured == nil {
+		return false
+	}
+	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
+		isUnknown := strings.HasPrefix(p.Message, problem.Unknown)
+		return !isUnknown && kind.compiled().err == nil && len(kind.refuseUpdate(o, o))+len(c.applyErrors(o)) == 0
+	}
 	kind, ok := c.lookup(o.GroupVersionKind())
 	return ok && len(kind.Update(o.Object, o.Object)) == 0
+}
+
+// Misfits returns warnings of an object whose other versions are invalid. Its clients may read these: without
+// a webhook the API server changes the apiVersion alone, and checks nothing.
+func (c *Checker) Misfits(o manifest.Object) (problems []manifest.Problem) {
+	defer c.kubernetes.Enter()()
+	written, ok := c.custom[o.GroupVersionKind()]
+	if !ok || written.isConvertedByWebhook() {
+		return nil
+	}
+	for _, version := range written.definition.Spec.Versions {
+		other := c.custom[kindOf(written.definition, version)]
+		if !version.Served || version.Name == o.GroupVersionKind().Version || other.compiled().err != nil {
+			continue
+		}
+		stored, _ := other.defaulted(inVersion(o, version.Name))
+		if len(other.hugeQuantities(stored)) > 0 {
+			continue
+		}
+		errs := other.validate(other.created(stored))
+		for _, err := range errs {
+			if !repeats(err, errs) {
+				p := problem.FromError(o, err)
+				p.Warning, p.Message = true, fmt.Sprintf("is invalid as %s, which clients may read: %s", version.Name, p.Message)
+				problems = append(problems, p)
+			}
+		}
+	}
+	return problems
 }
 
 // Stored returns objects as the API server stores them, without the UID and time of their creation; nil for
@@ -54,6 +96,9 @@ func (c *Checker) Stored(objects []manifest.Object) []*unstructured.Unstructured
 		if err != nil {
 			return
 		}
+		if kind, ok := c.custom[objects[i].GroupVersionKind()]; ok {
+			kind.store(stored)
+		}
 		stored.SetUID("")
 		unstructured.RemoveNestedField(stored.Object, "metadata", "creationTimestamp")
 		all[i] = stored
@@ -61,21 +106,73 @@ func (c *Checker) Stored(objects []manifest.Object) []*unstructured.Unstructured
 	return all
 }
 
-// update returns the errors of an update. Rules may compare both objects.
+// Read returns stored objects of custom kinds as the API server reads them, without unknown fields and with the
+// defaults of unset ones.
+func (c *Checker) Read(stored []*unstructured.Unstructured) []*unstructured.Unstructured {
+	defer c.kubernetes.Enter()()
+	all := slices.Clone(stored)
+	for i, o := range stored {
+		if o == nil {
+			continue
+		}
+		if kind, ok := c.custom[o.GroupVersionKind()]; ok {
+			all[i], _ = kind.defaulted(manifest.Object{Unstructured: o})
+			kind.store(all[i])
+		}
+	}
+	return all
+}
+
+// update returns the errors of an update between valid objects. Rules may compare both.
 func (k *customKind) update(before, after manifest.Object) field.ErrorList {
-	strategy, ok := k.compiled().strategy.(rest.RESTUpdateStrategy)
-	if !ok || before.GetAPIVersion() != after.GetAPIVersion() { // a webhook may convert them
+	if before.GetAPIVersion() != after.GetAPIVersion() {
+		if k.isConvertedByWebhook() {
+			return nil
+		}
+		before = inVersion(before, after.GroupVersionKind().Version)
+	}
+	defaulted, problems := k.defaulted(after)
+	if len(problems) > 0 || len(k.hugeQuantities(defaulted)) > 0 || len(k.validate(k.created(defaulted))) > 0 {
 		return nil
 	}
+	return k.refuseUpdate(before, after)
+}
+
+// refuseUpdate returns the errors of an update by server-side apply. Errors that both objects have may be none.
+func (k *customKind) refuseUpdate(before, after manifest.Object) (errs field.ErrorList) {
+	strategy, ok := k.compiled().strategy.(rest.RESTUpdateStrategy)
 	defaultedBefore, _ := k.defaulted(before)
-	defaultedAfter, problems := k.defaulted(after)
-	if len(k.hugeQuantities(defaultedBefore)) > 0 || len(k.hugeQuantities(defaultedAfter)) > 0 {
+	defaultedAfter, _ := k.defaulted(after)
+	if !ok || len(k.hugeQuantities(defaultedBefore)) > 0 || len(k.hugeQuantities(defaultedAfter)) > 0 {
 		return nil
 	}
 	stored, decoded := k.created(defaultedBefore), k.created(defaultedAfter)
-	if len(problems) > 0 || len(k.validate(decoded)) > 0 {
-		return nil
+	for _, err := range k.validate(stored) {
+		if err.Type == field.ErrorTypeTypeInvalid {
+			errs = append(errs, field.Forbidden(field.NewPath(err.Field), "server-side apply (Flux, Argo CD) cannot read the existing value: "+err.Detail))
+		}
+	}
+	for _, err := range k.validate(decoded) {
+		if err.Type == field.ErrorTypeDuplicate {
+			errs = append(errs, err)
+		}
 	}
 	stored.SetResourceVersion("1")
-	return apiserver.Update(context.Background(), strategy, decoded, stored)
+	return append(errs, apiserver.Update(context.Background(), strategy, decoded, stored)...)
+}
+
+// store drops the fields that the stored version of a kind lacks, and sets its defaults. A webhook may keep
+// them.
+func (k *customKind) store(o *unstructured.Unstructured) {
+	if k.storage != k && !k.isConvertedByWebhook() {
+		pruning.Prune(o.Object, k.storage.compiled().structural, true)
+		defaulting.Default(o.Object, k.storage.compiled().structural)
+	}
+}
+
+// inVersion returns an object in another version of its group.
+func inVersion(o manifest.Object, version string) manifest.Object {
+	o = o.Copy()
+	o.SetAPIVersion(manifest.Group(o.GetAPIVersion()) + "/" + version)
+	return o
 }

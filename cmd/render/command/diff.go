@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -191,6 +192,9 @@ func printDiffs(out io.Writer, d *diff.Diff) error {
 		if e.Kubernetes != nil {
 			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
 		}
+		for _, c := range e.Definitions {
+			fmt.Fprintf(w, "# %s: the definition %s is %s\n", e.Name, kind.Visible(c.Object().GetName()), c.Action())
+		}
 		for _, c := range e.Changes {
 			printDiff(w, c.Unified(), colored)
 		}
@@ -246,7 +250,9 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 		limit = gitLabComment
 	}
 	if d.Failed() {
-		return review.Failure(r.errors, limit, f.command(d.Base), d.Frame...)
+		failed := *d
+		failed.Environments = slices.DeleteFunc(slices.Clone(d.Environments), func(e diff.EnvironmentDiff) bool { return !manifest.HasErrors(e.Problems) })
+		return reviewOf(&failed, now).Failure(r.errors, limit, f.command(d.Base))
 	}
 	return reviewOf(d, now).Markdown(limit, f.command(d.Base))
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/upgrade"
 )
 
@@ -115,6 +117,9 @@ func upgradeLines(e *upgrade.Environment) string {
 	for _, o := range e.Stored {
 		for _, field := range o.Fields {
 			o.Message = fmt.Sprintf("stores %s as %s in place of %s", field.Path, shown(field.After), shown(field.Before))
+			if !slices.ContainsFunc(o.Existing, func(f diff.FieldChange) bool { return f.Path == field.Path }) {
+				o.Message += " (of a new object only)"
+			}
 			line(o.Problem)
 		}
 	}

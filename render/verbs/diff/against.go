@@ -26,15 +26,15 @@ func Against(repository *render.Repository, name, other string, progress func(en
 	if err != nil {
 		return nil, err
 	}
-	after, problems := repository.RenderOrGone(name, true, func(step string) { progress(name, step) })
+	examined, after, problems := repository.ExamineOrGone(name, true, func(step string) { progress(name, step) })
 	before, problemsOfOther := repository.With(files).RenderOrGone(other, true, func(step string) { progress(other, step) })
 	e := EnvironmentDiff{Name: name}
 	warnings := slices.Concat(problems, problemsOfOther)
 	if after != nil && before != nil {
 		e = withInstalled(repository.Kinds(), name, applied(before.PostBuild, before.Objects, &warnings), applied(after.PostBuild, after.Objects, &warnings), before.Installed, after.Installed)
-		e.For, e.PostBuild = after.Index.Kubernetes, after.PostBuild
-		if before.Index.Kubernetes != e.For {
-			e.Kubernetes = &KubernetesChange{before.Index.Kubernetes, e.For}
+		e.Checker, e.PostBuild = examined.Checker(), after.PostBuild
+		if before.Index.Kubernetes != after.Index.Kubernetes {
+			e.Kubernetes = &KubernetesChange{before.Index.Kubernetes, after.Index.Kubernetes}
 		}
 	}
 	e.Problems = warnings

@@ -23,6 +23,7 @@ type previousRendering struct {
 	// commit is the ID of the commit. It is empty for the work tree, together with the fields below.
 	commit     string
 	git        *git.Repository
+	changed    []git.FileChange    // since the commit
 	files      map[string]git.File // the files in rendered/ by path
 	listed     map[string][]string // the files in the index of each environment
 	kubernetes map[string]string   // the Kubernetes version in the index of each environment
@@ -41,6 +42,9 @@ func openPrevious(ctx context.Context, repository *render.Repository, revision s
 		return nil, err
 	}
 	if b.files, err = b.git.Files(ctx, b.commit, tree.Folder); err != nil {
+		return nil, err
+	}
+	if b.changed, err = b.git.ChangedSince(ctx, b.commit, false); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(b.files, func(_ string, file git.File) bool { return !file.IsRegular() })

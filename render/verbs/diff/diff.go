@@ -19,6 +19,8 @@ import (
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
 )
 
 // EnvironmentDiff lists the changes of one environment.
@@ -32,14 +34,26 @@ type EnvironmentDiff struct {
 	Unchanged []*unstructured.Unstructured
 	// Unread are values of charts that nothing reads any more.
 	Unread []Unread
-	// For is the Kubernetes version that the environment declares, if any.
-	For string
-	// Kubernetes is a change of that version, if any.
+	// Checker judges the objects after the change. It is nil for an environment that is gone.
+	Checker *verdict.Checker
+	// Kubernetes is a change of the declared Kubernetes version, if any.
 	Kubernetes *KubernetesChange
+	// Definitions are changed CustomResourceDefinitions that are not among Changes: other tools install them,
+	// or the environment has errors.
+	Definitions []Change
+	// Verdicts compares the verdicts before and after a change of definitions or of Kubernetes, if any.
+	Verdicts *Verdicts
 	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
 	PostBuild *flux.PostBuild
 	// Problems has warnings, or errors that prevent a comparison.
 	Problems []manifest.Problem
+
+	before judge
+}
+
+// Differs reports whether anything changes.
+func (e *EnvironmentDiff) Differs() bool {
+	return len(e.Changes)+len(e.Definitions) > 0 || e.Kubernetes != nil || !e.Verdicts.IsEqual()
 }
 
 // KubernetesChange is a change of the Kubernetes version that an environment declares. An empty version
@@ -82,6 +96,11 @@ const (
 	Replaced Action = "replaced"
 	Removed  Action = "removed"
 )
+
+// IsCopy reports whether the object is a copy of a definition that another tool installs.
+func (c Change) IsCopy() bool {
+	return strings.HasPrefix(cmp.Or(c.BeforeFile, c.AfterFile), tree.EnvironmentsFolder+"/")
+}
 
 // Action returns the kind of the change.
 func (c Change) Action() Action {

@@ -2,7 +2,6 @@ package diff
 
 import (
 	"cmp"
-	"context"
 	"path"
 	"regexp"
 	"slices"
@@ -42,16 +41,15 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 	f.rendered[environment] = files
 }
 
-// changesSince returns the changes of the frame since a commit, sorted by file.
-func (f *frame) changesSince(ctx context.Context, repository *git.Repository, commit string) (changes []FrameChange, err error) {
-	files, err := repository.ChangedSince(ctx, commit, false)
+// changes returns the changes of the frame, sorted by file.
+func (f *frame) changes(files []git.FileChange) (changes []FrameChange) {
 	for _, file := range files {
 		if risk := f.riskOf(file); risk != "" {
 			changes = append(changes, FrameChange{file.Path, actionOf(file), risk})
 		}
 	}
 	slices.SortFunc(changes, func(a, b FrameChange) int { return cmp.Compare(a.File, b.File) })
-	return changes, err
+	return changes
 }
 
 func actionOf(file git.FileChange) Action {

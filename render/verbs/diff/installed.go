@@ -16,8 +16,8 @@ import (
 
 // installed returns the objects that controllers installed by the previous objects, as they were applied. A
 // problem is a warning: these objects are not compared.
-func (b *previousRendering) installed(ctx context.Context, rendering *render.Rendering, before []manifest.Object) ([]release.Installed, []manifest.Problem) {
-	if !slices.ContainsFunc(before, release.Is) {
+func (b *previousRendering) installed(ctx context.Context, examined *render.Examination, before []manifest.Object) ([]release.Installed, []manifest.Problem) {
+	if examined == nil || !slices.ContainsFunc(before, release.Is) {
 		return nil, nil
 	}
 	files := b.repository.ChartFiles()
@@ -28,7 +28,7 @@ func (b *previousRendering) installed(ctx context.Context, rendering *render.Ren
 		}
 		files = committed{ctx, b.git, all}
 	}
-	installed, problems := rendering.Install(before, files)
+	installed, problems := examined.Install(before, files)
 	var warnings []manifest.Problem
 	for _, p := range problems {
 		if p.IsError() {

@@ -26,7 +26,7 @@ type Diff struct {
 
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
-	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return len(e.Changes) > 0 || e.Kubernetes != nil })
+	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return e.Differs() })
 }
 
 // Changes returns the changes of all environments.
@@ -67,28 +67,31 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 			return nil, err
 		}
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
-		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
+		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) { progress(name, step) })
 		around.add(name, rendering)
-		e := EnvironmentDiff{Name: name}
+		e := EnvironmentDiff{Name: name, Kinds: repository.Kinds()}
+		progress(name, "comparing")
 		if rendering != nil {
-			progress(name, "comparing")
-			e, err = previous.compare(ctx, rendering)
+			e, err = previous.compare(ctx, examined, rendering)
 			errs = append(errs, err)
+		}
+		if examined != nil && previous.commit != "" {
+			errs = append(errs, previous.findJudge(ctx, examined, &e))
 		}
 		e.Problems = append(e.Problems, problems...)
 		d.Environments = append(d.Environments, e)
 	}
+	errs = append(errs, previous.compareVerdicts(d.Environments, progress))
 	if base != "" {
 		around.prefix = previous.git.Prefix()
-		d.Frame, err = around.changesSince(ctx, previous.git, previous.commit)
-		errs = append(errs, err)
+		d.Frame = around.changes(previous.changed)
 	}
 	return d, errors.Join(errs...)
 }
 
 // compare compares a rendering with the previous one, each as Flux applies it. It does not parse equal
 // files.
-func (b *previousRendering) compare(ctx context.Context, rendering *render.Rendering) (EnvironmentDiff, error) {
+func (b *previousRendering) compare(ctx context.Context, examined *render.Examination, rendering *render.Rendering) (EnvironmentDiff, error) {
 	name := rendering.Environment
 	now := map[string][]byte{}
 	for _, file := range rendering.Files {
@@ -116,7 +119,7 @@ func (b *previousRendering) compare(ctx context.Context, rendering *render.Rende
 		}
 	}
 	was, is, unchanged = applied(values, was, &warnings), applied(rendering.PostBuild, is, &warnings), applied(rendering.PostBuild, unchanged, &warnings)
-	wasInstalled, problems := b.installed(ctx, rendering, slices.Concat(was, unchanged))
+	wasInstalled, problems := b.installed(ctx, examined, slices.Concat(was, unchanged))
 	warnings = append(warnings, problems...)
 	e := withInstalled(b.repository.Kinds(), name, was, is, wasInstalled, rendering.Installed)
 	ofCharts, err := b.unread(ctx, rendering)
@@ -127,10 +130,13 @@ func (b *previousRendering) compare(ctx context.Context, rendering *render.Rende
 	for _, o := range unchanged {
 		e.Unchanged = append(e.Unchanged, o.Unstructured)
 	}
-	e.Problems, e.For, e.PostBuild = warnings, rendering.Index.Kubernetes, rendering.PostBuild
+	e.Problems, e.PostBuild = warnings, rendering.PostBuild
 	renderedFor, isRendered, err := b.renderedFor(name)
-	if isRendered && len(rendering.Objects) > 0 && renderedFor != e.For {
-		e.Kubernetes = &KubernetesChange{renderedFor, e.For}
+	if isRendered && len(rendering.Objects) > 0 && renderedFor != rendering.Index.Kubernetes {
+		e.Kubernetes = &KubernetesChange{renderedFor, rendering.Index.Kubernetes}
+	}
+	if examined != nil {
+		e.Checker = examined.Checker()
 	}
 	return e, err
 }

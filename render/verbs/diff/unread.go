@@ -51,7 +51,7 @@ func unreadOfRelease(was, is release.Installed) []Unread {
 // unread returns the values that the charts of helmCharts read no more. It reads the previous sources if the change
 // may be in them.
 func (b *previousRendering) unread(ctx context.Context, rendering *render.Rendering) (all []Unread, err error) {
-	now := rendering.Charts()
+	now := rendering.Charts
 	if len(now) == 0 || b.commit == "" {
 		return nil, nil
 	}
@@ -76,10 +76,6 @@ func (b *previousRendering) unread(ctx context.Context, rendering *render.Render
 // changedSources returns the previous content of changed files beside rendered/, by path from the root; nil if none
 // of the current sources is changed, and no file is removed.
 func (b *previousRendering) changedSources(ctx context.Context, sources []string) (map[string][]byte, error) {
-	changes, err := b.git.ChangedSince(ctx, b.commit, false)
-	if err != nil {
-		return nil, err
-	}
 	isRead := map[string]bool{}
 	for _, name := range sources {
 		isRead[name] = true
@@ -90,7 +86,7 @@ func (b *previousRendering) changedSources(ctx context.Context, sources []string
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range changes {
+	for _, c := range b.changed {
 		name, isInside := strings.CutPrefix("/"+c.Path, top)
 		if !isInside || strings.HasPrefix(name, tree.Folder+"/") {
 			continue

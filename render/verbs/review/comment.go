@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -20,14 +21,19 @@ const Marker = "<!-- gatehouse-diff -->"
 // then folded diffs. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names
 // omitted objects, counts omitted risks, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
+	c := r.comment()
+	if len(r.Environments) == 0 {
+		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: "No change to any cluster.\n"}})
+	}
+	return Marker + "\n" + c.Compose(limit-len(Marker+"\n"), command)
+}
+
+func (r *Review) comment() *comment.Comment {
 	c := &comment.Comment{}
 	if len(r.Frame) > 0 {
 		c.Tables = append(c.Tables, tableOfFrame(r.Frame))
 	}
 	groups := r.groupAlike()
-	if len(groups) == 0 {
-		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: "No change to any cluster.\n"}})
-	}
 	for _, alike := range groups {
 		of := ""
 		if len(groups) > 1 {
@@ -36,7 +42,7 @@ func (r *Review) Markdown(limit int, command string) string {
 		c.Tables = append(c.Tables, tableOf(alike, of))
 		c.Folds = append(c.Folds, foldOf(alike, of))
 	}
-	return Marker + "\n" + c.Compose(limit-len(Marker+"\n"), command)
+	return c
 }
 
 // groupAlike groups environments with equal changes.
@@ -118,13 +124,17 @@ func titleOf(alike []EnvironmentReview, most, risks int) string {
 	case e.IsGone:
 		about = append(about, "the whole environment")
 	}
+	changed := len(e.Changes)
+	for _, n := range e.Counts {
+		changed -= n
+	}
+	if changed > 0 {
+		about = append(about, string(kind.Count(int64(changed), "definition"))+" changed")
+	}
 	if e.Kubernetes != nil {
 		about = append(about, e.Kubernetes.String())
 	}
-	if len(about) == 0 {
-		about = []string{"no object changed"}
-	}
-	return heading(manifest.FirstOf(most, names)+": "+strings.Join(about, ", "), risks)
+	return heading(manifest.FirstOf(most, names)+": "+cmp.Or(strings.Join(about, ", "), "no object changed"), risks)
 }
 
 // tableOfFrame returns the table for the frame of a review.
@@ -184,16 +194,16 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Failure returns a comment with the frame and the errors of a change that does not render. If it has more
+// Failure returns a comment with the review and the errors of a change that does not render. If it has more
 // than limit bytes, it refers to the command in place of the errors.
-func Failure(problems []manifest.Problem, limit int, command string, frame ...diff.FrameChange) string {
+func (r *Review) Failure(problems []manifest.Problem, limit int, command string) string {
 	var lines strings.Builder
 	for _, p := range problems {
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
 	head := Marker + "\n"
-	if len(frame) > 0 {
-		head += (&comment.Comment{Tables: []*comment.Section{tableOfFrame(frame)}}).Compose(limit/2, command)
+	if c := r.comment(); len(c.Tables) > 0 {
+		head += (&comment.Comment{Tables: c.Tables}).Compose(limit/2, command)
 	}
 	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))
 	if comment := head + manifest.CodeBlock("", lines.String()); len(comment) <= limit {

@@ -61,21 +61,21 @@ func TestFailureFits(t *testing.T) {
 	for i := range 100 {
 		problems = append(problems, manifest.Problem{File: "a.yaml", Line: i, Message: "is wrong ```` `"})
 	}
-	all := Failure(problems, 1<<20, "render diff")
+	all := (&Review{}).Failure(problems, 1<<20, "render diff")
 	if strings.Contains(all, "shows all") || !strings.HasSuffix(all, "\na.yaml:99: is wrong ```` `\n`````\n") {
 		t.Error(all)
 	}
 	frame := diff.FrameChange{File: ".sourceignore", Action: diff.Added, Risk: "is bad"}
-	if got := Failure(problems, 1<<20, "render diff", frame); !strings.Contains(got, "| `.sourceignore` | added<br>**is bad** |\n\n### ❌ Does not render") {
+	if got := (&Review{Frame: []diff.FrameChange{frame}}).Failure(problems, 1<<20, "render diff"); !strings.Contains(got, "| `.sourceignore` | added<br>**is bad** |\n\n### ❌ Does not render") {
 		t.Error(got)
 	}
-	if got := Failure(problems, 8000, "render diff", slices.Repeat([]diff.FrameChange{frame}, 1000)...); len(got) > 8000 || !strings.Contains(got, "It omits ") {
+	if got := (&Review{Frame: slices.Repeat([]diff.FrameChange{frame}, 1000)}).Failure(problems, 8000, "render diff"); len(got) > 8000 || !strings.Contains(got, "It omits ") {
 		t.Error(got)
 	}
-	if same := Failure(problems, len(all), "render diff"); same != all {
+	if same := (&Review{}).Failure(problems, len(all), "render diff"); same != all {
 		t.Error(same)
 	}
-	if cut := Failure(problems, len(all)-1, "render diff"); !strings.HasSuffix(cut, "100 errors\n\n`render diff` shows all errors.\n") {
+	if cut := (&Review{}).Failure(problems, len(all)-1, "render diff"); !strings.HasSuffix(cut, "100 errors\n\n`render diff` shows all errors.\n") {
 		t.Error(cut)
 	}
 }

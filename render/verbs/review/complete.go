@@ -23,7 +23,7 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 	}
 	following := map[manifest.ID][]diff.Change{}
 	var more []effect.Effect
-	for _, c := range w.Changes {
+	for _, c := range slices.Concat(w.Changes, w.Definitions) {
 		id := c.Object().ID()
 		fields, owner := ownFields(w, c)
 		if e := reviewFields(c, fields, explained[id]); e.Type != "" {

@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/definitions"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/pods"
 	"example.com/gatehouse/render/verbs/review/reach"
@@ -38,7 +39,8 @@ type EnvironmentReview struct {
 	Counts     Counts                 `json:"counts"`
 	// Effects begins with effects that have a risk, each part in the order of time.
 	Effects []effect.Effect `json:"effects"`
-	Changes []Change        `json:"changes"`
+	// Changes are changed objects, and then changed definitions that other tools install.
+	Changes []Change `json:"changes"`
 }
 
 // Counts is the number of objects of each action.
@@ -63,7 +65,7 @@ type Change struct {
 func New(environments []diff.EnvironmentDiff, now time.Time) *Review {
 	r := &Review{Environments: []EnvironmentReview{}}
 	for _, e := range environments {
-		if len(e.Changes) > 0 || len(e.Unread) > 0 || e.Kubernetes != nil {
+		if e.Differs() || len(e.Unread) > 0 {
 			r.Environments = append(r.Environments, reviewEnvironment(e, now))
 		}
 	}
@@ -73,8 +75,10 @@ func New(environments []diff.EnvironmentDiff, now time.Time) *Review {
 func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview {
 	counts := Counts{diff.Added: 0, diff.Changed: 0, diff.Replaced: 0, diff.Removed: 0}
 	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: []Change{}}
-	for _, c := range e.Changes {
-		counts[c.Action()]++
+	for i, c := range slices.Concat(e.Changes, e.Definitions) {
+		if i < len(e.Changes) {
+			counts[c.Action()]++
+		}
 		owner, _ := diff.OwnerOf(e.Kinds, c.Object().Unstructured)
 		by := &c.InstalledBy
 		if *by == (manifest.ID{}) {
@@ -90,7 +94,7 @@ func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview 
 // effects returns the effects of the changes of an environment, in the order of a review.
 func effects(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
 	w := world.New(e)
-	effects := append(complete(w, effectsOfRules(w, now)), reviewUnread(e.Unread)...)
+	effects := append([]effect.Effect{}, slices.Concat(complete(w, effectsOfRules(w, now)), definitions.Verdicts(w.Verdicts), reviewUnread(e.Unread))...)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects
 }
@@ -102,7 +106,7 @@ func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
 	add := func(o manifest.ID, more []kind.Effect) {
 		effects, hasEffect[o] = append(effects, effect.Of(o, more...)...), hasEffect[o] || len(more) > 0
 	}
-	for _, c := range w.Changes {
+	for _, c := range slices.Concat(w.Changes, w.Definitions) {
 		add(c.Object().ID(), review(w, c))
 		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
 	}

@@ -8,6 +8,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/review/definitions"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/guards"
 	"example.com/gatehouse/render/verbs/review/pods"
@@ -99,15 +100,14 @@ func removalOf(name string, risk kind.Sentence) rule {
 
 // reviewDefinition reviews CustomResourceDefinitions. A kind may review its own.
 func reviewDefinition(w *world.World, c diff.Change) []kind.Effect {
-	if c.After == nil {
-		return []kind.Effect{{Type: effect.DefinitionRemoved, What: "is removed", Risk: kind.Say("every %s of the cluster is deleted", crd.Kind(c.Before).Kind)}}
-	}
-	defined := crd.Kind(c.After)
-	k := w.SourceKind(manifest.ID{Group: defined.Group, Kind: defined.Kind})
-	if c.Before == nil || k == nil {
+	if c.Before == nil {
 		return nil
 	}
-	return orUnknown(registry.ReviewCRD(k, c.Before, c.After))
+	effects, defined := definitions.Review(w, c), crd.Kind(c.Object().Unstructured)
+	if k := w.SourceKind(manifest.ID{Group: defined.Group, Kind: defined.Kind}); k != nil && c.After != nil {
+		effects = append(effects, orUnknown(registry.ReviewCRD(k, c.Before, c.After))...)
+	}
+	return effects
 }
 
 // reviewValues returns the effect of variables whose values only the cluster has.

@@ -32,11 +32,13 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	var renderings []*render.Rendering
 	for _, name := range names {
 		const isAskedFor = true
-		rendering, problems := repository.RenderOrGone(name, isAskedFor, func(step string) { progress(name, step) })
-		d.Environments = append(d.Environments, diff.EnvironmentDiff{Name: name, Problems: problems})
+		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) { progress(name, step) })
+		e := diff.EnvironmentDiff{Name: name, Problems: problems}
 		if rendering != nil {
+			e.Checker = examined.Checker()
 			renderings = append(renderings, rendering)
 		}
+		d.Environments = append(d.Environments, e)
 	}
 	if d.Failed() {
 		return d, nil
@@ -47,8 +49,8 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	}
 	for i := range compared {
 		e := &compared[i]
-		e.For = renderings[i].Index.Kubernetes
-		e.Problems = slices.Concat(e.Problems, d.Environments[i].Problems, c.VersionWarnings(names[i], e.For))
+		e.Checker = d.Environments[i].Checker
+		e.Problems = slices.Concat(e.Problems, d.Environments[i].Problems, c.VersionWarnings(names[i], renderings[i].Index.Kubernetes))
 	}
 	d.Environments = compared
 	return d, nil

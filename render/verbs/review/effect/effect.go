@@ -49,7 +49,13 @@ const (
 
 	NamespaceRemoved  = "namespaceRemoved"
 	DefinitionRemoved = "definitionRemoved"
+	DefinitionChanged = "definitionChanged"
 	StorageRemoved    = "storageRemoved"
+
+	ObjectRefused   = "objectRefused"
+	ObjectWarned    = "objectWarned"
+	FieldsLost      = "fieldsLost"
+	StoredOtherwise = "storedOtherwise"
 
 	RightsGranted      = "rightsGranted"
 	GuardAdded         = "guardAdded"
@@ -101,7 +107,7 @@ func Once(effects []Effect) []Effect {
 func Compare(a, b Effect) int {
 	rank := func(e Effect) int {
 		switch {
-		case e.Type == UpdateRefused:
+		case e.Type == UpdateRefused, e.Type == ObjectRefused:
 			return 0
 		case e.Risk != "":
 			return 1

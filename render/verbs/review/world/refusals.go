@@ -13,56 +13,33 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
-	"example.com/gatehouse/render/verdict"
-	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/policy"
 )
 
 // refusals returns the changes that the API server refuses, such as changes of immutable fields.
 func (w *World) refusals() map[manifest.ID]kind.Effect {
 	refused := map[manifest.ID]kind.Effect{}
-	for _, c := range w.Changes {
+	for _, c := range slices.Concat(w.Changes, w.Definitions) {
 		if c.Action() != diff.Changed {
 			continue
 		}
 		if errs := w.checks.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
-			refused[IDOf(c.After)] = kind.Effect{Type: effect.UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c.After)}
+			refused[IDOf(c.After)] = kind.Effect{Type: effect.UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c.After, errs[0].Field)}
 		}
 	}
 	return refused
 }
 
-// checker returns a checker for the changed kinds, including the custom kinds of the environment.
-func (w *World) checker() *verdict.Checker {
-	groups := map[string]bool{}
-	for _, c := range w.Changes {
-		groups[c.Object().GroupVersionKind().Group] = true
-	}
-	var definitions []manifest.Object
-	for _, o := range w.After.Objects {
-		if crd.Is(o) && groups[crd.Kind(o).Group] {
-			definitions = append(definitions, manifest.Object{Unstructured: o})
-		}
-	}
-	kubernetes, _ := apiserver.ParseVersion(w.For) // zero if the environment declares none
-	checker, _ := verdict.New(nil, w.Kinds, kubernetes, definitions)
-	return checker
-}
-
 // Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
 func (w *World) Mutations(s Side) map[manifest.ID]policy.Mutation {
-	objects, definitions, hasPolicy := make([]manifest.Object, 0, len(s.Objects)), []manifest.Object(nil), false
+	objects, hasPolicy := make([]manifest.Object, 0, len(s.Objects)), false
 	for _, o := range s.Objects {
 		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
-		if crd.Is(o) {
-			definitions = append(definitions, objects[len(objects)-1])
-		}
 	}
 	if !hasPolicy {
 		return nil
 	}
-	kubernetes, _ := apiserver.ParseVersion(w.For)
-	checker, _ := verdict.New(nil, w.Kinds, kubernetes, definitions)
+	checker := *w.checks
 	checker.RuntimeConfig = "admissionregistration.k8s.io/v1beta1" // or else there were no such policies in git
 	all, _ := checker.Mutations(objects)
 	mutations := map[manifest.ID]policy.Mutation{}
@@ -91,9 +68,16 @@ func IsForced(o *unstructured.Unstructured) bool {
 }
 
 // remedy describes the reaction of GitOps tools to a refused change, and a safe way to make the change.
-func remedy(o *unstructured.Unstructured) kind.Sentence {
-	if IsForced(o) {
-		return "Flux or Argo CD deletes and recreates it, because of its annotations or labels"
+func remedy(o *unstructured.Unstructured, field string) kind.Sentence {
+	var with kind.Sentence
+	if crd.Is(o) {
+		with = kind.Say(", and with it every %s of the cluster", crd.Kind(o).Kind)
+	}
+	switch {
+	case IsForced(o):
+		return "Flux or Argo CD deletes and recreates it" + with + ", because of its annotations or labels"
+	case with != "" && strings.HasPrefix(field, "spec."):
+		return "Flux and Argo CD fail to apply it: it has to be deleted first" + with
 	}
 	switch o.GetKind() {
 	case "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Deployment", "Job", "Pod", "RoleBinding", "Secret":

@@ -28,7 +28,7 @@ type World struct {
 	Removed       map[string]int              // the number of removed objects in each Namespace
 	Gone          map[string]bool             // removed Namespaces
 	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
-	checks        *verdict.Checker            // of the changed kinds
+	checks        *verdict.Checker
 	Uses          func() (before, after uses) // of ConfigMaps and Secrets
 	pods          map[*unstructured.Unstructured][]podsecurity.Template
 	fields        map[[2]*unstructured.Unstructured][]diff.FieldChange // by the objects before and after
@@ -63,7 +63,9 @@ func New(e diff.EnvironmentDiff) *World {
 	}
 	w.Before, w.After = newSide(e.Kinds, before), newSide(e.Kinds, after)
 	w.Uses = sync.OnceValues(func() (before, after uses) { return w.usesOf(w.Before), w.usesOf(w.After) })
-	w.checks = w.checker()
+	if w.checks = e.Checker; w.checks == nil {
+		w.checks, _ = verdict.New(nil, e.Kinds, 0, nil) // nothing is left to judge
+	}
 	w.parameters = parametersOf(slices.Concat(before, after))
 	w.Refused = w.refusals()
 	return w

@@ -1,0 +1,107 @@
+package diff
+
+import (
+	"slices"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+)
+
+// Verdicts is the difference of two verdicts on an environment, by other definitions or another version of
+// Kubernetes.
+type Verdicts struct {
+	// Errors and Warnings are problems of the verdict after only, and Gone problems of the verdict before
+	// only.
+	Errors   []Refusal          `json:"errors"`
+	Warnings []manifest.Problem `json:"warnings"`
+	Gone     []manifest.Problem `json:"gone"`
+	// Stored are objects that are stored with other fields. An object with an error before is not compared.
+	Stored []StoredObject `json:"stored"`
+}
+
+// Refusal is an error of the verdict after.
+type Refusal struct {
+	manifest.Problem
+	// MayStay reports whether the API server accepts updates of an object that exists already, unless they
+	// change the field.
+	MayStay bool `json:"mayStay"`
+}
+
+// StoredObject is an object with the fields that are stored otherwise if it is new, and if it exists already: it
+// keeps its defaults.
+type StoredObject struct {
+	manifest.Problem
+	Fields   []FieldChange `json:"fields"`
+	Existing []FieldChange `json:"existing"`
+}
+
+// IsEqual reports whether the verdicts are the same.
+func (v *Verdicts) IsEqual() bool {
+	return v == nil || len(v.Errors)+len(v.Warnings)+len(v.Gone)+len(v.Stored) == 0
+}
+
+// CompareVerdicts compares two verdicts on the same objects.
+func CompareVerdicts(before, after *render.Examination) *Verdicts {
+	v := &Verdicts{Errors: []Refusal{}, Warnings: []manifest.Problem{}, Gone: without(before.Problems, after.Problems), Stored: []StoredObject{}}
+	_, hadJudge := before.Definitions()
+	_, hasJudge := after.Definitions()
+	for _, p := range without(after.Problems, before.Problems) {
+		if p.Warning {
+			v.Warnings = append(v.Warnings, p)
+		} else {
+			v.Errors = append(v.Errors, Refusal{p, hasJudge && after.Checker().MayStay(p)})
+		}
+	}
+	if hadJudge && hasJudge {
+		v.compareObjects(before, after)
+	}
+	return v
+}
+
+// without returns the problems that are not among others.
+func without(problems, others []manifest.Problem) []manifest.Problem {
+	known := map[string]bool{}
+	for _, p := range others {
+		known[p.String()] = true
+	}
+	return slices.DeleteFunc(append([]manifest.Problem{}, problems...), func(p manifest.Problem) bool { return known[p.String()] })
+}
+
+// compareObjects adds the objects that are stored with other fields, and warnings of other versions of objects.
+func (v *Verdicts) compareObjects(before, after *render.Examination) {
+	of := before // after an error rendered objects are missing
+	if manifest.HasErrors(before.Problems) {
+		of = after
+	}
+	wrong := map[manifest.ID]bool{}
+	for _, p := range before.Problems {
+		if !p.Warning && p.Subject.Unstructured != nil {
+			wrong[p.Subject.ID()] = true
+		}
+	}
+	objects := slices.DeleteFunc(of.Judged(), func(o manifest.Object) bool { return wrong[o.ID()] })
+	old, current := before.Checker(), after.Checker()
+	was, is := old.Stored(objects), current.Stored(objects)
+	existing := current.Read(was)
+	for i, o := range objects {
+		p := func() manifest.Problem {
+			p := of.Locate(o)
+			p.Object = o.String()
+			return p
+		}
+		if was[i] != nil && is[i] != nil { // or else a version does not have its kind, which is an error
+			fields, ofExisting := Change{Before: was[i], After: is[i]}.Fields(), Change{Before: was[i], After: existing[i]}.Fields()
+			if existing[i] == was[i] { // of a built-in kind
+				ofExisting = slices.DeleteFunc(slices.Clone(fields), func(f FieldChange) bool { return f.Before != nil && f.After != nil })
+			}
+			if len(fields)+len(ofExisting) > 0 {
+				v.Stored = append(v.Stored, StoredObject{p(), fields, ofExisting})
+			}
+		}
+		for _, misfit := range without(current.Misfits(o), old.Misfits(o)) {
+			located := p()
+			located.Field, located.Message, located.Warning = misfit.Field, misfit.Message, true
+			v.Warnings = append(v.Warnings, located)
+		}
+	}
+}
