@@ -91,6 +91,7 @@ bench: bench-render bench-controller ## Run both benchmarks
 .PHONY: bench-render
 bench-render: bin/render ## Compare the cost of rendering with kustomize build
 	go build -modfile=test/tools/go.mod -o bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
+	go build -modfile=test/tools/validate/go.mod -o bin/kubectl-validate sigs.k8s.io/kubectl-validate
 	go test -run '^$$' -bench . -timeout 0 ./test/bench/render
 
 .PHONY: bench-controller

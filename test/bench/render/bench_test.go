@@ -7,6 +7,7 @@ package render
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,14 @@ const limit = time.Minute
 const repository = "../../.."
 
 // BenchmarkRender builds each input with kustomize, then renders it twice: render writes all files, and
-// render_again none. Some inputs are then watched and edited.
+// render_again checks them. Some inputs are then watched and edited.
 func BenchmarkRender(b *testing.B) {
+	bin, err := filepath.Abs(filepath.Join(repository, "bin"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	b.Setenv("KUBECONFIG", os.DevNull) // kubectl-validate would ask a cluster for schemas
 	// Keep all inputs until the end: for half a minute after many removals, ext4 creates files
 	// slowly.
 	dir := b.TempDir()
@@ -38,15 +45,15 @@ func BenchmarkRender(b *testing.B) {
 			if err := in.write(root); err != nil {
 				b.Fatal(err)
 			}
-			render := []string{filepath.Join(repository, "bin/render"), "--root", root, "--env", "prod"}
+			build := []string{"sh", "-c", `cd "$0" && ` + cmp.Or(in.build, "exec kustomize build environments/prod"), root}
+			render := append([]string{"render", "--root", root}, strings.Fields(cmp.Or(in.flags, "--env prod"))...)
+			rendered := filepath.Join(root, cmp.Or(in.rendered, "rendered"))
 			var kustomize float64
-			b.Run("kustomize_build", func(b *testing.B) {
-				kustomize = run(b, 0, nil, filepath.Join(repository, "bin/kustomize"), "build", prod(root))
-			})
+			b.Run("kustomize_build", func(b *testing.B) { kustomize = run(b, 0, nil, build...) })
 			b.Run("render", func(b *testing.B) {
-				run(b, kustomize, func() error { return moveRendered(b, root, dir) }, render...)
+				run(b, kustomize, func() error { return moveRendered(b, rendered, dir) }, render...)
 			})
-			b.Run("render_again", func(b *testing.B) { run(b, kustomize, nil, render...) })
+			b.Run("render_again", func(b *testing.B) { run(b, kustomize, nil, append(render, "--check")...) })
 			if in.edit != nil {
 				edit := func() (string, string, error) { return in.edit(root) }
 				b.Run("render_watch", func(b *testing.B) { watch(b, kustomize, edit, append(render, "--watch")...) })
@@ -55,14 +62,14 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// moveRendered moves rendered/ from root to a new folder below dir.
-func moveRendered(b *testing.B, root, dir string) error {
+// moveRendered moves a rendered folder to a new folder below dir.
+func moveRendered(b *testing.B, rendered, dir string) error {
 	b.Helper()
 	before, err := os.MkdirTemp(dir, "rendered-")
 	if err != nil {
 		return err
 	}
-	err = os.Rename(filepath.Join(root, "rendered"), filepath.Join(before, "rendered"))
+	err = os.Rename(rendered, filepath.Join(before, "rendered"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

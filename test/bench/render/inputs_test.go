@@ -3,6 +3,7 @@
 package render
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +13,13 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 )
 
-// input is a repository with the environment prod.
+// input is a repository with the environment prod, or with others.
 type input struct {
 	name  string
 	write func(root string) error
+	// build is the command that the others are built with, flags select them for render, and rendered
+	// is the folder that render writes.
+	build, flags, rendered string
 	// edit changes a source file, if the input is to be watched. It returns the path of the rendered
 	// file and its new text.
 	edit func(root string) (file, content string, err error)
@@ -24,25 +28,36 @@ type input struct {
 var inputs = []input{
 	{name: "prod_of_this_repository", write: writeRepository},
 	{name: "4,000_CRs_in_one_patched_file", write: writePatched},
-	{name: "1,000_CRs_in_25_folders", write: writeFolders(1000, mixed)},
-	{name: "2,000_CRs_in_50_folders", write: writeFolders(2000, mixed)},
-	{name: "4,000_CRs_in_100_folders", write: writeFolders(4000, mixed)},
-	{name: "8,000_CRs_in_200_folders", write: writeFolders(8000, mixed)},
-	{name: "20,000_CRs_in_500_folders", write: writeFolders(20000, mixed)},
+	{name: "1,000_CRs_in_25_folders", write: writeFolders(1000, 25, mixed)},
+	{name: "2,000_CRs_in_50_folders", write: writeFolders(2000, 50, mixed)},
+	{name: "4,000_CRs_in_100_folders", write: writeFolders(4000, 100, mixed)},
+	{name: "8,000_CRs_in_200_folders", write: writeFolders(8000, 200, mixed)},
+	{name: "20,000_CRs_in_500_folders", write: writeFolders(20000, 500, mixed)},
 	{name: "4,000_CRs_with_overridden_Deployments", write: writeOverridden},
 	{name: "4,000_Ats_that_refer_to_ConfigMaps", write: writeReferences},
-	{name: "1,000_plain_objects_in_25_folders", write: writeFolders(1000, plain)},
-	{name: "2,000_plain_objects_in_50_folders", write: writeFolders(2000, plain)},
-	{name: "4,000_plain_objects_in_100_folders", write: writeFolders(4000, plain)},
-	{name: "8,000_plain_objects_in_200_folders", write: writeFolders(8000, plain)},
-	{name: "20,000_plain_objects_in_500_folders", write: writeFolders(20000, plain), edit: editConfigMap},
+	{name: "1,000_plain_objects_in_25_folders", write: writeFolders(1000, 25, plain)},
+	{name: "2,000_plain_objects_in_50_folders", write: writeFolders(2000, 50, plain)},
+	{name: "4,000_plain_objects_in_100_folders", write: writeFolders(4000, 100, plain)},
+	{name: "8,000_plain_objects_in_200_folders", write: writeFolders(8000, 200, plain)},
+	{name: "20,000_plain_objects_in_500_folders", write: writeFolders(20000, 500, plain), edit: editConfigMap},
+	{name: "100,000_plain_objects_in_100_folders", write: writeFolders(100000, 100, plain)},
 	{name: "5,000_ConfigMaps_in_one_file", write: writeConfigMaps},
 	{name: "4,000_Deployments_that_refer_to_ConfigMaps_and_a_Secret", write: writeDeployments},
 	{name: "12_MB_of_CustomResourceDefinitions", write: writeDefinitions},
+	{
+		name: "25_environments_of_900_plain_objects", write: writeEnvironments,
+		build: "for e in environments/*; do kustomize build $e || exit; done", flags: "--all", rendered: "rendered",
+	},
+	{
+		name: "one_of_25_environments_after_an_edit", write: writeEdited,
+		build: "kustomize build environments/env-0", flags: "--changed-since HEAD", rendered: "rendered/env-0",
+	},
+	{
+		name: "one_of_25_environments_and_kubectl-validate", write: writeEnvironments,
+		build: "kustomize build environments/env-0 -o all.yaml && kubectl-validate --version 1.30 all.yaml",
+		flags: "--env env-0", rendered: "rendered/env-0",
+	},
 }
-
-// perFolder is the number of objects in a folder.
-const perFolder = 40
 
 // writeRepository copies the source files of this repository.
 func writeRepository(root string) error {
@@ -85,7 +100,7 @@ patches:
 - target: {kind: Deployment}
   patch: '[{"op": "add", "path": "/spec/template/spec/priorityClassName", "value": "high"}]'
 `
-	if err := writeFolders(4000, mixed)(root); err != nil {
+	if err := writeFolders(4000, 100, mixed)(root); err != nil {
 		return err
 	}
 	return writeFile(filepath.Join(prod(root), "overrides"), "kustomization.yaml", component)
@@ -105,23 +120,23 @@ resources: [all.yaml]
 	if err := copyConfiguration(root); err != nil {
 		return err
 	}
-	return writeOverlay(root, 4000, "configurations: [config.yaml]\n", kustomization, referring)
+	return writeOverlay(root, 4000, 100, "configurations: [config.yaml]\n", kustomization, referring)
 }
 
 // writeFolders writes n objects in folders, each with a namespace and labels.
-func writeFolders(n int, manifest func(i int) string) func(root string) error {
+func writeFolders(n, folders int, manifest func(i int) string) func(root string) error {
 	return func(root string) error {
 		kustomization := func(folder string) string {
 			return fmt.Sprintf("namespace: %s\nlabels: [{pairs: {team: %[1]s}, includeSelectors: true}]\nresources: [all.yaml]\n", folder)
 		}
-		return writeOverlay(root, n, "", kustomization, manifest)
+		return writeOverlay(root, n, folders, "", kustomization, manifest)
 	}
 }
 
 // editConfigMap changes the first ConfigMap of writeFolders.
 func editConfigMap(root string) (file, content string, err error) {
 	content = "hello at " + time.Now().Format(time.RFC3339Nano)
-	all := strings.Replace(manifests(0, perFolder, plain), "hello 2", content, 1)
+	all := strings.Replace(manifests(0, 40, plain), "hello 2", content, 1)
 	file = filepath.Join(root, "rendered/prod/team-0/configmap-settings-2.yaml")
 	return file, content, writeFile(filepath.Join(prod(root), "team-0"), "all.yaml", all)
 }
@@ -185,14 +200,59 @@ func schema(indent string, depth int) string {
 	return b.String()
 }
 
+// writeEnvironments writes 9 bases of 100 plain objects, and 25 environments with an overlay of each base.
+func writeEnvironments(root string) error {
+	const overlay = `namespace: %[1]s-env-%[2]d
+labels: [{pairs: {env: env-%[2]d}}]
+patches:
+- target: {kind: Deployment}
+  patch: '[{"op": "replace", "path": "/spec/replicas", "value": %[3]d}]'
+resources: [../../../apps/%[1]s]
+`
+	environment := func(e int) string { return filepath.Join(root, "environments", fmt.Sprintf("env-%d", e)) }
+	var list strings.Builder
+	list.WriteString("resources:\n")
+	for i := range 9 {
+		app := fmt.Sprintf("app-%d", i)
+		base := fmt.Sprintf("labels: [{pairs: {app.kubernetes.io/part-of: %s}}]\nresources: [all.yaml]\n", app)
+		if err := writeFolder(filepath.Join(root, "apps", app), manifests(i*100, 100, plain), base); err != nil {
+			return err
+		}
+		for e := range 25 {
+			if err := writeFile(filepath.Join(environment(e), app), "kustomization.yaml", fmt.Sprintf(overlay, app, e, e%5+1)); err != nil {
+				return err
+			}
+		}
+		list.WriteString("- " + app + "\n")
+	}
+	for e := range 25 {
+		if err := writeFile(environment(e), "kustomization.yaml", list.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeEdited writes 25 environments, commits them with their rendered files, and edits an overlay.
+func writeEdited(root string) error {
+	const script = `cd "$0" && render --all && git init -q && git add . &&
+git -c user.name=bench -c user.email=bench@example.com -c gc.auto=0 commit -q -m all &&
+sed -i 's/app-0-env-0/edited/' environments/env-0/app-0/kustomization.yaml`
+	if err := writeEnvironments(root); err != nil {
+		return err
+	}
+	_, _, err := measure(context.Background(), limit, "sh", "-c", script, root)
+	return err
+}
+
 // writeOverlay writes n objects in folders, each with a kustomization, and an overlay that lists the
 // folders.
-func writeOverlay(root string, n int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
+func writeOverlay(root string, n, folders int, overlay string, kustomization func(folder string) string, manifest func(i int) string) error {
 	var list strings.Builder
 	list.WriteString(overlay + "resources:\n")
-	for i := range n / perFolder {
+	for i := range folders {
 		folder := fmt.Sprintf("team-%d", i)
-		all := manifests(i*perFolder, perFolder, manifest)
+		all := manifests(i*n/folders, n/folders, manifest)
 		if err := writeFolder(filepath.Join(prod(root), folder), all, kustomization(folder)); err != nil {
 			return err
 		}
