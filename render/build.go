@@ -3,6 +3,8 @@ package render
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -28,6 +30,8 @@ type built struct {
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release
 	installed []release.Installed
+	// releaseOf maps each installed object to its release.
+	releaseOf map[*unstructured.Unstructured]release.Installed
 	// cluster is the cluster that charts are rendered for.
 	cluster func() charts.Cluster
 }

@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict/secret"
 )
 
 // releasesOf returns the charts that controllers install by objects, as Flux applies them.
@@ -119,10 +120,26 @@ func servedVersions(definition manifest.Object) (all []string) {
 	return all
 }
 
+// admissible returns the installed objects whose values are known. A message could quote the values of a Secret.
+func (b *built) admissible() (objects []manifest.Object) {
+	for _, r := range b.installed {
+		if len(r.Unknown) == 0 {
+			objects = append(objects, r.Objects...)
+		}
+	}
+	return slices.DeleteFunc(objects, func(o manifest.Object) bool { return secret.Is(o.Unstructured) })
+}
+
 // judgeInstalled returns the problems of installed objects, and of their CustomResourceDefinitions, as
 // problems of their releases.
 func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 	of := map[*unstructured.Unstructured]release.Installed{}
+	b.releaseOf = of
+	for _, o := range b.objects {
+		if _, isKnown := b.checker.IsNamespaced(o.GroupVersionKind()); release.Is(o) && !isKnown {
+			invalid = append(invalid, release.Misfits(o)...)
+		}
+	}
 	for i, r := range b.installed {
 		for j, o := range r.Objects {
 			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)

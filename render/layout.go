@@ -17,9 +17,12 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// admit returns the problems that the admission of a cluster has with valid objects.
-func (in *input) admit(checker *verdict.Checker, objects []manifest.Object) []manifest.Problem {
+// admit returns the problems that the admission of a cluster has with valid objects. A problem of an installed
+// object is one of its release.
+func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b built) []manifest.Problem {
 	applied, originals := checker.Applied(objects)
+	own := applied
+	applied = slices.Concat(applied, b.admissible())
 	original := func(o manifest.Object) manifest.Object {
 		if original, ok := originals[o.Unstructured]; ok {
 			return original
@@ -27,11 +30,18 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object) []ma
 		return o
 	}
 	position := func(p manifest.Problem) string {
+		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
+			p = r.Blame(p)
+		}
 		p.Subject = original(p.Subject)
 		return in.locate(p).Position()
 	}
 	refused := checker.Admit(applied, position, warn.IsController)
 	for i, p := range refused {
+		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
+			refused[i] = r.Blame(p)
+			continue
+		}
 		refused[i].Subject = original(p.Subject)
 		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
 			refused[i] = blameSource(p, "")
@@ -40,7 +50,7 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object) []ma
 	if len(originals) == 0 || in.postBuild.Values == nil {
 		return refused
 	}
-	return append(refused, in.sameNames(tree.Layout(applied, checker.IsNamespaced), original)...)
+	return append(refused, in.sameNames(tree.Layout(own, checker.IsNamespaced), original)...)
 }
 
 // sameNames returns the problems of applied objects that are one object in the cluster by the values of

@@ -70,9 +70,11 @@ func clusterOf(environment *source.Kustomization) charts.Cluster {
 			version = v
 		}
 	}
+	enabled, _ := annotationOf(environment, apiserver.RuntimeConfigAnnotation)
+	config, _ := version.ParseRuntimeConfig(enabled) // readRuntimeConfig reports the error
 	cluster := charts.Cluster{Kubernetes: version.String() + ".0"}
 	for _, kind := range version.Kinds() {
-		if strings.Contains(kind.Version, "beta") { // served by --runtime-config only
+		if strings.Contains(kind.Version, "beta") && !config.Enables(kind.GroupVersion()) {
 			continue
 		}
 		gv := kind.GroupVersion().String()

@@ -239,7 +239,7 @@ func runPipeline(repository *Repository, name string, progress func(step string)
 	if p.addProblems(p.judgeRendered(p.checker, overridden)) {
 		return p
 	}
-	p.addProblems(p.admit(p.checker, p.objects))
+	p.addProblems(p.admit(p.checker, p.objects, p.built))
 	p.addProblems(p.unlisted(repository))
 	return p
 }

@@ -5,6 +5,7 @@ package release
 
 import (
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
 )
@@ -64,6 +66,22 @@ func Find(objects []manifest.Object) (all []Release) {
 		}
 	}
 	return all
+}
+
+// Misfits returns the fields of a HelmRelease or an Application whose values have a wrong type. Its controller
+// cannot read the object, and its definition, if it is there, refuses it.
+func Misfits(o manifest.Object) (problems []manifest.Problem) {
+	t := reflect.TypeFor[application]()
+	if isHelmRelease(o) {
+		t = reflect.TypeFor[helmRelease]()
+	}
+	for _, wrong := range decoding.Find(o.Object, t, decoding.Options{}) {
+		if !wrong.Unknown {
+			field := manifest.JoinField(wrong.Path)
+			problems = append(problems, manifest.NewProblem(o, field, manifest.Value{}, field+": has to be of type "+strings.Join(wrong.Wants, " or ")))
+		}
+	}
+	return problems
 }
 
 // Is reports whether a controller may install a chart by an object.

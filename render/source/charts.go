@@ -291,12 +291,15 @@ func unmark(object *yaml.Node) {
 	}
 }
 
-// definedVersions returns the versions and kinds that a CustomResourceDefinition adds, as Helm names them.
+// definedVersions returns the versions and kinds that a CustomResourceDefinition serves, as Helm names them.
 func definedVersions(d Document) (versions []string) {
 	if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
 		return nil
 	}
 	for _, version := range node.Items(node.Field(node.Field(d.Node, "spec"), "versions")) {
+		if node.Text(version, "served") != "true" {
+			continue
+		}
 		gv := node.Text(d.Node, "spec", "group") + "/" + node.Text(version, "name")
 		versions = append(versions, gv, gv+"/"+node.Text(d.Node, "spec", "names", "kind"))
 	}
