@@ -450,7 +450,7 @@ func (w *world) lookAround(t *rapid.T, c *simulatedController) {
 		w.end(t, c)
 		return
 	}
-	if q.verb != openGate && !(q.verb == apply && c.starts(q)) {
+	if q.verb != openGate && (q.verb != apply || !c.starts(q)) {
 		return
 	}
 	isLate := !q.from.Now().Before(scheduleOf(q.from.at).Add(standbyDelay))

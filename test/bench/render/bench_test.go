@@ -22,7 +22,7 @@ import (
 )
 
 // limit is the maximum time of a process.
-const limit = time.Minute
+const limit = 90 * time.Second
 
 // repository is the root of this repository, whose bin/ has both programs.
 const repository = "../../.."
