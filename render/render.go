@@ -117,12 +117,17 @@ func Examine(repository *Repository, environment string, progress func(step stri
 // Unchecked returns the kinds of the objects without a definition.
 func (e *Examination) Unchecked() []Unchecked { return e.pipeline.unchecked(e.pipeline.objects) }
 
-// Locate returns an empty problem with the source file and line of an object, or of the release that installs it.
+// Locate returns an empty problem with the source file and line of an object.
 func (e *Examination) Locate(o manifest.Object) manifest.Problem {
-	p := manifest.NewProblem(o, "", manifest.Value{}, "")
+	return e.LocateProblem(manifest.NewProblem(o, "", manifest.Value{}, ""))
+}
+
+// LocateProblem returns a problem with its source file and line, or those of the release that installs the object.
+func (e *Examination) LocateProblem(p manifest.Problem) manifest.Problem {
+	o := p.Subject
 	for _, r := range e.pipeline.installed {
 		if slices.ContainsFunc(r.Objects, func(other manifest.Object) bool { return other.Unstructured == o.Unstructured }) {
-			p.Subject = r.Source
+			p.Subject, p.Field = r.Source, ""
 		}
 	}
 	located := e.pipeline.locate(p)

@@ -52,6 +52,11 @@ func (c *Checker) MayStay(p manifest.Problem) bool {
 	return ok && len(kind.Update(o.Object, o.Object)) == 0
 }
 
+// IsCustom reports whether a CustomResourceDefinition defines the kind of an object.
+func (c *Checker) IsCustom(o manifest.Object) bool {
+	return o.Unstructured != nil && c.custom[o.GroupVersionKind()] != nil
+}
+
 // Misfits returns warnings of an object whose other versions are invalid. Its clients may read these: without
 // a webhook the API server changes the apiVersion alone, and checks nothing.
 func (c *Checker) Misfits(o manifest.Object) (problems []manifest.Problem) {
@@ -149,7 +154,7 @@ func (k *customKind) refuseUpdate(before, after manifest.Object) (errs field.Err
 	stored, decoded := k.created(defaultedBefore), k.created(defaultedAfter)
 	for _, err := range k.validate(stored) {
 		if err.Type == field.ErrorTypeTypeInvalid {
-			errs = append(errs, field.Forbidden(field.NewPath(err.Field), "server-side apply (Flux, Argo CD) cannot read the existing value: "+err.Detail))
+			errs = append(errs, field.Forbidden(field.NewPath(err.Field), "server-side apply cannot read the existing value"))
 		}
 	}
 	for _, err := range k.validate(decoded) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/crd"
@@ -111,39 +110,31 @@ func (b *previousRendering) definitionFiles(ctx context.Context, environment str
 	}) {
 		return nil, nil
 	}
-	for _, folder := range folders {
-		files, err := b.git.Files(ctx, b.commit, folder)
-		if err != nil {
-			return nil, err
-		}
-		names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return path.Dir(name) != folder || !files[name].IsRegular() })
-		ids := make([]string, len(names))
-		for i, name := range names {
-			ids[i] = files[name].OID
-		}
-		contents, err := b.git.ReadFiles(ctx, ids)
-		if err != nil {
-			return nil, err
-		}
-		for i, content := range contents {
-			parsed, _ := tree.Objects("", []tree.File{{Path: path.Base(names[i]), Content: content}})
-			for _, o := range parsed {
-				items := []manifest.Object{o}
-				if o.IsList() {
-					items = nil
-					_ = o.EachListItem(func(item runtime.Object) error {
-						items = append(items, manifest.Object{Unstructured: item.(*unstructured.Unstructured)})
-						return nil
-					})
-				}
-				for _, item := range items {
-					item.File = names[i]
-					all = append(all, item)
-				}
+	files, err := b.git.Files(ctx, b.commit, folders...)
+	if err != nil {
+		return nil, err
+	}
+	place := func(name string) int { return slices.Index(folders, path.Dir(name)) }
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return place(name) < 0 || !files[name].IsRegular() })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+	ids := make([]string, len(names))
+	for i, name := range names {
+		ids[i] = files[name].OID
+	}
+	contents, err := b.git.ReadFiles(ctx, ids)
+	for i, content := range contents {
+		parsed, _ := tree.Objects("", []tree.File{{Path: path.Base(names[i]), Content: content}})
+		for _, o := range parsed {
+			list, _ := o.ToList()
+			if !o.IsList() {
+				list.Items = []unstructured.Unstructured{*o.Unstructured}
+			}
+			for j := range list.Items {
+				all = append(all, manifest.Object{Unstructured: &list.Items[j], File: names[i]})
 			}
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // compareVerdicts compares the verdicts of the judges before and after the change. Objects without a definition
@@ -179,8 +170,9 @@ func (b *previousRendering) compareVerdicts(environments []EnvironmentDiff, prog
 		if err != nil {
 			return err
 		}
-		if e.Verdicts = CompareVerdicts(was, is); e.Checker == nil {
-			e.Checker = is.Checker()
+		isFailed := e.Checker == nil
+		e.Verdicts, e.Checker = CompareVerdicts(was, is), is.Checker()
+		if isFailed {
 			for _, o := range is.Judged() {
 				e.Unchanged = append(e.Unchanged, o.Unstructured)
 			}

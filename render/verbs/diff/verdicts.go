@@ -45,7 +45,11 @@ func CompareVerdicts(before, after *render.Examination) *Verdicts {
 	v := &Verdicts{Errors: []Refusal{}, Warnings: []manifest.Problem{}, Gone: without(before.Problems, after.Problems), Stored: []StoredObject{}}
 	_, hadJudge := before.Definitions()
 	_, hasJudge := after.Definitions()
+	isCut := manifest.HasErrors(before.Problems) // no later stage has warnings
 	for _, p := range without(after.Problems, before.Problems) {
+		if p.Warning && isCut && (!hasJudge || !after.Checker().IsCustom(p.Subject)) {
+			continue
+		}
 		if p.Warning {
 			v.Warnings = append(v.Warnings, p)
 		} else {
@@ -73,35 +77,32 @@ func (v *Verdicts) compareObjects(before, after *render.Examination) {
 	if manifest.HasErrors(before.Problems) {
 		of = after
 	}
+	old, current := before.Checker(), after.Checker()
 	wrong := map[manifest.ID]bool{}
 	for _, p := range before.Problems {
 		if !p.Warning && p.Subject.Unstructured != nil {
 			wrong[p.Subject.ID()] = true
 		}
 	}
-	objects := slices.DeleteFunc(of.Judged(), func(o manifest.Object) bool { return wrong[o.ID()] })
-	old, current := before.Checker(), after.Checker()
+	objects := slices.DeleteFunc(of.Judged(), func(o manifest.Object) bool {
+		was, wasKnown := old.IsNamespaced(o.GroupVersionKind())
+		is, isKnown := current.IsNamespaced(o.GroupVersionKind())
+		return wrong[o.ID()] || !wasKnown || !isKnown || was != is
+	})
 	was, is := old.Stored(objects), current.Stored(objects)
 	existing := current.Read(was)
 	for i, o := range objects {
-		p := func() manifest.Problem {
-			p := of.Locate(o)
-			p.Object = o.String()
-			return p
-		}
-		if was[i] != nil && is[i] != nil { // or else a version does not have its kind, which is an error
+		if was[i] != nil && is[i] != nil { // or else a version cannot decode it, which is an error
 			fields, ofExisting := Change{Before: was[i], After: is[i]}.Fields(), Change{Before: was[i], After: existing[i]}.Fields()
-			if existing[i] == was[i] { // of a built-in kind
+			if !current.IsCustom(o) {
 				ofExisting = slices.DeleteFunc(slices.Clone(fields), func(f FieldChange) bool { return f.Before != nil && f.After != nil })
 			}
-			if len(fields)+len(ofExisting) > 0 {
-				v.Stored = append(v.Stored, StoredObject{p(), fields, ofExisting})
+			if all := slices.Concat(ofExisting, fields); len(all) > 0 {
+				v.Stored = append(v.Stored, StoredObject{of.LocateProblem(manifest.NewProblem(o, all[0].Path, manifest.Value{}, "")), fields, ofExisting})
 			}
 		}
 		for _, misfit := range without(current.Misfits(o), old.Misfits(o)) {
-			located := p()
-			located.Field, located.Message, located.Warning = misfit.Field, misfit.Message, true
-			v.Warnings = append(v.Warnings, located)
+			v.Warnings = append(v.Warnings, of.LocateProblem(misfit))
 		}
 	}
 }

@@ -144,7 +144,7 @@ func TestReviewOfAKindReplacesOtherEffects(t *testing.T) {
 		"children":   {says("a", fleetPod("f-0-0"), fleetFront("i")), says("b", fleetPod("f-0-1"), fleetFront("i:latest")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 true image i → i:latest; f-0-0→f-0-1 1→1 true other labels or annotations"}},
 		"unchanged":  {says("a", fleetFront("i")), says("b", fleetFront("i")), []string{"Fleet ns/f: a b; f-front→f-front 2→2 false"}},
 		"refused":    {says("a", fleetFront("i")), says("b", strings.ReplaceAll(fleetFront("i:latest"), "{a: b}", "{a: c}")), []string{"Deployment ns/f-front: the API server refuses this change: spec.selector: field is immutable | Flux and Argo CD fail to apply it: rename it to create a new one", "Fleet ns/f: a b; f-front→f-front 2→2 false"}},
-		"unreadable": {says("[a]"), says("b"), []string{`Fleet ns/f: the API server refuses this change: spec.message: server-side apply (Flux, Argo CD) cannot read …value: spec.message in body must be of type string: "array" | Flux and Argo CD fail to apply it`}},
+		"unreadable": {says("[a]"), says("b"), []string{`Fleet ns/f: the API server refuses this change: spec.message: server-side apply cannot read the existing value | Flux and Argo CD fail to apply it`}},
 		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | the effect is unknown: its Review panics: of the kind"}},
 		"CRD":        {crd("b"), crd("c"), []string{"CustomResourceDefinition fleets.testing.example.com: b → c"}},
 	} {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
@@ -25,6 +25,9 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 		risk := kind.Say("every %s of the cluster is deleted", crd.Kind(c.Before).Kind)
 		if c.IsCopy() {
 			risk = kind.Say("no object of kind %s is checked any more; if it leaves the cluster, every one is deleted", crd.Kind(c.Before).Kind)
+		}
+		if names := objectsOf(w, crd.Kind(c.Before), ""); len(names) > 0 {
+			risk += ", and here are " + effect.Quote(names)
 		}
 		return []kind.Effect{{Type: effect.DefinitionRemoved, What: "is removed", Risk: risk}}
 	}
@@ -54,7 +57,10 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 // reviewVersion reviews what becomes of a version.
 func reviewVersion(w *world.World, c diff.Change, v apiextensions.CustomResourceDefinitionVersion, is apiextensions.CustomResourceDefinitionSpec, add func(what, risk kind.Sentence)) {
 	i := slices.IndexFunc(is.Versions, func(other apiextensions.CustomResourceDefinitionVersion) bool { return other.Name == v.Name })
-	risk := writtenIn(w, c.After, v.Name)
+	risk := kind.Sentence("clients that use it fail")
+	if names := objectsOf(w, crd.Kind(c.After), v.Name); len(names) > 0 {
+		risk = "the API server refuses objects that are written in it: " + effect.Quote(names)
+	}
 	if i < 0 {
 		risk += "; the API server refuses this change as long as status.storedVersions lists it"
 	}
@@ -79,18 +85,14 @@ func strategy(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.Con
 	return spec.Conversion.Strategy
 }
 
-// writtenIn returns the risk of a version that is no longer served.
-func writtenIn(w *world.World, definition *unstructured.Unstructured, version string) kind.Sentence {
-	var names []string
+// objectsOf names the objects of a kind in the environment, of one version or of any.
+func objectsOf(w *world.World, kind schema.GroupKind, version string) (names []string) {
 	for _, o := range w.After.Objects {
-		if gvk := o.GroupVersionKind(); gvk.GroupKind() == crd.Kind(definition) && gvk.Version == version {
+		if gvk := o.GroupVersionKind(); gvk.GroupKind() == kind && (version == "" || gvk.Version == version) {
 			names = append(names, world.IDOf(o).String())
 		}
 	}
-	if len(names) == 0 {
-		return "clients that use it fail"
-	}
-	return kind.Say("the API server refuses objects that are written in it: ") + effect.Quote(names)
+	return names
 }
 
 // Verdicts reviews the objects whose verdict differs.

@@ -24,7 +24,7 @@ func (w *World) refusals() map[manifest.ID]kind.Effect {
 			continue
 		}
 		if errs := w.checks.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
-			refused[IDOf(c.After)] = kind.Effect{Type: effect.UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c.After, errs[0].Field)}
+			refused[IDOf(c.After)] = kind.Effect{Type: effect.UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c, errs[0].Field)}
 		}
 	}
 	return refused
@@ -68,14 +68,17 @@ func IsForced(o *unstructured.Unstructured) bool {
 }
 
 // remedy describes the reaction of GitOps tools to a refused change, and a safe way to make the change.
-func remedy(o *unstructured.Unstructured, field string) kind.Sentence {
+func remedy(c diff.Change, field string) kind.Sentence {
+	o := c.After
 	var with kind.Sentence
 	if crd.Is(o) {
-		with = kind.Say(", and with it every %s of the cluster", crd.Kind(o).Kind)
+		with = kind.Say(", and with it every %s of the cluster", crd.Kind(c.Before).Kind)
 	}
 	switch {
 	case IsForced(o):
 		return "Flux or Argo CD deletes and recreates it" + with + ", because of its annotations or labels"
+	case strings.HasPrefix(field, "status.storedVersions"):
+		return "Flux and Argo CD fail to apply it: keep the version until no object is stored in it and status.storedVersions lacks it"
 	case with != "" && strings.HasPrefix(field, "spec."):
 		return "Flux and Argo CD fail to apply it: it has to be deleted first" + with
 	}
