@@ -141,6 +141,9 @@ func (e *Examination) BeforeOverrides(o manifest.Object) (original manifest.Obje
 	return original, e.pipeline.overrides, ok
 }
 
+// Rendered returns the rendered objects before the overrides.
+func (e *Examination) Rendered() []manifest.Object { return e.pipeline.rendered }
+
 // Definitions returns the CustomResourceDefinitions that judge the environment. There is no judge after an error
 // before the verdict.
 func (e *Examination) Definitions() (definitions []manifest.Object, hasJudge bool) {
@@ -191,6 +194,8 @@ type pipeline struct {
 	built
 	// objects are the source objects, followed by their rendered objects.
 	objects []manifest.Object
+	// rendered are the rendered objects before the overrides.
+	rendered []manifest.Object
 	// originals maps each overridden object to its version before the overrides.
 	originals map[*unstructured.Unstructured]manifest.Object
 	problems  []manifest.Problem
@@ -236,7 +241,8 @@ func runPipeline(repository *Repository, name string, progress func(step string)
 	if p.addProblems(problems) {
 		return p
 	}
-	overridden, problems := p.override(p.built, expanded.rendered)
+	p.rendered = expanded.rendered
+	overridden, problems := p.override(p.built, p.rendered)
 	if p.addProblems(problems) {
 		return p
 	}

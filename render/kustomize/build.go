@@ -16,9 +16,6 @@ import (
 // Path is the build path of an object.
 type Path = buildpath.Path
 
-// Place is a line of a file that changes objects.
-type Place = buildpath.Place
-
 // Paths has the build paths of all objects of an environment.
 type Paths = buildpath.Paths
 

@@ -28,10 +28,14 @@ func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain (FILE | KIND/NAME | KIND NAME) [--env NAME]",
 		Short: "Show the source of an object, its changes and its rendered objects",
-		Long: `Show the file and line that define an object, the patches and kustomizations that change
-it, in the order of application, its rendered objects, and a diff of all changes. For a
-rendered object, show its source object and the changes by overrides. Show as well the change
-that MutatingAdmissionPolicies of the environment make in the cluster, and no file has.
+		Long: `Show the file and line that define an object, the entries of kustomizations that change it,
+in the order of application, its rendered objects, and a diff of all changes. Each entry, as
+patches[1], has the fields that no later entry sets. For a rendered object, show its source
+object and the changes by overrides. Show as well the change that MutatingAdmissionPolicies
+of the environment make in the cluster, and no file has.
+
+A change that no single entry explains names the kustomization only. So does each change if
+a file defines or changes very many objects.
 
 FILE is a rendered file, or a source file in environments/ or elsewhere. For a source
 file, explain shows every object that the file defines or may change. KIND is a name
@@ -48,8 +52,9 @@ build the environment, explain prints its errors and the answer.`,
   # Show the objects that a patch changes
   render explain environments/prod/catalog.yaml
 
-  # List the kustomizations that change an object
-  render explain memcached catalog -n shop --env prod -o json | jq -r '.objects[].changes[].file'`,
+  # Find the patch that sets the size
+  render explain memcached catalog -n shop --env prod -o json |
+    jq -r '.objects[].changes[] | select(.fields[]? == "spec.size") | "\(.file):\(.line): \(.entry)"'`,
 		Args: argsBetween(1, 2, "which object? write render explain deployment/NAME --env NAME, or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, kinds, f, args) },
 	}
@@ -198,9 +203,9 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 	case len(x.Changes) == 0 && x.Diff == "":
 		line("Changed by", "(nothing)")
 	}
-	printList(w, "Changed by", x.Changes, explain.Place.String)
-	printList(w, "Overridden by", x.Overrides.Changes, explain.Place.String)
-	printList(w, "Mutated by", x.Mutations.Changes, explain.Place.String)
+	printList(w, "Changed by", x.Changes, explain.Change.String)
+	printList(w, "Overridden by", x.Overrides.Changes, explain.Change.String)
+	printList(w, "Mutated by", x.Mutations.Changes, explain.Change.String)
 	printList(w, "Not evaluated", x.Unevaluated, strings.Clone)
 	if x.IsRemoved {
 		line("Rendered to", "(nothing)")

@@ -1,73 +1,136 @@
 package buildpath
 
 import (
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
 
-// Place is a line of a file, relative to the root. Line is 0 for the whole file.
-type Place struct {
-	File string
-	Line int
+// Entry is an entry of a kustomization that may change objects.
+type Entry struct {
+	Kustomization *source.Kustomization
+	Name          string   // as patches[0], or namespace
+	Keys          []string // of the entry in the kustomization
+	Loads         string   // the path of a file in the entry, if any
+	field         string   // of types.Kustomization
+	index         int      // in a list
 }
 
-// Changing returns the patches that select the object of a path, and the kustomizations with other fields
-// that may change it, in the order of their changes.
-func (p *Paths) Changing(path Path) (found []Place) {
-	for i, folder := range path.Folders {
-		found = append(found, p.changes(p.Sources.Kustomizations[folder], p.Candidate(path, i))...)
-	}
-	return found
+// changing are the fields of a kustomization that change objects, in the order in which kustomize applies
+// them: see configureBuiltinTransformers of its api/internal/target.
+var changing = []string{
+	"ConfigMapGenerator", "SecretGenerator", "PatchesStrategicMerge", "Patches", "Namespace", "NamePrefix", "NameSuffix", "Labels",
+	"CommonLabels", "CommonAnnotations", "PatchesJson6902", "Replicas", "Images", "Replacements", "Transformers", "Vars", "BuildMetadata",
 }
 
-// Overriding is Changing for a rendered object and the overrides in a folder.
-func (p *Paths) Overriding(folder string, rendered manifest.Object) (found []Place) {
-	c := NewCandidate(rendered)
-	for _, k := range p.overrides(folder) {
-		found = append(found, p.changes(k, c)...)
-	}
-	return found
-}
-
-// overrides returns the kustomizations of the overrides in a folder.
-func (p *Paths) overrides(folder string) (all []*source.Kustomization) {
-	k := p.Sources.Kustomizations[folder]
-	for _, component := range p.componentsIn(k, k.Components) {
-		all = append(all, p.Sources.Kustomizations[component])
-	}
-	return append(all, k)
-}
-
-// changes returns the patches of a kustomization that select a candidate, and the kustomization itself if
-// it has a generator for the candidate, or a field that applies to all objects.
-func (p *Paths) changes(k *source.Kustomization, c Candidate) (found []Place) {
-	for _, patch := range p.Patches[k.Folder] {
-		if patch.Selects(c) {
-			found = append(found, patch.place(k))
+// Entries returns the entries of kustomizations that change objects, in the order in which kustomize applies them.
+func (p *Paths) Entries(folders ...string) (all []Entry) {
+	for i, folder := range folders {
+		k := p.Sources.Kustomizations[folder]
+		for _, field := range changing {
+			value := reflect.ValueOf(k.Kustomization).FieldByName(field)
+			name := strings.ToLower(field[:1]) + field[1:]
+			switch {
+			case slices.Contains(folders[:i], folder): // a component may be in several kustomizations
+			case value.Kind() == reflect.Slice:
+				for i := range value.Len() {
+					all = append(all, Entry{k, fmt.Sprintf("%s[%d]", name, i), []string{name, strconv.Itoa(i)}, fileOf(k, value.Index(i)), field, i})
+				}
+			case !value.IsZero():
+				all = append(all, Entry{k, name, []string{name}, "", field, 0})
+			}
 		}
 	}
-	rest := *k
-	rest.MetaData, rest.Resources, rest.Components, rest.SortOptions = nil, nil, nil, nil
-	rest.Patches, rest.PatchesStrategicMerge, rest.PatchesJson6902 = nil, nil, nil
-	rest.ConfigMapGenerator, rest.SecretGenerator, rest.Generators, rest.GeneratorOptions = nil, nil, nil, nil
-	rest.Crds, rest.OpenAPI, rest.Configurations, rest.Validators = nil, nil, nil, nil
-	if !rest.IsEmpty() || slices.ContainsFunc(p.Generators[k.Folder], func(g Generator) bool { return g.changes(c) }) {
-		found = append(found, Place{File: source.Relative(k.File)})
-	}
-	return found
+	return all
 }
 
-// place returns the line of a patch, or else the kustomization.
-func (p Patch) place(k *source.Kustomization) Place {
-	if len(p.Documents) == 0 {
-		return Place{File: source.Relative(k.File)}
+// fileOf returns the path in an entry of a list, or "".
+func fileOf(k *source.Kustomization, entry reflect.Value) (file string) {
+	if entry.Kind() == reflect.Struct {
+		entry = entry.FieldByName("Path")
 	}
-	file, line := p.Documents[0].Position()
-	return Place{file, line}
+	if entry.Kind() == reflect.String && k.Paths[entry.String()] != "" {
+		file = entry.String()
+	}
+	return file
+}
+
+// Until returns the build paths of a build without the changes by some folders after an entry: without all of
+// them if the entry is nil.
+func (p *Paths) Until(folders []string, last *Entry) (*Paths, error) {
+	s, files := *p.Sources, map[string][]byte{}
+	s.Kustomizations = maps.Clone(s.Kustomizations)
+	isLater := last == nil
+	for i, folder := range folders {
+		k := *p.Sources.Kustomizations[folder]
+		isLast := last != nil && k.File == last.Kustomization.File
+		if slices.Contains(folders[:i], folder) || !isLater && !isLast {
+			continue
+		}
+		for _, field := range changing {
+			value := reflect.ValueOf(&k.Kustomization).Elem().FieldByName(field)
+			if isLater {
+				cut(value, 0)
+			} else if isLater = field == last.field; isLater {
+				cut(value, last.index+1)
+			}
+		}
+		if k.IsEmpty() { // kustomize refuses it
+			k.GeneratorOptions = &types.GeneratorOptions{}
+		}
+		content, err := yaml.Marshal(k.Kustomization)
+		if err != nil {
+			return nil, err
+		}
+		s.Kustomizations[folder], files[k.File] = &k, content
+	}
+	s.FS = s.FS.With(files)
+	return Find(&s, p.Folder), nil
+}
+
+// cut removes the changes by the entries of a field after the first n. A generator that merges then merges nothing.
+func cut(field reflect.Value, n int) {
+	isList := field.Kind() == reflect.Slice
+	switch {
+	case field.IsZero():
+	case isList && strings.HasSuffix(field.Type().Elem().Name(), "Args"):
+		list := reflect.AppendSlice(reflect.MakeSlice(field.Type(), 0, field.Len()), field)
+		for i := n; i < list.Len(); i++ {
+			g := list.Index(i).FieldByName("GeneratorArgs").Addr().Interface().(*types.GeneratorArgs)
+			if !(Generator{GeneratorArgs: *g}).creates() {
+				*g = types.GeneratorArgs{Namespace: g.Namespace, Name: g.Name, Behavior: types.BehaviorMerge.String()}
+			}
+		}
+		field.Set(list)
+	case n == 0:
+		field.SetZero()
+	case isList:
+		field.Set(field.Slice3(0, n, n))
+	}
+}
+
+// Overrides returns the folders of overrides, in the order of their changes.
+func (p *Paths) Overrides(folder string) []string {
+	return append(p.componentsIn(p.Sources.Kustomizations[folder], p.Sources.Kustomizations[folder].Components), folder)
+}
+
+// Changing returns the kustomizations that may change the object of a path, in the order of their changes.
+func (p *Paths) Changing(path Path) (found []*source.Kustomization) {
+	for i, folder := range path.Folders {
+		if k := p.Sources.Kustomizations[folder]; p.mayChange(k, p.Candidate(path, i), k.File) {
+			found = append(found, k)
+		}
+	}
+	return found
 }
 
 // Uses reports whether a file has the source object of a path or may change the object.
@@ -86,15 +149,22 @@ func (p *Paths) Uses(path Path, file string) bool {
 // OverridesUse reports whether a file of the overrides in a folder may change a rendered object.
 func (p *Paths) OverridesUse(folder string, rendered manifest.Object, file string) bool {
 	c := NewCandidate(rendered)
-	return slices.ContainsFunc(p.overrides(folder), func(k *source.Kustomization) bool { return p.mayChange(k, c, file) })
+	return slices.ContainsFunc(p.Overrides(folder), func(folder string) bool { return p.mayChange(p.Sources.Kustomizations[folder], c, file) })
 }
 
 // mayChange reports whether a file may change a candidate: as the kustomization, or as a file that the
 // kustomization loads for the candidate.
 func (p *Paths) mayChange(k *source.Kustomization, c Candidate, file string) bool {
 	isLoaded := func(entry string) bool { return entry != "" && k.Paths[entry] == file }
-	return k.File == file && len(p.changes(k, c)) > 0 || slices.ContainsFunc(k.Transformers, isLoaded) ||
-		slices.ContainsFunc(k.Replacements, func(r types.ReplacementField) bool { return isLoaded(r.Path) }) ||
-		slices.ContainsFunc(p.Patches[k.Folder], func(patch Patch) bool { return isLoaded(patch.Path) && patch.Selects(c) }) ||
-		slices.ContainsFunc(p.Generators[k.Folder], func(g Generator) bool { return g.matches(c) && slices.ContainsFunc(g.Files(), isLoaded) })
+	if slices.ContainsFunc(p.Generators[k.Folder], func(g Generator) bool { return g.matches(c) && slices.ContainsFunc(g.Files(), isLoaded) }) {
+		return true
+	}
+	isOther := map[string]bool{}
+	for _, g := range p.Generators[k.Folder] {
+		isOther[g.Entry()] = !g.changes(c)
+	}
+	for _, patch := range p.Patches[k.Folder] {
+		isOther[patch.Entry()] = !patch.Selects(c)
+	}
+	return slices.ContainsFunc(p.Entries(k.Folder), func(e Entry) bool { return !isOther[e.Name] && (k.File == file || isLoaded(e.Loads)) })
 }

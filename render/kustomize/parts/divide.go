@@ -69,7 +69,18 @@ type part struct {
 // Divide divides a build into parts of about size objects. It returns nil if everything has to be
 // built at once.
 func Divide(paths *buildpath.Paths, size int) *Division {
-	if len(paths.All) < minParts*size || !isDivisible(paths) {
+	if len(paths.All) < minParts*size {
+		return nil
+	}
+	return divide(paths, size, nil)
+}
+
+// One returns the part with the objects of a document, or nil if everything has to be built at once.
+func One(paths *buildpath.Paths, document *yaml.Node) *Division { return divide(paths, Size, document) }
+
+// divide divides a build, or builds only the objects of a document.
+func divide(paths *buildpath.Paths, size int, document *yaml.Node) *Division {
+	if !isDivisible(paths) {
 		return nil
 	}
 	d := &Division{paths: paths, nodeOf: map[*yaml.Node]*node{}, entries: map[string]*entries{}, configured: map[string]bool{}, texts: map[string]int{}}
@@ -79,6 +90,9 @@ func Divide(paths *buildpath.Paths, size int) *Division {
 	d.findChanges()
 	d.findTargets()
 	d.findReferences()
+	if document != nil {
+		d.nodes = d.nodeOf[document].group.nodes
+	}
 	d.distribute(size)
 	return d
 }

@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/release"
+	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/verbs/git"
 )
 
@@ -21,7 +22,7 @@ func (b *previousRendering) installed(ctx context.Context, examined *render.Exam
 	}
 	files := b.repository.ChartFiles()
 	if b.commit != "" {
-		all, err := b.git.Files(ctx, b.commit)
+		all, err := b.git.Files(ctx, b.commit, charts.Folder)
 		if err != nil {
 			return nil, []manifest.Problem{{Warning: true, Message: "the previous charts are not compared: " + err.Error()}}
 		}
@@ -48,22 +49,18 @@ type committed struct {
 
 // Resolve implements charts.Files.
 func (c committed) Resolve(name string) (string, bool, error) {
-	if file, ok := c.files[strings.TrimPrefix(name, "/")]; ok && file.IsRegular() {
-		return name, false, nil
+	if file, ok := c.files[strings.TrimPrefix(name, "/")]; !ok || !file.IsRegular() {
+		return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	if names, _ := c.List(name); len(names) > 0 {
-		return name, true, nil
-	}
-	return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	return name, false, nil
 }
 
 // ReadAny implements charts.Files.
 func (c committed) ReadAny(name string) ([]byte, error) {
-	file, ok := c.files[strings.TrimPrefix(name, "/")]
-	if !ok || !file.IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	if _, _, err := c.Resolve(name); err != nil {
+		return nil, err
 	}
-	contents, err := c.git.ReadFiles(c.ctx, []string{file.OID})
+	contents, err := c.git.ReadFiles(c.ctx, []string{c.files[strings.TrimPrefix(name, "/")].OID})
 	if err != nil {
 		return nil, err
 	}
@@ -73,17 +70,8 @@ func (c committed) ReadAny(name string) ([]byte, error) {
 // ReadFile implements charts.Files.
 func (c committed) ReadFile(name string) ([]byte, error) { return c.ReadAny(name) }
 
-// List implements charts.Files.
-func (c committed) List(folder string) (names []string, err error) {
-	for file := range c.files {
-		if below, is := strings.CutPrefix("/"+file, folder+"/"); is {
-			name, _, _ := strings.Cut(below, "/")
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
+// List implements charts.Files. Charts of releases are archives.
+func (c committed) List(string) ([]string, error) { return nil, nil }
 
 // withInstalled is Objects with the objects that controllers install. A release that is there before and after
 // is compared if both of its charts are.

@@ -47,6 +47,7 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 		return answer, nil
 	}
 	progress("explaining")
+	defer kustomize.Share(e.Sources)()
 	e.mutations = e.Mutations()
 	switch {
 	case q.File == "":
@@ -125,16 +126,15 @@ func (e explainer) explainSource(repository *render.Repository, file string) ([]
 	if !slices.Contains(e.Sources.FS.FilesRead(), file) {
 		return nil, e.notRead(repository, file)
 	}
-	explained := []Explanation{}
-	for _, p := range e.Objects {
-		if e.dependsOn(p.Object, file) {
-			explained = append(explained, e.explain(p))
-		}
+	objects := slices.DeleteFunc(slices.Clone(e.Objects), func(p tree.Placed) bool { return !e.dependsOn(p.Object, file) })
+	removed := slices.DeleteFunc(e.removedPaths(), func(way kustomize.Path) bool { return !e.Paths.Uses(way, "/"+file) })
+	e.isBrief = (len(objects)+len(removed))*len(e.Paths.All) > maxTraced
+	var explained []Explanation
+	for _, p := range objects {
+		explained = append(explained, e.explain(p))
 	}
-	for _, way := range e.removedPaths() {
-		if e.Paths.Uses(way, "/"+file) {
-			explained = append(explained, e.explainRemoved(way))
-		}
+	for _, way := range removed {
+		explained = append(explained, e.explainRemoved(way))
 	}
 	if len(explained) == 0 {
 		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, e.Environment)

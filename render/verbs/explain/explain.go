@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/diff"
 )
@@ -80,23 +81,55 @@ func (p Place) String() string { return manifest.Problem{File: p.File, Line: p.L
 
 // History is the change of an object between two stages.
 type History struct {
-	// Changes lists the patches that select the object, and the kustomizations with other fields that may
-	// change it, in the order of application. It is empty if the object stays the same.
-	Changes []Place `json:"changes"`
+	// Changes lists the entries of kustomizations that set fields of the object, in the order of application.
+	// It is empty if the object stays the same.
+	Changes []Change `json:"changes"`
 	// Diff is a unified diff of the object as YAML, with masked values of Secrets. It is empty for a
 	// generated object.
 	Diff string `json:"diff,omitempty"`
+}
+
+// Change is an entry of a kustomization that sets fields of an object.
+type Change struct {
+	Place
+	// Entry is as patches[0]. It is empty if no single entry explains the change.
+	Entry string `json:"entry,omitempty"`
+	// Loads is the file that the entry loads.
+	Loads string `json:"loads,omitempty"`
+	// Fields are the fields that no later entry sets.
+	Fields []string `json:"fields,omitempty"`
+}
+
+// String returns the change on one line.
+func (c Change) String() string {
+	const most = 5
+	text := c.Place.String()
+	if c.Entry != "" {
+		text += ": " + c.Entry
+	}
+	if c.Loads != "" {
+		text += " (" + c.Loads + ")"
+	}
+	if len(c.Fields) > 0 {
+		text += "  " + manifest.FirstOf(most, c.Fields)
+	}
+	return text
 }
 
 // explainer explains objects of one environment.
 type explainer struct {
 	*render.Examination
 	mutations map[*unstructured.Unstructured]render.Mutation
+	// isBrief is true if explanations name kustomizations and no entries, as these take too long to find.
+	isBrief bool
 }
+
+// maxTraced is the largest product of the number of explained objects and of all objects for which entries are found.
+const maxTraced = 20_000
 
 // explain explains an object.
 func (e explainer) explain(p tree.Placed) Explanation {
-	x := Explanation{Reference: e.reference(p), History: History{Changes: []Place{}}, Overrides: e.overrides(p)}
+	x := Explanation{Reference: e.reference(p), History: History{Changes: []Change{}}, Overrides: e.overrides(p)}
 	x.mutate(e, p)
 	sourceObject := p.Object
 	if p.IsRendered() {
@@ -141,20 +174,59 @@ func (x *Explanation) trace(e explainer, way kustomize.Path, built *unstructured
 	file, line := way.Document.Position()
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
 	x.Values = e.Sources.Settings(way.Document)
-	x.Changes = places(e.Paths.Changing(way))
-	if built == nil || way.IsGenerated {
-		return
+	var o manifest.Object
+	if !way.IsGenerated {
+		o, _ = manifest.FromYAML(kyaml.CopyYNode(way.Document.Node))
 	}
-	if o, err := manifest.FromYAML(kyaml.CopyYNode(way.Document.Node)); err == nil {
+	x.Changes = e.changes(way, o)
+	if built != nil && o.Unstructured != nil {
 		change := diff.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
 		if x.Diff = change.Unified(); x.Diff == "" { // perhaps only the order of a list changes
 			change.Before = o.Unstructured
 			x.Diff = change.Unified()
 		}
 	}
-	if x.Diff == "" {
-		x.Changes = []Place{}
+}
+
+// changes returns the entries that change the source object of a build path.
+func (e explainer) changes(way kustomize.Path, o manifest.Object) []Change {
+	if !e.isBrief {
+		if steps, ok := kustomize.Trace(e.Paths, way, o.Unstructured); ok {
+			return e.setters(steps)
+		}
 	}
+	changes := []Change{}
+	for _, k := range e.Paths.Changing(way) {
+		changes = append(changes, Change{Place: Place{File: source.Relative(k.File)}})
+	}
+	return changes
+}
+
+// setters returns the entries of steps that set fields for good, and the entry that removes the object.
+func (e explainer) setters(steps []kustomize.Step) []Change {
+	changes, isSet := []Change{}, map[string]bool{}
+	for _, step := range slices.Backward(steps) {
+		c := Change{Place: Place{File: source.Relative(step.Entry.Kustomization.File)}, Entry: step.Entry.Name, Loads: step.Entry.Loads}
+		if c.Entry != "" {
+			c.Line = e.Sources.Line(step.Entry.Kustomization.File, step.Entry.Keys...)
+		}
+		if step.After == nil { // no earlier change lasts
+			return []Change{c}
+		}
+		for _, f := range (diff.Change{Before: alignItems(step.Before, step.After), After: step.After}).Fields() {
+			if !slices.ContainsFunc(slices.Collect(f.Starts()), func(start string) bool { return isSet[start] }) {
+				c.Fields = append(c.Fields, f.Path)
+			}
+		}
+		for _, field := range c.Fields {
+			isSet[field] = true
+		}
+		if len(c.Fields) > 0 {
+			changes = append(changes, c)
+		}
+	}
+	slices.Reverse(changes)
+	return changes
 }
 
 // types converts objects of built-in kinds to structured-merge-diff, which knows the keys of their lists.
@@ -163,6 +235,9 @@ var types = sync.OnceValue(func() managedfields.TypeConverter { return applyconf
 // alignItems returns an object with the items of its lists in the order of other: kustomize moves patched
 // items to the front. It returns the object itself if its lists have no keys.
 func alignItems(o, other *unstructured.Unstructured) *unstructured.Unstructured {
+	if o == nil {
+		return nil
+	}
 	from, err := types().ObjectToTyped(o, typed.AllowDuplicates)
 	if err != nil {
 		return o
@@ -194,7 +269,13 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	renamed.SetName(p.GetName()) // overrides may change the hash in the name
 	file := e.reference(p).File
 	if h.Diff = (diff.Change{Before: renamed, After: p.Unstructured, BeforeFile: file, AfterFile: file}).Unified(); h.Diff != "" {
-		h.Changes = places(e.Paths.Overriding(folder, before))
+		h.Changes = []Change{{Place: Place{File: source.Relative(e.Sources.Kustomizations[folder].File)}}}
+		if e.isBrief {
+			return h
+		}
+		if steps, ok := kustomize.TraceOverrides(e.Paths, folder, e.Rendered(), before); ok {
+			h.Changes = e.setters(steps)
+		}
 	}
 	return h
 }
@@ -212,17 +293,8 @@ func (x *Explanation) mutate(e explainer, p tree.Placed) {
 	x.Mutations.Diff = diff.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
 	for _, policy := range m.Policies {
 		at := e.Locate(policy)
-		x.Mutations.Changes = append(x.Mutations.Changes, Place{at.File, at.Line})
+		x.Mutations.Changes = append(x.Mutations.Changes, Change{Place: Place{at.File, at.Line}})
 	}
-}
-
-// places returns places, with a place for an empty list in JSON.
-func places(found []kustomize.Place) []Place {
-	all := make([]Place, len(found))
-	for i, p := range found {
-		all[i] = Place(p)
-	}
-	return all
 }
 
 func (e explainer) reference(p tree.Placed) Reference {
