@@ -48,28 +48,29 @@ func missingGatePolicy(in Input) []manifest.Problem {
 		"no %s in the environment: without it anyone who may change Pods can open gates: add environments/base/gatehouse/gate-policy.yaml, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
 }
 
-// LocalImage is the controller's image if it is built from this repository. See isLocal.
+// LocalImage is the controller's image if it is built from this repository.
 const LocalImage = controllerName + ":dev"
 
-// isLocal reports whether an image is built locally and loaded into the nodes of a cluster. Without a
-// registry it has no digest.
-func isLocal(image string) bool {
-	return strings.HasSuffix(image, ":dev") && !strings.Contains(image, "/")
-}
-
 // unpinnedController warns of a controller with an image that is not pinned to a digest: an attacker
-// could move the tag to another image and open any gate.
+// could move the tag to another image and open any gate. An image without a registry is on the nodes of a
+// lab, if ElsewhereAnnotation says so, and otherwise nowhere.
 func unpinnedController(in Input) (warnings []manifest.Problem) {
 	if len(in.Kinds.Gates()) == 0 {
 		return nil
 	}
 	for _, o := range in.controllers {
 		i, image := controllerContainer(o)
-		if image == "" || isLocal(image) || strings.Contains(image, "@sha256:") {
+		id := manifest.ID{Kind: "Image", Name: image}
+		message := fmt.Sprintf("%s is not pinned to a digest, and another image of that name could open any gate: write %[1]s@sha256:... with the digest in the registry, or give images: a digest", image)
+		switch {
+		case image == "" || strings.Contains(image, "@sha256:"):
 			continue
+		case !strings.Contains(image, "/") && in.isElsewhere(id):
+			continue
+		case !strings.Contains(image, "/"):
+			message = fmt.Sprintf("%s has no registry, so no cluster can pull it: push it, and set its name and digest in images:, or, if the nodes of a lab have it, annotate the kustomization with %s: %s", image, ElsewhereAnnotation, id)
 		}
-		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image,
-			"%s is not pinned to a digest, and another image of that name could open any gate: write %s@sha256:... with the digest in the registry, or give images: a digest", image, image))
+		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image, "%s", message))
 	}
 	return warnings
 }

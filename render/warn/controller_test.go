@@ -30,7 +30,7 @@ spec: {template: {spec: {containers: [{name: controller, image: "gatehouse-contr
 		kinds []kind.Kind
 		want  []string
 	}{
-		{"with a gate", gatehouse.Kinds, []string{"no ValidatingAdmissionPolicy gatehouse-gates", "is not pinned to a digest"}},
+		{"with a gate", gatehouse.Kinds, []string{"no ValidatingAdmissionPolicy gatehouse-gates", "has no registry"}},
 		{"without", []kind.Kind{testkind.Kind}, nil},
 	} {
 		kinds, err := registry.New(test.kinds...)

@@ -128,7 +128,7 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	}
 	fmt.Fprintf(out, "then: %s\n", commit)
 	if made.Base != "" {
-		fmt.Fprintf(out, "then: build the controller's image by make image in a clone of Gatehouse (docs/controller.md), push it, and set its name and digest in images: of %s: no cluster can pull gatehouse-controller:dev, which --strict accepts\n", made.Base)
+		fmt.Fprintf(out, "then: build the controller's image by make image in a clone of Gatehouse (docs/controller.md), push it, and set its name and digest in images: of %s\n", made.Base)
 	}
 	switch {
 	case made.Delivery != nil:
