@@ -48,6 +48,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	p.addProblems(problems)
 	for _, needed := range b.releases {
 		switch {
+		case needed.Chart == "" || needed.Unjudged != "":
 		case !needed.IsExact():
 			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() + " has no exact version: write one")})
 		case needed.Repository == "":

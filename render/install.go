@@ -29,7 +29,7 @@ func (in *input) releasesOf(objects []manifest.Object) []release.Release {
 	}
 	releases := release.Find(applied)
 	for i, r := range releases {
-		releases[i].Source = originals[r.Source.Unstructured]
+		releases[i] = r.WithSources(func(o manifest.Object) manifest.Object { return originals[o.Unstructured] })
 	}
 	return releases
 }
@@ -41,6 +41,7 @@ func (b *built) install(in *input, files charts.Files, releases []release.Releas
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},
+		Locate: in.locateText,
 	}.Install(releases)
 }
 

@@ -113,6 +113,15 @@ func (in *input) locate(p manifest.Problem) manifest.Problem {
 	return in.sources.Locate(p, in.folder)
 }
 
+// locateText returns the file and line of a problem of a built object, at keys in the YAML text of its field.
+func (in *input) locateText(p manifest.Problem, keys []string) (file string, line int) {
+	if file, line = in.sources.LocateText(p.Subject.ID(), manifest.SplitField(p.Field), keys); line > 0 {
+		return file, line
+	}
+	p = in.locate(p)
+	return p.File, p.Line
+}
+
 // locateInOverrides returns a problem with its file and line in the overrides: the file of an
 // object that they add, or their kustomization.
 func (in *input) locateInOverrides(p manifest.Problem) manifest.Problem {

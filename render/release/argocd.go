@@ -3,12 +3,13 @@ package release
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -18,6 +19,8 @@ type application struct {
 		Source      applicationSource   `json:"source"`
 		Sources     []applicationSource `json:"sources"`
 		Destination struct {
+			Name      string `json:"name"`
+			Server    string `json:"server"`
 			Namespace string `json:"namespace"`
 		} `json:"destination"`
 	} `json:"spec"`
@@ -25,6 +28,7 @@ type application struct {
 
 type applicationSource struct {
 	RepoURL        string `json:"repoURL"`
+	Path           string `json:"path"`
 	Chart          string `json:"chart"`
 	TargetRevision string `json:"targetRevision"`
 	Helm           struct {
@@ -46,6 +50,9 @@ type applicationSource struct {
 	} `json:"helm"`
 }
 
+// inCluster is the server of the cluster that Argo CD runs in.
+const inCluster = "https://kubernetes.default.svc"
+
 // ofApplication returns the releases of an Application.
 func ofApplication(o manifest.Object) (all []Release) {
 	spec := manifest.As[application](o.Unstructured).Spec
@@ -54,34 +61,42 @@ func ofApplication(o manifest.Object) (all []Release) {
 		spec.Sources, field = []applicationSource{spec.Source}, "spec.source%.0d"
 	}
 	for i, s := range spec.Sources {
-		if s.Chart == "" {
+		if s.Chart == "" && s.Path == "" {
 			continue
 		}
+		helm := fmt.Sprintf(field, i) + ".helm."
 		r := Release{
-			Source: o, valuesField: fmt.Sprintf(field, i) + ".helm.valuesObject", Chart: s.Chart, Version: s.TargetRevision, Values: s.Helm.ValuesObject,
+			Source: o, isChart: decoding.At(o.Object, manifest.SplitField(strings.TrimSuffix(helm, "."))) != nil, valuesField: helm + "valuesObject", Chart: s.Chart, Version: s.TargetRevision,
 			Name: cmp.Or(s.Helm.ReleaseName, o.GetName()), Namespace: cmp.Or(s.Helm.Namespace, spec.Destination.Namespace, "default"),
 			SkipCRDs: s.Helm.SkipCRDs, SkipSchemas: s.Helm.SkipSchemaValidation, Kubernetes: s.Helm.KubeVersion, APIVersions: s.Helm.APIVersions,
 		}
 		if r.setRepository(s.RepoURL); !strings.Contains(s.RepoURL, "://") {
 			r.setRepository("oci://" + s.RepoURL)
 		}
-		if r.Values == nil {
-			r.Err = r.addValues(s.Helm.Values)
+		if s.Chart == "" {
+			r.setFolder(s.Path)
 		}
-		r.Values = loader.MergeMaps(r.Values, nil) // a copy
+		if to := spec.Destination; to.Name != "" && to.Name != "in-cluster" || to.Server != "" && to.Server != inCluster {
+			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(to.Name, to.Server)
+		}
+		if s.Helm.ValuesObject != nil {
+			r.add(valueSource{object: o, field: r.valuesField, values: s.Helm.ValuesObject})
+		} else {
+			r.addText(valueSource{object: o, field: helm + "values"}, s.Helm.Values)
+		}
 		for _, file := range s.Helm.ValueFiles {
-			if strings.HasPrefix(file, "$") || strings.Contains(file, "://") {
+			if strings.HasPrefix(file, "$") || strings.Contains(file, "://") || !filepath.IsLocal(file) {
 				r.Unknown = append(r.Unknown, file)
 			} else {
 				r.Files = append(r.Files, file)
 			}
 		}
-		for _, p := range s.Helm.Parameters {
+		for i, p := range s.Helm.Parameters {
 			set := strvals.ParseInto
 			if p.ForceString {
 				set = strvals.ParseIntoString
 			}
-			r.Err = cmp.Or(r.Err, set(p.Name+"="+escapeCommas(p.Value), r.Values))
+			r.addScalar(valueSource{object: o, field: fmt.Sprintf("%sparameters[%d].value", helm, i)}, func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
 		}
 		if len(s.Helm.FileParameters) > 0 {
 			r.Unknown = append(r.Unknown, "fileParameters")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"example.com/gatehouse/render/manifest"
@@ -19,6 +18,7 @@ type helmRelease struct {
 			Spec chartTemplate `json:"spec"`
 		} `json:"chart"`
 		ChartRef        reference      `json:"chartRef"`
+		KubeConfig      map[string]any `json:"kubeConfig"`
 		ReleaseName     string         `json:"releaseName"`
 		TargetNamespace string         `json:"targetNamespace"`
 		Values          map[string]any `json:"values"`
@@ -27,6 +27,7 @@ type helmRelease struct {
 			Name       string `json:"name"`
 			ValuesKey  string `json:"valuesKey"`
 			TargetPath string `json:"targetPath"`
+			Literal    bool   `json:"literal"`
 			Optional   bool   `json:"optional"`
 		} `json:"valuesFrom"`
 		PostRenderers []struct {
@@ -57,13 +58,16 @@ type reference struct {
 	Namespace string `json:"namespace"`
 }
 
-// ofHelmRelease returns the release of a HelmRelease. A chart in a GitRepository or Bucket has no version.
+// ofHelmRelease returns the release of a HelmRelease.
 func (in index) ofHelmRelease(o manifest.Object) []Release {
 	spec := manifest.As[helmRelease](o.Unstructured).Spec
 	r := Release{
-		Source: o, valuesField: "spec.values", Values: map[string]any{},
+		Source: o, isChart: true, valuesField: "spec.values", Values: map[string]any{},
 		Name: shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))), Namespace: cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
 		SkipCRDs: spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs, SkipSchemas: spec.Install.DisableSchemaValidation, UpgradeCRDs: cmp.Or(spec.Upgrade.CRDs, "Skip"),
+	}
+	if spec.KubeConfig != nil {
+		r.Unjudged = "spec.kubeConfig installs it in another cluster"
 	}
 	ref := spec.ChartRef
 	ref.Namespace = cmp.Or(ref.Namespace, o.NamespaceOrDefault())
@@ -71,7 +75,7 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 	case spec.Chart != nil:
 		spec.Chart.Spec.SourceRef.Namespace = cmp.Or(spec.Chart.Spec.SourceRef.Namespace, o.NamespaceOrDefault())
 		in.setChart(&r, spec.Chart.Spec)
-	case ref.Kind == "HelmChart":
+	case ref.Kind == "HelmChart" && chart.Unstructured != nil:
 		template := manifest.As[struct {
 			Spec chartTemplate `json:"spec"`
 		}](chart.Unstructured).Spec
@@ -90,8 +94,11 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		r.setArtifact(artifact.URL)
 		r.Version = cmp.Or(artifact.Ref.SemVer, strings.ReplaceAll(artifact.Ref.Tag, "_", "+"))
 	}
-	if r.Chart == "" {
-		return nil
+	if r.Chart == "" && r.Folder == "" {
+		if ref.Name == "" {
+			return nil
+		}
+		r.Unjudged = cmp.Or(r.Unjudged, fmt.Sprintf("spec.chartRef is %s %s/%s, which is not in this environment", ref.Kind, ref.Namespace, ref.Name))
 	}
 	for _, p := range spec.PostRenderers {
 		if p.Kustomize != nil {
@@ -102,17 +109,18 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		id := manifest.ID{Kind: from.Kind, Namespace: o.NamespaceOrDefault(), Name: from.Name}
 		key := cmp.Or(from.ValuesKey, "values.yaml")
 		data, _ := configOf(in[id])[key].(string)
+		source := valueSource{object: in[id], field: manifest.JoinField([]string{"data", key})}
 		switch _, isThere := configOf(in[id])[key]; {
 		case from.Kind != "ConfigMap" || !isThere && !from.Optional:
 			r.Unknown = append(r.Unknown, fmt.Sprintf("%s of %s", key, id))
 		case !isThere:
 		case from.TargetPath != "":
-			r.Err = cmp.Or(r.Err, setPath(r.Values, from.TargetPath, data))
+			r.addScalar(source, func(values map[string]any) error { return setPath(values, from.TargetPath, data, from.Literal) })
 		default:
-			r.Err = cmp.Or(r.Err, r.addValues(data))
+			r.addText(source, data)
 		}
 	}
-	r.Values = loader.MergeMaps(r.Values, spec.Values)
+	r.add(valueSource{object: o, field: r.valuesField, values: spec.Values})
 	return []Release{r}
 }
 
@@ -124,6 +132,10 @@ func (in index) source(ref reference) manifest.Object {
 // setChart sets the chart by a template whose source has a namespace.
 func (in index) setChart(r *Release, t chartTemplate) {
 	if t.SourceRef.Kind != "HelmRepository" {
+		r.setFolder(t.Chart)
+		if len(t.ValuesFiles) > 0 { // from the top of the source
+			r.Unknown = append(r.Unknown, "valuesFiles")
+		}
 		return
 	}
 	repository := manifest.As[struct {
@@ -139,7 +151,10 @@ func (in index) setChart(r *Release, t chartTemplate) {
 }
 
 // setPath sets the value at a path, as helm-controller does.
-func setPath(values map[string]any, path, value string) error {
+func setPath(values map[string]any, path, value string, isLiteral bool) error {
+	if isLiteral {
+		return strvals.ParseLiteralInto(path+"="+value, values)
+	}
 	for _, quote := range []string{`'`, `"`} {
 		if strings.HasPrefix(value, quote) && strings.HasSuffix(value, quote) {
 			return strvals.ParseIntoString(path+"="+strings.Trim(value, `'"`), values)

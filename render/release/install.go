@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"sigs.k8s.io/kustomize/api/types"
 
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
@@ -30,6 +30,7 @@ type Installer struct {
 	Memo    *memo.Memo
 	// PostRender builds objects with a kustomization.
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
+	Locate     Locate
 }
 
 // Installed are the objects of a release, none if its chart is not there, or wrong. The Origin of each is its
@@ -52,26 +53,46 @@ func (i Installer) Install(releases []Release) (all []Installed, problems []mani
 		return nil, problems
 	}
 	for _, r := range releases {
-		archive, digest, found := i.find(r, locked, hasLock)
-		if found != nil {
-			problems = append(problems, *found)
-		}
-		if digest == [sha256.Size]byte{} {
-			all = append(all, Installed{Release: r})
-			continue
-		}
-		if len(r.Unknown) > 0 {
-			problems = append(problems, r.Warning("unknown values, so its chart is judged without them: "+manifest.FirstOf(3, r.Unknown)))
-		}
-		rendered := i.renderOnce(r, archive, digest)
-		for _, p := range rendered.problems {
-			of := manifest.NewProblem(r.Source, p.Field, manifest.Value{}, p.Message)
-			of.Warning = len(r.Unknown) > 0 || p.Warning
-			problems = append(problems, of)
-		}
-		all = append(all, Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), charts.SettingsOf(i.Files, r.entry(archive)), rendered.documents})
+		r.locate = i.Locate
+		installed, found := i.install(r, locked, hasLock)
+		all, problems = append(all, installed), append(problems, found...)
 	}
 	return all, problems
+}
+
+// install returns a release with its objects.
+func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (result Installed, problems []manifest.Problem) {
+	archive, digest, found := i.find(r, locked, hasLock)
+	if found != nil {
+		problems = append(problems, *found)
+	}
+	if result.Release = r; archive == "" {
+		return result, problems
+	}
+	if len(r.Unknown) > 0 {
+		problems = append(problems, r.Warning("unknown values, so its chart is judged without them: "+manifest.FirstOf(3, r.Unknown)))
+	}
+	if r.Err != nil {
+		of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())
+		of.Warning = len(r.Unknown) > 0
+		return result, append(problems, of)
+	}
+	rendered := i.renderOnce(r, archive, digest)
+	for _, p := range rendered.problems {
+		of := r.problem(manifest.SplitField(p.Field), p.Message)
+		of.Warning = len(r.Unknown) > 0 || p.Warning
+		problems = append(problems, of)
+	}
+	var nested []string
+	for _, o := range rendered.objects {
+		if Is(o) {
+			nested = append(nested, o.String())
+		}
+	}
+	if len(nested) > 0 {
+		problems = append(problems, r.Warning("installs "+manifest.FirstOf(3, nested)+", whose objects are not judged: list it in the environment"))
+	}
+	return Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), charts.SettingsOf(i.Files, r.entry(archive)), rendered.documents}, problems
 }
 
 // Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
@@ -81,7 +102,7 @@ func (r Installed) Blame(p manifest.Problem) manifest.Problem {
 	if p.Warning {
 		verb = "installs"
 	}
-	origin, field := p.Subject.Origin, ""
+	origin, of := p.Subject.Origin, manifest.NewProblem(r.Source, "", manifest.Value{}, "")
 	if d, is := r.documents[originOf(p.Subject)]; is && p.Field != "" {
 		keys := manifest.SplitField(p.Field)
 		key, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
@@ -90,14 +111,11 @@ func (r Installed) Blame(p manifest.Problem) manifest.Problem {
 			origin = manifest.Problem{File: source.Relative(at.File), Line: at.Line}.Position()
 			if cause, ok := r.Settings.Cause(at, keys, value.Value); ok {
 				p.Message += "; set by the value " + cause.String()
-				field = manifest.JoinField(append(manifest.SplitField(r.valuesField), cause.Keys...))
+				of = r.problem(cause.Keys, "")
 			}
 		}
 	}
-	if decoding.At(r.Source.Object, manifest.SplitField(field)) == nil { // it is in a ConfigMap or a parameter
-		field = ""
-	}
-	of := manifest.NewProblem(r.Source, field, manifest.Value{}, fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message))
+	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
 	of.Warning = p.Warning || len(r.Unknown) > 0
 	return of
 }
@@ -126,68 +144,77 @@ func (i Installer) readLock() (locked []charts.Locked, hasLock bool, problems []
 	return locked, true, problems
 }
 
-// find returns the archive of a release, and the digest of a valid one.
+// find returns the chart of a release if it is here and to be judged, and the digest of an archive.
 func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archive string, digest [sha256.Size]byte, found *manifest.Problem) {
+	warning := func(format string, arguments ...any) (string, [sha256.Size]byte, *manifest.Problem) {
+		p := r.Warning(fmt.Sprintf(format, arguments...))
+		return "", [sha256.Size]byte{}, &p
+	}
+	if r.Folder != "" {
+		_, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName))
+		switch {
+		case err == nil && r.Unjudged == "":
+			return r.Folder, digest, nil
+		case err == nil:
+			return warning("not judged: %s", r.Unjudged)
+		case r.isChart:
+			return warning("not judged: its chart %s is in git, and not in this repository", r)
+		}
+		return "", digest, nil
+	}
 	entry := charts.Locked{Name: r.Chart, Version: r.Version}
 	for _, l := range locked {
 		if r.Matches(l) {
 			entry = l
 		}
 	}
-	missing := func(message string) *manifest.Problem {
-		if !hasLock {
-			return nil
-		}
-		p := r.Warning(message)
-		return &p
-	}
-	if !r.IsExact() {
-		return "", digest, missing(fmt.Sprintf("chart %s has no exact version, so its objects are neither judged nor reviewed: write one version", r))
-	}
-	if strings.ContainsAny(entry.File(), `/\`) {
-		return "", digest, nil
-	}
 	archive = path.Join("/", charts.Folder, entry.File())
 	content, err := i.Files.ReadAny(archive)
-	if errors.Is(err, fs.ErrNotExist) {
-		return archive, digest, missing(fmt.Sprintf("chart %s is not in %s/, so its objects are neither judged nor reviewed: run render charts pull --all", r, charts.Folder))
-	}
-	if err != nil {
-		return archive, digest, &manifest.Problem{File: strings.TrimPrefix(archive, "/"), Message: err.Error()}
+	isMissing := errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(entry.File(), `/\`)
+	switch {
+	case isMissing && !hasLock:
+		return "", digest, nil
+	case r.Unjudged != "":
+		return warning("not judged: %s", r.Unjudged)
+	case !r.IsExact():
+		return warning("chart %s has no exact version, so its objects are neither judged nor reviewed: write one version", r)
+	case isMissing:
+		return warning("chart %s is not in %s/, so its objects are neither judged nor reviewed: run render charts pull --all", r, charts.Folder)
+	case err != nil:
+		return "", digest, &manifest.Problem{File: strings.TrimPrefix(archive, "/"), Message: err.Error()}
 	}
 	digest = sha256.Sum256(content)
 	switch is := fmt.Sprintf("sha256:%x", digest); {
 	case entry.Line == 0:
 		for _, l := range locked {
 			if l.File() == entry.File() {
-				return archive, [sha256.Size]byte{}, missing(fmt.Sprintf("chart %s is here from %s, and not from %s: its objects are neither judged nor reviewed", r, l.Repository, r.Repository))
+				return warning("chart %s is here from %s, and not from %s: its objects are neither judged nor reviewed", r, l.Repository, r.Repository)
 			}
 		}
-		p := r.Warning(fmt.Sprintf("%s is not in %s: run render charts pull --all, which adds its digest", strings.TrimPrefix(archive, "/"), charts.LockFile))
-		found = &p
+		_, _, found = warning("%s is not in %s: run render charts pull --all, which adds its digest", strings.TrimPrefix(archive, "/"), charts.LockFile)
 	case entry.Digest != is:
-		return archive, [sha256.Size]byte{}, &manifest.Problem{File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
+		return "", digest, &manifest.Problem{File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
 			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render charts pull --all", entry.File(), is)}
 	}
 	return archive, digest, found
 }
 
-// rendered is the result of rendering a chart. The problems have a message and the field of the release.
+// rendered is the result of rendering a chart. The problems have a message, and the keys of a value as their field.
 type rendered struct {
 	objects   []manifest.Object
 	documents map[string]source.Document
 	problems  []manifest.Problem
 }
 
-// renderOnce is render, by way of the memo.
+// renderOnce is render, by way of the memo for an archive.
 func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byte) rendered {
-	if r.Err != nil {
-		return rendered{problems: []manifest.Problem{{Field: r.valuesField, Message: "values: " + r.Err.Error()}}}
+	if r.Folder != "" {
+		return i.render(r, archive)
 	}
 	type key [sha256.Size]byte
-	input, err := json.Marshal([]any{r, digest, i.Cluster(), r.valuesField})
+	input, err := json.Marshal([]any{r, digest, i.Cluster()})
 	if err != nil {
-		return rendered{problems: []manifest.Problem{{Field: r.valuesField, Message: "values: " + err.Error()}}}
+		return rendered{problems: []manifest.Problem{{Message: "values: " + err.Error()}}}
 	}
 	return memo.Get(i.Memo, key(sha256.Sum256(input)), func() rendered { return i.render(r, archive) })
 }
@@ -195,8 +222,8 @@ func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byt
 // entry returns the chart of a release as an entry.
 func (r Release) entry(archive string) charts.Entry {
 	return charts.Entry{
-		HelmChart: types.HelmChart{Name: r.Chart, Version: r.Version, ReleaseName: r.Name, Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes, ApiVersions: r.APIVersions},
-		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, Field: r.valuesField, SkipSchemas: r.SkipSchemas},
+		HelmChart: types.HelmChart{Name: cmp.Or(r.Chart, path.Base(r.Folder)), Version: r.Version, ReleaseName: r.Name, Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes, ApiVersions: r.APIVersions},
+		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas},
 	}
 }
 
@@ -218,7 +245,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 		result.objects, err = i.postRender(r, result.objects)
 	}
 	if err != nil {
-		return rendered{problems: []manifest.Problem{{Message: fmt.Sprintf("chart %s: %v", r.Chart, err)}}}
+		return rendered{problems: []manifest.Problem{{Message: fmt.Sprintf("chart %s: %v", r, err)}}}
 	}
 	return result
 }

@@ -4,6 +4,7 @@
 package release
 
 import (
+	"cmp"
 	"path"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
@@ -40,13 +42,42 @@ type Release struct {
 	Kubernetes  string
 	APIVersions []string
 
+	// Folder is the path of the chart in a git repository, in place of Chart and Version.
+	Folder string
+	// Unjudged is the reason why this environment cannot judge the release.
+	Unjudged string `json:"-"`
+
 	// Unknown are the values that are not in this environment. Without them problems are warnings.
 	Unknown []string `json:"-"`
 	// Err prevents rendering.
 	Err error `json:"-"`
 
-	valuesField string // of Source
+	isChart     bool          // and not perhaps other files in Folder
+	sources     []valueSource // the weakest first
+	errSource   valueSource   // of Err
+	valuesField string        // of Source
+	locate      Locate
 }
+
+// valueSource is a field of an object that sets values.
+type valueSource struct {
+	object manifest.Object
+	field  string
+	form   form
+	values map[string]any
+}
+
+// form is the form of values in a field.
+type form int
+
+const (
+	mapping form = iota
+	text         // of YAML
+	scalar       // one value
+)
+
+// Locate returns the file and line of a problem, at keys in the YAML text of its field.
+type Locate func(p manifest.Problem, below []string) (file string, line int)
 
 // Find returns the charts that controllers install by the objects of an environment.
 func Find(objects []manifest.Object) (all []Release) {
@@ -105,7 +136,9 @@ func (r Release) IsExact() bool {
 }
 
 // String names the chart and its version.
-func (r Release) String() string { return strings.TrimSpace(r.Chart + " " + r.Version) }
+func (r Release) String() string {
+	return strings.TrimSpace(cmp.Or(r.Chart, strings.TrimPrefix(r.Folder, "/")) + " " + r.Version)
+}
 
 // Matches reports whether an archive is the chart of the release.
 func (r Release) Matches(l charts.Locked) bool {
@@ -127,10 +160,79 @@ func (r *Release) setArtifact(url string) {
 	r.setRepository(folder)
 }
 
-// addValues merges YAML over the values.
-func (r *Release) addValues(text string) error {
-	var values map[string]any
-	err := yaml.Unmarshal([]byte(text), &values)
-	r.Values = loader.MergeMaps(r.Values, values)
-	return err
+// setFolder sets the path of a chart in git.
+func (r *Release) setFolder(name string) {
+	if name != "" {
+		r.Folder = path.Join("/", name)
+	}
+}
+
+// add merges the values of a source over the values.
+func (r *Release) add(s valueSource) {
+	r.Values = loader.MergeMaps(r.Values, runtime.DeepCopyJSON(s.values))
+	r.sources = append(r.sources, s)
+}
+
+// addText merges the YAML text of a source over the values.
+func (r *Release) addText(s valueSource, content string) {
+	s.form = text
+	r.setErr(yaml.Unmarshal([]byte(content), &s.values), s)
+	r.add(s)
+}
+
+// addScalar sets the value of a source.
+func (r *Release) addScalar(s valueSource, set func(values map[string]any) error) {
+	s.form, s.values = scalar, map[string]any{}
+	_ = set(s.values)
+	r.setErr(set(r.Values), s)
+	r.sources = append(r.sources, s)
+}
+
+// setErr sets the first error.
+func (r *Release) setErr(err error, of valueSource) {
+	if err != nil && r.Err == nil {
+		r.Err, r.errSource = err, of
+	}
+}
+
+// WithSources returns the release with other objects in the place of those that it was found in.
+func (r Release) WithSources(of func(manifest.Object) manifest.Object) Release {
+	r.Source = of(r.Source)
+	r.errSource.object = of(r.errSource.object)
+	for i, s := range r.sources {
+		r.sources[i].object = of(s.object)
+	}
+	return r
+}
+
+// problem returns a problem of a value, at the source that sets it.
+func (r Release) problem(keys []string, message string) manifest.Problem {
+	best, longest := valueSource{object: r.Source, field: r.valuesField}, 0
+	for _, s := range slices.Backward(r.sources) {
+		length := len(keys)
+		for length > longest && decoding.At(s.values, keys[:length]) == nil {
+			length--
+		}
+		if length > longest {
+			best, longest = s, length
+		}
+	}
+	return r.problemIn(best, keys, message)
+}
+
+// problemIn returns a problem of a value in a source. It is one of the release, whichever object has the value.
+func (r Release) problemIn(s valueSource, keys []string, message string) manifest.Problem {
+	p := manifest.NewProblem(s.object, s.field, manifest.Value{}, message)
+	if s.form == mapping {
+		p.Field = manifest.JoinField(append(manifest.SplitField(s.field), keys...))
+		return p
+	}
+	if r.locate != nil {
+		if s.form == scalar {
+			keys = nil
+		}
+		p.File, p.Line = r.locate(p, keys)
+	}
+	p.Subject, p.Object, p.Field = r.Source, r.Source.String(), ""
+	return p
 }

@@ -51,7 +51,16 @@ func TestFindFollowsTheControllers(t *testing.T) {
 			`app 1.2.3 https://example.com/charts web shop {} unknown: values.yaml of Secret shop/s, values.yaml of ConfigMap shop/none`},
 		"artifact": {"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\nspec: {chartRef: {kind: OCIRepository, name: o}}\n---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: o, namespace: shop}\nspec: {url: oci://example.com/charts/app, ref: {tag: 1.2.3_x}}",
 			`app 1.2.3+x oci://example.com/charts web shop {}`},
-		"chart in git": {strings.ReplaceAll(helmReleaseWith(""), "kind: HelmRepository, name", "kind: GitRepository, name"), ``},
+		"chart in git": {strings.ReplaceAll(helmReleaseWith(""), "kind: HelmRepository, name", "kind: GitRepository, name"), `web shop {} folder: /app inexact`},
+		"a missing artifact": {"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\nspec: {chartRef: {kind: OCIRepository, name: o}}",
+			`web shop {} unjudged: spec.chartRef is OCIRepository shop/o, which is not in this environment inexact`},
+		"another cluster": {helmReleaseWith("  kubeConfig: {secretRef: {name: s}}\n"), `app 1.2.3 https://example.com/charts web shop {} unjudged: spec.kubeConfig installs it in another cluster`},
+		"literal value": {helmReleaseWith("  valuesFrom: [{kind: ConfigMap, name: c, valuesKey: quoted, targetPath: t, literal: true}]\n") + configMap,
+			`app 1.2.3 https://example.com/charts web shop {"t":"\"007\""}`},
+		"application elsewhere": {strings.ReplaceAll(application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3}"), "{namespace: shop}", "{namespace: shop, name: edge}"),
+			`app 1.2.3 https://example.com web shop {} unjudged: spec.destination is another cluster: edge`},
+		"application in git": {application("  source: {repoURL: https://example.com/git, path: a/app, helm: {valueFiles: [../b.yaml]}}"),
+			`https://example.com/git web shop {} unknown: ../b.yaml folder: /a/app inexact`},
 		"application": {application("  source: {repoURL: example.com/charts, chart: app, targetRevision: 1.2.3, helm: {releaseName: db, values: 'a: 1', parameters: [{name: b.c, value: 'x,y'}, {name: num, value: '7', forceString: true}]}}"),
 			`app 1.2.3 oci://example.com/charts db shop {"a":1,"b":{"c":"x,y"},"num":"7"}`},
 		"values object": {application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {values: 'a: 1', valuesObject: {b: 2}}}"),
@@ -67,12 +76,18 @@ func TestFindFollowsTheControllers(t *testing.T) {
 				if err != nil || r.Err != nil {
 					t.Fatal(err, r.Err)
 				}
-				line := strings.Join([]string{r.Chart, r.Version, r.Repository, r.Name, r.Namespace, string(values)}, " ")
+				line := strings.TrimLeft(strings.Join([]string{r.Chart, r.Version, r.Repository, r.Name, r.Namespace, string(values)}, " "), " ")
 				if len(r.Files) > 0 {
 					line += " files: " + strings.Join(r.Files, ", ")
 				}
 				if len(r.Unknown) > 0 {
 					line += " unknown: " + strings.Join(r.Unknown, ", ")
+				}
+				if r.Folder != "" {
+					line += " folder: " + r.Folder
+				}
+				if r.Unjudged != "" {
+					line += " unjudged: " + r.Unjudged
 				}
 				if !r.IsExact() {
 					line += " inexact"

@@ -58,9 +58,9 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 	}
 	c := &Kustomization{Folder: folder, File: path.Join(folder, konfig.DefaultKustomizationFileName()), Paths: map[string]string{}, Documents: map[string][]Document{}, root: &yaml.Node{Kind: yaml.MappingNode, Line: 1}}
 	c.Kind, c.APIVersion = types.ComponentKind, types.ComponentVersion
-	home := types.HelmDefaultHome
+	home, homeLine := types.HelmDefaultHome, 0
 	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
-		home = k.HelmGlobals.ChartHome
+		home, homeLine = k.HelmGlobals.ChartHome, node.Line(k.root, "helmGlobals", "chartHome")
 	}
 	for i, chart := range k.HelmCharts {
 		if chart.Namespace == "" && k.Namespace == "" {
@@ -72,7 +72,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
 		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
 		w.charts = append(w.charts, chartLoad{l.path, charts.Entry{
-			HelmChart: chart, Home: path.Join(k.Folder, home), Folder: k.Folder, File: Relative(k.File),
+			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder, File: Relative(k.File),
 			Node: node.Item(entries, i),
 		}})
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/source/text"
 )
 
 // Locate returns a problem of a built object with the file and line that set its field: in the source
@@ -68,6 +70,39 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 		return s.explainChart(p, own[0], keys)
 	}
 	return p
+}
+
+// LocateText returns the file and line of a value, at keys in the YAML text that a field of an object holds, or that a
+// generator reads from a file; no line if neither is known.
+func (s *Sources) LocateText(id manifest.ID, field, keys []string) (file string, line int) {
+	for _, d := range s.SourceDocuments(id) {
+		if _, value := node.Walk(d.Node, field, nil); value != nil && value.Style&yaml.LiteralStyle != 0 {
+			return Relative(d.File), value.Line + lineIn([]byte(value.Value), keys)
+		}
+		for _, list := range node.Fields(d.Node, "files") { // of a generator
+			for _, entry := range node.Items(list) {
+				key, name, isNamed := strings.Cut(entry.Value, "=")
+				if !isNamed {
+					key, name = path.Base(entry.Value), entry.Value
+				}
+				resolved, content, err := s.FS.find(path.Join(path.Dir(d.File), name))
+				if err == nil && len(field) > 1 && field[1] == key {
+					return Relative(resolved), max(1, lineIn(content, keys))
+				}
+			}
+		}
+	}
+	return "", 0
+}
+
+// lineIn returns the line of keys in a text of YAML, or of the innermost mapping around them; 0 if it has none.
+func lineIn(content []byte, keys []string) int {
+	for _, d := range text.Split(content) {
+		if root, _, err := d.Parse(); err == nil && root != nil {
+			return node.Line(root, keys...)
+		}
+	}
+	return 0
 }
 
 // findChange returns the file and node of the patch, or the entry of a kustomization, that sets a field

@@ -47,8 +47,9 @@ type Files interface {
 // Entry is an entry of helmCharts of a kustomization.
 type Entry struct {
 	types.HelmChart
-	// Home is the folder of charts, Folder the folder of the kustomization.
+	// Home is the folder of charts, Folder the folder of the kustomization. HomeLine is the line of chartHome, if any.
 	Home, Folder string
+	HomeLine     int
 	// File is the kustomization, and Node the entry in it.
 	File string
 	Node *yaml.Node
@@ -60,10 +61,9 @@ type Entry struct {
 type Installed struct {
 	// Archive is the path of the chart.
 	Archive string
-	// Values are above the Files of the chart. Problems of values have a field below Field.
+	// Values are above the Files of the chart. A problem of a value has its keys as the field.
 	Values map[string]any
 	Files  []string
-	Field  string
 	// SkipSchemas leaves values.schema.json alone.
 	SkipSchemas bool
 }
@@ -92,6 +92,10 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 		return Rendered{}, []manifest.Problem{*p}
 	}
 	c, err := load(files, e)
+	if _, _, homeErr := files.Resolve(e.Home); err != nil && homeErr != nil && e.HomeLine > 0 {
+		message := fmt.Sprintf("helmGlobals.chartHome: %s is not in this repository: write a folder with charts, relative to this file", strings.TrimPrefix(e.Home, "/"))
+		return Rendered{}, []manifest.Problem{{File: e.File, Line: e.HomeLine, Message: message}}
+	}
 	if err != nil {
 		return Rendered{}, e.problems(nil, err)
 	}

@@ -246,6 +246,9 @@ func (c *loaded) nameTemplates(from *chart.Chart) {
 	}
 }
 
+// errLacking is the error of missing dependencies, which a controller may download.
+var errLacking = errors.New("lacks charts that it depends on")
+
 // checkChart returns an error for a chart that Helm does not install.
 func checkChart(c *chart.Chart) error {
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
@@ -259,7 +262,7 @@ func checkChart(c *chart.Chart) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("lacks charts that it depends on, %s: run `helm dependency build` in its folder, and commit its charts/", strings.Join(missing, ", "))
+		return fmt.Errorf("%w, %s: run `helm dependency build` in its folder, and commit its charts/", errLacking, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package charts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -31,7 +33,7 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, found []ma
 	if e.Installed != nil {
 		values, err := e.Installed.merge(c)
 		if err != nil {
-			return nil, []manifest.Problem{{Field: e.Installed.Field, Message: "values: " + err.Error()}}
+			return nil, []manifest.Problem{{Message: "values: " + err.Error()}}
 		}
 		return values, nil
 	}
@@ -91,8 +93,11 @@ func (e Entry) mergeInline(file []byte) ([]byte, error) {
 		return yaml.Marshal(e.ValuesInline)
 	}
 	ofFile, err := kyaml.Parse(string(file))
-	if err != nil && len(bytes.TrimSpace(file)) > 0 {
-		return nil, err
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s has no values to merge with: write valuesMerge: replace", cmp.Or(e.ValuesFile, "values.yaml of the chart"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cmp.Or(e.ValuesFile, "values.yaml of the chart"), err)
 	}
 	inline, err := kyaml.FromMap(e.ValuesInline)
 	if err != nil {
@@ -210,7 +215,7 @@ func (e Entry) valueProblem(layers []layer, c *chart.Chart, keys []string, messa
 		p.File, p.Line = strings.TrimPrefix(at.File, "/"), at.Line
 	}
 	if e.Installed != nil {
-		p.Field = manifest.JoinField(append(manifest.SplitField(e.Installed.Field), keys...))
+		p.Field = manifest.JoinField(keys)
 	}
 	return p
 }

@@ -10,7 +10,6 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/release"
-	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/verbs/git"
 )
 
@@ -22,7 +21,7 @@ func (b *previousRendering) installed(ctx context.Context, examined *render.Exam
 	}
 	files := b.repository.ChartFiles()
 	if b.commit != "" {
-		all, err := b.git.Files(ctx, b.commit, charts.Folder)
+		all, err := b.git.Files(ctx, b.commit)
 		if err != nil {
 			return nil, []manifest.Problem{{Warning: true, Message: "the previous charts are not compared: " + err.Error()}}
 		}
@@ -49,18 +48,22 @@ type committed struct {
 
 // Resolve implements charts.Files.
 func (c committed) Resolve(name string) (string, bool, error) {
-	if file, ok := c.files[strings.TrimPrefix(name, "/")]; !ok || !file.IsRegular() {
-		return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	if file, ok := c.files[strings.TrimPrefix(name, "/")]; ok && file.IsRegular() {
+		return name, false, nil
 	}
-	return name, false, nil
+	if names, _ := c.List(name); len(names) > 0 {
+		return name, true, nil
+	}
+	return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 // ReadAny implements charts.Files.
 func (c committed) ReadAny(name string) ([]byte, error) {
-	if _, _, err := c.Resolve(name); err != nil {
-		return nil, err
+	file, ok := c.files[strings.TrimPrefix(name, "/")]
+	if !ok || !file.IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	contents, err := c.git.ReadFiles(c.ctx, []string{c.files[strings.TrimPrefix(name, "/")].OID})
+	contents, err := c.git.ReadFiles(c.ctx, []string{file.OID})
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +73,17 @@ func (c committed) ReadAny(name string) ([]byte, error) {
 // ReadFile implements charts.Files.
 func (c committed) ReadFile(name string) ([]byte, error) { return c.ReadAny(name) }
 
-// List implements charts.Files. Charts of releases are archives.
-func (c committed) List(string) ([]string, error) { return nil, nil }
+// List implements charts.Files.
+func (c committed) List(folder string) (names []string, err error) {
+	for file := range c.files {
+		if below, is := strings.CutPrefix("/"+file, folder+"/"); is {
+			name, _, _ := strings.Cut(below, "/")
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
 
 // withInstalled is Objects with the objects that controllers install. A release that is there before and after
 // is compared if both of its charts are.
