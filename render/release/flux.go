@@ -33,6 +33,10 @@ type helmRelease struct {
 		PostRenderers []struct {
 			Kustomize map[string]any `json:"kustomize"`
 		} `json:"postRenderers"`
+		CommonMetadata struct {
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"commonMetadata"`
 		Install struct {
 			CRDs                    string `json:"crds"`
 			SkipCRDs                bool   `json:"skipCRDs"`
@@ -66,6 +70,8 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		Name: shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))), Namespace: cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
 		SkipCRDs: spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs, SkipSchemas: spec.Install.DisableSchemaValidation, UpgradeCRDs: cmp.Or(spec.Upgrade.CRDs, "Skip"),
 	}
+	r.Origin = map[string]string{helmGroup + "/name": o.GetName(), helmGroup + "/namespace": o.NamespaceOrDefault()}
+	r.Labels, r.Annotations = spec.CommonMetadata.Labels, spec.CommonMetadata.Annotations
 	if spec.KubeConfig != nil {
 		r.Unjudged = "spec.kubeConfig installs it in another cluster"
 	}

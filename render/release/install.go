@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	release "helm.sh/helm/v4/pkg/release/v1"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
@@ -290,6 +291,34 @@ func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.
 	}
 	for n, o := range others {
 		others[n].Origin = cmp.Or(o.Origin, origins[o.ID()], "postRenderers")
+		r.addMetadata(o)
+	}
+	for _, o := range crds {
+		setEntries(o.GetLabels, o.SetLabels, r.Origin)
 	}
 	return append(crds, others...), nil
+}
+
+// addMetadata adds the metadata of the release to an object, and that of Helm unless it is a hook.
+func (r Release) addMetadata(o manifest.Object) {
+	setEntries(o.GetLabels, o.SetLabels, r.Labels, r.Origin)
+	setEntries(o.GetAnnotations, o.SetAnnotations, r.Annotations)
+	if _, isHook := o.GetAnnotations()[release.HookAnnotation]; r.Origin != nil && !isHook {
+		setEntries(o.GetLabels, o.SetLabels, map[string]string{"app.kubernetes.io/managed-by": "Helm"})
+		setEntries(o.GetAnnotations, o.SetAnnotations, map[string]string{"meta.helm.sh/release-name": r.Name, "meta.helm.sh/release-namespace": r.Namespace})
+	}
+}
+
+// setEntries adds entries to a map of metadata.
+func setEntries(get func() map[string]string, set func(map[string]string), added ...map[string]string) {
+	entries := get()
+	for _, more := range added {
+		for key, value := range more {
+			if entries == nil {
+				entries = map[string]string{}
+			}
+			entries[key] = value
+		}
+	}
+	set(entries)
 }

@@ -33,6 +33,9 @@ type Release struct {
 	Files  []string
 	// PostRenderers are kustomizations of the objects.
 	PostRenderers []map[string]any
+	// Labels and Annotations are added to all objects but files of CustomResourceDefinitions. Origin has labels for
+	// these, too, and is empty for Argo CD.
+	Labels, Annotations, Origin map[string]string
 	// SkipCRDs and SkipSchemas leave out these parts of the chart.
 	SkipCRDs, SkipSchemas bool
 	// UpgradeCRDs is the policy of an upgrade for CustomResourceDefinitions in files of the chart: Skip, Create
@@ -118,8 +121,11 @@ func Misfits(o manifest.Object) (problems []manifest.Problem) {
 // Is reports whether a controller may install a chart by an object.
 func Is(o manifest.Object) bool { return isHelmRelease(o) || isApplication(o) }
 
+// helmGroup is the group of HelmRelease, and the prefix of the labels of Flux.
+const helmGroup = "helm.toolkit.fluxcd.io"
+
 func isHelmRelease(o manifest.Object) bool {
-	return o.GetKind() == "HelmRelease" && manifest.Group(o.GetAPIVersion()) == "helm.toolkit.fluxcd.io"
+	return o.GetKind() == "HelmRelease" && manifest.Group(o.GetAPIVersion()) == helmGroup
 }
 
 func isApplication(o manifest.Object) bool {
@@ -147,8 +153,11 @@ func (r Release) Matches(l charts.Locked) bool {
 }
 
 // IsCRDFile reports whether an installed object is in a file of CustomResourceDefinitions, which Helm
-// installs first.
-func IsCRDFile(o manifest.Object) bool { return strings.Contains(o.Origin, "/crds/") }
+// installs first. Those in a folder of templates are templates.
+func IsCRDFile(o manifest.Object) bool {
+	folder := path.Dir(o.Origin) + "/"
+	return strings.Contains(folder, "/crds/") && !strings.Contains(folder, "/templates/")
+}
 
 // setRepository sets the URL of a repository without the slash at its end.
 func (r *Release) setRepository(url string) { r.Repository = strings.TrimRight(url, "/") }

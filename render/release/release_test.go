@@ -100,3 +100,14 @@ func TestFindFollowsTheControllers(t *testing.T) {
 		})
 	}
 }
+
+func TestCRDFilesAreNoTemplates(t *testing.T) {
+	for origin, want := range map[string]bool{
+		"charts/app-1.0.0.tgz/crds/a.yaml:1": true, "charts/app-1.0.0.tgz/charts/db/crds/v1/a.yaml:1": true,
+		"charts/app-1.0.0.tgz/templates/crds/a.yaml:1": false, "charts/app-1.0.0.tgz/templates/a.yaml:1": false,
+	} {
+		if is := IsCRDFile(manifest.Object{Origin: origin}); is != want {
+			t.Errorf("%s: %t", origin, is)
+		}
+	}
+}
