@@ -27,6 +27,7 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 		id := c.Object().ID()
 		fields, owner := ownFields(w, c)
 		if e := reviewFields(c, fields, explained[id]); e.Type != "" {
+			e.Risk = lossOf(w, c)
 			more = append(more, effect.Of(id, e)...)
 		} else if owner != id && len(explained[id]) == 0 {
 			following[owner] = append(following[owner], c)
@@ -34,12 +35,13 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 	}
 	for i, e := range more {
 		if changes := following[e.Object]; changes != nil {
-			more[i].What += "; " + sayFollowing(changes)
+			follow := reviewFollowing(w, changes)
+			more[i].What, more[i].Risk = e.What+"; "+follow.What, max(e.Risk, follow.Risk)
 			delete(following, e.Object)
 		}
 	}
 	for _, owner := range slices.SortedFunc(maps.Keys(following), effect.CompareObjects) {
-		more = append(more, effect.Of(owner, kind.Effect{Type: effect.RenderedFollow, What: sayFollowing(following[owner])})...)
+		more = append(more, effect.Of(owner, reviewFollowing(w, following[owner]))...)
 	}
 	return append(effects, more...)
 }
@@ -105,11 +107,27 @@ func ownFields(w *world.World, c diff.Change) (fields []diff.FieldChange, owner 
 	}), owner
 }
 
-// sayFollowing names the changed rendered objects that follow their source object.
-func sayFollowing(changes []diff.Change) kind.Sentence {
-	said := make([]kind.Sentence, len(changes))
+// reviewFollowing names the changed rendered objects that follow their source object.
+func reviewFollowing(w *world.World, changes []diff.Change) kind.Effect {
+	e, said := kind.Effect{Type: effect.RenderedFollow}, make([]kind.Sentence, len(changes))
 	for i, c := range changes {
 		said[i] = kind.Say("%s (", c.Object().String()) + kind.Sentence(c.Action()) + ")"
+		e.Risk = max(e.Risk, lossOf(w, c)) // a Job that runs again comes before others
 	}
-	return "its rendered objects follow: " + effect.Join(said, ", ")
+	e.What = "its rendered objects follow: " + effect.Join(said, ", ")
+	return e
+}
+
+// lossOf returns the risk of a removed or replaced rendered object, unless the kind of its source object has a review.
+func lossOf(w *world.World, c diff.Change) kind.Sentence {
+	o, action := c.Object().Unstructured, c.Action()
+	k := w.Kinds.RenderedFrom(o)
+	switch {
+	case k == nil || k.HasReview() || !manifest.MakesPods(o) || o.GetKind() == "CronJob":
+	case action == diff.Replaced && o.GetKind() == "Job":
+		return "it runs again, and its running Pods are stopped"
+	case action == diff.Removed, action == diff.Replaced:
+		return "its running Pods are stopped"
+	}
+	return ""
 }

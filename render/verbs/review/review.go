@@ -111,7 +111,7 @@ func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
 		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
 	}
 	effects = append(append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...), reviewMutations(w)...)
-	families := families(w, hasEffect)
+	families := families(w)
 	builds := reviewBuilds(w, families)
 	for _, f := range families {
 		if !hasEffect[f.owner] {

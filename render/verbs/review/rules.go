@@ -3,6 +3,8 @@ package review
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
@@ -12,7 +14,6 @@ import (
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/guards"
 	"example.com/gatehouse/render/verbs/review/pods"
-	"example.com/gatehouse/render/verbs/review/reach"
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
@@ -34,16 +35,10 @@ var rules = map[string]rule{
 	"HorizontalPodAutoscaler.autoscaling": pods.ReviewAutoscaler,
 	"ScaledObject.keda.sh":                pods.ReviewAutoscaler,
 
-	"GRPCRoute.gateway.networking.k8s.io": reach.ReviewRoute,
-	"HTTPRoute.gateway.networking.k8s.io": reach.ReviewRoute,
-	"Ingress.networking.k8s.io":           reach.ReviewRoute,
-	"Service":                             reach.ReviewService,
-	"TCPRoute.gateway.networking.k8s.io":  reach.ReviewRoute,
-	"TLSRoute.gateway.networking.k8s.io":  reach.ReviewRoute,
-	"UDPRoute.gateway.networking.k8s.io":  reach.ReviewRoute,
+	"Service": removalOf(effect.RouteRemoved, "clients cannot resolve its name"),
 
 	"CustomResourceDefinition.apiextensions.k8s.io": reviewDefinition,
-	"Namespace":             guards.ReviewNamespace,
+	"Namespace":             reviewNamespace,
 	"ConfigMap":             pods.ReviewConfig,
 	"Secret":                pods.ReviewConfig,
 	"ServiceAccount":        pods.ReviewAccount,
@@ -53,7 +48,7 @@ var rules = map[string]rule{
 
 // coveredTypes are the effects on rendered objects that the effect on the source object replaces.
 var coveredTypes = []string{
-	effect.GuardChanged, effect.GuardRemoved, effect.RouteRemoved, effect.WorkloadAdded, effect.WorkloadRemoved, effect.WorkloadRolled, effect.WorkloadScaled,
+	effect.GuardRemoved, effect.RouteRemoved, effect.WorkloadAdded, effect.WorkloadRemoved, effect.WorkloadRolled, effect.WorkloadScaled,
 	kind.RunAtOnce, kind.RunCanceled, kind.RunPlanned, kind.RunSuspended,
 }
 
@@ -62,8 +57,8 @@ func review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.Refused[world.IDOf(o)]; ok {
 		effects = []kind.Effect{e}
-		if rule := rules[world.KindOf(o)]; rule != nil && world.IsForced(o) {
-			effects = append(effects, rule(w, diff.Change{After: c.After})...) // it is created again
+		if created := (diff.Change{After: c.After}); world.IsForced(o) {
+			effects = slices.Concat(effects, ruleOf(o)(w, created), guards.Review(w, created))
 		}
 		return effects
 	}
@@ -76,16 +71,18 @@ func review(w *world.World, c diff.Change) (effects []kind.Effect) {
 			return []kind.Effect{{Type: effect.ObjectKept, What: kind.Say("stays in the cluster: %s prevents pruning", by)}}
 		}
 	}
-	if rule := rules[world.KindOf(o)]; rule != nil {
-		effects = rule(w, c)
-	} else {
-		effects = pods.ReviewCustom(w, c)
-	}
-	effects = append(effects, guards.Review(w, c)...)
+	effects = append(ruleOf(o)(w, c), guards.Review(w, c)...)
 	if isCovered {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return slices.Contains(coveredTypes, e.Type) })
 	}
 	return effects
+}
+
+func ruleOf(o *unstructured.Unstructured) rule {
+	if rule := rules[world.KindOf(o)]; rule != nil {
+		return rule
+	}
+	return pods.ReviewCustom
 }
 
 // removalOf returns the rule of an object that matters only when it is removed.
@@ -96,6 +93,15 @@ func removalOf(name string, risk kind.Sentence) rule {
 		}
 		return effect.Removed(name, risk)
 	}
+}
+
+// reviewNamespace reviews Namespaces: removal deletes all objects inside.
+func reviewNamespace(w *world.World, c diff.Change) []kind.Effect {
+	if c.After != nil {
+		return nil
+	}
+	inside := kind.Count(int64(w.Removed[c.Before.GetName()]), "object")
+	return effect.Removed(effect.NamespaceRemoved, kind.Say("everything in it is deleted: %s of this repository, and all others", inside))
 }
 
 // reviewDefinition reviews CustomResourceDefinitions. A kind may review its own.

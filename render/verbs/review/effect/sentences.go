@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"math"
 	"regexp"
 	"strings"
 
@@ -59,6 +58,12 @@ func OfFields(c diff.Change, fields []diff.FieldChange) (e kind.Effect) {
 // SayFields lists fields with their values. If there are too many, it counts the fields of branches.
 func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) kind.Sentence) kind.Sentence {
 	var said []kind.Sentence
+	if len(fields) <= most {
+		for _, f := range fields {
+			said = append(said, say(f))
+		}
+		return Join(said, "; ")
+	}
 	for _, branch := range branchesOf(fields, most) {
 		if len(branch.fields) == 1 {
 			said = append(said, say(branch.fields[0]))
@@ -95,30 +100,23 @@ type branch struct {
 
 // branchesOf returns the longest branches of sorted fields, at most a number of them if possible.
 func branchesOf(fields []diff.FieldChange, most int) (branches []branch) {
-	depth := 16
-	if len(fields) <= most {
-		depth = math.MaxInt
-	}
+	const deepest = 16
 	steps := make([][][]int, len(fields))
 	for i, f := range fields {
-		steps[i] = pathStep.FindAllStringIndex(f.Path, depth)
+		steps[i] = pathStep.FindAllStringIndex(f.Path, deepest)
 	}
-	for ; depth > 0; depth-- {
+	for depth := deepest; depth > 0 && (branches == nil || len(branches) > most); depth-- {
 		branches = nil
 		for i, f := range fields {
 			path := f.Path
 			if len(steps[i]) >= depth {
 				path = path[:steps[i][depth-1][1]]
 			}
-			last := len(branches) - 1
-			if last < 0 || branches[last].path != path {
-				branches = append(branches, branch{path: path})
-				last++
+			if last := len(branches) - 1; last >= 0 && branches[last].path == path {
+				branches[last].fields = append(branches[last].fields, f)
+			} else {
+				branches = append(branches, branch{path, []diff.FieldChange{f}})
 			}
-			branches[last].fields = append(branches[last].fields, f)
-		}
-		if len(branches) <= most {
-			break
 		}
 	}
 	return branches

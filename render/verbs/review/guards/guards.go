@@ -4,6 +4,7 @@ package guards
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,20 +17,22 @@ import (
 
 // guard is a kind of objects, or fields of it, that decide about other objects, their clients or their data.
 type guard struct {
-	fields []string // empty for the whole object, without its metadata and status
-	value  string   // of the fields after the change, if only this one is a risk
-	risk   kind.Sentence
-	lost   kind.Sentence // the risk of removing the object; empty for the same
-	limits bool          // a new object is no risk
+	fields []string       // empty for the whole object, without its metadata and status
+	paths  *regexp.Regexp // of these fields, if not all count
+	values *regexp.Regexp // of the fields, if only these are a risk
+	risk   kind.Sentence  // empty for fields that are harmless
+	lost   kind.Sentence  // the risk of removing the object, empty for the same; or such a value, empty for none
+	limits bool           // a new object is no risk
 }
 
 const (
-	connects   = "it changes who can connect to Pods, or where their connections go"
+	connects   = "it changes who can connect to Pods, where their connections go, or who can read them"
 	admits     = "it decides which objects the cluster admits, or changes them: it may read and change all of them"
 	unadmitted = "objects that it refused are admitted"
 	unmutated  = "objects are no longer changed on admission"
 	syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
 	schedules  = "it decides where Pods run, and which of them stop for others"
+	selects    = "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more"
 	isolates   = "it decides how Pods are isolated from their nodes"
 	stillLimit = "check in the diff that it still protects: without it, "
 	losesData  = "data is lost as soon as its claim or object is deleted"
@@ -39,7 +42,21 @@ func limit(risk kind.Sentence) []guard {
 	return []guard{{risk: stillLimit + risk, lost: risk, limits: true}}
 }
 
-// guards maps kinds with their group, and groups after a dot, to their guards.
+const (
+	annotations = "metadata.annotations"
+	labels      = "metadata.labels"
+	tools       = `\[([^/]*\.)?(argoproj\.io|toolkit\.fluxcd\.io|helm\.sh|kubectl\.kubernetes\.io|app\.kubernetes\.io|gatehouse\.example\.com)/`
+)
+
+// settings guard the annotations of routes, which their controllers read.
+var settings = []guard{
+	{fields: []string{annotations}, paths: regexp.MustCompile(`annotations(\.|\[[^/]*\]$|` + tools + `)`)},
+	{fields: []string{annotations}, paths: regexp.MustCompile(`snippet|lua`), risk: "it is code in the proxy: its author may read all requests and the keys of all routes"},
+	{fields: []string{annotations}, paths: regexp.MustCompile(`auth|white-?list|allow-?list|deny-?list|black-?list|source-range|inbound-cidrs|allowed-ip|cors|waf|modsecurity|oidc|jwt|scheme|internal|load-balancer-type|security-group`), risk: "it decides which clients may connect or send requests", limits: true},
+	{fields: []string{annotations}, risk: "it configures the controller: other clients may connect, or other servers may answer", limits: true},
+}
+
+// guards maps kinds with their group, and groups after a dot, to their guards. The first guard of a field counts.
 var guards = map[string][]guard{
 	"LimitRange":                 limit("Pods may use more resources, and lose their defaults"),
 	"PodDisruptionBudget.policy": limit("a drain may stop all Pods at once"),
@@ -60,49 +77,55 @@ var guards = map[string][]guard{
 	".gateway.networking.x-k8s.io": {{risk: connects}},
 	".multicluster.x-k8s.io":       {{risk: connects}},
 	".networking.istio.io":         {{risk: connects}},
-	".networking.k8s.io":           {{risk: connects}},
+	".networking.k8s.io":           append(settings, guard{risk: connects}),
 	".projectcalico.org":           {{risk: connects}},
 	".security.istio.io":           {{risk: connects}},
 	"Endpoints":                    {{risk: connects}},
 
-	// Rules of their own compare these.
-	"GRPCRoute.gateway.networking.k8s.io": {},
-	"HTTPRoute.gateway.networking.k8s.io": {},
-	"TCPRoute.gateway.networking.k8s.io":  {},
-	"TLSRoute.gateway.networking.k8s.io":  {},
-	"UDPRoute.gateway.networking.k8s.io":  {},
-	"NetworkPolicy.networking.k8s.io":     {},
-	"Ingress.networking.k8s.io":           {{fields: []string{"spec.ingressClassName"}, risk: "another controller serves it, maybe for other clients"}},
-	"Service": {
-		{fields: []string{"spec.loadBalancerClass"}, risk: "another controller serves it, maybe for other clients"},
-		{fields: []string{"spec.publishNotReadyAddresses"}, value: "true", risk: "requests reach Pods that are not ready"},
-	},
+	"NetworkPolicy.networking.k8s.io": settings, // connections are computed
+	"Service": append(settings, []guard{
+		{fields: []string{"spec.type"}, values: regexp.MustCompile("^(NodePort|LoadBalancer)$"), risk: "its Pods are reachable from outside of the cluster", lost: "clients outside of the cluster cannot connect"},
+		{fields: []string{"spec.ports", "spec.selector", "spec.loadBalancerClass", "spec.loadBalancerSourceRanges"}, limits: true, risk: connects},
+		{fields: []string{"spec.externalIPs"}, risk: "it receives all connections to these addresses, also if they belong to other servers"},
+		{fields: []string{"spec.externalName"}, risk: "its clients connect to this host"},
+		{fields: []string{"spec.publishNotReadyAddresses"}, values: regexp.MustCompile("^true$"), risk: "requests reach Pods that are not ready"},
+	}...),
 
+	"Namespace": {
+		{fields: []string{labels}, paths: regexp.MustCompile(tools)},
+		{fields: []string{labels}, paths: regexp.MustCompile(`\[pod-security\.kubernetes\.io/`), risk: "Pods that it refused are let in, or others are refused", limits: true},
+		{fields: []string{labels}, risk: selects, limits: true},
+	},
 	".toolkit.fluxcd.io":              {{risk: syncs}},
-	"Application.argoproj.io":         {{risk: syncs}, {fields: []string{"operation"}, risk: syncs}},
+	"Application.argoproj.io":         {{risk: syncs}},
 	"ApplicationSet.argoproj.io":      {{risk: syncs}},
 	"AppProject.argoproj.io":          {{risk: syncs}},
 	"Node":                            {{fields: []string{"spec.taints", "spec.unschedulable", "metadata.labels"}, risk: schedules}},
 	"PriorityClass.scheduling.k8s.io": {{risk: schedules}},
 	"RuntimeClass.node.k8s.io":        {{risk: isolates}},
 
-	"PersistentVolume":            {{fields: []string{"spec.persistentVolumeReclaimPolicy"}, value: "Delete", risk: losesData}, {fields: []string{"spec.persistentVolumeReclaimPolicy"}, value: "Recycle", risk: losesData}},
+	"PersistentVolume":            {{fields: []string{"spec.persistentVolumeReclaimPolicy"}, values: regexp.MustCompile("^(Delete|Recycle)$"), risk: losesData}},
 	"StorageClass.storage.k8s.io": {{risk: "it decides who stores the data of volumes, and whether it is deleted with them"}},
-	"StatefulSet.apps":            {{fields: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"}, value: "Delete", risk: losesData}},
+	"StatefulSet.apps":            {{fields: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"}, values: regexp.MustCompile("^Delete$"), risk: losesData}},
 	"Secret":                      {{fields: []string{"metadata.annotations[" + secret.PublicAnnotation + "]"}, risk: "its values are public: everyone who reads this repository has them"}},
 }
 
 // Review reviews the fields of an object that decide about other objects.
 func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
-	o := c.Object().Unstructured
+	o, fields := c.Object().Unstructured, w.FieldsOf(c)
 	all := guardsOf(world.KindOf(o))
 	if w.IsParameter(o) {
 		all = []guard{{risk: "admission policies take their parameters from it: " + admits}}
 	}
 	for _, g := range all {
-		effects = append(effects, g.review(w.FieldsOf(c), c)...)
+		isLimit := len(g.fields) == 0 && g.limits
+		decided := slices.DeleteFunc(slices.Clone(fields), func(f diff.FieldChange) bool { return !g.decides(f) })
+		fields = slices.DeleteFunc(fields, g.decides)
+		if !isLimit || !w.IsCovered(o) { // or else its source object tells it
+			effects = append(effects, g.review(decided, c)...)
+		}
 	}
-	return append(effects, reviewSettings(c)...)
+	return effects
 }
 
 // guardsOf returns the guards of a kind, or of the longest end of its group.
@@ -118,18 +141,20 @@ func guardsOf(kind string) []guard {
 	return nil
 }
 
+// review returns the effect of changed fields of the guard.
 func (g guard) review(fields []diff.FieldChange, c diff.Change) []kind.Effect {
-	if len(g.fields) == 0 && c.After == nil {
-		return effect.Removed(effect.GuardRemoved, cmp.Or(g.lost, g.risk))
-	}
-	fields = slices.DeleteFunc(slices.Clone(fields), func(f diff.FieldChange) bool { return !g.decides(f) })
 	switch {
-	case len(fields) == 0, c.After == nil, c.Before == nil && g.limits:
+	case c.After == nil && len(g.fields) == 0:
+		return effect.Removed(effect.GuardRemoved, cmp.Or(g.lost, g.risk))
+	case c.After == nil, len(fields) == 0, g.risk == "", c.Before == nil && g.limits:
 		return nil
 	}
 	e := effect.OfFields(c, fields)
 	if e.Type, e.Risk = effect.GuardChanged, g.risk; c.Before == nil {
 		e.Type = effect.GuardAdded
+	}
+	if !slices.ContainsFunc(fields, func(f diff.FieldChange) bool { return g.hasRisk(f.After) }) {
+		e.Risk = g.lost
 	}
 	return []kind.Effect{e}
 }
@@ -137,8 +162,22 @@ func (g guard) review(fields []diff.FieldChange, c diff.Change) []kind.Effect {
 // decides reports whether the changed field is among the fields of the guard.
 func (g guard) decides(f diff.FieldChange) bool {
 	isIn := func(path string) bool { return f.IsIn(path) || diff.FieldChange{Path: path}.IsIn(f.Path) }
-	if len(g.fields) == 0 {
+	switch {
+	case len(g.fields) == 0:
 		return !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "status"}, f.IsIn)
+	case !slices.ContainsFunc(g.fields, isIn):
+		return false
 	}
-	return slices.ContainsFunc(g.fields, isIn) && (g.value == "" || f.After != nil && *f.After == g.value)
+	path := f.Path
+	if slices.Contains(g.fields, path) && f.Before != nil {
+		path += *f.Before // the keys of a removed map
+	}
+	if g.paths != nil && !g.paths.MatchString(path) {
+		return false
+	}
+	return g.hasRisk(f.After) || g.lost != "" && g.hasRisk(f.Before)
+}
+
+func (g guard) hasRisk(value *string) bool {
+	return g.values == nil || value != nil && g.values.MatchString(*value)
 }

@@ -19,32 +19,25 @@ func ReviewConfig(w *world.World, c diff.Change) []kind.Effect {
 	if len(is) == 0 || !slices.ContainsFunc(w.FieldsOf(c), func(f diff.FieldChange) bool { return !f.IsIn("metadata") }) {
 		return nil
 	}
-	users := map[kind.Sentence][]string{} // by way
+	var users []string
 	isNeeded, isLive := false, false
-	for _, u := range slices.SortedFunc(maps.Keys(is), func(a, b world.Use) int { return effect.CompareObjects(a.User, b.User) }) {
-		users[u.Way] = append(users[u.Way], u.User.String())
-		_, isOld := was[u]
-		isNeeded, isLive = isNeeded || is[u], isLive || isOld && u.Way != world.ForImages
+	for _, user := range slices.SortedFunc(maps.Keys(is), effect.CompareObjects) {
+		_, isOld := was[user]
+		users, isNeeded, isLive = append(users, user.String()), isNeeded || is[user], isLive || isOld
 	}
-	var said []kind.Sentence
-	for _, way := range world.AllUses {
-		if len(users[way]) > 0 {
-			said = append(said, "Pods of "+effect.Quote(users[way])+" "+way)
-		}
+	e := kind.Effect{Type: effect.ConfigChanged, What: "changes"}
+	if isLive {
+		e.Risk = "no rollout stops at the first failure: running Pods get mounted content at once, and other content when they restart"
 	}
-	e := kind.Effect{Type: effect.ConfigChanged, What: "changes", Risk: "Pods of different content run side by side until all have restarted"}
 	switch {
 	case c.After == nil:
-		e.Type, e.What, e.Risk = effect.ConfigRemoved, "is removed", "Pods do not start without it"
+		e = kind.Effect{Type: effect.ConfigRemoved, What: "is removed"}
+		if isNeeded {
+			e.Risk = "Pods do not start without it"
+		}
 	case c.Before == nil:
 		e.What = "is added"
 	}
-	switch {
-	case c.After == nil && !isNeeded, c.After != nil && !isLive:
-		e.Risk = ""
-	case c.After != nil && len(users[world.Mounted]) > 0:
-		e.Risk = "running Pods get it without a rollout that stops at the first failure"
-	}
-	e.What += ": " + effect.Join(said, "; ")
+	e.What += ": it is used by the Pods of " + effect.Quote(users)
 	return []kind.Effect{e}
 }

@@ -1,6 +1,8 @@
 package pods
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,29 +16,32 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// privileges are the fields of Pods that give access to their node, and tests for harmless values. They
-// match the level baseline of Pod Security, in Pod templates of any kind.
+// privileges are the fields of Pod templates of any kind that let Pods do more, with tests for harmless values and the
+// risk; without one it is access to their node, as in the level baseline of Pod Security.
 var privileges = []struct {
 	field      *regexp.Regexp
 	isHarmless func(match []string, value string) bool
+	risk       kind.Sentence
 }{
-	{regexp.MustCompile(`\.(hostNetwork|hostPID|hostIPC|hostProcess|securityContext\.privileged)$`), oneOf("false")},
-	{regexp.MustCompile(`\.hostPort$`), oneOf("0")},
-	{regexp.MustCompile(`\.hostPath(\.path|\.type)?$`), oneOf()},
-	{regexp.MustCompile(`\.procMount$`), oneOf("Default")},
-	{regexp.MustCompile(`\.(seccompProfile|appArmorProfile)\.type$`), oneOf("RuntimeDefault", "Localhost")},
-	{regexp.MustCompile(`container\.apparmor\.security\.beta\.kubernetes\.io/`), func(_ []string, value string) bool { return value != "unconfined" }},
-	{regexp.MustCompile(`\.seLinuxOptions\.(user|role)$`), oneOf("")},
-	{regexp.MustCompile(`\.(httpGet|tcpSocket)\.host$`), oneOf("")},
+	{regexp.MustCompile(`\.shareProcessNamespace$`), oneOf("false"), "each container can read and signal the processes of the others"},
+	{regexp.MustCompile(`\.(fsGroup|runAsGroup|supplementalGroups\[\d+\])$`), func(_ []string, value string) bool { return value != "0" }, "its Pods can read and change files of the group root"},
+	{regexp.MustCompile(`\.(hostNetwork|hostPID|hostIPC|hostProcess|securityContext\.privileged)$`), oneOf("false"), ""},
+	{regexp.MustCompile(`\.hostPort$`), oneOf("0"), ""},
+	{regexp.MustCompile(`\.hostPath(\.path|\.type)?$`), oneOf(), ""},
+	{regexp.MustCompile(`\.procMount$`), oneOf("Default"), ""},
+	{regexp.MustCompile(`\.(seccompProfile|appArmorProfile)\.type$`), oneOf("RuntimeDefault", "Localhost"), ""},
+	{regexp.MustCompile(`container\.apparmor\.security\.beta\.kubernetes\.io/`), func(_ []string, value string) bool { return value != "unconfined" }, ""},
+	{regexp.MustCompile(`\.seLinuxOptions\.(user|role)$`), oneOf(""), ""},
+	{regexp.MustCompile(`\.(httpGet|tcpSocket)\.host$`), oneOf(""), ""},
 	{regexp.MustCompile(`\.seLinuxOptions\.type$`), func(_ []string, value string) bool {
 		return allows("seLinuxOptions", &corev1.PodSecurityContext{SELinuxOptions: &corev1.SELinuxOptions{Type: value}}, nil)
-	}},
+	}, ""},
 	{regexp.MustCompile(`\.capabilities\.add(\[\d+\])?$`), func(_ []string, value string) bool {
 		return allows("capabilities_baseline", nil, &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{corev1.Capability(value)}}})
-	}},
+	}, ""},
 	{regexp.MustCompile(`\.sysctls\[(.*)\]\.(?:name|value)$`), func(match []string, _ string) bool {
 		return allows("sysctls", &corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: match[1]}}}, nil)
-	}},
+	}, ""},
 }
 
 func oneOf(values ...string) func([]string, string) bool {
@@ -48,16 +53,17 @@ func allows(id policy.CheckID, ofPod *corev1.PodSecurityContext, ofContainer *co
 	return judge(id, &corev1.PodSpec{SecurityContext: ofPod, Containers: []corev1.Container{{SecurityContext: ofContainer}}}).Allowed
 }
 
-func isPrivilege(f diff.FieldChange) bool {
+// privilegeOf returns the risk of a field, if it is a privilege.
+func privilegeOf(f diff.FieldChange) (risk kind.Sentence, ok bool) {
 	if f.After == nil || *f.After == "[]" {
-		return false
+		return "", false
 	}
 	for _, p := range privileges {
 		if match := p.field.FindStringSubmatch(f.Path); match != nil && !p.isHarmless(match, *f.After) {
-			return true
+			return cmp.Or(p.risk, "its Pods can reach beyond their containers (Pod Security baseline forbids it)"), true
 		}
 	}
-	return false
+	return "", false
 }
 
 // isBranch reports whether a change is of a whole branch, which may have privileges.
@@ -65,9 +71,9 @@ func isBranch(f diff.FieldChange) bool {
 	return f.After != nil && len(*f.After) > len("{}") && (strings.HasPrefix(*f.After, "{") || strings.HasPrefix(*f.After, "["))
 }
 
-// reviewPrivileges returns the effect of new privileges. If a whole branch changes, such as a variable in
+// reviewPrivileges returns the effects of new privileges, by risk. If a whole branch changes, such as a variable in
 // place of a list, it compares the fields of both objects.
-func reviewPrivileges(w *world.World, c diff.Change) []kind.Effect {
+func reviewPrivileges(w *world.World, c diff.Change) (effects []kind.Effect) {
 	set, was := w.FieldsOf(c), map[string]string{}
 	if slices.ContainsFunc(set, isBranch) {
 		for _, f := range (diff.Change{After: c.Before}).Fields() {
@@ -75,17 +81,14 @@ func reviewPrivileges(w *world.World, c diff.Change) []kind.Effect {
 		}
 		set = diff.Change{After: c.After}.Fields()
 	}
-	set = slices.DeleteFunc(set, func(f diff.FieldChange) bool {
-		return !isPrivilege(f) || was[f.Path] == *f.After
-	})
-	if len(set) == 0 {
-		return nil
-	}
-	e := kind.Effect{Type: effect.PodPrivileged, What: "sets " + effect.SayFields(set, effect.MostChanged, effect.SayValue), Risk: "its Pods can reach beyond their containers (Pod Security baseline forbids it)"}
+	byRisk := map[kind.Sentence][]diff.FieldChange{}
 	for _, f := range set {
-		if f.Before == nil && was[f.Path] == "" && len(set) <= effect.MostChanged {
-			e.Fields = append(e.Fields, f.Path)
+		if risk, ok := privilegeOf(f); ok && was[f.Path] != *f.After {
+			byRisk[risk] = append(byRisk[risk], f)
 		}
 	}
-	return []kind.Effect{e}
+	for _, risk := range slices.Sorted(maps.Keys(byRisk)) {
+		effects = append(effects, kind.Effect{Type: effect.PodPrivileged, What: "sets " + effect.SayFields(byRisk[risk], effect.MostChanged, effect.SayValue), Risk: risk})
+	}
+	return effects
 }

@@ -81,62 +81,19 @@ func renamed(was, is *corev1.PodSpec) *corev1.PodSpec {
 	return was
 }
 
-// reviewPrograms returns an effect for each container that is added, removed, or runs something else.
+// reviewPrograms returns the effects of containers that are added, or get an image that is a risk.
 func reviewPrograms(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	old, current := pod.Programs(was), pod.Programs(is)
-	replaced := predecessors(old, current)
-	for i, p := range current {
-		if replaced[i] < 0 {
+	for i, of := range predecessors(old, current) {
+		p := current[i]
+		if of < 0 {
 			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods"})
-		} else {
-			effects = append(effects, reviewProgram(old[replaced[i]], p)...)
-		}
-	}
-	for i, p := range old {
-		if !slices.Contains(replaced, i) {
-			effects = append(effects, kind.Effect{Type: effect.ContainerRemoved, What: kind.Say("%s with image %s is removed", p.Named(), p.Image)})
+		} else if risk := imageRisk(old[of].Image, p.Image); risk != "" {
+			from, to := kind.SayBoth(old[of].Image, p.Image)
+			effects = append(effects, kind.Effect{Type: effect.ImageMoved, What: p.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk})
 		}
 	}
 	return effects
-}
-
-// reviewProgram returns the effects of a changed container. It tells an image only if it is a risk: the
-// effect of the rollout names all images.
-func reviewProgram(was, is pod.Program) (effects []kind.Effect) {
-	var said []kind.Sentence
-	if was.Name != is.Name || was.Role != is.Role {
-		said = append(said, "replaces "+was.Named())
-	}
-	if !slices.Equal(was.Command, is.Command) || !slices.Equal(was.Args, is.Args) {
-		said = append(said, "runs"+orOfImage(is)+" instead of"+orOfImage(was))
-	}
-	old := was.Hooks()
-	for _, h := range is.Hooks() {
-		isSame := func(other pod.Hook) bool { return other.Field == h.Field && slices.Equal(other.Command, h.Command) }
-		if !slices.ContainsFunc(old, isSame) {
-			said = append(said, h.Say())
-		}
-	}
-	if len(said) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.ContainerChanged, What: is.Named() + " " + effect.Join(said, "; ")})
-	}
-	if risk := imageRisk(was.Image, is.Image); risk != "" {
-		from, to := kind.SayBoth(was.Image, is.Image)
-		effects = append(effects, kind.Effect{Type: effect.ImageMoved, What: is.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk})
-	}
-	return effects
-}
-
-// orOfImage describes the command of a container after the word runs.
-func orOfImage(p pod.Program) kind.Sentence {
-	switch said := p.SayCommand(); {
-	case said == "":
-		return " the command of its image"
-	case len(p.Command) == 0:
-		return " the command of its image" + said
-	default:
-		return kind.Sentence(strings.TrimPrefix(string(said), ":"))
-	}
 }
 
 // imageRisk returns the risk of another image, if it is more than a new version.

@@ -1,7 +1,8 @@
 package pods
 
 import (
-	"reflect"
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,6 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
-	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 func isPaused(o *unstructured.Unstructured) bool {
@@ -63,7 +63,8 @@ func replicasIn(s world.Side, o *unstructured.Unstructured) int64 {
 // Rollout is the effect of a change of a workload on its Pods.
 type Rollout struct {
 	kind.Rollout
-	images, size []string // fields that the difference and the numbers tell in full
+	fields     kind.Sentence // the difference in full
+	told, size []string      // fields that the full difference and the numbers tell
 }
 
 // RolloutOf returns the effect of a change of a workload on its Pods. before or after may be nil.
@@ -92,21 +93,49 @@ func RolloutOf(w *world.World, before, after *unstructured.Unstructured) (r Roll
 	return r
 }
 
-// compareTemplates adds the difference of the templates to a rollout.
+// compareTemplates adds the differences of the templates to a rollout.
 func compareTemplates(w *world.World, r *Rollout, before, after *unstructured.Unstructured) {
-	var said []kind.Sentence
-	was := w.Templates(before)
+	var fields []diff.FieldChange
+	var short []kind.Sentence
+	all, was, isChanged := w.FieldsOf(diff.Change{Before: before, After: after}), w.Templates(before), false
 	for i, is := range w.Templates(after) {
-		if i < len(was) && was[i].Field == is.Field && !equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
-			more, told := difference(was[i], is)
-			said, r.images = append(said, more...), append(r.images, told...)
+		if i >= len(was) || was[i].Field != is.Field || equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
+			continue
+		}
+		isChanged = true
+		for _, f := range all {
+			if f.IsIn(strings.TrimSuffix(is.Field, ".spec")) {
+				fields, r.told = append(fields, f), append(r.told, f.Path)
+			}
+			if name := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); f.IsIn(is.Field) && isImage(f) {
+				short = append(short, sayField(f))
+			} else if f.IsIn(is.Field) && name != nil {
+				short = append(short, kind.Say("another %s", name[1]))
+			}
 		}
 	}
-	if len(said) > effect.MaxListed {
-		r.images = nil
+	if isChanged {
+		slices.Sort(short)
+		r.Difference = cmp.Or(effect.List(slices.Compact(short)), "other labels or annotations")
+		r.fields = cmp.Or(effect.SayFields(fields, effect.MostChanged, sayField), r.Difference)
+		r.Replaced = held(after) < max(replicas(after), 1) && (r.Before > 0 || after.GetKind() == "DaemonSet")
 	}
-	r.Difference = effect.List(said)
-	r.Replaced = len(said) > 0 && held(after) < max(replicas(after), 1) && (r.Before > 0 || after.GetKind() == "DaemonSet")
+}
+
+// ofTemplate matches the field of a Pod spec, or of a container there.
+var ofTemplate = regexp.MustCompile(`^(?:\.(?:initC|c|ephemeralC)ontainers\[[^]]*\])?\.([A-Za-z]+)`)
+
+func isImage(f diff.FieldChange) bool {
+	return strings.HasSuffix(f.Path, ".image") && f.Before != nil && f.After != nil
+}
+
+// sayField describes a changed field of a template, an image in short.
+func sayField(f diff.FieldChange) kind.Sentence {
+	if !isImage(f) {
+		return effect.SayChange(f)
+	}
+	was, is := kind.SayBoth(*f.Before, *f.After)
+	return kind.Say("image %s → %s", was, is)
 }
 
 // replicas returns the number of Pods in the spec of a workload.
@@ -123,48 +152,4 @@ func replicas(o *unstructured.Unstructured) int64 {
 		return 1
 	}
 	return 0
-}
-
-// difference describes the most notable differences of Pods, and returns the fields of images that it tells
-// in full.
-func difference(before, after podsecurity.Template) (said []kind.Sentence, images []string) {
-	was, is := pod.Programs(&before.Spec), pod.Programs(&after.Spec)
-	var fields []string
-	for _, c := range is {
-		i := slices.IndexFunc(was, func(old pod.Program) bool { return old.Name == c.Name })
-		if i < 0 {
-			continue
-		}
-		if was[i].Image != c.Image {
-			from, to := kind.SayBoth(was[i].Image, c.Image)
-			said = append(said, kind.Say("image %s → %s", from, to))
-			if isWhole(from+to) && was[i].List == c.List {
-				images = append(images, after.Field+"."+c.List+"["+c.Name+"].image")
-			}
-		}
-		fields = append(fields, changedFields(was[i].Container, c.Container)...)
-	}
-	if !slices.EqualFunc(was, is, func(a, b pod.Program) bool { return a.Name == b.Name && a.Role == b.Role }) {
-		said = append(said, "other containers")
-	}
-	fields = append(fields, changedFields(before.Spec, after.Spec)...)
-	for _, field := range diff.Without(fields, []string{"containers", "ephemeralContainers", "image", "initContainers"}) {
-		said = append(said, kind.Say("another %s", field))
-	}
-	if len(said) == 0 {
-		said = append(said, "other labels or annotations")
-	}
-	return said, images
-}
-
-// changedFields returns the names of the fields that differ.
-func changedFields[T any](before, after T) (names []string) {
-	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
-	for i := range was.NumField() {
-		if !equality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
-			name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
-			names = append(names, name)
-		}
-	}
-	return names
 }

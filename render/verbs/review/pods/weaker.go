@@ -1,7 +1,6 @@
 package pods
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,12 +56,6 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 		}
 		effects = append(effects, e)
 	}
-	if groups := diff.Without(rootGroups(is), rootGroups(was)); len(groups) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: kind.Say("Pods are in group 0 by %s", effect.Quote(groups)), Risk: "they can read and change files of the group root"})
-	}
-	if ptr.Deref(is.ShareProcessNamespace, false) && !ptr.Deref(was.ShareProcessNamespace, false) {
-		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: "Pods set shareProcessNamespace", Risk: "each container can read and signal the processes of the others"})
-	}
 	if added := addedCapabilities(was, is); len(added) > 0 {
 		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: kind.Say("Pods get the capability %s", effect.List(added)), Risk: doesMore})
 	}
@@ -70,24 +63,6 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 }
 
 const doesMore = "an attacker in a container can do more than before"
-
-// rootGroups returns the fields that put Pods in group 0.
-func rootGroups(spec *corev1.PodSpec) (fields []string) {
-	ofPod := ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{})
-	if ptr.Equal(ofPod.FSGroup, new(int64)) {
-		fields = append(fields, "fsGroup")
-	}
-	if slices.Contains(ofPod.SupplementalGroups, 0) {
-		fields = append(fields, "supplementalGroups")
-	}
-	for _, c := range world.Containers(spec) {
-		own := ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).RunAsGroup
-		if ptr.Equal(cmp.Or(own, ofPod.RunAsGroup), new(int64)) {
-			fields = append(fields, "runAsGroup of "+c.Name)
-		}
-	}
-	return fields
-}
 
 // addedCapabilities returns the new capabilities of containers, unless the effect podPrivileged covers them.
 func addedCapabilities(was, is *corev1.PodSpec) (added []kind.Sentence) {

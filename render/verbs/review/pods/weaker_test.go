@@ -17,9 +17,6 @@ func TestWeakerPodsAreReported(t *testing.T) {
 	token := func(fields string) string {
 		return "volumes: [{name: t, projected: {sources: [{serviceAccountToken: {" + fields + "path: t}}]}}], "
 	}
-	inRoot := func(fields string) []string {
-		return []string{"Pods are in group 0 by " + fields + " | they can read and change files of the group root"}
-	}
 	gets := func(what string) []string { return []string{"Pods get the " + what} }
 	container := func(fields string) string { return "containers: [{name: c, " + fields + "}]" }
 	security := func(fields string) string { return container("securityContext: {" + fields + "}") }
@@ -43,10 +40,6 @@ func TestWeakerPodsAreReported(t *testing.T) {
 		{"user 0", security("runAsUser: 1"), security("runAsUser: 0"), less("runAsUser=0")},
 		{"user 0 at last", container(""), security("runAsUser: 0"), less("runAsUser=0")},
 		{"another user", security("runAsUser: 1"), security("runAsUser: 2"), nil},
-		{"group 0", security("runAsGroup: 1"), security("runAsGroup: 0"), inRoot("runAsGroup of c")},
-		{"group 0, said by the Pod", container(""), "securityContext: {runAsGroup: 0, fsGroup: 0, supplementalGroups: [1, 0]}, " + container(""), inRoot("fsGroup, supplementalGroups, runAsGroup of c")},
-		{"group 0 as before", "securityContext: {runAsGroup: 0}, " + container(""), security("runAsGroup: 0"), nil},
-		{"another group of the container", container(""), "securityContext: {runAsGroup: 0}, " + security("runAsGroup: 1"), nil},
 		{"no user, and not root", security("runAsUser: 1, runAsNonRoot: true"), security("runAsNonRoot: true"), nil},
 
 		{"ALL", security("capabilities: {drop: [ALL]}"), security("capabilities: {drop: [NET_RAW]}"), less("unrestricted capabilities")},

@@ -2,7 +2,6 @@ package pods
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -84,9 +83,9 @@ func reviewRollout(w *world.World, r Rollout, c diff.Change) (e kind.Effect) {
 	case hasPods && held(c.After) < held(c.Before):
 		e = reviewRelease(w, r, c.After)
 	case r.Replaced && world.Text(c.After, "spec", "strategy", "type") == "Recreate":
-		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once: " + r.Difference, Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.images}
+		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once: " + r.fields, Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.told}
 	case hasPods && r.Difference != "":
-		e = kind.Effect{Type: effect.WorkloadRolled, What: whenReplaced(c.After) + ": " + r.Difference, Risk: lost, Fields: r.images}
+		e = kind.Effect{Type: effect.WorkloadRolled, What: whenReplaced(c.After) + ": " + r.fields, Risk: lost, Fields: r.told}
 	case isResized:
 		return kind.Effect{Type: effect.WorkloadScaled, What: size, Risk: lost, Fields: r.size}
 	}
@@ -106,9 +105,9 @@ func lostVolumes(r Rollout, after *unstructured.Unstructured) kind.Sentence {
 
 // reviewRelease returns the effect of a workload that replaces Pods again.
 func reviewRelease(w *world.World, r Rollout, after *unstructured.Unstructured) kind.Effect {
-	e := kind.Effect{Type: effect.WorkloadRolled, What: "is resumed: rolls out its Pods", Fields: r.images}
+	e := kind.Effect{Type: effect.WorkloadRolled, What: "is resumed: rolls out its Pods", Fields: r.told}
 	if r.Difference != "" {
-		e.What += " with " + r.Difference
+		e.What += " with " + r.fields
 	}
 	e.What += runs(w, after)
 	e.Risk = "earlier changes may have waited: the difference from the running Pods is unknown"
@@ -195,29 +194,22 @@ func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
 	if wasSuspended {
 		e.What = "is resumed: " + e.What
 	}
-	told := schedule(after)
 	if before != nil {
 		r, was := RolloutOf(w, before, after), schedule(before)
 		if wasSuspended == isSuspended(after) && was == schedule(after) && r.Difference == "" {
 			return nil
 		}
 		if was != schedule(after) {
-			told += was
 			e.What += kind.Say(" instead of %s", was)
 		}
 		if r.Difference != "" {
-			e.What, e.Fields = e.What+" with "+r.Difference, r.images
+			e.What, e.Fields = e.What+" with "+r.fields, r.told
 		}
 	}
 	e.What += runs(w, after)
-	if isWhole(told) {
-		e.Fields = append(e.Fields, "spec.schedule", "spec.timeZone")
-	}
+	e.Fields = append(e.Fields, "spec.schedule", "spec.timeZone")
 	return []kind.Effect{e}
 }
-
-// isWhole reports whether a sentence tells its values in full: Say marks a cut.
-func isWhole(s kind.Sentence) bool { return !strings.Contains(string(s), "…") }
 
 // ReviewCustom reviews objects of custom kinds with Pod templates. Their controllers decide when Pods start.
 func ReviewCustom(w *world.World, c diff.Change) []kind.Effect {
@@ -231,9 +223,9 @@ func ReviewCustom(w *world.World, c diff.Change) []kind.Effect {
 	case isPaused(c.Before) && !isPaused(c.After):
 		return []kind.Effect{reviewRelease(w, r, c.After)}
 	case r.Difference != "" && isPaused(c.After):
-		return []kind.Effect{{Type: effect.WorkloadRolled, What: whenReplaced(c.After) + ": " + r.Difference, Fields: r.images}}
+		return []kind.Effect{{Type: effect.WorkloadRolled, What: whenReplaced(c.After) + ": " + r.fields, Fields: r.told}}
 	case r.Difference != "":
-		return []kind.Effect{{Type: effect.WorkloadRolled, What: "its Pods change: " + r.Difference, Fields: r.images}}
+		return []kind.Effect{{Type: effect.WorkloadRolled, What: "its Pods change: " + r.fields, Fields: r.told}}
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // Package reach answers: who can connect to which Pods after a change, and who could before? It compares
-// NetworkPolicies, Services, Ingresses and the routes of Gateways. TestEachNewlyAllowedConnectionIsARisk proves
-// the policies against a naive evaluator, TestRoutesAndGuardsAreReviewed of package review the routes.
+// NetworkPolicies, and the Pods that Services select. TestEachNewlyAllowedConnectionIsARisk proves it against a
+// naive evaluator.
 package reach
 
 import (

@@ -8,81 +8,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// Use is a use of a ConfigMap or Secret: the object with the Pods, and the way.
-type Use struct {
-	User manifest.ID
-	Way  kind.Sentence
-}
-
-// AllUses are the uses of a ConfigMap or Secret by Pods, in the order of a review.
-var AllUses = []kind.Sentence{Mounted, mountedOnce, inEnv, ForImages}
-
-// The uses.
-const (
-	Mounted     = "mount it and see changes without a restart"
-	mountedOnce = "mount it by subPath and see changes only after a restart"
-	inEnv       = "read it into their environment and see changes only after a restart"
-	ForImages   = "pull images with it"
-)
-
-// uses has the uses of ConfigMaps and Secrets. The value is true if the Pods do not start without it.
-type uses map[manifest.ID]map[Use]bool
+// uses has the users of ConfigMaps and Secrets: objects with Pods. The value is true if the Pods do not start without it.
+type uses map[manifest.ID]map[manifest.ID]bool
 
 // usesOf returns the uses of ConfigMaps and Secrets by the objects of an environment.
 func (w *World) usesOf(s Side) uses {
 	all := uses{}
 	for _, o := range s.Objects {
 		user := w.Reported(o)
-		add := func(way kind.Sentence, content any) {
-			visitReferences(content, func(kind, name string, isRequired bool) {
+		for _, t := range w.Templates(o) {
+			visitReferences(t.Written, func(kind, name string, isRequired bool) {
 				id := manifest.ID{Kind: kind, Namespace: NamespaceOf(o), Name: name}
 				if all[id] == nil {
-					all[id] = map[Use]bool{}
+					all[id] = map[manifest.ID]bool{}
 				}
-				all[id][Use{user, way}] = all[id][Use{user, way}] || isRequired && way != ForImages
+				all[id][user] = all[id][user] || isRequired
 			})
-		}
-		for _, t := range w.Templates(o) {
-			visitUses(t, add)
 		}
 	}
 	return all
 }
 
-// visitUses visits the parts of a template that may refer to ConfigMaps and Secrets.
-func visitUses(t podsecurity.Template, visit func(way kind.Sentence, content any)) {
-	isWhole := map[string]bool{} // volumes, if they are mounted as a whole
-	for _, c := range Containers(&t.Spec) {
-		for _, mount := range c.VolumeMounts {
-			isWhole[mount.Name] = isWhole[mount.Name] || mount.SubPath == "" && mount.SubPathExpr == ""
-		}
-	}
-	for field, content := range t.Written {
-		listed, _ := content.([]any)
-		for _, item := range listed {
-			fields, _ := item.(map[string]any)
-			name, _ := fields["name"].(string)
-			switch whole, isMounted := isWhole[name]; {
-			case field == "imagePullSecrets":
-				visit(ForImages, map[string]any{"secret": item})
-			case field != "volumes":
-				visit(inEnv, item)
-			case isMounted && !whole:
-				visit(mountedOnce, item)
-			default:
-				visit(Mounted, item)
-			}
-		}
-	}
-}
-
 // visitReferences visits the references to ConfigMaps and Secrets in a part of a Pod spec: configMapRef,
-// secretKeyRef, a projected configMap.
+// secretKeyRef, a projected configMap. It leaves out Secrets to pull images.
 func visitReferences(content any, visit func(kind, name string, isRequired bool)) {
 	switch content := content.(type) {
 	case []any:
