@@ -108,7 +108,6 @@ func code(text string) string {
 	return manifest.CodeSpan(text)
 }
 
-// cut shortens text to at most length characters.
 func cut(text string, length int) string {
 	if utf8.RuneCountInString(text) <= length {
 		return text

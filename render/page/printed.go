@@ -33,7 +33,6 @@ func printedPage(v registry.View) (page kind.Page) {
 	return page
 }
 
-// valueCell shows the value of a field, if it has one.
 func valueCell(o *unstructured.Unstructured, path []string) kind.Cell {
 	value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	text := fmt.Sprint(value)

@@ -110,7 +110,6 @@ func translate(schema jsonSchema, isStructural bool) {
 	}
 }
 
-// translateAny translates a schema or a list of schemas.
 func translateAny(part any, isStructural bool) {
 	switch part := part.(type) {
 	case jsonSchema:

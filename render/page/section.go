@@ -95,7 +95,6 @@ func (s *section) columns() (columns []column, sentences []string) {
 	return columns, sentences
 }
 
-// column returns a column of the kind's page.
 func (s *section) column(i int) column {
 	of := s.page.Columns[i]
 	c := column{title: escape(of.Name), isNumber: of.IsNumber, cells: make([]string, len(s.entries)), totals: map[string]string{}}

@@ -133,7 +133,6 @@ func draw(spans []span, most int, event func(*entry) string) (diagram string, om
 	return d.String(), omitted
 }
 
-// event returns the text of an entry in a period.
 func (e *entry) event(in period, withNamespace bool) string {
 	name := cut(e.name, maxName)
 	if withNamespace {
@@ -180,7 +179,6 @@ func folded(name string) string {
 	return strings.Join(append(lines, string(rest)), "\n")
 }
 
-// inMermaid escapes text for a diagram.
 func inMermaid(text string) string {
 	var escaped strings.Builder
 	for _, r := range text {

@@ -35,7 +35,6 @@ func (f *folder) stage(holder *os.Root, file File) (change, error) {
 	return change{File: file}, f.failure(file, cmp.Or(err, holder.Remove(name)))
 }
 
-// discard removes the temporary file.
 func (f *folder) discard(c change) {
 	if c.staged != "" {
 		_ = f.dir.Remove(c.staged)
@@ -92,7 +91,6 @@ func (f *folder) makeFolders(files []File) error {
 	return err
 }
 
-// removeMade removes the new folders that are still empty.
 func (f *folder) removeMade() {
 	for _, dir := range slices.Backward(f.made) {
 		_ = f.root.Remove(dir)

@@ -23,7 +23,6 @@ type folder struct {
 	entries map[string]entry // the result of scan, by path
 }
 
-// openFolder opens the folder of an environment, if it exists.
 func openFolder(root *os.Root, environment string) (f *folder, err error) {
 	f = &folder{root: root, path: path.Join(Folder, environment)}
 	f.dir, err = openReal(root, f.path)
@@ -47,7 +46,6 @@ func (f *folder) close() {
 	}
 }
 
-// full returns the path of a file, from the root.
 func (f *folder) full(name string) string { return path.Join(f.path, name) }
 
 // openReal opens a folder without following links. It returns nil if the folder does not exist.

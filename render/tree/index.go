@@ -41,7 +41,6 @@ type Index struct {
 	KeepsOrder bool
 }
 
-// format returns the content of the index of files in apply order.
 func (i Index) format(names []string) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHeader)
@@ -70,7 +69,6 @@ func KubernetesOf(index []byte) string {
 	return ""
 }
 
-// isIndex reports whether a kustomization is an index.
 func isIndex(content []byte) bool { return startsWith(content, indexHeader) }
 
 // startsWith reports whether a file starts with a header, possibly after the marks of a merge, and with

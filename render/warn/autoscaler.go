@@ -30,7 +30,6 @@ func scaledTwice(in Input) (warnings []manifest.Problem) {
 	return warnings
 }
 
-// scaledBy returns the warning about a workload with spec.replicas and its autoscaler.
 func scaledBy(autoscaler, workload manifest.Object) manifest.Problem {
 	replicas := decoding.At(workload.Object, []string{"spec", "replicas"})
 	if !workload.IsRendered() {

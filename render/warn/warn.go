@@ -59,7 +59,6 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 	return slices.Concat(found...)
 }
 
-// ofKinds returns the warnings by the rules of the kinds.
 func ofKinds(in Input) (warnings []manifest.Problem) {
 	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.HasWarnings() }) {
 		return nil
@@ -105,7 +104,6 @@ func warning(o manifest.Object, field string, value any, format string, args ...
 	return w
 }
 
-// isElsewhere reports whether ElsewhereAnnotation lists the object.
 func (in Input) isElsewhere(id manifest.ID) bool {
 	for _, list := range in.Elsewhere {
 		for entry := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {

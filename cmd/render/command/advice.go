@@ -50,7 +50,6 @@ func selectionFlags(selection render.Selection, root string) (words []string) {
 	return words
 }
 
-// quote quotes text as one word for a shell.
 func quote(text string) string {
 	if plainWord.MatchString(text) {
 		return text

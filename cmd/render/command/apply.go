@@ -199,7 +199,6 @@ func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	return nil
 }
 
-// summary counts the objects of each action.
 func (r *applyReport) summary() string {
 	counts := map[apply.Action]int{}
 	for _, change := range r.Objects {

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,7 +10,6 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/pull"
 )
 
@@ -79,10 +78,6 @@ func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, root string, selec
 				}
 			}
 		}
-		printProblems(cmd.ErrOrStderr(), result.Problems)
-		if failed, _ := manifest.SplitProblems(result.Problems); err == nil && len(failed) > 0 {
-			return errors.New(count(len(failed), "problem"))
-		}
-		return err
+		return cmp.Or(err, problemsError(cmd, result.Problems, ""))
 	})
 }

@@ -82,7 +82,12 @@ disk fails midway, the error lists the changed files; render again.`,
 		Version:       programVersions().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return runRender(cmd, kinds, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.watch {
+				return watchEnvironments(cmd, kinds, f)
+			}
+			return renderOnce(cmd, kinds, f, nil)
+		},
 
 		SuggestionsMinimumDistance: 2,
 	}
@@ -112,13 +117,6 @@ func environmentsAreFlags(cmd *cobra.Command, args []string) error {
 		hint = fmt.Sprintf("did you mean %q?", near[0])
 	}
 	return fmt.Errorf("unknown command %q for %q: %s", args[0], cmd.CommandPath(), hint)
-}
-
-func runRender(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {
-	if f.watch {
-		return watchEnvironments(cmd, kinds, f)
-	}
-	return renderOnce(cmd, kinds, f, nil)
 }
 
 // renderOnce renders environments. It calls look, unless nil, with each path that it reads.

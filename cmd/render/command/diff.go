@@ -135,7 +135,6 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 	return nil
 }
 
-// diffLive compares with the cluster, and prints the warnings of the API server.
 func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress, progress func(environment, step string)) (*diff.Diff, error) {
 	p.step("connecting to the cluster")
 	var warnings bytes.Buffer
@@ -257,7 +256,6 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	return reviewOf(d, now).Markdown(limit, f.command(d.Base))
 }
 
-// reviewOf reviews a diff.
 func reviewOf(d *diff.Diff, now time.Time) *review.Review {
 	r := review.New(d.Environments, now)
 	r.Frame = d.Frame

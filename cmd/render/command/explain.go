@@ -103,7 +103,6 @@ func printAnswer(w io.Writer, answer explain.Answer, output string) error {
 	return b.Flush()
 }
 
-// question returns the question in the arguments.
 func (f explainFlags) question(repository *render.Repository, args []string) (q explain.Question, err error) {
 	q = explain.Question{Environment: f.environment, Namespace: f.namespace}
 	environments, err := repository.Environments()
@@ -124,7 +123,6 @@ func (f explainFlags) question(repository *render.Repository, args []string) (q 
 	return q, err
 }
 
-// parseObject returns the kind and name in KIND/NAME, or KIND NAME.
 func parseObject(args []string) (kind, name string, err error) {
 	kind, name, _ = strings.Cut(strings.Join(args, "/"), "/")
 	if kind == "" || name == "" || strings.Contains(name, "/") {

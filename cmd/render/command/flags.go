@@ -14,7 +14,6 @@ import (
 	"example.com/gatehouse/render/verbs/cluster"
 )
 
-// addRootFlag adds --root, the folder of the repository.
 func addRootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", "", "the folder with environments/ (default: the nearest one at or above the current folder)")
 	_ = cmd.MarkFlagDirname("root")
@@ -32,7 +31,6 @@ func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 }
 
-// addSelectionFlags adds --env and --all.
 func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all string) {
 	cmd.Flags().StringArrayVarP(&selection.Names, "env", "e", nil, one)
 	cmd.Flags().BoolVarP(&selection.All, "all", "A", false, all)
@@ -53,7 +51,6 @@ func argsBetween(least, most int, missing string) cobra.PositionalArgs {
 	}
 }
 
-// addClusterFlags adds --kubeconfig and --context.
 func addClusterFlags(cmd *cobra.Command, target *cluster.Target) {
 	cmd.Flags().StringVar(&target.Kubeconfig, "kubeconfig", "", "the kubeconfig file (default: the files in KUBECONFIG, or ~/.kube/config)")
 	cmd.Flags().StringVar(&target.Context, "context", "", "the kubeconfig context (default: the current one)")

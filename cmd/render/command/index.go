@@ -97,7 +97,6 @@ func adviseToAdd(cmd *cobra.Command, repository *render.Repository, f flags) err
 	return nil
 }
 
-// fromHere returns a path relative to the working folder.
 func fromHere(name string) string {
 	here, err := os.Getwd()
 	if err == nil {

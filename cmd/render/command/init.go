@@ -102,7 +102,6 @@ func newCommands(o setup.Options) string {
 	return strings.Join(commands, ", or ")
 }
 
-// printMade prints the new files and the next steps.
 func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	printProblems(cmd.ErrOrStderr(), made.Problems)
 	out := cmd.OutOrStdout()

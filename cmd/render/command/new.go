@@ -10,7 +10,6 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/setup"
 )
 
@@ -109,7 +108,6 @@ func (v *fieldValue) Set(text string) (err error) {
 	return err
 }
 
-// addFieldFlag adds the flag that sets a field.
 func addFieldFlag(cmd *cobra.Command, f setup.Field, values map[string]any) {
 	usage := strings.ReplaceAll(f.Usage, "`", "'") // pflag parses ` as the name of the value
 	flag := cmd.Flags().VarPF(&fieldValue{Field: f, values: values}, f.Flag, "", usage)
@@ -136,10 +134,8 @@ func runNew(cmd *cobra.Command, kinds *registry.Kinds, root string, s setup.Spec
 
 // printAddition prints the written files and the next command, or errors.
 func printAddition(cmd *cobra.Command, a *setup.Addition, f flags) error {
-	printProblems(cmd.ErrOrStderr(), a.Problems)
-	if a.Failed() {
-		errors, _ := manifest.SplitProblems(a.Problems)
-		return fmt.Errorf("%s, nothing was written", count(len(errors), "problem"))
+	if err := problemsError(cmd, a.Problems, ", nothing was written"); err != nil {
+		return err
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s\n", a.File, a.Object)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fatih/color"
 	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"example.com/gatehouse/kind"
@@ -68,7 +70,6 @@ func printProblems(w io.Writer, problems []manifest.Problem) {
 	}
 }
 
-// printDiff prints a unified diff.
 func printDiff(w io.Writer, diff string, colored bool) {
 	if !colored {
 		fmt.Fprint(w, diff)
@@ -87,6 +88,15 @@ func printDiff(w io.Writer, diff string, colored bool) {
 			fmt.Fprint(w, line)
 		}
 	}
+}
+
+// problemsError prints problems, and returns the count of the errors among them as an error, if there are any.
+func problemsError(cmd *cobra.Command, problems []manifest.Problem, consequence string) error {
+	printProblems(cmd.ErrOrStderr(), problems)
+	if found, _ := manifest.SplitProblems(problems); len(found) > 0 {
+		return errors.New(count(len(found), "problem") + consequence)
+	}
+	return nil
 }
 
 func count(n int, noun string) string { return string(kind.Count(int64(n), noun)) }
@@ -116,7 +126,6 @@ func newProgress(w io.Writer, doing string) *progress {
 	)}
 }
 
-// step shows another step.
 func (p *progress) step(doing string) { p.bar.Describe(doing) }
 
 // pause hides the progress while show prints something else.
@@ -126,5 +135,4 @@ func (p *progress) pause(show func()) {
 	_ = p.bar.RenderBlank()
 }
 
-// stop removes the progress from the screen.
 func (p *progress) stop() { _ = p.bar.Finish() }

@@ -95,20 +95,13 @@ func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error
 		}
 		p.stop()
 		if result == nil {
-			return problemsError(cmd, problems, "nothing was published")
+			return problemsError(cmd, problems, ", nothing was published")
 		}
 		if f.output == "json" {
 			return printJSON(cmd.OutOrStdout(), result)
 		}
 		return printPublished(cmd.OutOrStdout(), result)
 	})
-}
-
-// problemsError prints the errors among problems and returns their count as an error.
-func problemsError(cmd *cobra.Command, problems []manifest.Problem, consequence string) error {
-	found, _ := manifest.SplitProblems(problems)
-	printProblems(cmd.ErrOrStderr(), found)
-	return fmt.Errorf("%s, %s", count(len(found), "problem"), consequence)
 }
 
 // runVerify compares a published commit with a rendering of its source.
@@ -119,7 +112,7 @@ func runVerify(cmd *cobra.Command, repository *render.Repository, f publishFlags
 	case err != nil:
 		return err
 	case manifest.HasErrors(problems):
-		return problemsError(cmd, problems, "the source cannot be rendered")
+		return problemsError(cmd, problems, ", the source cannot be rendered")
 	case f.output == "json":
 		err = printJSON(cmd.OutOrStdout(), v)
 	case len(v.Differences) == 0:

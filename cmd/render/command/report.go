@@ -68,7 +68,6 @@ func newReport(environments []environmentReport, orphans []manifest.Problem, che
 	return r
 }
 
-// reportUpdate returns the report on an update.
 func reportUpdate(update *render.Update, check bool) report {
 	environments := make([]environmentReport, 0, len(update.Environments))
 	for _, e := range update.Environments {

@@ -37,7 +37,6 @@ its source object. This needs Flux 2.8.7 or later; see docs/flux.md for 2.7.0 to
 	return cmd
 }
 
-// newSyncToolCommand returns the subcommand for one tool.
 func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) *cobra.Command {
 	var root string
 	var o sync.Options

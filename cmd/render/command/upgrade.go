@@ -78,7 +78,6 @@ func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error
 	})
 }
 
-// printUpgrade prints the differences of environments, as text or as Markdown.
 func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) error {
 	w := bufio.NewWriter(out)
 	for _, e := range all {
@@ -130,7 +129,6 @@ func upgradeLines(e *upgrade.Environment) string {
 	return lines.String()
 }
 
-// shown returns a value, or (unset).
 func shown(value *string) string {
 	if value == nil {
 		return "(unset)"

@@ -58,7 +58,6 @@ func (v versions) String() string {
 	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, checks as %s\ngo: %s\ntime zones: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go, v.TimeZones)
 }
 
-// programVersions returns the versions of the running program.
 func programVersions() versions {
 	info, ok := debug.ReadBuildInfo()
 	if !ok { // built without modules
@@ -67,7 +66,6 @@ func programVersions() versions {
 	return versionsOf(info)
 }
 
-// versionsOf returns the versions in the record of a build.
 func versionsOf(info *debug.BuildInfo) versions {
 	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, KubernetesVersions: render.KubernetesVersions(), Go: info.GoVersion, TimeZones: zone.Release()}
 	settings := map[string]string{}

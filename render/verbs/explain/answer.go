@@ -67,10 +67,10 @@ func (e explainer) explainObject(q Question) (explained []Explanation, err error
 		return []Explanation{e.explain(found)}, nil
 	}
 	kind := e.kindQuery(q.Kind)
-	for _, way := range e.removedPaths() {
-		d := way.Document
+	for _, buildPath := range e.removedPaths() {
+		d := buildPath.Document
 		if kind.matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name && q.matchesNamespace(d.Namespace) {
-			explained = append(explained, e.explainRemoved(way))
+			explained = append(explained, e.explainRemoved(buildPath))
 		}
 	}
 	if len(explained) > 0 {
@@ -93,15 +93,15 @@ func (e explainer) removedPaths() (removed []kustomize.Path) {
 		if p.IsRendered() || p.Written == nil {
 			continue
 		}
-		if way := e.Paths.Find(p.Object); way != nil {
-			isBuilt[way.Document.Node] = true
+		if buildPath := e.Paths.Find(p.Object); buildPath != nil {
+			isBuilt[buildPath.Document.Node] = true
 		} else {
 			isRenamed[p.GetKind()] = true
 		}
 	}
-	for _, way := range e.Paths.All {
-		if !isBuilt[way.Document.Node] && !isRenamed[way.Document.Kind] {
-			removed = append(removed, way)
+	for _, buildPath := range e.Paths.All {
+		if !isBuilt[buildPath.Document.Node] && !isRenamed[buildPath.Document.Kind] {
+			removed = append(removed, buildPath)
 		}
 	}
 	return removed
@@ -127,14 +127,14 @@ func (e explainer) explainSource(repository *render.Repository, file string) ([]
 		return nil, e.notRead(repository, file)
 	}
 	objects := slices.DeleteFunc(slices.Clone(e.Objects), func(p tree.Placed) bool { return !e.dependsOn(p.Object, file) })
-	removed := slices.DeleteFunc(e.removedPaths(), func(way kustomize.Path) bool { return !e.Paths.Uses(way, "/"+file) })
+	removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool { return !e.Paths.Uses(buildPath, "/"+file) })
 	e.isBrief = (len(objects)+len(removed))*len(e.Paths.All) > maxTraced
 	var explained []Explanation
 	for _, p := range objects {
 		explained = append(explained, e.explain(p))
 	}
-	for _, way := range removed {
-		explained = append(explained, e.explainRemoved(way))
+	for _, buildPath := range removed {
+		explained = append(explained, e.explainRemoved(buildPath))
 	}
 	if len(explained) == 0 {
 		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, e.Environment)
@@ -149,8 +149,8 @@ func (e explainer) dependsOn(o manifest.Object, file string) bool {
 		before, folder, ok := e.BeforeOverrides(o)
 		return ok && e.Paths.OverridesUse(folder, before, "/"+file)
 	}
-	if way := e.pathOf(o); way != nil {
-		return e.Paths.Uses(*way, "/"+file)
+	if buildPath := e.pathOf(o); buildPath != nil {
+		return e.Paths.Uses(*buildPath, "/"+file)
 	}
 	return e.Locate(o).File == file
 }

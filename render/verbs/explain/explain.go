@@ -127,7 +127,6 @@ type explainer struct {
 // maxTraced is the largest product of the number of explained objects and of all objects for which entries are found.
 const maxTraced = 20_000
 
-// explain explains an object.
 func (e explainer) explain(p tree.Placed) Explanation {
 	x := Explanation{Reference: e.reference(p), History: History{Changes: []Change{}}, Overrides: e.overrides(p)}
 	x.mutate(e, p)
@@ -137,8 +136,8 @@ func (e explainer) explain(p tree.Placed) Explanation {
 		owner := e.referenceOf(sourceObject)
 		x.RenderedFrom = &owner
 	}
-	if way := e.pathOf(sourceObject); way != nil {
-		x.trace(e, *way, sourceObject.Unstructured)
+	if buildPath := e.pathOf(sourceObject); buildPath != nil {
+		x.trace(e, *buildPath, sourceObject.Unstructured)
 	} else {
 		at := e.Locate(sourceObject)
 		x.Origin = &Origin{Place: Place{at.File, at.Line}, Object: sourceObject.String()}
@@ -161,24 +160,23 @@ func (e explainer) pathOf(o manifest.Object) *kustomize.Path {
 	return e.Paths.Find(o)
 }
 
-// explainRemoved explains a source object that a patch removes.
-func (e explainer) explainRemoved(way kustomize.Path) Explanation {
-	d := way.Document
+func (e explainer) explainRemoved(buildPath kustomize.Path) Explanation {
+	d := buildPath.Document
 	x := Explanation{Reference: Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}, IsRemoved: true}
-	x.trace(e, way, nil)
+	x.trace(e, buildPath, nil)
 	return x
 }
 
 // trace adds the origin of an object and its changes up to the built object.
-func (x *Explanation) trace(e explainer, way kustomize.Path, built *unstructured.Unstructured) {
-	file, line := way.Document.Position()
-	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: way.Document.String()}, true
-	x.Values = e.Sources.Settings(way.Document)
+func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstructured.Unstructured) {
+	file, line := buildPath.Document.Position()
+	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: buildPath.Document.String()}, true
+	x.Values = e.Sources.Settings(buildPath.Document)
 	var o manifest.Object
-	if !way.IsGenerated {
-		o, _ = manifest.FromYAML(kyaml.CopyYNode(way.Document.Node))
+	if !buildPath.IsGenerated {
+		o, _ = manifest.FromYAML(kyaml.CopyYNode(buildPath.Document.Node))
 	}
-	x.Changes = e.changes(way, o)
+	x.Changes = e.changes(buildPath, o)
 	if built != nil && o.Unstructured != nil {
 		change := diff.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
 		if x.Diff = change.Unified(); x.Diff == "" { // perhaps only the order of a list changes
@@ -189,14 +187,14 @@ func (x *Explanation) trace(e explainer, way kustomize.Path, built *unstructured
 }
 
 // changes returns the entries that change the source object of a build path.
-func (e explainer) changes(way kustomize.Path, o manifest.Object) []Change {
+func (e explainer) changes(buildPath kustomize.Path, o manifest.Object) []Change {
 	if !e.isBrief {
-		if steps, ok := kustomize.Trace(e.Paths, way, o.Unstructured); ok {
+		if steps, ok := kustomize.Trace(e.Paths, buildPath, o.Unstructured); ok {
 			return e.setters(steps)
 		}
 	}
 	changes := []Change{}
-	for _, k := range e.Paths.Changing(way) {
+	for _, k := range e.Paths.Changing(buildPath) {
 		changes = append(changes, Change{Place: Place{File: source.Relative(k.File)}})
 	}
 	return changes
@@ -280,7 +278,6 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	return h
 }
 
-// mutate adds the change of an object by policies.
 func (x *Explanation) mutate(e explainer, p tree.Placed) {
 	m := e.mutations[p.Unstructured]
 	for _, d := range m.Doubts {

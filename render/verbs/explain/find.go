@@ -29,7 +29,6 @@ type kindQuery struct {
 	custom []schema.GroupKind
 }
 
-// kindQuery parses a kind.
 func (e explainer) kindQuery(text string) kindQuery {
 	name, qualifier, _ := strings.Cut(strings.ToLower(text), ".")
 	q := kindQuery{name: name, qualifier: qualifier}

@@ -13,18 +13,21 @@ import (
 
 // Commit is a commit of a repository.
 type Commit struct {
-	Tree     string
-	Subject  string
-	Trailers map[string]string
+	Tree          string
+	Subject, Body string
+	Author        string // as "Name <email>"
+	Date          string // of the author, as in ISO 8601
+	Trailers      map[string]string
 }
 
 // ReadCommit reads a commit.
 func (r *Repository) ReadCommit(ctx context.Context, id string) (Commit, error) {
-	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--format=%T%n%s%n%(trailers:only,unfold)", id, "--")
-	lines := append(strings.Split(out, "\n"), "", "", "") // the first line is the id
-	c := Commit{Tree: lines[1], Subject: lines[2], Trailers: map[string]string{}}
-	for _, line := range lines[3:] {
-		if key, value, ok := strings.Cut(line, ": "); ok {
+	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--format=%T%x00%s%x00%an <%ae>%x00%aI%x00%(trailers:only,unfold)%x00%b", id, "--")
+	_, out, _ = strings.Cut(out, "\n") // the id
+	fields := append(strings.SplitN(out, "\x00", 6), "", "", "", "", "", "")
+	c := Commit{Tree: fields[0], Subject: fields[1], Author: fields[2], Date: fields[3], Body: strings.TrimSpace(fields[5]), Trailers: map[string]string{}}
+	for line := range strings.Lines(fields[4]) {
+		if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
 			c.Trailers[key] = value
 		}
 	}
@@ -66,13 +69,6 @@ func (r *Repository) WriteTree(ctx context.Context, commit, dir string, top map[
 		tree = strings.TrimSpace(out)
 	}
 	return tree, err
-}
-
-// Describe returns the author of a commit as "Name <email>", the date as ISO 8601, and the message.
-func (r *Repository) Describe(ctx context.Context, id string) (author, date, subject, body string, err error) {
-	out, err := r.git(ctx, nil, "log", "--max-count=1", "--format=%an <%ae>%x00%aI%x00%s%x00%b", id, "--")
-	fields := append(strings.SplitN(out, "\x00", 4), "", "", "", "")
-	return fields[0], fields[1], fields[2], strings.TrimSpace(fields[3]), err
 }
 
 // PushNote sets the note of a commit and pushes all notes of the reference. It fetches them first, and

@@ -103,7 +103,6 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// selectsRepository reports whether an environment variable selects a repository.
 func selectsRepository(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	return slices.Contains([]string{
@@ -113,7 +112,6 @@ func selectsRepository(variable string) bool {
 	}, name)
 }
 
-// commandError returns the error of a git command.
 func commandError(ctx context.Context, args []string, stderr string, err error) error {
 	var exit *exec.ExitError
 	switch {

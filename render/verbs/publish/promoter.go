@@ -26,12 +26,11 @@ type metadata struct {
 
 // metadata returns the content of metadataFile for HEAD. The URL has no password.
 func (p *publisher) metadata(ctx context.Context) ([]byte, error) {
-	m := metadata{DrySHA: p.head}
-	var err error
-	if m.Author, m.Date, m.Subject, m.Body, err = p.git.Describe(ctx, p.head); err != nil {
+	head, err := p.git.ReadCommit(ctx, p.head)
+	if err != nil {
 		return nil, err
 	}
-	m.RepoURL = p.git.URL(ctx)
+	m := metadata{p.head, p.git.URL(ctx), head.Author, head.Date, head.Subject, head.Body}
 	if parsed, err := url.Parse(m.RepoURL); err == nil && parsed.User != nil {
 		parsed.User = nil
 		m.RepoURL = parsed.String()

@@ -91,7 +91,6 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 	return &p.result, nil, nil
 }
 
-// prepare checks the branch and the remote.
 func (p *publisher) prepare(ctx context.Context) error {
 	if err := git.CheckBranch(ctx, p.Branch); err != nil {
 		return err

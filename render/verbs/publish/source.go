@@ -142,7 +142,6 @@ func (s *headCheck) reportStale(name, message string) {
 	s.report(name, fmt.Sprintf("%s: run render --env %s, and commit", message, path.Base(s.folder)))
 }
 
-// problems returns the problems in the order of files.
 func (s *headCheck) problems() (problems []manifest.Problem) {
 	for _, file := range slices.Sorted(maps.Keys(s.wrong)) {
 		problems = append(problems, manifest.Problem{File: file, Message: s.wrong[file]})

@@ -140,7 +140,6 @@ func (a *adoption) setForms(root fs.FS, files *source.FileSystem, header string)
 	return nil
 }
 
-// isWithin reports whether a path is a folder or below it.
 func isWithin(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }

@@ -126,7 +126,6 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 func (d *delivery) name() string      { return node.Text(d.root, "metadata", "name") }
 func (d *delivery) namespace() string { return node.Text(d.root, "metadata", "namespace") }
 
-// title returns the kind and name of the object.
 func (d *delivery) title() string { return node.Text(d.root, "kind") + " " + d.name() }
 
 // locate adds the position of the object to an error, which may be nil.

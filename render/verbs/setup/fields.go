@@ -95,7 +95,6 @@ func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outlin
 	return o
 }
 
-// decode decodes a value in a schema.
 func decode(raw *apiextensionsv1.JSON) (value any) {
 	if raw != nil {
 		_ = json.Unmarshal(raw.Raw, &value) // raw is valid JSON

@@ -145,7 +145,6 @@ func (o Options) check() (image string, err error) {
 	return image, errors.Join(append(errs, err)...)
 }
 
-// invalidName is the error of a name that no environment may have.
 func invalidName(name string) error {
 	return fmt.Errorf("%q is not a valid name of an environment: pass one by --env, with up to 63 lower case letters, digits and '-', and not base", name)
 }
@@ -202,7 +201,6 @@ func (p *target) ciHost(ctx context.Context) string {
 	return github
 }
 
-// exists reports whether a file, a folder or a link exists.
 func (p *target) exists(name string) bool {
 	_, err := p.root.Lstat(name)
 	return err == nil

@@ -21,7 +21,6 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// plan returns the files to create.
 func (p *target) plan(ctx context.Context, o Options, image string) (made *Result, err error) {
 	made = &Result{files: map[string][]byte{}}
 	names := []string{o.Environment}
@@ -116,10 +115,8 @@ func (p *target) planCI(ctx context.Context, o Options, made *Result, mayExist b
 	return nil
 }
 
-// base returns the folder of the common base.
 func (p *target) base() string { return path.Join(p.prefix, "environments/base") }
 
-// attributes returns the .gitattributes for the folder.
 func (p *target) attributes() string { return path.Join(p.prefix, attributesFile) }
 
 // readFile returns the content of a file, or nil if it does not exist.

@@ -38,7 +38,6 @@ type requirements struct {
 	WithoutNamespace []string
 }
 
-// readRequirements reads the rendered files of an environment.
 func readRequirements(repository *render.Repository, name string) (*requirements, error) {
 	if err := repository.CheckEnvironment(name); err != nil {
 		return nil, err
@@ -69,7 +68,6 @@ func readRequirements(repository *render.Repository, name string) (*requirements
 	return e, e.findElsewhere(repository, name, objects)
 }
 
-// readRendered returns the rendered objects of an environment.
 func readRendered(repository *render.Repository, name string) ([]manifest.Object, error) {
 	files, err := repository.Rendered(name)
 	if err != nil {

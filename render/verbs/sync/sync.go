@@ -38,33 +38,19 @@ type Options struct {
 func Flux(ctx context.Context, repository *render.Repository, options Options) ([]byte, error) {
 	r, err := readRequirements(repository, options.Environment)
 	if err == nil {
-		r.DependsOn, err = addDependencies(r.DependsOn, options), r.checkForFlux(options.Environment)
+		err = r.checkForFlux(options.Environment)
 	}
-	err = errors.Join(err, options.checkDependencies())
+	for _, name := range options.After {
+		if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 || name == options.Environment {
+			err = errors.Join(err, fmt.Errorf("--depends-on %q: specify another Kustomization in flux-system", name))
+		} else if r != nil && !slices.Contains(r.DependsOn, name) {
+			r.DependsOn = append(r.DependsOn, name)
+		}
+	}
 	if err := errors.Join(err, options.complete(ctx, repository, checkFluxURL)); err != nil {
 		return nil, err
 	}
 	return execute("flux.yaml", values{options, r, repository.Kinds()})
-}
-
-// checkDependencies returns an error for an invalid dependency.
-func (o Options) checkDependencies() error {
-	for _, name := range o.After {
-		if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 || name == o.Environment {
-			return fmt.Errorf("--depends-on %q: specify another Kustomization in flux-system", name)
-		}
-	}
-	return nil
-}
-
-// addDependencies adds the Kustomizations of the options, each once.
-func addDependencies(names []string, o Options) []string {
-	for _, name := range o.After {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // ArgoCD returns an Application, and the health checks for the ConfigMap argocd-cm.
@@ -102,7 +88,6 @@ func execute(name string, v values) ([]byte, error) {
 
 var lineWithText = regexp.MustCompile(`(?m)^.*\S`)
 
-// indent indents the nonblank lines of a text.
 func indent(by int, text string) string {
 	return strings.TrimSuffix(lineWithText.ReplaceAllString(text, strings.Repeat(" ", by)+"$0"), "\n")
 }

@@ -99,7 +99,6 @@ func (w *Watcher) target(link string) (target string, isLink bool) {
 	return path.Join("/", filepath.ToSlash(inside)), err == nil && filepath.IsLocal(inside)
 }
 
-// watch watches a folder if it exists.
 func (w *Watcher) watch(folder string) {
 	if w.watched[folder] {
 		return
