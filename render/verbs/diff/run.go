@@ -133,7 +133,7 @@ func (b *previousRendering) compare(ctx context.Context, examined *render.Examin
 	}
 	wasInstalled, problems := b.installed(ctx, examined, slices.Concat(s.was, s.unchanged))
 	e := withInstalled(b.repository.Kinds(), name, s.was, s.is, wasInstalled, rendering.Installed)
-	e.Problems, e.PostBuild = append(warnings, problems...), rendering.PostBuild
+	e.Problems, e.PostBuild = slices.Concat(warnings, problems), rendering.PostBuild
 	ofCharts, err := b.unread(ctx, rendering)
 	if err != nil {
 		return EnvironmentDiff{}, err

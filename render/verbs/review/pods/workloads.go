@@ -161,7 +161,7 @@ func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
 		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(c.After))
 	}
 	runs, told := runs(w, c.After)
-	e.What, e.Fields = e.What+runs, append(told, "spec.schedule", "spec.timeZone")
+	e.What, e.Fields = e.What+runs, slices.Concat(told, []string{"spec.schedule", "spec.timeZone"})
 	return []kind.Effect{e}
 }
 
