@@ -10,11 +10,11 @@ import (
 // are the two letters of `git status --short`, for the index and for the work tree. All paths are relative to
 // the folder.
 func (r *Repository) Status(ctx context.Context, paths ...string) (map[string]string, error) {
-	args := []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored", "--ignore-submodules=none", "--no-renames", "--"}
-	for _, name := range paths {
-		args = append(args, ":(literal)"+name)
+	literal := make([]string, len(paths))
+	for i, name := range paths {
+		literal[i] = ":(literal)" + name
 	}
-	out, err := r.git(ctx, nil, args...)
+	out, err := r.git(ctx, nil, append([]string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored", "--ignore-submodules=none", "--no-renames", "--"}, literal...)...)
 	states := map[string]string{}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if entry != "" {
