@@ -283,8 +283,8 @@ func TestManifestsHaveEveryArchive(t *testing.T) {
 	for file, wants := range map[string][]string{
 		"gatehouse.yaml": {
 			"  name: gatehouse\n", "version: \"v1.2.3\"\n",
-			"uri: " + folder + linux + "\n    sha256: " + sum(linux) + "\n    bin: render\n",
-			"uri: " + folder + windows + "\n    sha256: " + sum(windows) + "\n    bin: render.exe\n",
+			"uri: " + folder + linux + "\n    sha256: \"" + sum(linux) + "\"\n    bin: render\n",
+			"uri: " + folder + windows + "\n    sha256: \"" + sum(windows) + "\"\n    bin: render.exe\n",
 		},
 		"gatehouse.rb": {"  version \"1.2.3\"\n", "  on_linux do\n    on_intel do\n      url \"" + folder + linux + "\"\n      sha256 \"" + sum(linux) + "\"\n    end\n  end\n"},
 		"aqua.yaml":    {"  repo_owner: acme\n  repo_name: gatehouse\n", "  asset: render_{{.Version}}_{{.OS}}_{{.Arch}}.{{.Format}}\n", "    asset: SHA256SUMS\n", "signer_workflow: acme/gatehouse/.github/workflows/release.yaml\n"},

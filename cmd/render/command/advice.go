@@ -14,6 +14,9 @@ import (
 
 // printRenderCommand prints the command that fixes the differences of a check.
 func printRenderCommand(out, errOut io.Writer, update *render.Update, f flags) {
+	if f.check && f.staged && update.Failed() && f.output == "text" {
+		fmt.Fprintln(errOut, "these are errors of the index, and not of the work tree: git add may be missing")
+	}
 	if !f.check || update.Failed() || !update.Changes() {
 		return
 	}

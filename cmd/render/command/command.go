@@ -181,7 +181,11 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	if err := update.Commit(); err != nil {
 		return err
 	}
-	return adviseToAdd(cmd, repository, f)
+	err = adviseToAdd(cmd, repository, update, f)
+	if err == nil && f.staged && len(update.Orphans) > 0 { // a check fails, too
+		err = exitCode(exitDiffers)
+	}
+	return err
 }
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ func openGit(ctx context.Context, root string) (*git.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in.InHook()
+	return in.InHook(), nil
 }
 
 // changedFiles returns the files that differ from the merge base of a revision and HEAD, relative to the root: files
@@ -45,7 +46,7 @@ func changedFiles(ctx context.Context, root, revision string, inIndex bool) ([]s
 	changes, err := in.ChangedSince(ctx, base, inIndex)
 	files := []string{}
 	for _, c := range changes {
-		files = append(files, strings.TrimPrefix(strings.TrimPrefix(c.Path, in.Prefix()), "/"))
+		files = append(files, in.InFolder(c.Path))
 	}
 	return files, err
 }
@@ -67,34 +68,73 @@ func checkOutIndex(ctx context.Context, root string) (folder string, remove func
 	return folder, remove, err
 }
 
-// adviseToAdd prints the missing git add for new files of rendered/: `git commit --all` leaves them out, and
-// only CI would notice. With --staged changed files count too, and the exit code says so.
-func adviseToAdd(cmd *cobra.Command, repository *render.Repository, f flags) error {
+// adviseToAdd prints the missing git add for new files of rendered/ and for new source files: `git commit --all`
+// leaves them out, and only CI would notice. With --staged changed files count too, and the exit code says so.
+func adviseToAdd(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
+	if !f.staged && (f.watch || f.output != "text") {
+		return nil
+	}
 	in, err := git.Open(cmd.Context(), repository.Dir())
-	if err != nil && !f.staged {
+	switch {
+	case err != nil && !f.staged:
 		return nil // without git there is nothing to add
-	}
-	if err == nil && f.staged {
-		in, err = in.InHook()
-	}
-	var files []string
-	if err == nil {
-		files, err = in.Unstaged(cmd.Context(), tree.Folder, f.staged)
-	}
-	if err != nil || len(files) == 0 {
+	case err != nil:
 		return err
+	case f.staged:
+		in = in.InHook()
 	}
-	if !f.watch && (f.staged || f.output == "text") {
-		kept := "git does not track"
-		if f.staged {
-			kept = "the commit lacks"
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "rendered/ has %s that %s: run git add %s\n", count(len(files), "file"), kept, quote(fromHere(filepath.Join(repository.Dir(), tree.Folder))))
-	}
-	if f.staged {
+	commands, files, err := missingAdds(cmd.Context(), in, update, f.staged)
+	switch {
+	case err != nil || files == 0:
+		return err
+	case f.staged:
+		fmt.Fprintf(cmd.ErrOrStderr(), "the commit lacks %s: run %s\n", count(files, "file"), commands)
 		return exitCode(exitDiffers)
 	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "git does not track %s: run %s\n", count(files, "file"), commands)
 	return nil
+}
+
+// missingAdds returns the commands that add the untracked source files and rendered files of an update to the
+// index, and the number of files. With staged it includes changed and ignored files.
+func missingAdds(ctx context.Context, in *git.Repository, update *render.Update, staged bool) (commands string, files int, err error) {
+	isSource, read := map[string]bool{}, []string{tree.Folder}
+	for _, e := range update.Environments {
+		for _, file := range e.Sources {
+			isSource[file] = true
+			read = append(read, file)
+		}
+	}
+	states, err := in.Status(ctx, git.Tops(read)...)
+	if err != nil {
+		return "", 0, err
+	}
+	var added, ignored []string
+	for file, state := range states {
+		switch {
+		case !isSource[file] && !strings.HasPrefix(file, tree.Folder+"/"):
+		case staged && state == git.Ignored:
+			ignored = append(ignored, file)
+		case state == git.Untracked, staged && state != git.Ignored && state[1] != ' ':
+			added = append(added, file)
+		}
+	}
+	slices.Sort(ignored)
+	var words []string
+	if len(added) > 0 {
+		words = append(words, addCommand(in, "git add", git.Tops(added)))
+	}
+	if len(ignored) > 0 {
+		words = append(words, addCommand(in, "git add --force", ignored))
+	}
+	return strings.Join(words, " && "), len(added) + len(ignored), nil
+}
+
+func addCommand(in *git.Repository, command string, files []string) string {
+	for _, file := range files {
+		command += " " + quote(fromHere(filepath.Join(in.Dir(), file)))
+	}
+	return command
 }
 
 func fromHere(name string) string {

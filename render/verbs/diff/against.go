@@ -1,11 +1,17 @@
 package diff
 
 import (
+	"bytes"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/yaml"
@@ -17,7 +23,7 @@ import (
 // Against compares an environment with another one, as if the other one became it: Before is an object of
 // the other environment. Names and namespaces that overlays give are no differences: each kustomization of
 // the other environment is rendered with the namePrefix, nameSuffix and namespace of the kustomization at
-// the same place below the environment's folder.
+// the same place below the environment's folder, and with its labels and annotations that name the environment.
 func Against(repository *render.Repository, name, other string, progress func(environment, step string)) (*Diff, error) {
 	if _, err := repository.Select(render.Selection{Names: []string{name, other}}); err != nil {
 		return nil, err
@@ -41,8 +47,8 @@ func Against(repository *render.Repository, name, other string, progress func(en
 	return &Diff{Against: other, Environments: []EnvironmentDiff{e}}, nil
 }
 
-// renamed returns the kustomizations of an environment, by path from the root, that get other names or
-// namespaces from the kustomizations of another environment.
+// renamed returns the kustomizations of an environment, by path from the root, with the names that the
+// kustomizations at the same place of another environment give.
 func renamed(dir, from, environment string) (map[string][]byte, error) {
 	ours, err := kustomizations(dir, from)
 	if err != nil {
@@ -52,37 +58,93 @@ func renamed(dir, from, environment string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	namespaces := map[string]any{}
+	for folder, k := range theirs {
+		if namespace, ok := k.fields["namespace"].(string); ok && ours[folder] != nil {
+			namespaces[namespace] = ours[folder].fields["namespace"]
+		}
+	}
 	files := map[string][]byte{}
 	for folder, k := range theirs {
-		if ours[folder] == nil || !k.rename(ours[folder]) {
-			continue
+		if our := ours[folder]; our != nil {
+			for _, field := range []string{"namePrefix", "nameSuffix", "namespace"} {
+				k.set(field, our.fields[field])
+			}
+			k.setLabels(our, environment, from)
+		} else if was, _ := k.fields["namespace"].(string); namespaces[was] != nil {
+			k.set("namespace", namespaces[was])
 		}
-		if files[k.file], err = yaml.Marshal(k.fields); err != nil {
+		if files[k.file], err = k.encode(); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-// kustomization is a file with its fields.
+// kustomization is a file with its fields. Changes of a field keep the lines of the others, which problems name.
 type kustomization struct {
-	file   string
-	fields map[string]any
+	file    string
+	content []byte
+	fields  map[string]any
 }
 
-// rename gives a kustomization the names and namespaces of another one. It reports whether they differ.
-func (k *kustomization) rename(other *kustomization) (isChanged bool) {
-	for _, field := range []string{"namePrefix", "nameSuffix", "namespace"} {
-		if k.fields[field] == other.fields[field] {
-			continue
-		}
-		if isChanged = true; other.fields[field] == nil {
-			delete(k.fields, field)
-		} else {
-			k.fields[field] = other.fields[field]
+// set sets a field, or removes it if the value is nil.
+func (k *kustomization) set(field string, value any) {
+	if reflect.DeepEqual(k.fields[field], value) {
+		return
+	}
+	line := ""
+	if delete(k.fields, field); value != nil {
+		k.fields[field], line = value, fmt.Sprintf("%s: %q", field, value)
+	}
+	was := regexp.MustCompile("(?m)^" + field + ":.*$")
+	if was.Match(k.content) {
+		k.content = was.ReplaceAllLiteral(k.content, []byte(line))
+	} else {
+		k.content = fmt.Appendf(k.content, "\n%s\n", line)
+	}
+}
+
+// setLabels gives labels and annotations the values of another kustomization that differ only in the name of the
+// environment.
+func (k *kustomization) setLabels(other *kustomization, environment, name string) {
+	labels := map[string]any{}
+	for _, pairs := range other.labels() {
+		maps.Copy(labels, pairs)
+	}
+	for _, pairs := range k.labels() {
+		for key, value := range pairs {
+			was, _ := value.(string)
+			if now := strings.ReplaceAll(was, environment, name); now != was && now == labels[key] {
+				pairs[key] = now
+				k.content = bytes.ReplaceAll(k.content, []byte(key+": "+was), []byte(key+": "+now))
+			}
 		}
 	}
-	return isChanged
+}
+
+// labels returns the labels and annotations that the kustomization adds to objects.
+func (k *kustomization) labels() (all []map[string]any) {
+	list, _ := k.fields["labels"].([]any)
+	for _, entry := range list {
+		fields, _ := entry.(map[string]any)
+		pairs, _ := fields["pairs"].(map[string]any)
+		all = append(all, pairs)
+	}
+	for _, field := range []string{"commonLabels", "commonAnnotations"} {
+		pairs, _ := k.fields[field].(map[string]any)
+		all = append(all, pairs)
+	}
+	return all
+}
+
+// encode returns the file, or only its fields if it has a layout of its own.
+func (k *kustomization) encode() ([]byte, error) {
+	var fields map[string]any
+	if yaml.Unmarshal(k.content, &fields) == nil && reflect.DeepEqual(fields, k.fields) {
+		return k.content, nil
+	}
+	return yaml.Marshal(k.fields)
 }
 
 // kustomizations returns the kustomizations below the folder of an environment, by their folder there.
@@ -99,8 +161,8 @@ func kustomizations(dir, environment string) (map[string]*kustomization, error) 
 		if !isKustomization {
 			return nil
 		}
-		k := &kustomization{file: "/" + file}
 		content, unreadable := fs.ReadFile(root.FS(), file)
+		k := &kustomization{file: "/" + file, content: content}
 		if unreadable == nil && yaml.Unmarshal(content, &k.fields) == nil && k.fields != nil {
 			within, _ := filepath.Rel(folder, path.Dir(file))
 			all[within] = k

@@ -14,6 +14,7 @@ import (
 // Commit is a commit of a repository.
 type Commit struct {
 	Tree          string
+	Parents       []string
 	Subject, Body string
 	Author        string // as "Name <email>"
 	Date          string // of the author, as in ISO 8601
@@ -22,11 +23,11 @@ type Commit struct {
 
 // ReadCommit reads a commit.
 func (r *Repository) ReadCommit(ctx context.Context, id string) (Commit, error) {
-	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--format=%T%x00%s%x00%an <%ae>%x00%aI%x00%(trailers:only,unfold)%x00%b", id, "--")
+	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--format=%T%x00%P%x00%s%x00%an <%ae>%x00%aI%x00%(trailers:only,unfold)%x00%b", id, "--")
 	_, out, _ = strings.Cut(out, "\n") // the id
-	fields := append(strings.SplitN(out, "\x00", 6), "", "", "", "", "", "")
-	c := Commit{Tree: fields[0], Subject: fields[1], Author: fields[2], Date: fields[3], Body: strings.TrimSpace(fields[5]), Trailers: map[string]string{}}
-	for line := range strings.Lines(fields[4]) {
+	fields := append(strings.SplitN(out, "\x00", 7), "", "", "", "", "", "", "")
+	c := Commit{Tree: fields[0], Parents: strings.Fields(fields[1]), Subject: fields[2], Author: fields[3], Date: fields[4], Body: strings.TrimSpace(fields[6]), Trailers: map[string]string{}}
+	for line := range strings.Lines(fields[5]) {
 		if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
 			c.Trailers[key] = value
 		}
@@ -71,11 +72,14 @@ func (r *Repository) WriteTree(ctx context.Context, commit, dir string, top map[
 	return tree, err
 }
 
-// PushNote sets the note of a commit and pushes all notes of the reference. It fetches them first, and
-// tries again if others push meanwhile.
-func (r *Repository) PushNote(ctx context.Context, remote, ref, commit, note string) (err error) {
+// PushNote sets the note of a commit, unless replaces says no to the note that it has, and pushes all notes of
+// the reference. It fetches them first, and tries again if others push meanwhile.
+func (r *Repository) PushNote(ctx context.Context, remote, ref, commit, note string, replaces func(old string) bool) (err error) {
 	for range 8 {
 		_, _ = r.git(ctx, nil, "fetch", "--quiet", "--no-tags", remote, "+"+ref+":"+ref) // the first has none to fetch
+		if old, err := r.git(ctx, nil, "notes", "--ref="+ref, "show", commit); err == nil && !replaces(old) {
+			return nil
+		}
 		if _, err = r.git(ctx, nil, "notes", "--ref="+ref, "add", "--force", "--message="+note, commit); err != nil {
 			return err
 		}

@@ -20,21 +20,3 @@ func TestTrailersOfTheLastParagraph(t *testing.T) {
 		}
 	}
 }
-
-func TestHashFilesTakesAnyName(t *testing.T) {
-	dir := history(t)
-	names := []string{"rendered/prod/ü \n/b.yaml", "a\"b\\\t", "-x"}
-	for _, name := range names {
-		write(t, dir, "shop/"+name, "the same")
-	}
-	r := open(t, dir+"/shop")
-	hashes, err := r.HashFiles(t.Context(), names)
-	if err != nil || len(hashes) != len(names) {
-		t.Fatal(hashes, err)
-	}
-	for i, hash := range hashes {
-		if hash != r.Hash([]byte("the same")) {
-			t.Errorf("%q: %s", names[i], hash)
-		}
-	}
-}

@@ -28,9 +28,6 @@ const modeSubmodule = "160000"
 // IsRegular reports whether the entry is a regular file.
 func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
 
-// IsLink reports whether the entry is a symbolic link.
-func (f File) IsLink() bool { return f.Mode == "120000" }
-
 // Files returns the files and submodules of a commit at or below some paths. Paths are relative to the
 // folder of the repository, with slashes. It returns an error if one of the paths is a submodule.
 func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (map[string]File, error) {
@@ -49,7 +46,7 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 		if len(fields) != 3 {
 			continue
 		}
-		file, inFolder := File{OID: fields[2], Mode: fields[0]}, r.inFolder(name)
+		file, inFolder := File{OID: fields[2], Mode: fields[0]}, r.InFolder(name)
 		if file.Mode == modeSubmodule && slices.Contains(paths, inFolder) {
 			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(name), commit)
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,12 +53,27 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	return r, nil
 }
 
+// Dir returns the folder.
+func (r *Repository) Dir() string { return r.dir }
+
 // Prefix returns the path of the folder from the top of the work tree, with slashes. It is empty at the top.
 func (r *Repository) Prefix() string { return r.prefix }
 
-// inFolder converts a path from the top of the work tree to one from the folder.
-func (r *Repository) inFolder(name string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(name, r.prefix), "/")
+// InFolder converts a path from the top of the work tree to one from the folder. It keeps a path outside.
+func (r *Repository) InFolder(name string) string {
+	if r.prefix == "" {
+		return name
+	}
+	return strings.TrimPrefix(name, r.prefix+"/")
+}
+
+// Top returns the repository at the top of its work tree.
+func (r *Repository) Top() *Repository {
+	top := *r
+	if r.prefix != "" {
+		top.prefix, top.dir = "", filepath.Join(r.dir, strings.Repeat("../", strings.Count(r.prefix, "/")+1))
+	}
+	return &top
 }
 
 // Error is a failed git command.

@@ -9,28 +9,55 @@ import (
 
 // InHook returns the repository with the index that git names to a hook: `git commit --all` commits a
 // temporary one.
-func (r *Repository) InHook() (*Repository, error) {
-	in, err := *r, error(nil)
-	if in.index = os.Getenv("GIT_INDEX_FILE"); in.index != "" {
-		in.index, err = filepath.Abs(in.index)
+func (r *Repository) InHook() *Repository {
+	in := *r
+	in.index = os.Getenv("GIT_INDEX_FILE")
+	if in.index != "" && !filepath.IsAbs(in.index) {
+		in.index = filepath.Join(r.Top().dir, in.index)
 	}
-	return &in, err
+	return &in
 }
 
-// CheckOutIndex writes the files of the index that are in the folder to another folder, and returns the
-// folder's place there.
+// CheckOutIndex writes the files of the folder that a commit of the index would have to another folder, and
+// returns the folder's place there.
 func (r *Repository) CheckOutIndex(ctx context.Context, to string) (string, error) {
-	_, err := r.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits", "--prefix="+to+string(filepath.Separator))
-	return filepath.Join(to, filepath.FromSlash(r.prefix)), err
+	tree, err := r.git(ctx, nil, "write-tree", "--missing-ok")
+	if err != nil {
+		return "", err
+	}
+	return r.CheckOut(ctx, strings.TrimSpace(tree), to)
 }
 
-// Unstaged returns the untracked files at or below a path that are not ignored, and with modified also the
-// files that differ from the index. All paths are relative to the folder.
-func (r *Repository) Unstaged(ctx context.Context, name string, modified bool) ([]string, error) {
-	args := []string{"ls-files", "-z", "--others", "--exclude-standard"}
-	if modified {
-		args = append(args, "--modified")
+// CheckOut writes the files of the folder in a commit or tree to another folder, and returns the folder's place
+// there. It includes submodules, if the work tree has them.
+func (r *Repository) CheckOut(ctx context.Context, tree, to string) (string, error) {
+	dir, err := os.MkdirTemp("", "render-index-")
+	if err != nil {
+		return "", err
 	}
-	out, err := r.git(ctx, nil, append(args, "--", ":(literal)"+name)...)
-	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), err
+	defer os.RemoveAll(dir)
+	with := *r
+	with.index = filepath.Join(dir, "index")
+	if _, err := with.git(ctx, nil, "read-tree", tree); err != nil {
+		return "", err
+	}
+	if _, err := with.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits", "--prefix="+to+string(filepath.Separator)); err != nil {
+		return "", err
+	}
+	out, err := with.git(ctx, nil, "ls-files", "-z", "--stage", "--full-name")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		described, name, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(described) // mode, id, stage
+		if len(fields) != 3 || fields[0] != modeSubmodule {
+			continue
+		}
+		submodule := &Repository{dir: filepath.Join(r.Top().dir, name)}
+		if _, err := os.Lstat(filepath.Join(submodule.dir, ".git")); err != nil {
+			continue // render reports missing files
+		}
+		if _, err := submodule.CheckOut(ctx, fields[1], filepath.Join(to, name)); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(to, filepath.FromSlash(r.prefix)), err
 }

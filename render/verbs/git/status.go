@@ -6,22 +6,38 @@ import (
 	"strings"
 )
 
-// Uncommitted returns the files at or below paths that differ from HEAD in the work tree or the index, and
-// untracked files that are not ignored. All paths are relative to the folder.
-func (r *Repository) Uncommitted(ctx context.Context, paths ...string) (changed, untracked []string, err error) {
+// Status returns the files at or below paths that differ between HEAD, the index and the work tree. The values
+// are the two letters of `git status --short`, for the index and for the work tree. All paths are relative to
+// the folder.
+func (r *Repository) Status(ctx context.Context, paths ...string) (map[string]string, error) {
 	literal := make([]string, len(paths))
 	for i, name := range paths {
 		literal[i] = ":(literal)" + name
 	}
-	out, err := r.git(ctx, nil, append([]string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames", "--"}, literal...)...)
+	out, err := r.git(ctx, nil, append([]string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored", "--ignore-submodules=none", "--no-renames", "--"}, literal...)...)
+	states := map[string]string{}
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if file, ok := strings.CutPrefix(entry, "?? "); ok {
-			untracked = append(untracked, r.inFolder(file))
-		} else if entry != "" {
-			changed = append(changed, r.inFolder(entry[len("XY "):]))
+		if entry != "" {
+			states[r.InFolder(entry[len("XY "):])] = entry[:len("XY")]
 		}
 	}
-	return changed, untracked, err
+	return states, err
+}
+
+// The states of files that are not in the index.
+const (
+	Untracked = "??"
+	Ignored   = "!!"
+)
+
+// Tops returns the files and folders at the top of the folder that hold files, sorted.
+func Tops(files []string) (tops []string) {
+	for _, file := range files {
+		top, _, _ := strings.Cut(file, "/")
+		tops = append(tops, top)
+	}
+	slices.Sort(tops)
+	return slices.Compact(tops)
 }
 
 // FileChange is a file or submodule of the work tree that differs from a commit. A File that does not exist
@@ -65,18 +81,4 @@ func (r *Repository) ChangedSince(ctx context.Context, commit string, inIndex bo
 		}
 	}
 	return changes, err
-}
-
-// HashFiles returns the ids of files of the work tree after filters and conversion of line ends, as git add
-// computes them. Files are relative to the folder.
-func (r *Repository) HashFiles(ctx context.Context, files []string) (hashes []string, err error) {
-	const most = 200 // fits a command line on any system
-	for some := range slices.Chunk(files, most) {
-		out, err := r.git(ctx, nil, append([]string{"hash-object", "--"}, some...)...)
-		if err != nil {
-			return nil, err
-		}
-		hashes = append(hashes, strings.Fields(out)...)
-	}
-	return hashes, nil
 }

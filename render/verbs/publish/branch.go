@@ -13,7 +13,7 @@ type branch struct {
 	// branch.
 	local, remote string
 	tip           string     // the later of the two
-	commit        git.Commit // the commit at the tip
+	commit        git.Commit // the published commit at the tip
 }
 
 // readBranch returns the state of the branch. With --push it asks the remote, and otherwise it uses the
@@ -39,8 +39,26 @@ func (p *publisher) readBranch(ctx context.Context) (*branch, error) {
 	if now.tip, err = p.laterCommit(ctx, now.local, now.remote); err != nil || now.tip == "" {
 		return now, err
 	}
-	now.commit, err = p.git.ReadCommit(ctx, now.tip)
+	now.commit, err = publishedCommit(ctx, p.git, now.tip)
 	return now, err
+}
+
+// publishedCommit reads the last commit of a branch. In place of a merge commit with the tree of one of its parents
+// it reads the parent: GitOps Promoter pushes such commits to settle conflicts, and people merge branches.
+func publishedCommit(ctx context.Context, g *git.Repository, id string) (git.Commit, error) {
+	commit, err := g.ReadCommit(ctx, id)
+	if err != nil || commit.Trailers[trailerSource] != "" || len(commit.Parents) < 2 {
+		return commit, err
+	}
+	for _, parent := range commit.Parents {
+		switch merged, err := g.ReadCommit(ctx, parent); {
+		case err != nil:
+			return commit, err
+		case merged.Tree == commit.Tree:
+			return publishedCommit(ctx, g, parent)
+		}
+	}
+	return commit, nil
 }
 
 // laterCommit returns the commit that has the other in its history.
@@ -67,7 +85,7 @@ func (p *publisher) needsCommit(ctx context.Context, now *branch) (bool, error) 
 		return true, nil
 	}
 	if err := p.checkTip(now.commit); err != nil {
-		return false, err
+		return false, fmt.Errorf("%w: publish to another branch with --branch, or delete this one first", err)
 	}
 	source := now.commit.Trailers[trailerSource]
 	isEqual, isKnown := p.isPublished(ctx, now), p.git.HasObject(ctx, source)
@@ -93,15 +111,14 @@ func (p *publisher) needsCommit(ctx context.Context, now *branch) (bool, error) 
 
 // checkTip returns an error unless render published the last commit of the branch from the same folder.
 func (p *publisher) checkTip(tip git.Commit) error {
-	const another = "publish to another branch with --branch, or delete this one first"
 	environment, folder := tip.Trailers[trailerEnvironment], tip.Trailers[trailerPath]
 	switch {
 	case !objectID.MatchString(tip.Trailers[trailerSource]):
-		return fmt.Errorf("branch %s is not a branch of render publish: its last commit has no trailer Gatehouse-Source: %s", p.Branch, another)
+		return fmt.Errorf("branch %s is not a branch of render publish: its last commit has no trailer Gatehouse-Source", p.Branch)
 	case environment != p.Environment:
-		return fmt.Errorf("branch %s belongs to environment %s, not %s: %s", p.Branch, git.Tidy(environment), p.Environment, another)
+		return fmt.Errorf("branch %s belongs to environment %s, not %s", p.Branch, git.Tidy(environment), p.Environment)
 	case folder != p.path():
-		return fmt.Errorf("branch %s belongs to %s, not %s: %s", p.Branch, git.Tidy(folder), p.path(), another)
+		return fmt.Errorf("branch %s belongs to %s, not %s", p.Branch, git.Tidy(folder), p.path())
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+
+	"example.com/gatehouse/render/verbs/git"
 )
 
 // metadataFile names the source of a published commit for GitOps Promoter, at the top of the tree.
@@ -24,23 +26,40 @@ type metadata struct {
 	Body    string `json:"body,omitempty"`
 }
 
-// metadata returns the content of metadataFile for HEAD. The URL has no password.
-func (p *publisher) metadata(ctx context.Context) ([]byte, error) {
-	head, err := p.git.ReadCommit(ctx, p.head)
+// metadata returns the content of metadataFile for the source commit.
+func (p *publisher) metadata(ctx context.Context, repoURL string) ([]byte, error) {
+	source, err := p.git.ReadCommit(ctx, p.head)
 	if err != nil {
 		return nil, err
-	}
-	m := metadata{p.head, p.git.URL(ctx), head.Author, head.Date, head.Subject, head.Body}
-	if parsed, err := url.Parse(m.RepoURL); err == nil && parsed.User != nil {
-		parsed.User = nil
-		m.RepoURL = parsed.String()
 	}
 	var content bytes.Buffer
 	encoder := json.NewEncoder(&content)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	err = encoder.Encode(m)
+	err = encoder.Encode(metadata{p.head, repoURL, source.Author, source.Date, source.Subject, source.Body})
 	return content.Bytes(), err
+}
+
+// isMetadata reports whether a file is metadataFile for the source commit, with any URL.
+func (p *publisher) isMetadata(ctx context.Context, file git.File) bool {
+	contents, err := p.git.ReadFiles(ctx, []string{file.OID})
+	if err != nil {
+		return false
+	}
+	var m metadata
+	err = json.Unmarshal(contents[0], &m)
+	want, metadataErr := p.metadata(ctx, m.RepoURL)
+	return err == nil && metadataErr == nil && bytes.Equal(contents[0], want)
+}
+
+// repoURL returns the URL of the repository, without a password.
+func (p *publisher) repoURL(ctx context.Context) string {
+	remote := p.git.URL(ctx)
+	if parsed, err := url.Parse(remote); err == nil && parsed.User != nil {
+		parsed.User = nil
+		return parsed.String()
+	}
+	return remote
 }
 
 // writeTree writes the tree to publish: the rendered folder and, for GitOps Promoter, metadataFile.
@@ -49,7 +68,7 @@ func (p *publisher) writeTree(ctx context.Context) (err error) {
 		p.tree = p.rendered
 		return err
 	}
-	content, err := p.metadata(ctx)
+	content, err := p.metadata(ctx, p.repoURL(ctx))
 	if err != nil {
 		return err
 	}
@@ -66,11 +85,19 @@ func (p *publisher) isPublished(ctx context.Context, now *branch) bool {
 	return err == nil && published == p.rendered
 }
 
-// noteSource tells GitOps Promoter by a git note that an unchanged commit is also the rendering of HEAD.
+// noteSource tells GitOps Promoter by a git note that an unchanged commit is also the rendering of HEAD, unless
+// the note names a later commit.
 func (p *publisher) noteSource(ctx context.Context) error {
 	note, err := json.Marshal(map[string]string{"drySha": p.head})
 	if err != nil || !p.Promoter || !p.Push || p.DryRun {
 		return err
 	}
-	return p.git.PushNote(ctx, p.remote, "refs/notes/"+metadataFile, p.result.Commit, string(note))
+	return p.git.PushNote(ctx, p.remote, "refs/notes/"+metadataFile, p.result.Commit, string(note), func(old string) bool {
+		var m metadata
+		if json.Unmarshal([]byte(old), &m) != nil || !objectID.MatchString(m.DrySHA) {
+			return true
+		}
+		isLater, err := p.git.IsAncestor(ctx, p.head, m.DrySHA)
+		return err != nil || !isLater
+	})
 }

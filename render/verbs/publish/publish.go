@@ -81,7 +81,7 @@ func Run(ctx context.Context, repository *render.Repository, options Options, pr
 	if err := p.prepare(ctx); err != nil {
 		return nil, nil, err
 	}
-	if problems, err := p.checkHead(ctx, repository, progress); err != nil || len(problems) > 0 {
+	if problems, err := p.checkHead(ctx, repository.Kinds(), progress); err != nil || len(problems) > 0 {
 		return nil, problems, err
 	}
 	progress("")

@@ -74,7 +74,8 @@ exit "$DIFFERS"`,
 	"apk": `echo "apk $*" >> "$DIR/calls"`,
 	"next": `n=$(($(cat "$DIR/n") + 1)); echo $n > "$DIR/n"
 status=$(sed -n 1p "$DIR/answers/$n"); sed 1d "$DIR/answers/$n" > "$DIR/answer"; echo "$status"`,
-	"gh": `case $* in *--help) exit "$OLD" ;; esac
+	"gh": `case $* in *--help) [ -n "$HELP" ] && echo "$HELP"; exit ;; esac
+[ "$GH_HOST" = "${GITHUB_SERVER_URL#*://}" ] || { echo "gh: asks $GH_HOST" >&2; exit 4; }
 echo "gh $*" >> "$DIR/calls"
 case $* in
 "api user"*) echo "gh: Resource not accessible by integration (HTTP 403)" >&2; exit 1 ;;
@@ -138,7 +139,7 @@ func newRunner(t *testing.T) *runner {
 	r.set("GITHUB_SERVER_URL", "https://github.com")
 	r.set("LOGIN", "github-actions[bot]")
 	r.set("STATUS", "200")
-	r.set("OLD", "0")
+	r.set("HELP", "--source-ref string")
 	r.set("FORGED", "0")
 	r.set("HEAD_REPOSITORY", "acme/shop")
 	r.set("NUMBER", "7")
@@ -228,8 +229,8 @@ func TestActionInstallsOnlyVerifiedArchives(t *testing.T) {
 	architecture := map[string]string{"amd64": "amd64"}[runtime.GOARCH]
 	archive := "render_v1.2.3_linux_" + cmp.Or(architecture, "arm64") + ".tar.gz"
 	const (
-		old    = "OLD=1"
-		verify = "gh attestation verify DIR/ARCHIVE --repo acme/gatehouse --signer-workflow acme/gatehouse/.github/workflows/release.yaml\n"
+		old    = "HELP="
+		verify = "gh attestation verify DIR/ARCHIVE --repo acme/gatehouse --signer-workflow acme/gatehouse/.github/workflows/release.yaml --source-ref refs/tags/v1.2.3\n"
 		sums   = "curl -sSL --retry 3 https://github.com/acme/gatehouse/releases/download/v1.2.3/SHA256SUMS\n"
 		api    = "gh release download v1.2.3 --repo github.com/acme/gatehouse --pattern ARCHIVE --dir DIR --clobber\n"
 	)
@@ -240,6 +241,7 @@ func TestActionInstallsOnlyVerifiedArchives(t *testing.T) {
 		code       int
 	}{
 		"attested":                {calls: verify},
+		"without --source-ref":    {set: []string{"HELP=--repo string"}, calls: strings.Replace(verify, " --source-ref refs/tags/v1.2.3", "", 1)},
 		"not attested":            {set: []string{"FORGED=1"}, calls: verify, out: "has no valid attestation of its build", code: 1},
 		"with a checksum":         {set: []string{"SHA256=CHECKSUM"}},
 		"with another checksum":   {set: []string{"SHA256=" + strings.Repeat("0", 64)}, code: 1},
@@ -345,6 +347,12 @@ func TestScriptsHaveNoExpressions(t *testing.T) {
 	}
 	if strings.Contains(githubWorkflow, "pull_request_target") {
 		t.Error("a pull request from a fork would run with a token that may write")
+	}
+	_, content := ciFile(gitlab, "main", "")
+	for _, condition := range []string{"$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID", "$CI_MERGE_REQUEST_SOURCE_BRANCH_NAME != $CI_DEFAULT_BRANCH"} {
+		if !strings.Contains(content, "  - if: $GATEHOUSE_PUSH_TOKEN && ") || !strings.Contains(content, " && "+condition) {
+			t.Errorf("the update would run without %s", condition)
+		}
 	}
 }
 

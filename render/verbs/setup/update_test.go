@@ -70,6 +70,7 @@ func TestUpdatePushesOneCommitIfFilesChange(t *testing.T) {
 			"a token without rights": {set: []string{"RENDERED=new"}, isShut: true, commits: "0", out: "may not push to the branch", code: 1},
 			"a failed rendering":     {set: []string{"RENDERED=new", "DIFFERS=2"}, commits: "0", code: 2},
 			"a fork":                 {set: []string{"RENDERED=new", "HEAD_REPOSITORY=ada/shop"}, commits: "0", github: "::notice title=gatehouse::no update, as the branch of this pull request is in a fork"},
+			"the default branch":     {set: []string{"RENDERED=new", "DEFAULT_BRANCH=topic"}, commits: "0", github: "::notice title=gatehouse::no update, as the branch of this pull request is the default branch"},
 			"no pull request":        {set: []string{"RENDERED=new", "NUMBER="}, commits: "0", github: "::notice title=gatehouse::no update, as this run is for no pull request"},
 		} {
 			if ci == gitlab && test.out == "" && test.github != "" {
