@@ -93,7 +93,7 @@ disk fails midway, the error lists the changed files; render again.`,
 	}
 	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune removed ones")
 	addRootFlag(cmd, &f.root)
-	cmd.Flags().StringVar(&f.since, "changed-since", "", "render the environments that may differ since the `REVISION` of git at which the branch began")
+	cmd.Flags().StringVar(&f.since, "changed-since", "", "render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit with 1 if rendered/ is out of date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "treat warnings as errors, including warnings that depend on today's date")
