@@ -50,9 +50,9 @@ write one object per file to rendered/NAME, for Argo CD or Flux to sync.
 
 A warning is about something that the API server accepts but that may be a mistake.
 
-With --watch, render again within half a second of each change, until Ctrl-C. The next
-change undoes edits in rendered/. Some network file systems, and containers on macOS
-and Windows, do not report changes: do not use --watch there.
+With --watch, render again on each change, until Ctrl-C. The next change undoes edits in
+rendered/. Some network file systems, and containers on macOS and Windows, do not report
+changes: do not use --watch there.
 
 Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
 rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
