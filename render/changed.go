@@ -7,6 +7,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 )
@@ -37,7 +38,7 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, hasErrors bool
 	reading.Look = func(name string) {
 		mu.Lock()
 		defer mu.Unlock()
-		looks[name] = true
+		looks[source.Relative(name)] = true
 	}
 	in, problems := readInput(&reading, name)
 	if in.sources == nil || manifest.HasErrors(problems) {
@@ -45,8 +46,11 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, hasErrors bool
 	}
 	for _, k := range in.sources.Kustomizations {
 		for _, file := range k.Paths {
-			looks[strings.TrimPrefix(file, "/")] = true
+			looks[source.Relative(file)] = true
 		}
+	}
+	for _, file := range in.sources.FS.FilesRead() { // at the ends of links
+		looks[file] = true
 	}
 	return looks, false
 }
