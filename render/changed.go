@@ -13,13 +13,13 @@ import (
 )
 
 // changed returns the environments among names that changed files may change. It reads their sources
-// and builds nothing, so an environment with errors in its sources counts as changed.
+// and builds nothing, so an environment counts as changed if a build may read more files.
 func (r *Repository) changed(names, files []string) (changed []string) {
 	may := make([]bool, len(names))
 	parallel.For(len(names), func(i int) {
-		looks, hasErrors := r.looksAt(names[i])
+		looks, areAll := r.looksAt(names[i])
 		for _, file := range files {
-			may[i] = may[i] || hasErrors || mayChangeAll(file) || looks[file] || looks[path.Dir(file)+"/"] ||
+			may[i] = may[i] || !areAll || mayChangeAll(file) || looks[file] || looks[path.Dir(file)+"/"] ||
 				isBelow(file, path.Join(tree.EnvironmentsFolder, names[i])) || isBelow(file, path.Join(tree.Folder, names[i]))
 		}
 	})
@@ -32,7 +32,8 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 }
 
 // looksAt returns the paths that reading an environment looks at, see Look, and the paths in its kustomizations.
-func (r *Repository) looksAt(name string) (looks map[string]bool, hasErrors bool) {
+// A build may read more files if there are errors, or generators and transformers with files of their own.
+func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 	var mu sync.Mutex
 	looks, reading := map[string]bool{}, *r
 	reading.Look = func(name string) {
@@ -42,9 +43,11 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, hasErrors bool
 	}
 	in, problems := readInput(&reading, name)
 	if in.sources == nil || manifest.HasErrors(problems) {
-		return looks, true
+		return looks, false
 	}
+	areAll = true
 	for _, k := range in.sources.Kustomizations {
+		areAll = areAll && len(k.Generators)+len(k.Transformers)+len(k.Validators) == 0
 		for _, file := range k.Paths {
 			looks[source.Relative(file)] = true
 		}
@@ -52,7 +55,7 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, hasErrors bool
 	for _, file := range in.sources.FS.FilesRead() { // at the ends of links
 		looks[file] = true
 	}
-	return looks, false
+	return looks, areAll
 }
 
 // mayChangeAll reports whether a file may change every environment: a chart, or a file that may name
